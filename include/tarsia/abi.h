@@ -1,0 +1,193 @@
+// The binary interface between a module (inline or prebuilt) and libtarsia: plain C structs only.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bumped whenever a struct below changes in a way that old modules cannot survive. Structs that may
+/// grow carry their size, so that a newer libtarsia reads older modules.
+#define TARSIA_ABI_VERSION 1
+
+/// Device types and dtype codes are DLPack's (https://dmlc.github.io/dlpack/latest/c_api.html).
+typedef enum tarsia_device_type {
+  TARSIA_CPU = 1,
+  TARSIA_GPU = 2,
+  TARSIA_GPU_HOST = 3,
+  TARSIA_GPU_MANAGED = 13
+} tarsia_device_type;
+
+typedef enum tarsia_dtype_code {
+  TARSIA_INT = 0,
+  TARSIA_UINT = 1,
+  TARSIA_FLOAT = 2,
+  TARSIA_BFLOAT = 4,
+  TARSIA_COMPLEX = 5,
+  TARSIA_BOOL = 6,
+  TARSIA_ANY_DTYPE = 255 /* a `void*` parameter: elements of any dtype */
+} tarsia_dtype_code;
+
+typedef struct tarsia_device {
+  int32_t type; /* tarsia_device_type */
+  int32_t id;
+} tarsia_device;
+
+typedef struct tarsia_dtype {
+  uint8_t code; /* tarsia_dtype_code */
+  uint8_t bits;
+  uint16_t lanes;
+} tarsia_dtype;
+
+/// A view of a tensor; the layout is that of DLPack's DLTensor. Strides are in elements; null strides
+/// mean row-major contiguous. The first element lies at (char*)data + byte_offset.
+typedef struct tarsia_tensor {
+  void* data;
+  tarsia_device device;
+  int32_t ndim;
+  tarsia_dtype dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} tarsia_tensor;
+
+/// An owned tensor. `refs` is changed atomically; whoever takes it to zero calls `release`.
+typedef struct tarsia_storage {
+  const tarsia_tensor* tensor;
+  int32_t refs;
+  int32_t framework; /* who made it: 0 Tarsia, else the number the face that made the call gave */
+  void* context;     /* the framework's own handle, DLManagedTensorVersioned* for DLPack speakers */
+  void (*release)(struct tarsia_storage*);
+} tarsia_storage;
+
+typedef enum tarsia_kind {
+  TARSIA_KIND_NONE = 0,     /* void result, empty optional */
+  TARSIA_KIND_BOOL = 1,     /* .i */
+  TARSIA_KIND_INT = 2,      /* .i, or .u for uint64_t */
+  TARSIA_KIND_FLOAT = 3,    /* .f */
+  TARSIA_KIND_STRING = 4,   /* .s, .size bytes; NUL-terminated */
+  TARSIA_KIND_TENSOR = 5,   /* argument: .t borrowed; result: .storage, one reference handed over */
+  TARSIA_KIND_POINTER = 6,  /* argument only: .p, address of the first element of a checked tensor */
+  TARSIA_KIND_STREAM = 7,   /* argument only: .p, a cudaStream_t */
+  TARSIA_KIND_LIST = 8,     /* .v, .size values */
+  TARSIA_KIND_TUPLE = 9,    /* result only: .v, .size values */
+  TARSIA_KIND_ARGUMENT = 10 /* result only: .t is one of this call's argument views, returned as it came */
+} tarsia_kind;
+
+/// One argument or result. 16 bytes.
+typedef struct tarsia_value {
+  union {
+    int64_t i;
+    uint64_t u;
+    double f;
+    const char* s;
+    void* p;
+    const tarsia_tensor* t;
+    tarsia_storage* storage;
+    struct tarsia_value* v;
+  };
+  uint32_t kind; /* tarsia_kind */
+  uint32_t size;
+} tarsia_value;
+
+enum {                           /* tarsia_type.flags */
+       TARSIA_TYPE_OPTIONAL = 1, /* may be absent: kind is then TARSIA_KIND_NONE */
+       TARSIA_TYPE_CONST = 2,    /* the callee does not write through it */
+       TARSIA_TYPE_CPU = 4,      /* declared to be on the CPU (tarsia::cpu<T>) */
+       TARSIA_TYPE_GPU = 8       /* declared to be on a GPU (tarsia::gpu<T>) */
+};
+
+/// The type of a parameter or result.
+typedef struct tarsia_type {
+  uint8_t kind; /* tarsia_kind */
+  uint8_t flags;
+  uint16_t n_elements;                /* tuple: number of elements; list: 1 */
+  tarsia_dtype dtype;                 /* pointer: element type; int, float: width for the range check */
+  const struct tarsia_type* elements; /* tuple, list */
+} tarsia_type;
+
+typedef struct tarsia_param {
+  const char* name; /* may be "" */
+  tarsia_type type;
+} tarsia_param;
+
+/// Calls the function. `args` has n values that already match the descriptor (kinds, dtypes, devices,
+/// ranges checked by the caller); n_required <= n <= n_params. Returns 0, or an error code after the
+/// C++ exception was handed to tarsia_host.capture_exception.
+typedef int32_t (*tarsia_adapter)(const tarsia_value* args, uint32_t n, tarsia_value* result);
+
+enum { /* tarsia_function.flags */
+       TARSIA_FUNCTION_SOURCE_HAS_CUDA = 1,
+       TARSIA_FUNCTION_TAKES_STREAM = 2,
+       TARSIA_FUNCTION_MAIN = 4 /* int main(...): takes one list of strings, gives an int */
+};
+
+/// An exported function.
+typedef struct tarsia_function {
+  uint32_t size; /* sizeof(tarsia_function) */
+  uint32_t flags;
+  const char* name;      /* qualified: "ns::f" */
+  const char* signature; /* for people: "float ns::f(const float *x, int n)" */
+  const char* location;  /* "file:line" in the author's text, or "" */
+  uint32_t n_params;
+  uint32_t n_required;
+  const tarsia_param* params;
+  tarsia_type result;
+  tarsia_adapter call;
+} tarsia_function;
+
+/// A kernel of an inline module. `stub` is the address that cudaLaunchKernel takes.
+typedef struct tarsia_kernel {
+  uint32_t size;
+  const char* name; /* as in the source: "ns::scale<float>" */
+  const char* signature;
+  const char* location;
+  const void* stub;
+  uint32_t n_params;
+  const tarsia_param* params;
+} tarsia_kernel;
+
+/// Device code of an inline module.
+typedef struct tarsia_image {
+  const char* file; /* the source file it was made from */
+  const char* arch; /* "sm_90", "compute_90" for PTX */
+  const void* data;
+  uint64_t bytes;
+} tarsia_image;
+
+/// A function of the source that was not exported, and why.
+typedef struct tarsia_skipped {
+  const char* name;
+  const char* reason;
+} tarsia_skipped;
+
+struct tarsia_op; /* <tarsia/op_abi.h> */
+
+/// What a module holds. Arrays of pointers may contain nulls, which are stepped over.
+typedef struct tarsia_module {
+  uint32_t abi_version; /* TARSIA_ABI_VERSION */
+  uint32_t size;        /* sizeof(tarsia_module) */
+  const tarsia_function* const* functions;
+  const tarsia_function* const* functions_end;
+  const struct tarsia_op* const* ops; /* walked at attach */
+  const struct tarsia_op* const* ops_end;
+  const tarsia_kernel* const* kernels;
+  const tarsia_kernel* const* kernels_end;
+  const tarsia_image* images; /* null for prebuilt libraries */
+  uint64_t n_images;
+  const tarsia_skipped* skipped;
+  uint64_t n_skipped;
+} tarsia_module;
+
+struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */
+
+/// The one symbol that every Tarsia module exports, inline or prebuilt: keeps `host` for the module's
+/// own use and returns its description, which lives as long as the module is mapped.
+typedef const tarsia_module* (*tarsia_module_attach_fn)(const struct tarsia_host* host);
+#define TARSIA_MODULE_SYMBOL "tarsia_module_attach"
+
+#ifdef __cplusplus
+}
+#endif

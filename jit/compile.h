@@ -1,0 +1,98 @@
+// What is asked of the compiler and what comes back: plain data, known to the worker and to its client.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tarsia::jit {
+
+/// A named text. Names are relative, with '/' between folders, as diagnostics print them.
+struct SourceFile {
+  std::string name;
+  std::string text;
+};
+
+enum class HostHeaders { own, system };
+
+struct CompileOptions {
+  std::vector<std::string> functions;  ///< restricts what is exported; empty: everything that can be
+  bool restrict_functions = false;     ///< true: `functions` counts, even when empty
+  std::vector<std::pair<std::string, std::optional<std::string>>> defines;
+  std::vector<std::string> include_dirs;  ///< absolute
+  std::vector<std::string> libraries;     ///< resolved to files or -l names by the linker
+  std::vector<std::string> library_dirs;  ///< absolute
+  std::string std = "c++20";
+  int opt = 2;
+  std::vector<std::string> archs;  ///< "sm_90", …; resolved before the request is made
+  bool ptx = false;                ///< PTX of the last arch as well
+  bool fast_math = false;
+  bool debug = false;
+  bool lineinfo = false;
+  HostHeaders host_headers = HostHeaders::own;
+};
+
+/// Where the CUDA parts lie on this machine; empty where absent.
+struct CudaParts {
+  std::vector<std::string> include_dirs;
+  std::string nvrtc;   ///< path of libnvrtc.so.N
+  std::string cudart;  ///< path of libcudart.so.N
+  std::string nvrtc_identity;
+  int major = 0;
+};
+
+struct CompileRequest {
+  std::string name;
+  std::vector<SourceFile> files;    ///< compiled, each by its suffix (.c, .cc/.cpp/.cxx, .cu) …
+  std::vector<SourceFile> headers;  ///< … and those that are only included
+  bool cuda = false;                ///< the source holds CUDA
+  CompileOptions options;
+  CudaParts cuda_parts;
+  uint32_t timeout_ms = 0;  ///< 0: the default
+};
+
+enum class Severity { note, warning, error, fatal };
+
+struct Diagnostic {
+  std::string file;  ///< the user's name of it
+  int line = 0;      ///< from 1; 0: no place
+  int column = 0;    ///< from 1, in bytes; 0: unknown
+  Severity severity = Severity::error;
+  std::string message;
+};
+
+/// A file outside the request that the compiler read (or looked for and found absent).
+struct Dependency {
+  std::string path;
+  std::array<unsigned char, 32> content{};  ///< of the bytes the compiler read; unused if absent
+  bool absent = false;
+};
+
+enum class Stage { source, host, split, device, link, worker, load };
+
+struct CompileResult {
+  bool ok = false;
+  Stage stage = Stage::host;  ///< where it failed
+  std::vector<Diagnostic> diagnostics;
+  std::vector<Dependency> dependencies;
+  std::string module;                                   ///< the bytes of the shared library
+  bool cacheable = true;                                ///< false when the text used __TIME__ or the like
+  std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds
+};
+
+/// The parts a compile is put together from, each cached on its own.
+enum class PartKind { prelude, device, host };
+
+/// What the worker asks back while it compiles, answered by the client from its cache.
+struct PartStore {
+  virtual ~PartStore() = default;
+  /// The part's bytes, if it is kept. Keys are 32 bytes.
+  virtual std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>& key) = 0;
+  /// Keeps a part; failing to is no error of the compile.
+  virtual void keep(PartKind, const std::array<unsigned char, 32>& key, std::string bytes) = 0;
+};
+
+}  // namespace tarsia::jit
