@@ -1,6 +1,8 @@
 // What is asked of the compiler and what comes back: plain data, known to the worker and to its client.
 #pragma once
 
+#include "base/diagnostic.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -54,15 +56,9 @@ struct CompileRequest {
   uint32_t timeout_ms = 0;  ///< 0: the default
 };
 
-enum class Severity { note, warning, error, fatal };
-
-struct Diagnostic {
-  std::string file;  ///< the user's name of it
-  int line = 0;      ///< from 1; 0: no place
-  int column = 0;    ///< from 1, in bytes; 0: unknown
-  Severity severity = Severity::error;
-  std::string message;
-};
+using tarsia::Diagnostic;
+using tarsia::Severity;
+using tarsia::Stage;
 
 /// A file outside the request that the compiler read (or looked for and found absent).
 struct Dependency {
@@ -70,8 +66,6 @@ struct Dependency {
   std::array<unsigned char, 32> content{};  ///< of the bytes the compiler read; unused if absent
   bool absent = false;
 };
-
-enum class Stage { source, host, split, device, link, worker, load };
 
 struct CompileResult {
   bool ok = false;

@@ -1,0 +1,60 @@
+// Diagnostics as text.
+#include "base/diagnostic.h"
+
+namespace tarsia {
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
+    case Severity::fatal:
+      return "fatal error";
+  }
+  return "error";
+}
+
+std::string_view stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::source:
+      return "source";
+    case Stage::host:
+      return "host";
+    case Stage::split:
+      return "split";
+    case Stage::device:
+      return "device";
+    case Stage::link:
+      return "link";
+    case Stage::worker:
+      return "worker";
+    case Stage::load:
+      return "load";
+  }
+  return "worker";
+}
+
+std::string format(const Diagnostic& diagnostic) {
+  std::string text;
+  if (!diagnostic.file.empty()) {
+    text += diagnostic.file;
+    if (diagnostic.line > 0) {
+      text += ':' + std::to_string(diagnostic.line);
+      if (diagnostic.column > 0) text += ':' + std::to_string(diagnostic.column);
+    }
+    text += ": ";
+  }
+  text += severity_name(diagnostic.severity);
+  return text += ": " + diagnostic.message;
+}
+
+std::string format(std::span<const Diagnostic> diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) text += format(diagnostic) + '\n';
+  return text;
+}
+
+}  // namespace tarsia

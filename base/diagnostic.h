@@ -1,0 +1,32 @@
+// What a compiler, or a check before it, has to say about the user's text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tarsia {
+
+enum class Severity { note, warning, error, fatal };
+
+struct Diagnostic {
+  std::string file;  ///< the user's name of it
+  int line = 0;      ///< from 1; 0: no place
+  int column = 0;    ///< from 1, in bytes; 0: unknown
+  Severity severity = Severity::error;
+  std::string message;
+};
+
+/// The step at which something failed.
+enum class Stage { source, host, split, device, link, worker, load };
+
+/// "note", "warning", "error", "fatal error".
+std::string_view severity_name(Severity severity);
+/// The enumerator's name.
+std::string_view stage_name(Stage stage);
+/// "relu.cu:12:3: error: message"; what is unknown of the place is left out.
+std::string format(const Diagnostic& diagnostic);
+/// One line a diagnostic, each ended by a newline.
+std::string format(std::span<const Diagnostic> diagnostics);
+
+}  // namespace tarsia

@@ -1,0 +1,59 @@
+// The texts of errors.
+#include "base/error.h"
+
+#include <system_error>
+
+namespace tarsia {
+
+std::string_view error_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::ok:
+      return "ok";
+    case ErrorCode::unknown:
+      return "Error";
+    case ErrorCode::compile:
+      return "CompileError";
+    case ErrorCode::compiler_crashed:
+      return "CompilerCrashed";
+    case ErrorCode::compile_timeout:
+      return "CompileTimeout";
+    case ErrorCode::resource_limit:
+      return "ResourceLimit";
+    case ErrorCode::invalid_source:
+      return "InvalidSource";
+    case ErrorCode::load:
+      return "LoadError";
+    case ErrorCode::argument_type:
+    case ErrorCode::argument_value:
+      return "ArgumentError";
+    case ErrorCode::cuda:
+      return "CudaError";
+    case ErrorCode::not_found:
+      return "NotFound";
+    case ErrorCode::unsupported:
+      return "Unsupported";
+    case ErrorCode::op:
+      return "OpError";
+  }
+  return "Error";
+}
+
+namespace {
+std::string compose(const std::string& headline, const std::vector<Diagnostic>& diagnostics) {
+  if (diagnostics.empty()) return headline;
+  std::string text = headline + '\n' + format(diagnostics);
+  text.pop_back();
+  return text;
+}
+}  // namespace
+
+CompileError::CompileError(ErrorCode code, const std::string& headline, Stage stage,
+                           std::vector<Diagnostic> diagnostics, std::string log)
+    : Error(code, compose(headline, diagnostics), {stage, std::move(log)}),
+      m_diagnostics(std::move(diagnostics)) {}
+
+std::string errno_message(std::string_view context, int error) {
+  return std::string(context) + ": " + std::generic_category().message(error);
+}
+
+}  // namespace tarsia

@@ -1,0 +1,135 @@
+// The one family of exceptions of Tarsia. The message names the place and the remedy.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace tarsia {
+
+/// The numbers are those of the C ABI.
+enum class ErrorCode : int {
+  ok = 0,
+  unknown = 1,
+  compile = 2,
+  compiler_crashed = 3,
+  compile_timeout = 4,
+  resource_limit = 5,
+  invalid_source = 6,
+  load = 7,
+  argument_type = 8,   ///< wrong kind of argument, or wrong number of them (Python: TypeError)
+  argument_value = 9,  ///< right kind, wrong value: dtype, device, shape, range (Python: ValueError)
+  cuda = 10,
+  not_found = 11,
+  unsupported = 12,
+  op = 13,  ///< an exception of an op's author
+};
+
+/// "CompileError" for ErrorCode::compile, and so on: the class that carries the code.
+std::string_view error_name(ErrorCode code);
+
+/// What an error carries beside its message.
+struct ErrorContext {
+  Stage stage = Stage::worker;
+  std::string log;  ///< further text for people: a compiler's raw output, a crash's last words
+};
+
+/// The base of all, also used alone for what has no class of its own (an input or output error).
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, ErrorContext context = {})
+      : Error(ErrorCode::unknown, message, std::move(context)) {}
+  Error(ErrorCode code, const std::string& message, ErrorContext context = {})
+      : std::runtime_error(message), m_code(code), m_context(std::move(context)) {}
+
+  ErrorCode code() const { return m_code; }
+  Stage stage() const { return m_context.stage; }
+  const std::string& log() const { return m_context.log; }
+
+ private:
+  ErrorCode m_code;
+  ErrorContext m_context;
+};
+
+/// The source was refused by a compiler or the linker.
+class CompileError : public Error {
+ public:
+  /// The message is `headline`, a newline and the diagnostics, one a line.
+  CompileError(const std::string& headline, Stage stage, std::vector<Diagnostic> diagnostics,
+               std::string log = {})
+      : CompileError(ErrorCode::compile, headline, stage, std::move(diagnostics), std::move(log)) {}
+
+  const std::vector<Diagnostic>& diagnostics() const { return m_diagnostics; }
+
+ protected:
+  CompileError(ErrorCode code, const std::string& headline, Stage stage, std::vector<Diagnostic> diagnostics,
+               std::string log);
+
+ private:
+  std::vector<Diagnostic> m_diagnostics;
+};
+
+/// The source was refused before any compiler saw it: not UTF-8, a NUL byte, too large, a bad option.
+class InvalidSource : public CompileError {
+ public:
+  explicit InvalidSource(Diagnostic diagnostic)
+      : CompileError(ErrorCode::invalid_source, "invalid source", Stage::source, {std::move(diagnostic)},
+                     {}) {}
+};
+
+/// An error class with nothing of its own but its code and the stage it usually belongs to.
+template <ErrorCode k_code, Stage k_stage>
+class ErrorOf : public Error {
+ public:
+  explicit ErrorOf(const std::string& message, std::string log = {})
+      : Error(k_code, message, {k_stage, std::move(log)}) {}
+};
+
+class CompilerCrashed : public ErrorOf<ErrorCode::compiler_crashed, Stage::worker> {
+  using ErrorOf::ErrorOf;
+};
+class CompileTimeout : public ErrorOf<ErrorCode::compile_timeout, Stage::worker> {
+  using ErrorOf::ErrorOf;
+};
+/// A memory or size limit was reached.
+class ResourceLimit : public ErrorOf<ErrorCode::resource_limit, Stage::worker> {
+  using ErrorOf::ErrorOf;
+};
+class LoadError : public ErrorOf<ErrorCode::load, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+class CudaError : public ErrorOf<ErrorCode::cuda, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+class NotFound : public ErrorOf<ErrorCode::not_found, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+class Unsupported : public ErrorOf<ErrorCode::unsupported, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+class OpError : public ErrorOf<ErrorCode::op, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+
+/// A wrong argument of a call. `type_error` and `value_error` make the two sorts.
+class ArgumentError : public Error {
+ public:
+  static ArgumentError type_error(const std::string& message) {
+    return ArgumentError(ErrorCode::argument_type, message);
+  }
+  static ArgumentError value_error(const std::string& message) {
+    return ArgumentError(ErrorCode::argument_value, message);
+  }
+
+ private:
+  ArgumentError(ErrorCode code, const std::string& message) : Error(code, message, {Stage::load, {}}) {}
+};
+
+/// "context: text of errno".
+std::string errno_message(std::string_view context, int error);
+
+}  // namespace tarsia
