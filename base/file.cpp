@@ -1,0 +1,186 @@
+// Files by system calls, so that errors keep their errno.
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+
+namespace tarsia {
+namespace {
+
+template <typename Call>
+auto retry(Call call) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+  }
+}
+
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+[[noreturn]] void raise(const std::string& what, int error) {
+  throw Error(errno_message(what, error));
+}
+
+}  // namespace
+
+void UniqueFd::reset(int fd) {
+  // Linux frees the descriptor even when close reports EINTR: never close twice.
+  if (m_fd >= 0) ::close(m_fd);
+  m_fd = fd;
+}
+
+FileStamp FileStamp::of(const struct stat& status) {
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = static_cast<std::uint64_t>(status.st_size),
+          .mtime_ns = nanoseconds(status.st_mtim),
+          .ctime_ns = nanoseconds(status.st_ctim)};
+}
+
+int open_regular(const std::string& path, UniqueFd& fd, struct stat& status) {
+  UniqueFd opened(
+      retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); }));
+  if (!opened) return errno;
+  if (::fstat(opened.get(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EINVAL;
+  fd = std::move(opened);
+  return 0;
+}
+
+int read_all(int fd, std::string& bytes, std::uint64_t limit) {
+  bytes.clear();
+  struct stat status;
+  // One byte more than the size lets the read that sees the end happen without another allocation.
+  std::uint64_t room = 4096;
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    if (static_cast<std::uint64_t>(status.st_size) > limit) return EFBIG;
+    room = static_cast<std::uint64_t>(status.st_size) + 1;
+  }
+  std::uint64_t have = 0;
+  for (;;) {
+    if (have == bytes.size()) bytes.resize(have == 0 ? room : 2 * have);
+    const ssize_t n = retry([&] { return ::read(fd, bytes.data() + have, bytes.size() - have); });
+    if (n < 0) return errno;
+    if (n == 0) break;
+    have += static_cast<std::uint64_t>(n);
+    if (have > limit) return EFBIG;
+  }
+  bytes.resize(have);
+  return 0;
+}
+
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = retry([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (n < 0) return errno;
+    if (n == 0) return EIO;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode) {
+  static std::atomic<std::uint64_t> s_counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    // The pid alone does not make the name unique between machines or containers that share the folder.
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::string temporary = path + ".tmp." + std::to_string(::getpid()) + '.' +
+                                  std::to_string(nanoseconds(now)) + '.' + std::to_string(s_counter++);
+    UniqueFd fd(retry([&] {
+      return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    }));
+    if (!fd) {
+      if (errno == EEXIST) continue;
+      return errno;
+    }
+    int error = 0;
+    for (std::string_view piece : pieces) {
+      if ((error = write_all(fd.get(), piece)) != 0) break;
+    }
+    // A network file system may report a failed write only here.
+    const int raw = fd.release();
+    if (::close(raw) != 0 && error == 0 && errno != EINTR) error = errno;
+    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+    if (error != 0) ::unlink(temporary.c_str());
+    return error;
+  }
+  return EEXIST;
+}
+
+std::string read_file(const std::string& path, std::uint64_t limit) {
+  UniqueFd fd(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
+  if (!fd) raise("cannot open " + path, errno);
+  std::string bytes;
+  if (const int error = read_all(fd.get(), bytes, limit)) raise("cannot read " + path, error);
+  return bytes;
+}
+
+void write_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  const std::string_view pieces[] = {bytes};
+  if (const int error = publish(path, pieces, mode)) raise("cannot write " + path, error);
+}
+
+int make_directories(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return 0;
+  const int error = errno;
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) return S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+  const std::size_t slash = path.find_last_of('/');
+  if (error != ENOENT || slash == std::string::npos || slash == 0) return error;
+  if (const int parent_error = make_directories(path.substr(0, slash), mode)) return parent_error;
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return 0;
+  return errno;
+}
+
+UniqueFd make_memfd(const char* name, std::string_view bytes) {
+  UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) raise("cannot make a file in memory", errno);
+  if (const int error = write_all(fd.get(), bytes)) raise("cannot fill a file in memory", error);
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+    raise("cannot seal a file in memory", errno);
+  }
+  return fd;
+}
+
+std::string read_descriptor(int fd, std::uint64_t limit) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0) raise("cannot read a received file", errno);
+  if (!S_ISREG(status.st_mode)) raise("cannot read a received file", EINVAL);
+  if (static_cast<std::uint64_t>(status.st_size) > limit) raise("a received file is too large", EFBIG);
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t n = retry(
+        [&] { return ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have)); });
+    if (n < 0) raise("cannot read a received file", errno);
+    if (n == 0) raise("a received file is shorter than it was", EIO);
+    have += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
+
+Mapping::Mapping(int fd) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0) raise("cannot map a file", errno);
+  if (status.st_size == 0) return;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (address == MAP_FAILED) raise("cannot map a file", errno);
+  m_bytes = {static_cast<const char*>(address), size};
+}
+
+Mapping::~Mapping() {
+  if (!m_bytes.empty()) ::munmap(const_cast<char*>(m_bytes.data()), m_bytes.size());
+}
+
+}  // namespace tarsia

@@ -1,0 +1,89 @@
+// File descriptors and whole files. Every descriptor made here is close-on-exec.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tarsia {
+
+/// Owns a file descriptor.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : m_fd(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : m_fd(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+
+  explicit operator bool() const { return m_fd >= 0; }
+  int get() const { return m_fd; }
+  int release() { return std::exchange(m_fd, -1); }
+  void reset(int fd = -1);
+
+ private:
+  int m_fd = -1;
+};
+
+/// What tells that a file was not touched since: vouches for a content hash taken earlier.
+struct FileStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+
+  static FileStamp of(const struct stat& status);
+  bool operator==(const FileStamp&) const = default;
+};
+
+// The functions below that return an int give 0 or an errno; they retry on EINTR.
+
+/// Opens a regular file for reading, never following a symbolic link in its last step, never waiting on
+/// a FIFO; ELOOP or EINVAL if it is no regular file. `status` is that of the opened file.
+int open_regular(const std::string& path, UniqueFd& fd, struct stat& status);
+/// Reads from the descriptor's position to its end; EFBIG once there is more than `limit`.
+int read_all(int fd, std::string& bytes, std::uint64_t limit);
+int write_all(int fd, std::string_view bytes);
+/// Writes the pieces one after the other to a new private file beside `path` and renames it to `path`:
+/// a reader sees the old file or the whole new one. Nothing is left behind on failure.
+int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode = 0600);
+
+/// The file's bytes. Follows symbolic links; throws Error naming the path, also beyond `limit` bytes.
+std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);
+/// Throws Error naming the path.
+void write_file(const std::string& path, std::string_view bytes, mode_t mode = 0644);
+/// Makes the directory and its missing parents. Gives 0 or an errno; an existing one is fine.
+int make_directories(const std::string& path, mode_t mode = 0700);
+
+/// An anonymous file in memory holding the bytes, sealed against any change. Throws Error.
+UniqueFd make_memfd(const char* name, std::string_view bytes);
+/// The bytes of a descriptor of a regular file or memfd, from its start. Throws Error.
+std::string read_descriptor(int fd, std::uint64_t limit);
+
+/// A read-only mapping of a whole descriptor.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// Throws Error. The descriptor may be closed afterwards.
+  explicit Mapping(int fd);
+  Mapping(Mapping&& other) noexcept : m_bytes(std::exchange(other.m_bytes, {})) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    std::swap(m_bytes, other.m_bytes);
+    return *this;
+  }
+  ~Mapping();
+  std::string_view bytes() const { return m_bytes; }
+
+ private:
+  std::string_view m_bytes;
+};
+
+}  // namespace tarsia
