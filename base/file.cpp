@@ -152,21 +152,30 @@ UniqueFd make_memfd(const char* name, std::string_view bytes) {
   return fd;
 }
 
-std::string read_descriptor(int fd, std::uint64_t limit) {
+std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
   struct stat status;
   if (::fstat(fd, &status) != 0) raise("cannot read a received file", errno);
   if (!S_ISREG(status.st_mode)) raise("cannot read a received file", EINVAL);
-  if (static_cast<std::uint64_t>(status.st_size) > limit) raise("a received file is too large", EFBIG);
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  if (size > limit) raise("a received file is too large", EFBIG);
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  if (offset > end || size > end - offset) raise("a received file is shorter than announced", EIO);
+  std::string bytes(static_cast<std::size_t>(size), '\0');
   std::size_t have = 0;
   while (have < bytes.size()) {
-    const ssize_t n = retry(
-        [&] { return ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have)); });
+    const ssize_t n = retry([&] {
+      return ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
+    });
     if (n < 0) raise("cannot read a received file", errno);
     if (n == 0) raise("a received file is shorter than it was", EIO);
     have += static_cast<std::size_t>(n);
   }
   return bytes;
+}
+
+std::string read_descriptor(int fd, std::uint64_t limit) {
+  struct stat status;
+  if (::fstat(fd, &status) != 0) raise("cannot read a received file", errno);
+  return read_descriptor(fd, 0, static_cast<std::uint64_t>(status.st_size), limit);
 }
 
 Mapping::Mapping(int fd) {

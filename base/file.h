@@ -65,7 +65,9 @@ int make_directories(const std::string& path, mode_t mode = 0700);
 
 /// An anonymous file in memory holding the bytes, sealed against any change. Throws Error.
 UniqueFd make_memfd(const char* name, std::string_view bytes);
-/// The bytes of a descriptor of a regular file or memfd, from its start. Throws Error.
+/// `size` bytes at `offset` of a regular file or memfd. Throws Error, also when size exceeds `limit`.
+std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit);
+/// All of it.
 std::string read_descriptor(int fd, std::uint64_t limit);
 
 /// A read-only mapping of a whole descriptor.

@@ -1,0 +1,246 @@
+// The structs of jit/compile.h to msgpack and back. Fields go by short names, so that a missing or
+// misplaced one is noticed by its decoder.
+#include "jit/protocol.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string pack(const Json& json) {
+  std::string bytes;
+  Json::to_msgpack(json, bytes);
+  return bytes;
+}
+
+template <typename Build>
+auto unpack(const char* what, std::string_view payload, Build build) {
+  try {
+    return build(Json::from_msgpack(payload.begin(), payload.end()));
+  } catch (const Json::exception& error) {
+    throw Error(std::string("a message of the compiler's protocol is malformed: ") + what + ": " +
+                error.what());
+  }
+}
+
+Json digest_json(const std::array<unsigned char, 32>& digest) {
+  return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
+std::array<unsigned char, 32> digest_of(const Json& json) {
+  const auto& text = json.get_ref<const std::string&>();
+  std::array<unsigned char, 32> digest;
+  if (text.size() != digest.size()) throw Error("a message of the compiler's protocol is malformed: digest");
+  std::copy(text.begin(), text.end(), digest.begin());
+  return digest;
+}
+
+template <typename Enum>
+Enum enum_of(const Json& json, Enum last) {
+  const auto value = json.get<std::uint64_t>();
+  if (value > static_cast<std::uint64_t>(last)) {
+    throw Error("a message of the compiler's protocol is malformed: enumerator out of range");
+  }
+  return static_cast<Enum>(value);
+}
+
+template <typename Enum>
+unsigned number(Enum value) {
+  return static_cast<unsigned>(value);
+}
+
+Json files_json(const std::vector<SourceFile>& files) {
+  Json json = Json::array();
+  for (const SourceFile& file : files) json.push_back({file.name, file.text});
+  return json;
+}
+
+std::vector<SourceFile> files_of(const Json& json) {
+  std::vector<SourceFile> files;
+  for (const Json& file : json)
+    files.push_back({file.at(0).get<std::string>(), file.at(1).get<std::string>()});
+  return files;
+}
+
+Json options_json(const CompileOptions& options) {
+  Json defines = Json::array();
+  for (const auto& [name, value] : options.defines) {
+    Json define = Json::array({name});
+    if (value) define.push_back(*value);
+    defines.push_back(std::move(define));
+  }
+  return {{"functions", options.functions},
+          {"restrict_functions", options.restrict_functions},
+          {"defines", std::move(defines)},
+          {"include_dirs", options.include_dirs},
+          {"libraries", options.libraries},
+          {"library_dirs", options.library_dirs},
+          {"std", options.std},
+          {"opt", options.opt},
+          {"archs", options.archs},
+          {"ptx", options.ptx},
+          {"fast_math", options.fast_math},
+          {"debug", options.debug},
+          {"lineinfo", options.lineinfo},
+          {"host_headers", number(options.host_headers)}};
+}
+
+CompileOptions options_of(const Json& json) {
+  CompileOptions options;
+  json.at("functions").get_to(options.functions);
+  json.at("restrict_functions").get_to(options.restrict_functions);
+  for (const Json& define : json.at("defines")) {
+    std::optional<std::string> value;
+    if (define.size() > 1) value = define.at(1).get<std::string>();
+    options.defines.emplace_back(define.at(0).get<std::string>(), std::move(value));
+  }
+  json.at("include_dirs").get_to(options.include_dirs);
+  json.at("libraries").get_to(options.libraries);
+  json.at("library_dirs").get_to(options.library_dirs);
+  json.at("std").get_to(options.std);
+  json.at("opt").get_to(options.opt);
+  json.at("archs").get_to(options.archs);
+  json.at("ptx").get_to(options.ptx);
+  json.at("fast_math").get_to(options.fast_math);
+  json.at("debug").get_to(options.debug);
+  json.at("lineinfo").get_to(options.lineinfo);
+  options.host_headers = enum_of(json.at("host_headers"), HostHeaders::system);
+  return options;
+}
+
+}  // namespace
+
+std::string encode(const Hello& hello) {
+  return pack({{"protocol", hello.protocol}, {"build_id", hello.build_id}, {"compilers", hello.compilers}});
+}
+
+Hello decode_hello(std::string_view payload) {
+  return unpack("hello", payload, [](const Json& json) {
+    Hello hello;
+    json.at("protocol").get_to(hello.protocol);
+    // What follows may have changed its shape in another version.
+    if (hello.protocol != k_protocol_version) return hello;
+    json.at("build_id").get_to(hello.build_id);
+    json.at("compilers").get_to(hello.compilers);
+    return hello;
+  });
+}
+
+std::string encode(const CompileRequest& request) {
+  const CudaParts& cuda = request.cuda_parts;
+  return pack({{"name", request.name},
+               {"files", files_json(request.files)},
+               {"headers", files_json(request.headers)},
+               {"cuda", request.cuda},
+               {"options", options_json(request.options)},
+               {"cuda_parts",
+                {{"include_dirs", cuda.include_dirs},
+                 {"nvrtc", cuda.nvrtc},
+                 {"cudart", cuda.cudart},
+                 {"nvrtc_identity", cuda.nvrtc_identity},
+                 {"major", cuda.major}}},
+               {"timeout_ms", request.timeout_ms}});
+}
+
+CompileRequest decode_request(std::string_view payload) {
+  return unpack("compile", payload, [](const Json& json) {
+    CompileRequest request;
+    json.at("name").get_to(request.name);
+    request.files = files_of(json.at("files"));
+    request.headers = files_of(json.at("headers"));
+    json.at("cuda").get_to(request.cuda);
+    request.options = options_of(json.at("options"));
+    const Json& cuda = json.at("cuda_parts");
+    cuda.at("include_dirs").get_to(request.cuda_parts.include_dirs);
+    cuda.at("nvrtc").get_to(request.cuda_parts.nvrtc);
+    cuda.at("cudart").get_to(request.cuda_parts.cudart);
+    cuda.at("nvrtc_identity").get_to(request.cuda_parts.nvrtc_identity);
+    cuda.at("major").get_to(request.cuda_parts.major);
+    json.at("timeout_ms").get_to(request.timeout_ms);
+    return request;
+  });
+}
+
+std::string encode(const CompileResult& result) {
+  Json diagnostics = Json::array();
+  for (const Diagnostic& d : result.diagnostics) {
+    diagnostics.push_back({d.file, d.line, d.column, number(d.severity), d.message});
+  }
+  Json dependencies = Json::array();
+  for (const Dependency& d : result.dependencies) {
+    dependencies.push_back({d.path, digest_json(d.content), d.absent});
+  }
+  Json timings = Json::array();
+  for (const auto& [step, ms] : result.timings) timings.push_back({step, ms});
+  return pack({{"ok", result.ok},
+               {"stage", number(result.stage)},
+               {"diagnostics", std::move(diagnostics)},
+               {"dependencies", std::move(dependencies)},
+               {"cacheable", result.cacheable},
+               {"timings", std::move(timings)}});
+}
+
+CompileResult decode_result(std::string_view payload) {
+  return unpack("result", payload, [](const Json& json) {
+    CompileResult result;
+    json.at("ok").get_to(result.ok);
+    result.stage = enum_of(json.at("stage"), Stage::load);
+    for (const Json& d : json.at("diagnostics")) {
+      result.diagnostics.push_back({d.at(0).get<std::string>(), d.at(1).get<int>(), d.at(2).get<int>(),
+                                    enum_of(d.at(3), Severity::fatal), d.at(4).get<std::string>()});
+    }
+    for (const Json& d : json.at("dependencies")) {
+      result.dependencies.push_back({d.at(0).get<std::string>(), digest_of(d.at(1)), d.at(2).get<bool>()});
+    }
+    json.at("cacheable").get_to(result.cacheable);
+    for (const Json& t : json.at("timings")) {
+      result.timings.emplace_back(t.at(0).get<std::string>(), t.at(1).get<double>());
+    }
+    return result;
+  });
+}
+
+std::string encode(const FindPart& message) {
+  return pack({{"kind", number(message.kind)}, {"key", digest_json(message.key)}});
+}
+
+FindPart decode_find_part(std::string_view payload) {
+  return unpack("find_part", payload, [](const Json& json) {
+    return FindPart{enum_of(json.at("kind"), PartKind::host), digest_of(json.at("key"))};
+  });
+}
+
+std::string encode(const KeepPart& message) {
+  return pack({{"kind", number(message.kind)}, {"key", digest_json(message.key)}});
+}
+
+KeepPart decode_keep_part(std::string_view payload) {
+  return unpack("keep_part", payload, [](const Json& json) {
+    return KeepPart{enum_of(json.at("kind"), PartKind::host), digest_of(json.at("key"))};
+  });
+}
+
+std::string encode(const Part& message) {
+  return pack({{"found", message.found}, {"offset", message.offset}, {"size", message.size}});
+}
+
+Part decode_part(std::string_view payload) {
+  return unpack("part", payload, [](const Json& json) {
+    return Part{json.at("found").get<bool>(), json.at("offset").get<std::uint64_t>(),
+                json.at("size").get<std::uint64_t>()};
+  });
+}
+
+std::string encode(const std::vector<std::string>& archs) {
+  return pack(archs);
+}
+
+std::vector<std::string> decode_archs(std::string_view payload) {
+  return unpack("archs", payload, [](const Json& json) { return json.get<std::vector<std::string>>(); });
+}
+
+}  // namespace tarsia::jit

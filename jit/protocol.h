@@ -1,0 +1,116 @@
+// The protocol between libtarsia and tarsia-compiler: docs/protocol.md. Used by both sides.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+inline constexpr std::uint32_t k_protocol_version = 1;
+/// The worker finds its end of the socket pair here.
+inline constexpr int k_worker_fd = 3;
+/// A worker that runs out of memory leaves with this code.
+inline constexpr int k_exit_out_of_memory = 87;
+inline constexpr std::uint32_t k_max_frame = std::uint32_t{256} << 20;
+inline constexpr std::uint64_t k_max_blob = std::uint64_t{2} << 30;
+
+/// Monotonic, so that a stepped wall clock neither cuts nor stretches a wait.
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+inline constexpr Deadline k_no_deadline = Deadline::max();
+
+enum class MessageType : std::uint8_t {
+  hello = 1,
+  compile = 2,
+  find_part = 3,
+  part = 4,
+  keep_part = 5,
+  result = 6,
+  query_archs = 7,
+  archs = 8,
+  ping = 9,
+  pong = 10,
+};
+
+struct Message {
+  MessageType type = MessageType::ping;
+  std::string payload;  ///< msgpack; see the encode and decode functions
+  std::vector<UniqueFd> descriptors;
+};
+
+/// One end of the socket pair. Not thread-safe. After `closed`, `timed_out` or an exception the stream
+/// is in an unknown state and the channel is of no further use.
+class Channel {
+ public:
+  enum class Status { ok, closed, timed_out };
+
+  explicit Channel(UniqueFd socket) : m_socket(std::move(socket)) {}
+
+  /// Throws Error beyond k_max_frame or on a failure other than the peer's end. Raises no SIGPIPE.
+  Status send(MessageType type, std::string_view payload, std::span<const int> descriptors = {},
+              Deadline deadline = k_no_deadline);
+  /// Throws Error on a frame that breaks the protocol.
+  Status receive(Message& message, Deadline deadline = k_no_deadline);
+  int fd() const { return m_socket.get(); }
+
+ private:
+  Status wait(short events, Deadline deadline);
+  Status receive_bytes(char* bytes, std::size_t size, std::vector<UniqueFd>& descriptors, Deadline deadline);
+
+  UniqueFd m_socket;
+};
+
+/// Two connected ends, close-on-exec. Throws Error.
+std::pair<UniqueFd, UniqueFd> make_socket_pair();
+
+struct Hello {
+  std::uint32_t protocol = k_protocol_version;
+  std::string build_id;
+  std::map<std::string, std::string> compilers;  ///< "clang" → "22.1.0", "lld" → …
+};
+
+struct FindPart {
+  PartKind kind{};
+  std::array<unsigned char, 32> key{};
+};
+
+/// The answer: where in the descriptor that comes with it the part lies.
+struct Part {
+  bool found = false;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+/// Comes with the part's bytes in a descriptor.
+struct KeepPart {
+  PartKind kind{};
+  std::array<unsigned char, 32> key{};
+};
+
+// Payloads. The decoders throw Error when the payload is not what they expect. A result's `module`
+// is not in its payload: it travels as a descriptor.
+std::string encode(const Hello& hello);
+std::string encode(const CompileRequest& request);
+std::string encode(const CompileResult& result);
+std::string encode(const FindPart& message);
+std::string encode(const Part& message);
+std::string encode(const KeepPart& message);
+std::string encode(const std::vector<std::string>& archs);
+Hello decode_hello(std::string_view payload);
+CompileRequest decode_request(std::string_view payload);
+CompileResult decode_result(std::string_view payload);
+FindPart decode_find_part(std::string_view payload);
+Part decode_part(std::string_view payload);
+KeepPart decode_keep_part(std::string_view payload);
+std::vector<std::string> decode_archs(std::string_view payload);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,109 @@
+// The worker's loop.
+#include "jit/protocol_server.h"
+
+#include <unistd.h>
+
+#include <mutex>
+#include <new>
+
+#include "base/error.h"
+
+namespace tarsia::jit {
+namespace {
+
+/// The client's cache, seen through the socket. One exchange at a time.
+class RemoteParts final : public PartStore {
+ public:
+  explicit RemoteParts(Channel& channel) : m_channel(channel) {}
+
+  std::optional<std::string> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
+    const std::string payload = encode(FindPart{kind, key});
+    Message answer;
+    {
+      const std::lock_guard lock(m_mutex);
+      if (m_channel.send(MessageType::find_part, payload) != Channel::Status::ok ||
+          m_channel.receive(answer) != Channel::Status::ok) {
+        throw Error("the process that asked for the compile is gone");
+      }
+    }
+    if (answer.type != MessageType::part) throw Error("the client answered with another message than part");
+    const Part part = decode_part(answer.payload);
+    if (!part.found) return std::nullopt;
+    if (answer.descriptors.size() != 1) throw Error("a part came without its descriptor");
+    return read_descriptor(answer.descriptors[0].get(), part.offset, part.size, k_max_blob);
+  }
+
+  void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string bytes) override {
+    const UniqueFd blob = make_memfd("tarsia-part", bytes);
+    const int fd = blob.get();
+    const std::lock_guard lock(m_mutex);
+    if (m_channel.send(MessageType::keep_part, encode(KeepPart{kind, key}), {&fd, 1}) !=
+        Channel::Status::ok) {
+      throw Error("the process that asked for the compile is gone");
+    }
+  }
+
+ private:
+  std::mutex m_mutex;
+  Channel& m_channel;
+};
+
+CompileResult failed(const char* what) {
+  CompileResult result;
+  result.stage = Stage::worker;
+  result.diagnostics.push_back({"", 0, 0, Severity::fatal, what});
+  result.cacheable = false;
+  return result;
+}
+
+Channel::Status answer_compile(Channel& channel, const Message& message, Handler& handler) {
+  CompileResult result;
+  try {
+    RemoteParts parts(channel);
+    result = handler.compile(decode_request(message.payload), parts);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    result = failed(error.what());
+  }
+  if (!result.ok) return channel.send(MessageType::result, encode(result));
+  const UniqueFd module = make_memfd("tarsia-module", result.module);
+  const int fd = module.get();
+  return channel.send(MessageType::result, encode(result), {&fd, 1});
+}
+
+Channel::Status answer(Channel& channel, const Message& message, Handler& handler) {
+  switch (message.type) {
+    case MessageType::compile:
+      return answer_compile(channel, message, handler);
+    case MessageType::query_archs:
+      return channel.send(MessageType::archs, encode(handler.archs()));
+    case MessageType::ping:
+      return channel.send(MessageType::pong, {});
+    default:
+      throw Error("the client sent a message that only a worker sends");
+  }
+}
+
+}  // namespace
+
+int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
+  Channel channel(std::move(socket));
+  try {
+    if (channel.send(MessageType::hello, encode(hello)) != Channel::Status::ok) return 0;
+    for (;;) {
+      Message message;
+      if (channel.receive(message) != Channel::Status::ok) return 0;
+      if (answer(channel, message, handler) != Channel::Status::ok) return 0;
+    }
+  } catch (const std::bad_alloc&) {
+    ::_exit(k_exit_out_of_memory);
+  } catch (const std::exception& error) {
+    // The client keeps the tail of this stream for its error message.
+    const std::string text = std::string("tarsia-compiler: ") + error.what() + '\n';
+    static_cast<void>(write_all(STDERR_FILENO, text));
+    return 1;
+  }
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,32 @@
+// The worker's side of the protocol.
+//
+//   int main() {
+//     MyHandler handler;
+//     return tarsia::jit::serve(tarsia::UniqueFd(tarsia::jit::k_worker_fd), {.build_id = …, .compilers = …},
+//     handler);
+//   }
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/protocol.h"
+
+namespace tarsia::jit {
+
+/// What the worker does. Calls come one at a time, all from serve's thread.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  /// `parts` may be used from several threads, until compile returns. Its calls throw Error when the
+  /// client is gone. A std::exception thrown from here becomes a failed result of stage `worker`;
+  /// std::bad_alloc ends the process with k_exit_out_of_memory.
+  virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
+  /// "sm_90", … of the GPUs present, without doubles; empty where there is none.
+  virtual std::vector<std::string> archs() = 0;
+};
+
+/// Says hello, then answers until the client closes its end. Returns the process's exit code.
+int serve(UniqueFd socket, const Hello& hello, Handler& handler);
+
+}  // namespace tarsia::jit
