@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tarsia/macros_push.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,6 +31,28 @@ typedef enum tarsia_dtype_code {
   TARSIA_BOOL = 6,
   TARSIA_ANY_DTYPE = 255 /* a `void*` parameter: elements of any dtype */
 } tarsia_dtype_code;
+
+/// What went wrong: the class of an error, the same at every face.
+typedef enum tarsia_code {
+  TARSIA_OK = 0,
+  TARSIA_ERROR = 1,            /* none of the classes below */
+  TARSIA_COMPILE_ERROR = 2,    /* the source does not compile or link; has diagnostics */
+  TARSIA_COMPILER_CRASHED = 3, /* the compiler died under this source */
+  TARSIA_COMPILE_TIMEOUT = 4,  /* the compile took longer than it may */
+  TARSIA_RESOURCE_LIMIT = 5,   /* the compile wanted more memory than it may have */
+  TARSIA_INVALID_SOURCE = 6,   /* NUL byte, not UTF-8, too large, no file */
+  TARSIA_LOAD_ERROR = 7,       /* a file that cannot be loaded as a library */
+  TARSIA_ARGUMENT_TYPE = 8,    /* a wrong type or number of arguments, dtype, device */
+  TARSIA_ARGUMENT_VALUE = 9,   /* right type, unfit value: range, shape, contiguity, attribute */
+  TARSIA_CUDA_ERROR = 10,      /* no GPU, no driver, or CUDA reported an error */
+  TARSIA_NOT_FOUND = 11,       /* no such op, function, kernel */
+  TARSIA_UNSUPPORTED = 12,     /* this build, machine or op cannot do that */
+  TARSIA_OP_ERROR = 13,        /* the author's code threw; the four below say what kind */
+  TARSIA_OP_VALUE_ERROR = 14,  /* std::invalid_argument, std::domain_error */
+  TARSIA_OP_INDEX_ERROR = 15,  /* std::out_of_range, std::length_error */
+  TARSIA_OP_TYPE_ERROR = 16,   /* tarsia::TypeError, std::bad_cast */
+  TARSIA_OUT_OF_MEMORY = 17    /* std::bad_alloc, or device memory is spent */
+} tarsia_code;
 
 typedef struct tarsia_device {
   int32_t type; /* tarsia_device_type */
@@ -121,7 +145,7 @@ typedef int32_t (*tarsia_adapter)(const tarsia_value* args, uint32_t n, tarsia_v
 enum { /* tarsia_function.flags */
        TARSIA_FUNCTION_SOURCE_HAS_CUDA = 1,
        TARSIA_FUNCTION_TAKES_STREAM = 2,
-       TARSIA_FUNCTION_MAIN = 4 /* int main(...): takes one list of strings, gives an int */
+       TARSIA_FUNCTION_MAIN = 4 /* int main(...): takes one list of strings, argv[0] first; gives an int */
 };
 
 /// An exported function.
@@ -146,7 +170,8 @@ typedef struct tarsia_kernel {
   const char* location;
   const void* stub;
   uint32_t n_params;
-  const tarsia_param* params;
+  const tarsia_param* params; /* kind TARSIA_KIND_NONE: bytes of param_sizes[i], given as they are */
+  const uint32_t* param_sizes;
 } tarsia_kernel;
 
 /// Device code of an inline module.
@@ -191,3 +216,5 @@ typedef const tarsia_module* (*tarsia_module_attach_fn)(const struct tarsia_host
 #ifdef __cplusplus
 }
 #endif
+
+#include <tarsia/macros_pop.h>
