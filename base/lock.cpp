@@ -1,0 +1,112 @@
+// flock(2). An open file description's lock is shared with forked children through their copies of the
+// descriptor; a child that outlived its parent would hold the lock for ever. So every held descriptor is
+// listed, and a forked child closes its copies.
+#include "base/lock.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tarsia {
+namespace {
+
+struct Held {
+  std::mutex mutex;
+  std::vector<int> descriptors;
+  unsigned forks = 0;
+};
+
+// Never destroyed: locks may be released by destructors of other statics.
+Held& held_locks() {
+  static Held* s_held = [] {
+    auto* held = new Held;
+    ::pthread_atfork([] { held_locks().mutex.lock(); }, [] { held_locks().mutex.unlock(); },
+                     [] {
+                       Held& locks = held_locks();
+                       for (int fd : locks.descriptors) ::close(fd);
+                       locks.descriptors.clear();
+                       ++locks.forks;
+                       locks.mutex.unlock();
+                     });
+    return held;
+  }();
+  return *s_held;
+}
+
+int open_lock(const std::string& path) {
+  for (;;) {
+    const int fd =
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
+}  // namespace
+
+FileLock::FileLock(FileLock&& other) noexcept : m_fd(std::move(other.m_fd)), m_forks(other.m_forks) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  release();
+  m_fd = std::move(other.m_fd);
+  m_forks = other.m_forks;
+  return *this;
+}
+
+FileLock::Status FileLock::try_lock(const std::string& path) {
+  release();
+  Held& locks = held_locks();
+  // Opened under the mutex, so that no fork falls between the opening and the listing.
+  const std::lock_guard guard(locks.mutex);
+  UniqueFd fd(open_lock(path));
+  if (!fd) return Status::failed;
+  struct stat status;
+  if (::fstat(fd.get(), &status) != 0) return Status::failed;
+  if (!S_ISREG(status.st_mode)) {
+    errno = EINVAL;
+    return Status::failed;
+  }
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return Status::busy;
+    if (errno != EINTR) return Status::failed;
+  }
+  locks.descriptors.push_back(fd.get());
+  m_fd = std::move(fd);
+  m_forks = locks.forks;
+  return Status::locked;
+}
+
+FileLock::Status FileLock::lock_until(const std::string& path,
+                                      std::chrono::steady_clock::time_point deadline) {
+  using namespace std::chrono_literals;
+  auto pause = std::chrono::microseconds(200);
+  for (;;) {
+    const Status status = try_lock(path);
+    if (status != Status::busy) return status;
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) return Status::busy;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+    pause = std::min<std::chrono::microseconds>(2 * pause, 10ms);
+  }
+}
+
+void FileLock::release() {
+  if (!m_fd) return;
+  Held& locks = held_locks();
+  const std::lock_guard guard(locks.mutex);
+  if (m_forks != locks.forks) {
+    // A forked child: its copy is closed already, and the number may be another file's by now.
+    static_cast<void>(m_fd.release());
+    return;
+  }
+  std::erase(locks.descriptors, m_fd.get());
+  m_fd.reset();
+}
+
+}  // namespace tarsia

@@ -1,0 +1,25 @@
+// Where things lie: this library, the worker, the cache.
+#pragma once
+
+#include <string>
+
+namespace tarsia {
+
+/// The folder of the library or program that this code is linked into.
+const std::string& library_dir();
+
+/// The worker's program: TARSIA_COMPILER if set, else tarsia-compiler in `folder`, else
+/// tarsia-compiler.zst there, unpacked on first use into `cache_dir` or, if that is empty or
+/// cannot hold a program, into memory: the path is then one that only this process and its children know.
+/// Throws NotFound with what to do about it.
+std::string compiler_path(const std::string& cache_dir, const std::string& folder = library_dir());
+
+/// The cache's folder by the environment: TARSIA_CACHE_DIR, else XDG_CACHE_HOME/tarsia, else
+/// ~/.cache/tarsia; empty when none of them is known or absolute. Nothing is looked up on disk.
+std::string cache_dir_name();
+
+/// Makes the folder where missing and checks that nobody else can write to it. Gives an empty string
+/// when it can be used, else why not and what to do about it.
+std::string prepare_private_dir(const std::string& path);
+
+}  // namespace tarsia

@@ -1,0 +1,144 @@
+// Files: whole reads, whole writes, and refusals.
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <thread>
+
+#include "base/error.h"
+#include "tests/unit/base/temporary_dir.h"
+
+namespace tarsia {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t count_files(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+TEST(File, what_is_written_is_read) {
+  const TemporaryDir dir;
+  const std::string path = dir / "f";
+  const std::string bytes("with\0nul", 8);
+  write_file(path, bytes);
+  EXPECT_EQ(read_file(path), bytes);
+  EXPECT_THROW(read_file(path, 7), Error);
+  EXPECT_EQ(read_file(path, 8), bytes);
+  EXPECT_EQ(count_files(dir.path()), 1u);
+  // The size that /proc states is 0.
+  EXPECT_NE(read_file("/proc/self/status").find("Name:"), std::string::npos);
+}
+
+TEST(File, errors_name_the_path) {
+  try {
+    read_file("/nonexistent/x");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/nonexistent/x"), std::string::npos);
+  }
+}
+
+TEST(File, a_reader_sees_the_old_or_the_new_file_and_nothing_between) {
+  const TemporaryDir dir;
+  const std::string path = dir / "f";
+  const std::string old_bytes(100'000, 'a'), new_bytes(200'000, 'b');
+  write_file(path, old_bytes);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (int i = 0; !stop; ++i) write_file(path, i % 2 ? old_bytes : new_bytes);
+  });
+  for (int i = 0; i < 300; ++i) {
+    const std::string bytes = read_file(path);
+    ASSERT_TRUE(bytes == old_bytes || bytes == new_bytes) << bytes.size();
+  }
+  stop = true;
+  writer.join();
+}
+
+TEST(File, a_failed_write_leaves_nothing_behind) {
+  const TemporaryDir dir;
+  struct rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit small = before;
+  small.rlim_cur = 1000;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string bytes(2000, 'x');
+  const std::string_view pieces[] = {bytes};
+  const int error = publish(dir / "f", pieces);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(error, EFBIG);
+  EXPECT_EQ(count_files(dir.path()), 0u);
+}
+
+TEST(File, publish_joins_its_pieces_and_replaces_a_link_rather_than_its_target) {
+  const TemporaryDir dir;
+  write_file(dir / "target", "precious");
+  fs::create_symlink(dir / "target", dir / "link");
+  const std::string_view pieces[] = {"a", "", "bc"};
+  EXPECT_EQ(publish(dir / "link", pieces), 0);
+  EXPECT_EQ(read_file(dir / "link"), "abc");
+  EXPECT_FALSE(fs::is_symlink(dir / "link"));
+  EXPECT_EQ(read_file(dir / "target"), "precious");
+}
+
+TEST(File, only_regular_files_are_opened_as_such) {
+  const TemporaryDir dir;
+  UniqueFd fd;
+  struct stat status;
+  write_file(dir / "target", "x");
+  EXPECT_EQ(open_regular(dir / "target", fd, status), 0);
+  EXPECT_TRUE(fd);
+  fs::create_symlink(dir / "target", dir / "link");
+  EXPECT_EQ(open_regular(dir / "link", fd, status), ELOOP);
+  ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(open_regular(dir / "fifo", fd, status), EINVAL);
+  EXPECT_EQ(open_regular("/dev/zero", fd, status), EINVAL);
+  EXPECT_EQ(open_regular(dir.path(), fd, status), EINVAL);
+  EXPECT_EQ(open_regular(dir / "absent", fd, status), ENOENT);
+}
+
+TEST(File, directories_are_made_with_their_parents) {
+  const TemporaryDir dir;
+  EXPECT_EQ(make_directories(dir / "a/b/c"), 0);
+  EXPECT_EQ(make_directories(dir / "a/b/c"), 0);
+  EXPECT_TRUE(fs::is_directory(dir / "a/b/c"));
+  write_file(dir / "file", "");
+  EXPECT_EQ(make_directories(dir / "file"), ENOTDIR);
+  EXPECT_EQ(make_directories(dir / "file/x"), ENOTDIR);
+}
+
+TEST(File, memfds_are_sealed_and_read_by_ranges) {
+  const UniqueFd fd = make_memfd("t", "0123456789");
+  EXPECT_EQ(::write(fd.get(), "x", 1), -1);
+  EXPECT_EQ(::ftruncate(fd.get(), 0), -1);
+  EXPECT_EQ(read_descriptor(fd.get(), 100), "0123456789");
+  EXPECT_EQ(read_descriptor(fd.get(), 3, 4, 100), "3456");
+  EXPECT_THROW(read_descriptor(fd.get(), 3, 8, 100), Error);
+  EXPECT_THROW(read_descriptor(fd.get(), ~std::uint64_t{0}, 2, 100), Error);
+  EXPECT_THROW(read_descriptor(fd.get(), 0, 10, 9), Error);
+  EXPECT_EQ(Mapping(fd.get()).bytes(), "0123456789");
+  EXPECT_EQ(Mapping(make_memfd("e", "").get()).bytes(), "");
+}
+
+TEST(File, stamps_tell_a_change) {
+  const TemporaryDir dir;
+  struct stat before, after;
+  write_file(dir / "f", "1");
+  ASSERT_EQ(::stat((dir / "f").c_str(), &before), 0);
+  EXPECT_EQ(FileStamp::of(before), FileStamp::of(before));
+  write_file(dir / "f", "2");
+  ASSERT_EQ(::stat((dir / "f").c_str(), &after), 0);
+  EXPECT_NE(FileStamp::of(before), FileStamp::of(after));
+}
+
+}  // namespace
+}  // namespace tarsia
