@@ -1,187 +1,185 @@
 // The parts of adapter.h on std types and on Tarsia's own, each there once its header is.
 #include <tarsia/macros_push.h>
 
+#pragma GCC visibility push(hidden)
 namespace tarsia {
-namespace detail __attribute__((visibility("hidden"))) {
+namespace detail {
 
 #if defined(_BASIC_STRING_H) && !defined(TARSIA_ADAPTER_STRING)
 #define TARSIA_ADAPTER_STRING
-  template <>
-  struct arg<std::string, k_unsupported> {
-    static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
-    static std::string get(const tarsia_value& v_) { return std::string(v_.s, v_.size); }
-  };
-  template <>
-  struct by_reference<std::string> {
-    enum { value = 1 };
-  };
-  template <>
-  struct result<std::string, k_unsupported> : arg<std::string> {
-    static int32_t put(tarsia_value* r_, const std::string& x_) {
-      return host()->result_string(r_, x_.data(), x_.size());
-    }
-  };
+template <>
+struct arg<std::string, k_unsupported> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
+  static std::string get(const tarsia_value& v_) { return std::string(v_.s, v_.size); }
+};
+template <>
+struct by_reference<std::string> {
+  enum { value = 1 };
+};
+template <>
+struct result<std::string, k_unsupported> : arg<std::string> {
+  static int32_t put(tarsia_value* r_, const std::string& x_) {
+    return host()->result_string(r_, x_.data(), x_.size());
+  }
+};
 #endif
 
 #if defined(_GLIBCXX_STRING_VIEW) && __cplusplus >= 201703L && !defined(TARSIA_ADAPTER_STRING_VIEW)
 #define TARSIA_ADAPTER_STRING_VIEW
-  template <>
-  struct arg<std::string_view, k_unsupported> {
-    static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
-    static std::string_view get(const tarsia_value& v_) { return std::string_view(v_.s, v_.size); }
-  };
-  template <>
-  struct by_reference<std::string_view> {
-    enum { value = 1 };
-  };
-  template <>
-  struct result<std::string_view, k_unsupported> : arg<std::string_view> {
-    static int32_t put(tarsia_value* r_, std::string_view x_) {
-      return host()->result_string(r_, x_.data(), x_.size());
-    }
-  };
+template <>
+struct arg<std::string_view, k_unsupported> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
+  static std::string_view get(const tarsia_value& v_) { return std::string_view(v_.s, v_.size); }
+};
+template <>
+struct by_reference<std::string_view> {
+  enum { value = 1 };
+};
+template <>
+struct result<std::string_view, k_unsupported> : arg<std::string_view> {
+  static int32_t put(tarsia_value* r_, std::string_view x_) {
+    return host()->result_string(r_, x_.data(), x_.size());
+  }
+};
 #endif
 
 #if defined(_GLIBCXX_OPTIONAL) && __cplusplus >= 201703L && !defined(TARSIA_ADAPTER_OPTIONAL)
 #define TARSIA_ADAPTER_OPTIONAL
-  template <class T_>
-  struct arg<std::optional<T_>, k_unsupported> {
-    static constexpr tarsia_type describe() { return add_flags(arg<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
-    static std::optional<T_> get(const tarsia_value& v_) {
-      if (v_.kind == TARSIA_KIND_NONE) return std::nullopt;
-      return std::optional<T_>(arg<T_>::get(v_));
-    }
-  };
-  template <class T_>
-  struct by_reference<std::optional<T_>> {
-    enum { value = 1 };
-  };
-  template <class T_>
-  struct result<std::optional<T_>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return add_flags(result<T_>::describe(), TARSIA_TYPE_OPTIONAL);
-    }
-    static int32_t put(tarsia_value* r_, std::optional<T_> x_) {
-      return x_ ? result<T_>::put(r_, static_cast<T_&&>(*x_)) : 0;
-    }
-  };
+template <class T_>
+struct arg<std::optional<T_>, k_unsupported> {
+  static constexpr tarsia_type describe() { return add_flags(arg<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
+  static std::optional<T_> get(const tarsia_value& v_) {
+    if (v_.kind == TARSIA_KIND_NONE) return std::nullopt;
+    return std::optional<T_>(arg<T_>::get(v_));
+  }
+};
+template <class T_>
+struct by_reference<std::optional<T_>> {
+  enum { value = 1 };
+};
+template <class T_>
+struct result<std::optional<T_>, k_unsupported> {
+  static constexpr tarsia_type describe() { return add_flags(result<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
+  static int32_t put(tarsia_value* r_, std::optional<T_> x_) {
+    return x_ ? result<T_>::put(r_, static_cast<T_&&>(*x_)) : 0;
+  }
+};
 #endif
 
 #if defined(_STL_VECTOR_H) && !defined(TARSIA_ADAPTER_VECTOR)
 #define TARSIA_ADAPTER_VECTOR
-  template <class T_>
-  struct arg<std::vector<T_>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_type<T_>::value, 1);
-    }
-    static std::vector<T_> get(const tarsia_value& v_) {
-      std::vector<T_> list_;
-      list_.reserve(v_.size);
-      for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
-      return list_;
-    }
-  };
-  template <class T_>
-  struct by_reference<std::vector<T_>> {
-    enum { value = 1 };
-  };
-  template <class T_>
-  struct static_result_type {
-    static const tarsia_type value;
-  };
-  template <class T_>
-  const tarsia_type static_result_type<T_>::value = result<T_>::describe();
-  template <class T_>
-  struct result<std::vector<T_>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<T_>::value, 1);
-    }
-    static int32_t put(tarsia_value* r_, std::vector<T_> list_) {
-      tarsia_value* v_ = host()->result_values(list_.size());
-      if (!v_) return TARSIA_OUT_OF_MEMORY;
-      r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
-      for (typename std::vector<T_>::size_type i_ = 0; i_ < list_.size(); ++i_)
-        if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_&&>(list_[i_]))) return code_;
-      return 0;
-    }
-  };
-  template <>
-  struct result<std::vector<bool>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<bool>::value, 1);
-    }
-    static int32_t put(tarsia_value* r_, const std::vector<bool>& list_) {
-      tarsia_value* v_ = host()->result_values(list_.size());
-      if (!v_) return TARSIA_OUT_OF_MEMORY;
-      r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
-      for (std::vector<bool>::size_type i_ = 0; i_ < list_.size(); ++i_)
-        result<bool>::put(v_ + i_, list_[i_]);
-      return 0;
-    }
-  };
+template <class T_>
+struct arg<std::vector<T_>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_type<T_>::value, 1);
+  }
+  static std::vector<T_> get(const tarsia_value& v_) {
+    std::vector<T_> list_;
+    list_.reserve(v_.size);
+    for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
+    return list_;
+  }
+};
+template <class T_>
+struct by_reference<std::vector<T_>> {
+  enum { value = 1 };
+};
+template <class T_>
+struct static_result_type {
+  static const tarsia_type value;
+};
+template <class T_>
+const tarsia_type static_result_type<T_>::value = result<T_>::describe();
+template <class T_>
+struct result<std::vector<T_>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<T_>::value, 1);
+  }
+  static int32_t put(tarsia_value* r_, std::vector<T_> list_) {
+    tarsia_value* v_ = host()->result_values(list_.size());
+    if (!v_) return TARSIA_OUT_OF_MEMORY;
+    r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
+    for (typename std::vector<T_>::size_type i_ = 0; i_ < list_.size(); ++i_)
+      if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_&&>(list_[i_]))) return code_;
+    return 0;
+  }
+};
+template <>
+struct result<std::vector<bool>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<bool>::value, 1);
+  }
+  static int32_t put(tarsia_value* r_, const std::vector<bool>& list_) {
+    tarsia_value* v_ = host()->result_values(list_.size());
+    if (!v_) return TARSIA_OUT_OF_MEMORY;
+    r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
+    for (std::vector<bool>::size_type i_ = 0; i_ < list_.size(); ++i_) result<bool>::put(v_ + i_, list_[i_]);
+    return 0;
+  }
+};
 #endif
 
 #if defined(_STL_PAIR_H) && !defined(TARSIA_ADAPTER_PAIR)
 #define TARSIA_ADAPTER_PAIR
-  template <class... T_>
-  struct tuple_types {
-    static const tarsia_type items[sizeof...(T_) + 1];
-  };
-  template <class... T_>
-  const tarsia_type tuple_types<T_...>::items[sizeof...(T_) + 1] = {result<T_>::describe()..., tarsia_type{}};
+template <class... T_>
+struct tuple_types {
+  static const tarsia_type items[sizeof...(T_) + 1];
+};
+template <class... T_>
+const tarsia_type tuple_types<T_...>::items[sizeof...(T_) + 1] = {result<T_>::describe()..., tarsia_type{}};
 
-  inline tarsia_value* put_tuple(tarsia_value * r_, uint32_t n_) {
-    r_->v = host()->result_values(n_), r_->size = n_, r_->kind = TARSIA_KIND_TUPLE;
-    return r_->v;
+inline tarsia_value* put_tuple(tarsia_value* r_, uint32_t n_) {
+  r_->v = host()->result_values(n_), r_->size = n_, r_->kind = TARSIA_KIND_TUPLE;
+  return r_->v;
+}
+template <class A_, class B_>
+struct result<std::pair<A_, B_>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_TUPLE, tarsia_dtype{0, 0, 0}, 0, tuple_types<A_, B_>::items, 2);
   }
-  template <class A_, class B_>
-  struct result<std::pair<A_, B_>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return make_type(TARSIA_KIND_TUPLE, tarsia_dtype{0, 0, 0}, 0, tuple_types<A_, B_>::items, 2);
-    }
-    static int32_t put(tarsia_value* r_, std::pair<A_, B_> x_) {
-      tarsia_value* v_ = put_tuple(r_, 2);
-      if (!v_) return TARSIA_OUT_OF_MEMORY;
-      int32_t code_ = result<A_>::put(v_, static_cast<A_&&>(x_.first));
-      return code_ ? code_ : result<B_>::put(v_ + 1, static_cast<B_&&>(x_.second));
-    }
-  };
+  static int32_t put(tarsia_value* r_, std::pair<A_, B_> x_) {
+    tarsia_value* v_ = put_tuple(r_, 2);
+    if (!v_) return TARSIA_OUT_OF_MEMORY;
+    int32_t code_ = result<A_>::put(v_, static_cast<A_&&>(x_.first));
+    return code_ ? code_ : result<B_>::put(v_ + 1, static_cast<B_&&>(x_.second));
+  }
+};
 #endif
 
 #if defined(_GLIBCXX_TUPLE) && !defined(TARSIA_ADAPTER_TUPLE)
 #define TARSIA_ADAPTER_TUPLE
-  template <unsigned i_, unsigned n_>
-  struct put_elements {
-    template <class T_>
-    static int32_t run(tarsia_value* v_, T_& x_) {
-      typedef typename std::tuple_element<i_, T_>::type E_;
-      int32_t code_ = result<E_>::put(v_ + i_, static_cast<E_&&>(std::get<i_>(x_)));
-      return code_ ? code_ : put_elements<i_ + 1, n_>::run(v_, x_);
-    }
-  };
-  template <unsigned n_>
-  struct put_elements<n_, n_> {
-    template <class T_>
-    static int32_t run(tarsia_value*, T_&) {
-      return 0;
-    }
-  };
-  template <class... T_>
-  struct result<std::tuple<T_...>, k_unsupported> {
-    static constexpr tarsia_type describe() {
-      return make_type(TARSIA_KIND_TUPLE, tarsia_dtype{0, 0, 0}, 0, tuple_types<T_...>::items, sizeof...(T_));
-    }
-    static int32_t put(tarsia_value* r_, std::tuple<T_...> x_) {
-      tarsia_value* v_ = put_tuple(r_, sizeof...(T_));
-      return v_ ? put_elements<0, sizeof...(T_)>::run(v_, x_) : int32_t(TARSIA_OUT_OF_MEMORY);
-    }
-  };
+template <unsigned i_, unsigned n_>
+struct put_elements {
+  template <class T_>
+  static int32_t run(tarsia_value* v_, T_& x_) {
+    typedef typename std::tuple_element<i_, T_>::type E_;
+    int32_t code_ = result<E_>::put(v_ + i_, static_cast<E_&&>(std::get<i_>(x_)));
+    return code_ ? code_ : put_elements<i_ + 1, n_>::run(v_, x_);
+  }
+};
+template <unsigned n_>
+struct put_elements<n_, n_> {
+  template <class T_>
+  static int32_t run(tarsia_value*, T_&) {
+    return 0;
+  }
+};
+template <class... T_>
+struct result<std::tuple<T_...>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_TUPLE, tarsia_dtype{0, 0, 0}, 0, tuple_types<T_...>::items, sizeof...(T_));
+  }
+  static int32_t put(tarsia_value* r_, std::tuple<T_...> x_) {
+    tarsia_value* v_ = put_tuple(r_, sizeof...(T_));
+    return v_ ? put_elements<0, sizeof...(T_)>::run(v_, x_) : int32_t(TARSIA_OUT_OF_MEMORY);
+  }
+};
 #endif
 
 #if defined(_GLIBCXX_COMPLEX) && !defined(TARSIA_ADAPTER_COMPLEX)
 #define TARSIA_ADAPTER_COMPLEX
-  TARSIA_DETAIL_DTYPE(std::complex<float>, TARSIA_COMPLEX, 1, 64)
-  TARSIA_DETAIL_DTYPE(std::complex<double>, TARSIA_COMPLEX, 1, 128)
+TARSIA_DETAIL_DTYPE(std::complex<float>, TARSIA_COMPLEX, 1, 64)
+TARSIA_DETAIL_DTYPE(std::complex<double>, TARSIA_COMPLEX, 1, 128)
 #endif
 
 // CUDA's vectors are lanes of one element.
@@ -191,20 +189,21 @@ namespace detail __attribute__((visibility("hidden"))) {
   TARSIA_DETAIL_DTYPE(T_##2, code_, 2, bits_) \
   TARSIA_DETAIL_DTYPE(T_##3, code_, 3, bits_) \
   TARSIA_DETAIL_DTYPE(T_##4, code_, 4, bits_)
-  TARSIA_DETAIL_LANES(char, TARSIA_INT, 8)
-  TARSIA_DETAIL_LANES(uchar, TARSIA_UINT, 8)
-  TARSIA_DETAIL_LANES(short, TARSIA_INT, 16)
-  TARSIA_DETAIL_LANES(ushort, TARSIA_UINT, 16)
-  TARSIA_DETAIL_LANES(int, TARSIA_INT, 32)
-  TARSIA_DETAIL_LANES(uint, TARSIA_UINT, 32)
-  TARSIA_DETAIL_LANES(float, TARSIA_FLOAT, 32)
-  TARSIA_DETAIL_DTYPE(longlong2, TARSIA_INT, 2, 64)
-  TARSIA_DETAIL_DTYPE(ulonglong2, TARSIA_UINT, 2, 64)
-  TARSIA_DETAIL_DTYPE(double2, TARSIA_FLOAT, 2, 64)
+TARSIA_DETAIL_LANES(char, TARSIA_INT, 8)
+TARSIA_DETAIL_LANES(uchar, TARSIA_UINT, 8)
+TARSIA_DETAIL_LANES(short, TARSIA_INT, 16)
+TARSIA_DETAIL_LANES(ushort, TARSIA_UINT, 16)
+TARSIA_DETAIL_LANES(int, TARSIA_INT, 32)
+TARSIA_DETAIL_LANES(uint, TARSIA_UINT, 32)
+TARSIA_DETAIL_LANES(float, TARSIA_FLOAT, 32)
+TARSIA_DETAIL_DTYPE(longlong2, TARSIA_INT, 2, 64)
+TARSIA_DETAIL_DTYPE(ulonglong2, TARSIA_UINT, 2, 64)
+TARSIA_DETAIL_DTYPE(double2, TARSIA_FLOAT, 2, 64)
 #undef TARSIA_DETAIL_LANES
 #endif
 
 }  // namespace detail
 }  // namespace tarsia
+#pragma GCC visibility pop
 
 #include <tarsia/macros_pop.h>

@@ -2,9 +2,9 @@
 // here.
 #pragma once
 
-#include <tarsia/abi.h>
-
 #include <tarsia/macros_push.h>
+
+#include <tarsia/abi.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,4 +1,10 @@
 // The other half of macros_push.h.
+#if defined(TARSIA_DETAIL_ASIDE_3)
+#undef TARSIA_DETAIL_ASIDE_3
+#elif defined(TARSIA_DETAIL_ASIDE_2)
+#undef TARSIA_DETAIL_ASIDE_2
+#else
+#undef TARSIA_DETAIL_ASIDE_1
 #if !defined(__CUDACC_RTC__)
 #pragma pop_macro("size")
 #pragma pop_macro("name")
@@ -91,4 +97,5 @@
 #pragma pop_macro("c")
 #pragma pop_macro("e")
 #pragma pop_macro("m")
+#endif
 #endif

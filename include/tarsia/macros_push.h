@@ -1,5 +1,11 @@
 // Sets aside macros of the including text that would break Tarsia's headers (`#define N 1024`, `#define size
-// n`); macros_pop.h gives them back. Included in pairs.
+// n`); macros_pop.h gives them back. Included in pairs, which nest; only the outermost pair works.
+#if defined(TARSIA_DETAIL_ASIDE_2)
+#define TARSIA_DETAIL_ASIDE_3
+#elif defined(TARSIA_DETAIL_ASIDE_1)
+#define TARSIA_DETAIL_ASIDE_2
+#else
+#define TARSIA_DETAIL_ASIDE_1
 #if !defined(__CUDACC_RTC__)
 #pragma push_macro("size")
 #undef size
@@ -183,4 +189,5 @@
 #undef e
 #pragma push_macro("m")
 #undef m
+#endif
 #endif

@@ -1,0 +1,157 @@
+// What generated text needs of abi.h and adapter.h when every exported function is C-style: no templates, a
+// twentieth of the time to parse. The layouts are those of abi.h (tests/unit/registry/test_adapter_light.cpp
+// holds them together); both forms may meet in one module, in different translation units.
+//
+// A function `float ns::f(const float* x, int n = 1)` of "relu.cu:12" is exported by
+//
+//   static int tarsia_call_0(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {
+//     TARSIA_LIGHT_TRY
+//     if (n == 1) r->f = ::ns::f((const float*)a[0].p); else
+//     r->f = ::ns::f((const float*)a[0].p, (int)a[1].i);
+//     r->kind = 3;
+//     TARSIA_LIGHT_CATCH
+//   }
+//   static const tarsia_light_param tarsia_params_0[] = {{"x", {6, 2, 0, 2, 32, 1, 0}}, {"n", {2, 0, 0, 0,
+//   32, 1, 0}}}; TARSIA_LIGHT_EXPORT(0, "ns::f", "float ns::f(const float *x, int n = 1)", "relu.cu:12", 2,
+//   1, 0,
+//                       TARSIA_LIGHT_TYPE(3, 0, 0, 2, 32, 1, 0))
+//
+// where the numbers are tarsia_kind, tarsia_type.flags, 0, dtype code, bits, lanes. A string parameter is
+// a[i].s; a string result `r` is given by `return TARSIA_LIGHT_STRING(r, text, n)`.
+#if !defined(TARSIA_ADAPTER_LIGHT_H)
+#define TARSIA_ADAPTER_LIGHT_H
+
+#define TARSIA_LIGHT_SECTION(section_) __attribute__((retain, used, unused, section(section_)))
+#define TARSIA_LIGHT_HIDDEN __attribute__((weak, visibility("hidden")))
+#define TARSIA_LIGHT_TYPE(...) {__VA_ARGS__}
+#if defined(__EXCEPTIONS)
+#define TARSIA_LIGHT_TRY try {
+#define TARSIA_LIGHT_CATCH                       \
+  return 0;                                      \
+  }                                              \
+  catch (...) {                                  \
+    return tarsia_module_host->tarsia_capture(); \
+  }
+#else
+#define TARSIA_LIGHT_TRY {
+#define TARSIA_LIGHT_CATCH \
+  return 0;                \
+  }
+#endif
+#define TARSIA_LIGHT_STRING(r_, text_, n_) tarsia_module_host->tarsia_string(r_, text_, n_)
+
+struct tarsia_light_value {
+  union {
+    long long i;
+    unsigned long long u;
+    double f;
+    const char* s;
+    void* p;
+  };
+  unsigned kind, size;
+};
+struct tarsia_light_type {
+  unsigned char kind, flags;
+  unsigned short n;
+  unsigned char code, bits;
+  unsigned short lanes;
+  const tarsia_light_type* elements;
+};
+struct tarsia_light_param {
+  const char* name;
+  tarsia_light_type type;
+};
+struct tarsia_light_function {
+  unsigned size, flags;
+  const char *name, *signature, *location;
+  unsigned n_params, n_required;
+  const tarsia_light_param* params;
+  tarsia_light_type result;
+  int (*call)(const tarsia_light_value*, unsigned, tarsia_light_value*);
+};
+struct tarsia_light_kernel {
+  unsigned size;
+  const char *name, *signature, *location;
+  const void* stub;
+  unsigned n_params;
+  const tarsia_light_param* params;
+  const unsigned* param_sizes;
+};
+struct tarsia_light_skipped {
+  const char *name, *reason;
+};
+struct tarsia_light_module {
+  unsigned abi_version, size;
+  const void *functions, *functions_end, *ops, *ops_end, *kernels, *kernels_end, *images;
+  unsigned long long n_images;
+  const void* skipped;
+  unsigned long long n_skipped;
+};
+struct tarsia_light_host {
+  unsigned abi_version, size;
+  int (*tarsia_capture)();
+  int (*tarsia_set_error)(int, const char*);
+  int (*tarsia_last_error)(const char**);
+  int (*tarsia_string)(tarsia_light_value*, const char*, unsigned long long);
+};
+
+extern "C" {
+extern const void* const __start_tarsia_functions[] TARSIA_LIGHT_HIDDEN;
+extern const void* const __stop_tarsia_functions[] TARSIA_LIGHT_HIDDEN;
+extern const void* const __start_tarsia_kernels[] TARSIA_LIGHT_HIDDEN;
+extern const void* const __stop_tarsia_kernels[] TARSIA_LIGHT_HIDDEN;
+extern const tarsia_light_skipped __start_tarsia_skipped[] TARSIA_LIGHT_HIDDEN;
+extern const tarsia_light_skipped __stop_tarsia_skipped[] TARSIA_LIGHT_HIDDEN;
+extern const char tarsia_images[] TARSIA_LIGHT_HIDDEN;
+extern const unsigned long long tarsia_n_images TARSIA_LIGHT_HIDDEN;
+const tarsia_light_host* tarsia_module_host TARSIA_LIGHT_HIDDEN;
+const void* (*tarsia_module_ops)(unsigned long long*)TARSIA_LIGHT_HIDDEN;
+
+__attribute__((weak, used, visibility("default"))) const tarsia_light_module* tarsia_module_attach(
+    const tarsia_light_host* host_) {
+  static tarsia_light_module module_;
+  tarsia_module_host = host_;
+  unsigned long long n_ = 0;
+  const char* ops_ = tarsia_module_ops ? (const char*)tarsia_module_ops(&n_) : nullptr;
+  module_ = {1,
+             sizeof(tarsia_light_module),
+             __start_tarsia_functions,
+             __stop_tarsia_functions,
+             ops_,
+             ops_ + n_ * sizeof(void*),
+             __start_tarsia_kernels,
+             __stop_tarsia_kernels,
+             tarsia_images,
+             &tarsia_n_images ? tarsia_n_images : 0,
+             __start_tarsia_skipped,
+             (unsigned long long)(__stop_tarsia_skipped - __start_tarsia_skipped)};
+  return &module_;
+}
+}
+
+#define TARSIA_LIGHT_EXPORT(k_, name_, signature_, location_, n_, required_, flags_, result_) \
+  static const tarsia_light_function tarsia_function_##k_ = {sizeof(tarsia_light_function),   \
+                                                             flags_,                          \
+                                                             name_,                           \
+                                                             signature_,                      \
+                                                             location_,                       \
+                                                             n_,                              \
+                                                             required_,                       \
+                                                             tarsia_params_##k_,              \
+                                                             result_,                         \
+                                                             &tarsia_call_##k_};              \
+  TARSIA_LIGHT_SECTION("tarsia_functions")                                                    \
+  static const tarsia_light_function* tarsia_function_entry_##k_ = &tarsia_function_##k_;
+
+/// Needs tarsia_kernel_params_k and tarsia_kernel_sizes_k before it, arrays of n or more.
+#define TARSIA_LIGHT_KERNEL(k_, name_, signature_, location_, stub_, n_)                               \
+  static const tarsia_light_kernel tarsia_kernel_##k_ = {                                              \
+      sizeof(tarsia_light_kernel), name_, signature_, location_, stub_, n_, tarsia_kernel_params_##k_, \
+      tarsia_kernel_sizes_##k_};                                                                       \
+  TARSIA_LIGHT_SECTION("tarsia_kernels")                                                               \
+  static const tarsia_light_kernel* tarsia_kernel_entry_##k_ = &tarsia_kernel_##k_;
+
+#define TARSIA_LIGHT_SKIPPED(k_, name_, reason_) \
+  TARSIA_LIGHT_SECTION("tarsia_skipped") static tarsia_light_skipped tarsia_skipped_##k_ = {name_, reason_};
+
+#endif
