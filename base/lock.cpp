@@ -4,7 +4,6 @@
 #include "base/lock.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -14,29 +13,33 @@
 #include <thread>
 #include <vector>
 
+#include "base/fork.h"
+
 namespace tarsia {
 namespace {
 
-struct Held {
+class HeldLocks final : public ForkAware {
+ public:
+  HeldLocks() { watch_forks(); }
+
   std::mutex mutex;
   std::vector<int> descriptors;
   unsigned forks = 0;
+
+ private:
+  void before_fork() override { mutex.lock(); }
+  void after_fork_in_parent() override { mutex.unlock(); }
+  void after_fork_in_child() override {
+    for (int fd : descriptors) ::close(fd);
+    descriptors.clear();
+    ++forks;
+    mutex.unlock();
+  }
 };
 
 // Never destroyed: locks may be released by destructors of other statics.
-Held& held_locks() {
-  static Held* s_held = [] {
-    auto* held = new Held;
-    ::pthread_atfork([] { held_locks().mutex.lock(); }, [] { held_locks().mutex.unlock(); },
-                     [] {
-                       Held& locks = held_locks();
-                       for (int fd : locks.descriptors) ::close(fd);
-                       locks.descriptors.clear();
-                       ++locks.forks;
-                       locks.mutex.unlock();
-                     });
-    return held;
-  }();
+HeldLocks& held_locks() {
+  static HeldLocks* s_held = new HeldLocks;
   return *s_held;
 }
 
@@ -61,7 +64,7 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 
 FileLock::Status FileLock::try_lock(const std::string& path) {
   release();
-  Held& locks = held_locks();
+  HeldLocks& locks = held_locks();
   // Opened under the mutex, so that no fork falls between the opening and the listing.
   const std::lock_guard guard(locks.mutex);
   UniqueFd fd(open_lock(path));
@@ -98,7 +101,7 @@ FileLock::Status FileLock::lock_until(const std::string& path,
 
 void FileLock::release() {
   if (!m_fd) return;
-  Held& locks = held_locks();
+  HeldLocks& locks = held_locks();
   const std::lock_guard guard(locks.mutex);
   if (m_forks != locks.forks) {
     // A forked child: its copy is closed already, and the number may be another file's by now.

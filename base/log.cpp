@@ -1,12 +1,17 @@
 // One logger of our own, kept out of spdlog's registry, which belongs to the program that loads us.
 #include "base/log.h"
 
-#include <spdlog/sinks/null_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string_view>
+
+#include "base/file.h"
+#include "base/fork.h"
 
 namespace tarsia {
 namespace {
@@ -23,25 +28,47 @@ spdlog::level::level_enum level_asked() {
   return spdlog::level::off;
 }
 
-spdlog::logger* make_logger() {
-  const spdlog::level::level_enum level = level_asked();
-  std::shared_ptr<spdlog::sinks::sink> sink;
-  if (level == spdlog::level::off) {
-    sink = std::make_shared<spdlog::sinks::null_sink_mt>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+/// Standard error under a mutex of its own: spdlog's is shared with the program that loads us, and stays
+/// locked for ever in a child forked while another thread logs.
+class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    static_cast<void>(write_all(STDERR_FILENO, {line.data(), line.size()}));
   }
-  auto* logger = new spdlog::logger("tarsia", std::move(sink));
-  logger->set_level(level);
-  logger->set_pattern("[%H:%M:%S.%e %P tarsia %l] %v");
-  return logger;
-}
+  void flush_() override {}
+};
+
+/// Holds the logger; a forked child gets a new one.
+class Log final : public ForkAware {
+ public:
+  Log() {
+    renew();
+    watch_forks();
+  }
+  std::atomic<spdlog::logger*> logger;
+
+ private:
+  void renew() {
+    const spdlog::level::level_enum level = level_asked();
+    std::shared_ptr<spdlog::sinks::sink> sink;
+    if (level != spdlog::level::off) sink = std::make_shared<StderrSink>();
+    auto* made = sink ? new spdlog::logger("tarsia", std::move(sink)) : new spdlog::logger("tarsia");
+    made->set_level(level);
+    made->set_pattern("[%H:%M:%S.%e %P tarsia %l] %v");
+    logger = made;
+  }
+  void before_fork() override {}
+  void after_fork_in_parent() override {}
+  // The old one is left as it is: another thread may have been inside.
+  void after_fork_in_child() override { renew(); }
+};
 
 }  // namespace
 
 spdlog::logger& log() {
-  static spdlog::logger* s_logger = make_logger();
-  return *s_logger;
+  static Log* s_log = new Log;
+  return *s_log->logger;
 }
 
 }  // namespace tarsia

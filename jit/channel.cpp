@@ -47,6 +47,11 @@ std::pair<UniqueFd, UniqueFd> make_socket_pair() {
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+void Channel::watch_beside(int fd, std::function<bool()> readable) {
+  m_beside_fd = fd;
+  m_beside = std::move(readable);
+}
+
 Channel::Status Channel::wait(short events, Deadline deadline) {
   for (;;) {
     int timeout = -1;
@@ -55,9 +60,11 @@ Channel::Status Channel::wait(short events, Deadline deadline) {
       if (left <= 0) return Status::timed_out;
       timeout = static_cast<int>(std::min<long long>(left, INT_MAX));
     }
-    pollfd watched{m_socket.get(), events, 0};
-    const int ready = ::poll(&watched, 1, timeout);
-    if (ready > 0) return Status::ok;
+    // poll steps over a descriptor of -1.
+    pollfd watched[] = {{m_socket.get(), events, 0}, {m_beside_fd, POLLIN, 0}};
+    const int ready = ::poll(watched, 2, timeout);
+    if (ready > 0 && watched[1].revents != 0 && !m_beside()) m_beside_fd = -1;
+    if (ready > 0 && watched[0].revents != 0) return Status::ok;
     if (ready < 0 && errno != EINTR) raise("cannot wait for the compiler's socket", errno);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -62,11 +63,17 @@ class Channel {
   Status receive(Message& message, Deadline deadline = k_no_deadline);
   int fd() const { return m_socket.get(); }
 
+  /// Called whenever `fd` becomes readable while the channel waits, so that a peer that writes there never
+  /// blocks. Gives false when `fd` has ended and need not be watched any more.
+  void watch_beside(int fd, std::function<bool()> readable);
+
  private:
   Status wait(short events, Deadline deadline);
   Status receive_bytes(char* bytes, std::size_t size, std::vector<UniqueFd>& descriptors, Deadline deadline);
 
   UniqueFd m_socket;
+  int m_beside_fd = -1;
+  std::function<bool()> m_beside;
 };
 
 /// Two connected ends, close-on-exec. Throws Error.

@@ -1,10 +1,14 @@
 // The worker's loop.
 #include "jit/protocol_server.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "base/error.h"
 
@@ -85,15 +89,29 @@ Channel::Status answer(Channel& channel, const Message& message, Handler& handle
   }
 }
 
+/// Ends the process as soon as the client's end is closed, in the middle of a compile if need be. (The
+/// kernel's parent death signal would not do: it comes when the thread that started us ends.)
+void watch_client(int socket) {
+  std::thread([socket] {
+    pollfd watched{socket, POLLRDHUP, 0};
+    while (::poll(&watched, 1, -1) < 0 && errno == EINTR) {
+    }
+    ::_exit(0);
+  }).detach();
+}
+
 }  // namespace
 
 int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
+  // The watcher's own copy, so that the number cannot become another file's.
+  const int watched = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 10);
   Channel channel(std::move(socket));
   try {
+    if (watched >= 0) watch_client(watched);
     if (channel.send(MessageType::hello, encode(hello)) != Channel::Status::ok) return 0;
     for (;;) {
       Message message;
-      if (channel.receive(message) != Channel::Status::ok) return 0;
+      if (channel.receive(message, Clock::now() + k_worker_idle) != Channel::Status::ok) return 0;
       if (answer(channel, message, handler) != Channel::Status::ok) return 0;
     }
   } catch (const std::bad_alloc&) {

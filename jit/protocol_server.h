@@ -26,7 +26,12 @@ class Handler {
   virtual std::vector<std::string> archs() = 0;
 };
 
-/// Says hello, then answers until the client closes its end. Returns the process's exit code.
+/// A worker that nobody asks for this long leaves; its client starts another when it needs one.
+inline constexpr std::chrono::minutes k_worker_idle{5};
+
+/// Says hello, then answers until the client closes its end or is silent for k_worker_idle. Returns the
+/// process's exit code. For a process of its own: when the client goes in the middle of a compile, the
+/// process ends at once.
 int serve(UniqueFd socket, const Hello& hello, Handler& handler);
 
 }  // namespace tarsia::jit

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -264,13 +265,13 @@ struct EchoHandler final : Handler {
 };
 
 TEST_F(Pair, serve_answers_compiles_whose_threads_share_the_parts) {
-  UniqueFd worker_end(::dup(far.fd()));
-  far = Channel(UniqueFd());
-  int exit_code = -1;
-  std::thread worker([&] {
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    near = Channel(UniqueFd());
     EchoHandler handler;
-    exit_code = serve(std::move(worker_end), {.build_id = "b"}, handler);
-  });
+    ::_exit(serve(UniqueFd(::dup(far.fd())), {.build_id = "b"}, handler));
+  }
+  far = Channel(UniqueFd());
   Message message;
   ASSERT_EQ(near.receive(message), Channel::Status::ok);
   EXPECT_EQ(decode_hello(message.payload).build_id, "b");
@@ -308,8 +309,9 @@ TEST_F(Pair, serve_answers_compiles_whose_threads_share_the_parts) {
   EXPECT_EQ(read_descriptor(message.descriptors.at(0).get(), 100), "module of x");
 
   near = Channel(UniqueFd());
-  worker.join();
-  EXPECT_EQ(exit_code, 0);
+  int state = -1;
+  EXPECT_EQ(::waitpid(worker, &state, 0), worker);
+  EXPECT_EQ(state, 0);
 }
 
 }  // namespace
