@@ -1,6 +1,7 @@
 // What is asked of the compiler and what comes back: plain data, known to the worker and to its client.
 #pragma once
 
+#include "base/cuda_parts.h"
 #include "base/diagnostic.h"
 
 #include <array>
@@ -37,14 +38,7 @@ struct CompileOptions {
   HostHeaders host_headers = HostHeaders::own;
 };
 
-/// Where the CUDA parts lie on this machine; empty where absent.
-struct CudaParts {
-  std::vector<std::string> include_dirs;
-  std::string nvrtc;   ///< path of libnvrtc.so.N
-  std::string cudart;  ///< path of libcudart.so.N
-  std::string nvrtc_identity;
-  int major = 0;
-};
+using tarsia::CudaParts;
 
 struct CompileRequest {
   std::string name;

@@ -142,7 +142,8 @@ std::string encode(const CompileRequest& request) {
                  {"nvrtc", cuda.nvrtc},
                  {"cudart", cuda.cudart},
                  {"nvrtc_identity", cuda.nvrtc_identity},
-                 {"major", cuda.major}}},
+                 {"major", cuda.major},
+                 {"library_dirs", cuda.library_dirs}}},
                {"timeout_ms", request.timeout_ms}});
 }
 
@@ -160,6 +161,7 @@ CompileRequest decode_request(std::string_view payload) {
     cuda.at("cudart").get_to(request.cuda_parts.cudart);
     cuda.at("nvrtc_identity").get_to(request.cuda_parts.nvrtc_identity);
     cuda.at("major").get_to(request.cuda_parts.major);
+    cuda.at("library_dirs").get_to(request.cuda_parts.library_dirs);
     json.at("timeout_ms").get_to(request.timeout_ms);
     return request;
   });
