@@ -313,6 +313,9 @@ struct result<T_&, k_unsupported> : result<typename remove_const<T_>::type> {};
 
 // ---- functions ----
 
+template <class T_>
+T_ declared();
+
 template <unsigned n_>
 struct param_array {
   tarsia_param items[n_ + 1];
@@ -338,6 +341,29 @@ struct function<R_(A_...)> {
         {tarsia_param{"", arg<A_>::describe()}..., tarsia_param{nullptr, tarsia_type{}}}};
   }
   static constexpr tarsia_type tarsia_result_type() { return result<R_>::describe(); }
+
+  /// Whether C_'s function can be called with its first arguments only.
+  template <class C_, unsigned... i_>
+  static constexpr bool callable(indices<i_...>) {
+    return sizeof(C_::template tarsia_test<typename pick<i_, A_...>::type...>(0)) == 1;
+  }
+  /// How many arguments it needs: n, less the trailing ones that it can be called without.
+  template <class C_, unsigned m_>
+  struct count_required {
+    template <bool fewer_, class unused_>
+    struct step {
+      enum { value = count_required<C_, m_ - 1>::value };
+    };
+    template <class unused_>
+    struct step<false, unused_> {
+      enum { value = m_ };
+    };
+    enum { value = step<callable<C_>(typename make_indices<m_ - 1>::type()), void>::value };
+  };
+  template <class C_>
+  struct count_required<C_, 0> {
+    enum { value = 0 };
+  };
 
   /// Calls with the first n arguments only, n down to required_, for functions with default arguments:
   /// C_::tarsia_partial calls by name, which a function pointer cannot do.
