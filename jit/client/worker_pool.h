@@ -1,0 +1,80 @@
+// Workers for parallel compiles: at most as many as asked for, one compile at a time in each, kept for the
+// next.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fork.h"
+#include "jit/client/worker_process.h"
+
+namespace tarsia::jit {
+
+/// A part as the client keeps it: a range of a file.
+struct PartFile {
+  UniqueFd fd;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+/// Where the worker's parts are kept on this side. Called from the thread that compiles; may throw, which the
+/// worker sees as a part not found, or not kept.
+struct PartFiles {
+  virtual ~PartFiles() = default;
+  virtual std::optional<PartFile> find(PartKind kind, const std::array<unsigned char, 32>& key) = 0;
+  virtual void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string_view bytes) = 0;
+};
+
+struct PoolSettings {
+  /// Called when a worker is to be started; may throw.
+  std::function<WorkerProgram()> program;
+  unsigned max_workers = 0;                                     ///< 0: as many as there are cores
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< of a compile whose request names none
+  std::chrono::milliseconds start_timeout = std::chrono::seconds(60);
+  std::uint64_t max_resident_bytes = std::uint64_t{2} << 30;  ///< an idle worker larger than this is let go
+};
+
+/// Thread-safe. In a forked child the parent's workers are dropped and new ones started.
+class WorkerPool final : public ForkAware {
+ public:
+  explicit WorkerPool(PoolSettings settings);
+  ~WorkerPool();
+
+  /// Compiles in a worker, waiting for a free one; the request's time limit counts from when it has one. A
+  /// source that does not compile is a result. Throws CompileTimeout, CompilerCrashed, ResourceLimit, and
+  /// what WorkerProcess::start throws.
+  CompileResult compile(const CompileRequest& request, PartFiles& parts);
+  /// The architectures of the GPUs present; throws like compile.
+  std::vector<std::string> archs();
+
+  /// Workers started by this pool so far, in this process.
+  unsigned started() const { return m_started; }
+  /// Process ids of workers that wait for work.
+  std::vector<pid_t> idle_pids();
+
+ private:
+  struct State;
+  class Lease;
+
+  Lease acquire();
+  /// Runs `talk(worker, deadline, heard)` with a worker. `heard` is set once anything was received.
+  template <typename Talk>
+  void exchange(const std::string& what, std::chrono::milliseconds limit, Talk talk);
+  void before_fork() override;
+  void after_fork_in_parent() override;
+  void after_fork_in_child() override;
+
+  const PoolSettings m_settings;
+  std::atomic<unsigned> m_started{0};
+  std::unique_ptr<State> m_state;
+};
+
+/// The worker's memory limit: TARSIA_COMPILER_MEMORY_MB, else 8 GiB; 0 takes the limit away.
+std::uint64_t compiler_memory_limit();
+
+}  // namespace tarsia::jit

@@ -1,0 +1,193 @@
+// A worker's start, its standard error, and its end.
+#include "jit/client/worker_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "jit/client/spawn.h"
+
+namespace tarsia::jit {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t k_tail = 16 << 10;
+
+/// How many processes the kernel has killed for want of memory; 0 if it does not say.
+std::uint64_t oom_kills() {
+  UniqueFd fd(::open("/proc/vmstat", O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd || read_all(fd.get(), text, 1 << 20) != 0) return 0;
+  const std::size_t at = text.find("\noom_kill ");
+  std::uint64_t count = 0;
+  if (at != std::string::npos) std::from_chars(text.data() + at + 10, text.data() + text.size(), count);
+  return count;
+}
+
+bool speaks_of_memory(const std::string& words) {
+  for (const char* sign : {"out of memory", "bad_alloc", "Out of memory", "Cannot allocate memory"}) {
+    if (words.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(UniqueFd socket, UniqueFd standard_error, pid_t pid, std::uint64_t memory_bytes)
+    : m_channel(std::move(socket)),
+      m_stderr(std::move(standard_error)),
+      m_pid(pid),
+      m_memory_bytes(memory_bytes),
+      m_oom_kills(oom_kills()) {
+  m_channel.watch_beside(m_stderr.get(), [this] { return drain(); });
+}
+
+std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program, Deadline deadline) {
+  auto [near, far] = make_socket_pair();
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(errno_message("cannot make a pipe for the compiler", errno));
+  UniqueFd words(ends[0]), words_end(ends[1]);
+  if (::fcntl(words.get(), F_SETFL, O_NONBLOCK) != 0)
+    throw Error(errno_message("cannot prepare a pipe", errno));
+
+  const pid_t pid = spawn({.program = program.path,
+                           .arguments = program.arguments,
+                           .socket = far.get(),
+                           .standard_error = words_end.get(),
+                           .memory_bytes = program.memory_bytes});
+  if (pid < 0) {
+    const std::string message = errno_message("the compiler " + program.path + " cannot be started", -pid);
+    if (pid == -ENOENT || pid == -EACCES || pid == -ENOEXEC) {
+      throw NotFound(message + ": install Tarsia again, or set TARSIA_COMPILER to its path");
+    }
+    throw Error(message);
+  }
+  far.reset();
+  words_end.reset();
+  log().debug("started {} as process {}", program.path, pid);
+
+  std::unique_ptr<WorkerProcess> worker(
+      new WorkerProcess(std::move(near), std::move(words), pid, program.memory_bytes));
+  Message message;
+  const Channel::Status status = worker->m_channel.receive(message, deadline);
+  if (status == Channel::Status::timed_out) {
+    worker->kill();
+    const Death death = worker->bury();
+    throw CompilerCrashed("the compiler " + program.path + " started but said nothing", death.last_words);
+  }
+  if (status == Channel::Status::closed) {
+    const Death death = worker->bury();
+    const std::string what = "the compiler " + program.path + " " + death.how + " as it started";
+    if (death.end == End::out_of_memory) throw ResourceLimit(what, death.last_words);
+    throw CompilerCrashed(what + (death.last_words.empty() ? "" : ": " + death.last_words), death.last_words);
+  }
+  if (message.type != MessageType::hello) throw Unsupported(program.path + " is no Tarsia compiler");
+  worker->m_hello = decode_hello(message.payload);
+  if (worker->m_hello.protocol != k_protocol_version || worker->m_hello.build_id != program.build_id) {
+    throw Unsupported(
+        "the compiler " + program.path +
+        " belongs to another build of Tarsia: install both from one package, or correct TARSIA_COMPILER");
+  }
+  return worker;
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (m_pid <= 0) return;
+  // Closing the socket would do, but a worker in the middle of something is ended at once by the signal.
+  kill();
+  bury();
+}
+
+void WorkerProcess::abandon() {
+  m_pid = -1;
+  m_channel = Channel(UniqueFd());
+  m_stderr.reset();
+}
+
+bool WorkerProcess::idle() const {
+  pollfd watched{m_channel.fd(), POLLIN | POLLRDHUP, 0};
+  return ::poll(&watched, 1, 0) == 0;
+}
+
+std::uint64_t WorkerProcess::resident_bytes() const {
+  UniqueFd fd(::open(("/proc/" + std::to_string(m_pid) + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd || read_all(fd.get(), text, 4096) != 0) return 0;
+  const std::size_t space = text.find(' ');
+  std::uint64_t pages = 0;
+  if (space != std::string::npos) std::from_chars(text.data() + space + 1, text.data() + text.size(), pages);
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void WorkerProcess::kill() {
+  if (m_pid > 0) ::kill(m_pid, SIGKILL);
+}
+
+bool WorkerProcess::drain() {
+  char chunk[4096];
+  for (;;) {
+    const ssize_t n = ::read(m_stderr.get(), chunk, sizeof chunk);
+    if (n > 0) {
+      m_tail.append(chunk, static_cast<std::size_t>(n));
+      if (m_tail.size() > 2 * k_tail) m_tail.erase(0, m_tail.size() - k_tail);
+    } else if (n == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return errno == EAGAIN;
+    }
+  }
+}
+
+WorkerProcess::Death WorkerProcess::bury() {
+  // It may have closed its socket and live on: it gets a moment to leave by itself.
+  int state = 0;
+  struct rusage usage = {};
+  pid_t waited = 0;
+  const Deadline patience = Clock::now() + 2s;
+  for (auto pause = 100us;; pause = std::min<std::chrono::microseconds>(2 * pause, 10ms)) {
+    waited = ::wait4(m_pid, &state, Clock::now() < patience ? WNOHANG : 0, &usage);
+    if (waited > 0 || (waited < 0 && errno != EINTR)) break;
+    if (Clock::now() >= patience) kill();
+    std::this_thread::sleep_for(pause);
+    drain();
+  }
+  m_pid = -1;
+  drain();
+  if (m_tail.size() > k_tail) m_tail.erase(0, m_tail.size() - k_tail);
+  while (!m_tail.empty() && m_tail.back() == '\n') m_tail.pop_back();
+
+  // A program that waits for all its children, or ignores SIGCHLD, takes the state away from us.
+  if (waited < 0) {
+    return {speaks_of_memory(m_tail) ? End::out_of_memory : End::crashed, "ended for a reason unknown",
+            m_tail};
+  }
+  if (WIFEXITED(state)) {
+    const int code = WEXITSTATUS(state);
+    if (code == 0) return {End::left, "left", m_tail};
+    if (code == k_exit_out_of_memory) return {End::out_of_memory, "ran out of memory", m_tail};
+    return {speaks_of_memory(m_tail) ? End::out_of_memory : End::crashed,
+            "ended with code " + std::to_string(code), m_tail};
+  }
+  const int number = WTERMSIG(state);
+  const char* name = ::sigdescr_np(number);
+  const std::string how = "was killed by signal " + std::to_string(number) + " (" + (name ? name : "?") + ")";
+  // NVRTC dies by SIGSEGV when an allocation fails; then nearly all of the limit was in use.
+  const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const bool near_limit = m_memory_bytes != 0 && peak >= m_memory_bytes / 4 * 3;
+  const bool by_kernel = number == SIGKILL && oom_kills() > m_oom_kills;
+  const bool memory = by_kernel || (number != SIGKILL && (near_limit || speaks_of_memory(m_tail)));
+  return {memory ? End::out_of_memory : End::crashed, how, m_tail};
+}
+
+}  // namespace tarsia::jit

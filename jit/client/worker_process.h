@@ -1,0 +1,68 @@
+// One running tarsia-compiler.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/protocol.h"
+
+namespace tarsia::jit {
+
+struct WorkerProgram {
+  std::string path;
+  std::vector<std::string> arguments;  ///< without the program's name
+  std::string build_id;                ///< what its hello has to say
+  std::uint64_t memory_bytes = 0;      ///< limit of its data (RLIMIT_DATA); 0: none
+};
+
+/// The process, its socket, and what it wrote to standard error. Not thread-safe.
+class WorkerProcess {
+ public:
+  /// Starts the program and takes its hello. Throws NotFound when it cannot be run, CompilerCrashed when it
+  /// ends or is silent beyond `deadline`, Unsupported when it is of another build.
+  static std::unique_ptr<WorkerProcess> start(const WorkerProgram& program, Deadline deadline);
+  /// Ends the process (a worker that sits idle leaves by itself; a busy one is killed).
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  Channel& channel() { return m_channel; }
+  const Hello& hello() const { return m_hello; }
+  pid_t pid() const { return m_pid; }
+  /// Whether it waits for an exchange: false when it has ended or says something unasked.
+  bool idle() const;
+  /// Its memory in use, in bytes; 0 if unknown.
+  std::uint64_t resident_bytes() const;
+  /// Kills it.
+  void kill();
+
+  enum class End { left, crashed, out_of_memory };
+  struct Death {
+    End end;
+    std::string how;         ///< for people: "was killed by signal 11 (Segmentation fault)"
+    std::string last_words;  ///< the tail of its standard error
+  };
+  /// Waits for the process, which has ended or closed its socket, and tells why.
+  Death bury();
+
+  /// For a forked child: drops the parent's process without touching it.
+  void abandon();
+
+ private:
+  WorkerProcess(UniqueFd socket, UniqueFd standard_error, pid_t pid, std::uint64_t memory_bytes);
+  bool drain();
+
+  Channel m_channel;
+  UniqueFd m_stderr;
+  pid_t m_pid;
+  std::uint64_t m_memory_bytes;
+  std::uint64_t m_oom_kills;  ///< the machine's count when the worker started
+  std::string m_tail;
+  Hello m_hello;
+};
+
+}  // namespace tarsia::jit

@@ -1,0 +1,359 @@
+// Workers: started, kept, shared out, and every way to die.
+#include "jit/client/worker_pool.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "jit/build_id.h"
+#include "tests/unit/base/temporary_dir.h"
+
+namespace tarsia::jit {
+namespace {
+
+using namespace std::chrono_literals;
+
+WorkerProgram test_program(std::vector<std::string> arguments = {}) {
+  return {.path = library_dir() + "/test_worker",
+          .arguments = std::move(arguments),
+          .build_id = std::string(build_id())};
+}
+
+PoolSettings settings(unsigned max_workers = 2) {
+  return {.program = [] { return test_program(); }, .max_workers = max_workers, .timeout = 20s};
+}
+
+CompileRequest request(const std::string& text, std::chrono::milliseconds timeout = 0ms) {
+  CompileRequest request;
+  request.name = "op";
+  request.files = {{"op.cc", text}};
+  request.timeout_ms = static_cast<std::uint32_t>(timeout.count());
+  return request;
+}
+
+struct MapParts final : PartFiles {
+  std::map<std::pair<PartKind, std::array<unsigned char, 32>>, std::string> map;
+  std::optional<PartFile> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
+    const auto found = map.find({kind, key});
+    if (found == map.end()) return std::nullopt;
+    return PartFile{make_memfd("part", "header" + found->second), 6, found->second.size()};
+  }
+  void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string_view bytes) override {
+    map[{kind, key}] = bytes;
+  }
+};
+
+std::string compile(WorkerPool& pool, const std::string& text, std::chrono::milliseconds timeout = 0ms) {
+  MapParts parts;
+  return pool.compile(request(text, timeout), parts).module;
+}
+
+/// The message of the Raised that `call` throws; empty and a failure when it throws anything else.
+template <typename Raised, typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Raised& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "another exception: " << error.what();
+    return {};
+  }
+  ADD_FAILURE() << "no exception";
+  return {};
+}
+
+TEST(WorkerPool, compiles_and_keeps_the_worker) {
+  WorkerPool pool(settings());
+  EXPECT_EQ(pool.started(), 0u);
+  EXPECT_EQ(compile(pool, "compile a"),
+            "\x7f"
+            "ELF op compile a");
+  EXPECT_EQ(compile(pool, "compile b"),
+            "\x7f"
+            "ELF op compile b");
+  EXPECT_EQ(pool.started(), 1u);
+}
+
+TEST(WorkerPool, failures_are_results) {
+  WorkerPool pool(settings());
+  MapParts parts;
+  const CompileResult result = pool.compile(request("fail"), parts);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.diagnostics.at(0).message, "no");
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 1u);
+}
+
+TEST(WorkerPool, parts_go_both_ways) {
+  WorkerPool pool(settings());
+  MapParts parts;
+  EXPECT_EQ(pool.compile(request("parts"), parts).module,
+            "\x7f"
+            "ELF parts are right");
+  EXPECT_EQ(parts.map.size(), 6u);
+}
+
+TEST(WorkerPool, a_time_limit_ends_the_worker_and_the_next_compile_gets_another) {
+  WorkerPool pool(settings());
+  compile(pool, "compile");
+  const auto start = Clock::now();
+  const std::string message = message_of<CompileTimeout>([&] { compile(pool, "spin", 300ms); });
+  EXPECT_NE(message.find("0.3 s"), std::string::npos) << message;
+  EXPECT_GE(Clock::now() - start, 300ms);
+  EXPECT_LT(Clock::now() - start, 500ms);
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 2u);
+}
+
+TEST(WorkerPool, a_crash_is_told_with_its_signal_and_last_words) {
+  WorkerPool pool(settings());
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "crash"); }).find("signal 11"),
+            std::string::npos);
+  const std::string words = message_of<CompilerCrashed>([&] { compile(pool, "abort"); });
+  EXPECT_NE(words.find("signal 6"), std::string::npos) << words;
+  EXPECT_NE(words.find("Assertion failed"), std::string::npos) << words;
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "exit 3"); }).find("code 3"), std::string::npos);
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "exit 0"); }).find("left"), std::string::npos);
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+}
+
+TEST(WorkerPool, a_worker_that_writes_much_is_not_blocked_and_its_tail_is_kept) {
+  WorkerPool pool(settings());
+  const std::string words = message_of<CompilerCrashed>([&] { compile(pool, "words"); });
+  EXPECT_NE(words.find("line 199999 of many"), std::string::npos);
+  EXPECT_LT(words.size(), 20'000u);
+}
+
+TEST(WorkerPool, a_killed_worker_is_told) {
+  const TemporaryDir dir;
+  WorkerPool pool(settings());
+  compile(pool, "compile");
+  const pid_t pid = pool.idle_pids().at(0);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(100ms);
+    ::kill(pid, SIGKILL);
+  });
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "sleep 10000"); }).find("signal 9"),
+            std::string::npos);
+  killer.join();
+  // One that dies while it waits is replaced without a word.
+  compile(pool, "compile");
+  ::kill(pool.idle_pids().at(0), SIGKILL);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 3u);
+}
+
+TEST(WorkerPool, memory_has_a_limit) {
+  if (compiler_memory_limit() == 0) GTEST_SKIP() << "no memory limit under sanitizers";
+  PoolSettings small = settings();
+  small.program = [] {
+    WorkerProgram program = test_program();
+    program.memory_bytes = std::uint64_t{512} << 20;
+    return program;
+  };
+  WorkerPool pool(std::move(small));
+  EXPECT_NE(message_of<ResourceLimit>([&] { compile(pool, "memory"); }).find("TARSIA_COMPILER_MEMORY_MB"),
+            std::string::npos);
+  message_of<ResourceLimit>([&] { compile(pool, "exit 87"); });
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+}
+
+TEST(WorkerPool, garbage_on_the_socket_is_a_crash) {
+  WorkerPool pool(settings());
+  message_of<CompilerCrashed>([&] { compile(pool, "garble"); });
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+}
+
+TEST(WorkerPool, workers_that_cannot_be_used_are_told) {
+  PoolSettings absent = settings();
+  absent.program = [] { return WorkerProgram{.path = "/nonexistent/tarsia-compiler"}; };
+  WorkerPool none(std::move(absent));
+  message_of<NotFound>([&] { compile(none, "compile"); });
+  message_of<NotFound>([&] { compile(none, "compile"); });
+
+  PoolSettings dying = settings();
+  dying.program = [] { return test_program({"die"}); };
+  WorkerPool dead(std::move(dying));
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(dead, "compile"); }).find("libfoo.so.1 is missing"),
+            std::string::npos);
+
+  PoolSettings strange = settings();
+  strange.program = [] { return test_program({"stranger"}); };
+  WorkerPool stranger(std::move(strange));
+  message_of<Unsupported>([&] { compile(stranger, "compile"); });
+
+  PoolSettings silent = settings();
+  silent.program = [] { return test_program({"mute"}); };
+  silent.start_timeout = 100ms;
+  WorkerPool mute(std::move(silent));
+  message_of<CompilerCrashed>([&] { compile(mute, "compile"); });
+}
+
+TEST(WorkerPool, runs_as_many_as_it_may_and_no_more) {
+  WorkerPool pool(settings(3));
+  std::vector<std::thread> threads;
+  const auto start = Clock::now();
+  for (int i = 0; i < 6; ++i) threads.emplace_back([&] { compile(pool, "sleep 200"); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool.started(), 3u);
+  EXPECT_GE(Clock::now() - start, 400ms);
+  EXPECT_EQ(pool.idle_pids().size(), 3u);
+}
+
+TEST(WorkerPool, a_worker_inherits_nothing_but_its_socket) {
+  const TemporaryDir dir;
+  write_file(dir / "secret", "");
+  const int leak = ::open((dir / "secret").c_str(), O_RDONLY);  // without O_CLOEXEC
+  WorkerPool pool(settings());
+  const std::string text = compile(pool, "limits");
+  ::close(leak);
+  EXPECT_EQ(text.find("secret"), std::string::npos) << text;
+  EXPECT_NE(text.find("fd 0 /dev/null\nfd 1 /dev/null\nfd 2 pipe:"), std::string::npos) << text;
+  EXPECT_NE(text.find("fd 3 socket:"), std::string::npos) << text;
+  EXPECT_NE(text.find("group 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n500\n"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const bool cores = line.rfind("Max core file size", 0) == 0;
+    EXPECT_TRUE(!cores || line.find(" 0 ") != std::string::npos) << line;
+  }
+}
+
+TEST(WorkerPool, workers_end_with_their_parent_in_the_middle_of_a_compile) {
+  const TemporaryDir dir;
+  const std::string log = dir / "log";
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    ::setenv("TEST_WORKER_LOG", log.c_str(), 1);
+    WorkerPool pool(settings());
+    // The thread that starts the worker ends before the one that uses it.
+    std::thread([&] { compile(pool, "compile"); }).join();
+    compile(pool, "spin");
+    ::_exit(0);
+  }
+  pid_t worker = 0;
+  for (int i = 0; i < 500 && worker == 0; ++i) {
+    std::this_thread::sleep_for(10ms);
+    std::ifstream lines(log);
+    pid_t pid;
+    for (std::string verb; lines >> pid >> verb;) {
+      if (verb == "spin") worker = pid;
+    }
+  }
+  ASSERT_NE(worker, 0);
+  EXPECT_EQ(::kill(worker, 0), 0);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  const auto gone = [&] {
+    std::ifstream status("/proc/" + std::to_string(worker) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(status)), {});
+    return text.empty() || text.find(") Z ") != std::string::npos;
+  };
+  for (int i = 0; i < 200 && !gone(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(gone());
+}
+
+TEST(WorkerPool, a_forked_child_has_workers_of_its_own) {
+  WorkerPool pool(settings());
+  compile(pool, "compile");
+  const pid_t parents = pool.idle_pids().at(0);
+  std::thread busy([&] {
+    EXPECT_EQ(compile(pool, "sleep 600"),
+              "\x7f"
+              "ELF op sleep 600");
+  });
+  std::this_thread::sleep_for(100ms);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Both slots are free here, though one was taken when we were forked.
+    bool good = pool.idle_pids().empty();
+    std::thread other([&] {
+      good = compile(pool, "compile x") ==
+                 "\x7f"
+                 "ELF op compile x" &&
+             good;
+    });
+    const bool mine = compile(pool, "compile y") ==
+                      "\x7f"
+                      "ELF op compile y";
+    other.join();
+    for (pid_t pid : pool.idle_pids()) good = good && pid != parents;
+    ::_exit(good && mine ? 0 : 1);
+  }
+  int state = -1;
+  const Deadline patience = Clock::now() + 10s;
+  while (::waitpid(child, &state, WNOHANG) == 0 && Clock::now() < patience) std::this_thread::sleep_for(5ms);
+  if (state == -1) ::kill(child, SIGKILL);
+  EXPECT_EQ(state, 0);
+  busy.join();
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 1u);
+}
+
+TEST(WorkerPool, survives_a_program_that_ignores_its_children) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  {
+    WorkerPool pool(settings());
+    message_of<CompilerCrashed>([&] { compile(pool, "crash"); });
+    EXPECT_EQ(compile(pool, "compile"),
+              "\x7f"
+              "ELF op compile");
+  }
+  std::signal(SIGCHLD, before);
+}
+
+TEST(WorkerPool, architectures_are_asked_from_the_worker) {
+  ::setenv("TEST_WORKER_ARCHS", "sm_80 sm_90", 1);
+  WorkerPool pool(settings());
+  EXPECT_EQ(pool.archs(), (std::vector<std::string>{"sm_80", "sm_90"}));
+  ::unsetenv("TEST_WORKER_ARCHS");
+}
+
+TEST(WorkerPool, leaves_no_process_and_no_descriptor) {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  {
+    WorkerPool pool(settings());
+    compile(pool, "compile");
+  }
+  const auto before = descriptors();
+  for (int i = 0; i < 3; ++i) {
+    WorkerPool pool(settings());
+    compile(pool, "compile");
+    message_of<CompilerCrashed>([&] { compile(pool, "crash"); });
+    message_of<CompileTimeout>([&] { compile(pool, "spin", 20ms); });
+    compile(pool, "compile");
+  }
+  EXPECT_EQ(descriptors(), before);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+}  // namespace
+}  // namespace tarsia::jit

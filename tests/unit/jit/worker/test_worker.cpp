@@ -1,0 +1,162 @@
+// A worker without compilers: it speaks the protocol by serve() and does what the source's first word says.
+//   compile NAME   the module is "\x7f" "ELF " NAME and the text
+//   fail           a diagnostic
+//   sleep MS, spin, crash, abort, exit N, memory, leave, garble, words TEXT
+//   parts          keeps and finds a part of each kind from two threads
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include "jit/build_id.h"
+#include "jit/protocol_server.h"
+
+namespace {
+
+using namespace tarsia;
+using namespace tarsia::jit;
+
+CompileResult module_of(const std::string& text) {
+  CompileResult result;
+  result.ok = true;
+  result.module =
+      "\x7f"
+      "ELF " +
+      text;
+  return result;
+}
+
+void eat_memory() {
+  static std::vector<std::string> s_blocks;
+  for (;;) s_blocks.emplace_back(64 << 20, 'x');
+}
+
+bool exchange_parts(PartStore& parts) {
+  std::atomic<int> good{0};
+  std::thread threads[2];
+  for (int t = 0; t < 2; ++t) {
+    threads[t] = std::thread([&, t] {
+      for (PartKind kind : {PartKind::prelude, PartKind::device, PartKind::host}) {
+        std::array<unsigned char, 32> key{};
+        key[0] = static_cast<unsigned char>(t);
+        if (parts.find(kind, key)) continue;
+        const std::string bytes(100'000 + t, static_cast<char>('a' + static_cast<int>(kind)));
+        parts.keep(kind, key, bytes);
+        if (parts.find(kind, key) == bytes) ++good;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return good == 6;
+}
+
+class TestHandler final : public Handler {
+ public:
+  CompileResult compile(const CompileRequest& request, PartStore& parts) override {
+    std::istringstream words(request.files.at(0).text);
+    std::string verb;
+    words >> verb;
+    // Counted by the tests: one line a compile.
+    if (const char* log = std::getenv("TEST_WORKER_LOG")) {
+      if (FILE* file = std::fopen(log, "a")) {
+        std::fprintf(file, "%d %s\n", static_cast<int>(::getpid()), verb.c_str());
+        std::fclose(file);
+      }
+    }
+    if (verb == "sleep") {
+      int ms = 0;
+      words >> ms;
+      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    } else if (verb == "spin") {
+      for (std::atomic<unsigned> i{0};; ++i) {
+      }
+    } else if (verb == "crash") {
+      ::raise(SIGSEGV);
+    } else if (verb == "abort") {
+      std::fprintf(stderr, "Assertion failed: 1 == 2\n");
+      std::abort();
+    } else if (verb == "exit") {
+      int code = 0;
+      words >> code;
+      ::_exit(code);
+    } else if (verb == "memory") {
+      eat_memory();
+    } else if (verb == "garble") {
+      const char bytes[] = "\xff\xff\xff\xff\xff\xff";
+      if (::write(k_worker_fd, bytes, sizeof bytes) < 0) ::_exit(1);
+      ::pause();
+    } else if (verb == "words") {
+      // More than any pipe holds.
+      for (int i = 0; i < 200'000; ++i) std::fprintf(stderr, "line %d of many\n", i);
+      ::raise(SIGILL);
+    } else if (verb == "fail") {
+      CompileResult result;
+      result.diagnostics = {{request.files[0].name, 1, 2, Severity::error, "no"}};
+      return result;
+    } else if (verb == "parts") {
+      return module_of(exchange_parts(parts) ? "parts are right" : "parts are wrong");
+    } else if (verb == "warn") {
+      CompileResult result = module_of(request.files[0].text);
+      result.diagnostics = {{request.files[0].name, 3, 4, Severity::warning, "careful"}};
+      return result;
+    } else if (verb == "uncacheable") {
+      CompileResult result = module_of(request.files[0].text + std::to_string(::getpid()));
+      result.cacheable = false;
+      return result;
+    } else if (verb == "foreign") {
+      CompileResult result;
+      result.ok = true;
+      result.module = "<html>";
+      return result;
+    } else if (verb == "limits") {
+      std::string text;
+      for (const char* name : {"/proc/self/limits", "/proc/self/oom_score_adj"}) {
+        if (FILE* file = std::fopen(name, "r")) {
+          char line[256];
+          while (std::fgets(line, sizeof line, file)) text += line;
+          std::fclose(file);
+        }
+      }
+      for (int fd = 0; fd < 256; ++fd) {
+        char target[256] = {};
+        const std::string link = "/proc/self/fd/" + std::to_string(fd);
+        if (::readlink(link.c_str(), target, sizeof target - 1) > 0) {
+          text += "fd " + std::to_string(fd) + " " + target + "\n";
+        }
+      }
+      text += "group " + std::to_string(::getpgrp() == ::getpid());
+      return module_of(text);
+    }
+    return module_of(request.name + " " + request.files[0].text);
+  }
+
+  std::vector<std::string> archs() override {
+    const char* archs = std::getenv("TEST_WORKER_ARCHS");
+    if (archs == nullptr) return {};
+    std::istringstream words(archs);
+    std::vector<std::string> list;
+    for (std::string word; words >> word;) list.push_back(word);
+    return list;
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "mute") ::pause();
+  if (how == "die") {
+    std::fprintf(stderr, "libfoo.so.1 is missing\n");
+    return 127;
+  }
+  Hello hello{.build_id = std::string(build_id()), .compilers = {{"test", "1"}}};
+  if (how == "stranger") hello.build_id = "another build";
+  TestHandler handler;
+  return serve(UniqueFd(k_worker_fd), hello, handler);
+}
