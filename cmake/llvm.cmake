@@ -1,0 +1,34 @@
+# The target tarsia_llvm: Clang, LLD's ELF linker and LLVM's X86 back end, static or (for quick developer builds) shared.
+list(PREPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
+set(ZLIB_USE_STATIC_LIBS ON)
+find_package(LLVM 22.1 REQUIRED CONFIG)
+find_package(Clang REQUIRED CONFIG)
+find_package(LLD REQUIRED CONFIG)
+
+add_library(tarsia_llvm INTERFACE)
+target_include_directories(tarsia_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
+if(TARSIA_STATIC_LLVM)
+  # Debian's static libraries of Clang and LLD name the shared LLVM as what they link, and LLVM's name Polly, which lies in
+  # a package of its own (jit/worker/llvm_stand_ins.cpp has its one entry point): neither may come in.
+  foreach(target ${CLANG_EXPORTED_TARGETS} ${LLD_EXPORTED_TARGETS} ${LLVM_AVAILABLE_LIBS})
+    if(TARGET ${target})
+      get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+      if(links)
+        list(REMOVE_ITEM links Polly "$<LINK_ONLY:Polly>" LLVM "$<LINK_ONLY:LLVM>")
+        set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${links}")
+      endif()
+    endif()
+  endforeach()
+  # The worker needs no library that a bare machine lacks; libxml2, which nothing here calls, goes by --as-needed.
+  find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
+  set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${ZSTD_ARCHIVE})
+  llvm_map_components_to_libnames(
+    llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object Option TargetParser Coverage
+    FrontendOpenMP FrontendHLSL FrontendOffloading FrontendDriver FrontendAtomic WindowsDriver)
+  target_link_libraries(tarsia_llvm INTERFACE clangFrontend clangCodeGen clangSerialization clangParse clangSema clangAST clangLex
+                        clangBasic lldELF lldCommon ${llvm_libs})
+  # Without position independence a program of this size starts 3 ms sooner (12.5 → 9.3) and is 4 MB smaller.
+  target_link_options(tarsia_llvm INTERFACE -no-pie -Wl,--gc-sections -Wl,--as-needed $<$<CONFIG:Release>:-Wl,-s>)
+else()
+  target_link_libraries(tarsia_llvm INTERFACE clang-cpp lldELF lldCommon LLVM)
+endif()
