@@ -24,4 +24,13 @@ TARSIA_HOST_DEVICE constexpr unsigned blocks(long long n, unsigned threads = 256
              : unsigned((n + (long long)threads - 1) / threads);
 }
 
+/// Stores into an output as its write request says: add (3) adds, null (0) leaves it alone.
+template <class T_>
+TARSIA_HOST_DEVICE inline void assign(T_& output_, int request_, T_ value_) {
+  if (request_ == 3)
+    output_ = output_ + value_;
+  else if (request_ != 0)
+    output_ = value_;
+}
+
 }  // namespace tarsia

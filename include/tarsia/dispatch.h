@@ -1,0 +1,77 @@
+// Choosing a C++ type by a tensor's dtype.
+#pragma once
+
+#include <tarsia/tensor.h>
+
+#include <tarsia/macros_push.h>
+
+namespace tarsia {
+namespace detail {
+/// Throws a TypeError: "relu.cu:12: dtype int8 is none of (float, double)".
+[[noreturn]] inline void no_such_dtype(DType d_, const char* types_, const char* place_) {
+  char name_[16], text_[300];
+  char *w_ = text_, *end_ = text_ + sizeof(text_) - 1;
+  const char* parts_[] = {place_, ": dtype ", name_of(d_, name_), " is none of ", types_};
+  for (const char* p_ : parts_)
+    while (*p_ && w_ < end_) *w_++ = *p_++;
+  *w_ = 0;
+  throw TypeError(text_);
+}
+}  // namespace detail
+}  // namespace tarsia
+
+/// Runs the statements with `type` standing for the C++ type of `dtype`, one of up to eight in parentheses:
+///   TARSIA_DISPATCH(x.dtype(), T, (float, double), { scale<T><<<grid, block, 0, stream>>>(x.data<T>(), n);
+///   })
+/// Throws a TypeError for other dtypes.
+#define TARSIA_DISPATCH(dtype_, type_, types_, ...)                                                     \
+  do {                                                                                                  \
+    const ::tarsia::DType tarsia_dtype_ = (dtype_);                                                     \
+    TARSIA_DETAIL_DISPATCH_(TARSIA_DETAIL_COUNT types_, type_, TARSIA_DETAIL_STRIP types_, __VA_ARGS__) \
+    ::tarsia::detail::no_such_dtype(tarsia_dtype_, #types_,                                             \
+                                    __FILE__ ":" TARSIA_DETAIL_DISPATCH_TEXT(__LINE__));                \
+  } while (false)
+
+#define TARSIA_DETAIL_STRIP(...) (__VA_ARGS__)
+#define TARSIA_DETAIL_DISPATCH_TEXT(a_) TARSIA_DETAIL_DISPATCH_TEXT_(a_)
+#define TARSIA_DETAIL_DISPATCH_TEXT_(a_) #a_
+#define TARSIA_DETAIL_COUNT(...) TARSIA_DETAIL_COUNT_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TARSIA_DETAIL_COUNT_(a_, b_, c_, d_, e_, f_, g_, h_, n_, ...) n_
+#define TARSIA_DETAIL_DISPATCH_(n_, type_, types_, ...) \
+  TARSIA_DETAIL_DISPATCH__(n_, type_, types_, __VA_ARGS__)
+#define TARSIA_DETAIL_DISPATCH__(n_, type_, types_, ...) TARSIA_DETAIL_CASES_##n_(type_, types_, __VA_ARGS__)
+#define TARSIA_DETAIL_CASE(type_, candidate_, ...)      \
+  if (tarsia_dtype_ == ::tarsia::dtype<candidate_>()) { \
+    typedef candidate_ type_;                           \
+    __VA_ARGS__;                                        \
+    break;                                              \
+  }
+#define TARSIA_DETAIL_HEAD(types_) TARSIA_DETAIL_HEAD_ types_
+#define TARSIA_DETAIL_HEAD_(head_, ...) head_
+#define TARSIA_DETAIL_TAIL(types_) TARSIA_DETAIL_TAIL_ types_
+#define TARSIA_DETAIL_TAIL_(head_, ...) (__VA_ARGS__)
+#define TARSIA_DETAIL_CASES_1(type_, types_, ...) \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_2(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_1(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_3(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_2(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_4(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_3(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_5(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_4(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_6(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_5(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_7(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_6(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+#define TARSIA_DETAIL_CASES_8(type_, types_, ...)                    \
+  TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
+  TARSIA_DETAIL_CASES_7(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
+
+#include <tarsia/macros_pop.h>

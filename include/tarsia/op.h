@@ -1,0 +1,22 @@
+// For authors of ops, inline or built ahead of time: tensors, streams, exporting functions, declaring ops.
+// In device code compiled by NVRTC only <tarsia/device.h> remains of it.
+#pragma once
+
+#include <tarsia/device.h>
+
+#if !defined(__CUDACC_RTC__)
+
+#include <string>
+#include <tuple>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#include <string_view>
+#endif
+
+#include <tarsia/dispatch.h>
+#include <tarsia/export.h>
+#include <tarsia/op_define.h>
+#include <tarsia/tensor.h>
+
+#endif
