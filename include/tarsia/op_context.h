@@ -53,12 +53,27 @@ class Meta {
   tarsia_meta* m_meta;
 };
 
+namespace detail {
+/// Decimal digits. Not std::to_string, whose table is a unique symbol with g++: it would keep the library
+/// mapped.
+inline std::string digits(long long n_) {
+  char text_[24];
+  char* w_ = text_ + sizeof(text_);
+  unsigned long long u_ =
+      n_ < 0 ? 0 - static_cast<unsigned long long>(n_) : static_cast<unsigned long long>(n_);
+  do *--w_ = char('0' + u_ % 10);
+  while (u_ /= 10);
+  if (n_ < 0) *--w_ = '-';
+  return std::string(w_, size_t(text_ + sizeof(text_) - w_));
+}
+}  // namespace detail
+
 /// "(2, 3)", with ? for what is unknown.
 inline std::string text_of(const Meta& m_) {
   if (!m_.has_shape()) return "(?)";
   std::string s_ = "(";
   for (int i_ = 0; i_ < m_.ndim(); ++i_)
-    s_ += (i_ ? ", " : "") + (m_.size(i_) < 0 ? std::string("?") : std::to_string(m_.size(i_)));
+    s_ += (i_ ? ", " : "") + (m_.size(i_) < 0 ? std::string("?") : detail::digits(m_.size(i_)));
   return s_ + (m_.ndim() == 1 ? ",)" : ")");
 }
 

@@ -28,7 +28,7 @@ inline std::string to_text(const char* x_) {
 }
 template <class T_>
 std::string to_text(T_ x_) {
-  if (T_(0.5) == T_(0)) return std::to_string(static_cast<long long>(x_));
+  if (T_(0.5) == T_(0)) return digits(static_cast<long long>(x_));
   char text_[40];
   std::snprintf(text_, sizeof(text_), "%.17g", double(x_));
   return text_;
