@@ -1,6 +1,5 @@
 # The target tarsia_llvm: Clang, LLD's ELF linker and LLVM's X86 back end, static or (for quick developer builds) shared.
 list(PREPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
-set(ZLIB_USE_STATIC_LIBS ON)
 find_package(LLVM 22.1 REQUIRED CONFIG)
 find_package(Clang REQUIRED CONFIG)
 find_package(LLD REQUIRED CONFIG)
@@ -21,7 +20,9 @@ if(TARSIA_STATIC_LLVM)
   endforeach()
   # The worker needs no library that a bare machine lacks; libxml2, which nothing here calls, goes by --as-needed.
   find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
+  find_library(ZLIB_ARCHIVE libz.a REQUIRED)
   set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${ZSTD_ARCHIVE})
+  set_target_properties(ZLIB::ZLIB PROPERTIES IMPORTED_LOCATION ${ZLIB_ARCHIVE} IMPORTED_LOCATION_RELEASE ${ZLIB_ARCHIVE})
   llvm_map_components_to_libnames(
     llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object Option TargetParser Coverage
     FrontendOpenMP FrontendHLSL FrontendOffloading FrontendDriver FrontendAtomic WindowsDriver)
