@@ -1,0 +1,46 @@
+# tarsia-compiler: the worker program that holds Clang, LLD and (by dlopen) NVRTC.
+include(cmake/llvm.cmake)
+
+file(GLOB worker_sources CONFIGURE_DEPENDS jit/worker/*.cpp)
+list(FILTER worker_sources EXCLUDE REGEX "jit/worker/main\\.cpp$")
+if(NOT TARSIA_STATIC_LLVM)
+  list(FILTER worker_sources EXCLUDE REGEX "jit/worker/llvm_stand_ins\\.cpp$")
+endif()
+
+# Texts that become part of the worker: headers it serves from memory.
+file(GLOB embedded CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/host_headers/*)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/generated/host_headers.inc
+  COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/host_headers.inc
+          -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/host_headers -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
+  DEPENDS ${embedded} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
+
+# Objects that are linked into every module, kept as bytes in the worker.
+find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
+set(support_inc)
+foreach(part module_support cuda_support)
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
+    COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffreestanding
+            -I${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c -o ${CMAKE_BINARY_DIR}/generated/${part}.o
+    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
+  list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
+endforeach()
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.S
+  COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/support_objects.S -DDIR=${CMAKE_BINARY_DIR}/generated
+          -P ${CMAKE_SOURCE_DIR}/cmake/embed_objects.cmake
+  DEPENDS ${support_inc} ${CMAKE_SOURCE_DIR}/cmake/embed_objects.cmake)
+enable_language(ASM)
+set_source_files_properties(${CMAKE_BINARY_DIR}/generated/support_objects.S PROPERTIES OBJECT_DEPENDS "${support_inc}")
+
+add_library(tarsia_worker STATIC ${worker_sources} ${CMAKE_BINARY_DIR}/generated/host_headers.inc
+            ${CMAKE_BINARY_DIR}/generated/support_objects.S)
+target_include_directories(tarsia_worker SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
+target_compile_options(tarsia_worker PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -Wno-unused-parameter>)
+target_link_libraries(tarsia_worker PUBLIC tarsia_jit)
+
+target_link_libraries(tarsia_worker PUBLIC tarsia_llvm)
+
+add_executable(tarsia-compiler jit/worker/main.cpp)
+target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)

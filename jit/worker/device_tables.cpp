@@ -1,0 +1,130 @@
+// The object that carries device code into a module.
+#include "jit/worker/device_tables.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "jit/worker/clang_setup.h"
+#include "jit/worker/host_tables.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Triple.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr uint32_t k_wrapper_magic = 0x466243b1;  // fatbinary_section.h of CUDA: __fatBinC_Wrapper_t
+
+// Builds constants of C structs in a module that holds data alone.
+class Data {
+ public:
+  explicit Data(llvm::LLVMContext& context) : m_module("tarsia_device", context), m_context(context) {}
+  llvm::Module& module() { return m_module; }
+
+  llvm::PointerType* pointer_type() { return llvm::PointerType::getUnqual(m_context); }
+  llvm::Constant* null() { return llvm::ConstantPointerNull::get(pointer_type()); }
+  llvm::Constant* number(uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), value); }
+  llvm::Constant* number32(uint32_t value) { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(m_context), value); }
+  llvm::Constant* string(llvm::StringRef text) { return bytes(text, /*terminated=*/true, 1); }
+  llvm::GlobalVariable* bytes(llvm::StringRef content, bool terminated, unsigned align) {
+    auto* variable = place(llvm::ConstantDataArray::getString(m_context, content, terminated), true);
+    variable->setAlignment(llvm::Align(align));
+    return variable;
+  }
+  llvm::Constant* record(std::initializer_list<llvm::Constant*> fields) {
+    return llvm::ConstantStruct::getAnon(m_context, fields);
+  }
+  llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& items) {
+    return llvm::ConstantArray::get(llvm::ArrayType::get(type, items.size()), items);
+  }
+  llvm::Constant* external(const std::string& name) {
+    auto* variable = new llvm::GlobalVariable(m_module, llvm::Type::getInt8Ty(m_context), false,
+                                              llvm::GlobalValue::ExternalLinkage, nullptr, name);
+    variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return variable;
+  }
+  llvm::GlobalVariable* place(llvm::Constant* value, bool constant, const std::string& name = "") {
+    auto linkage = name.empty() ? llvm::GlobalValue::PrivateLinkage : llvm::GlobalValue::ExternalLinkage;
+    auto* variable = new llvm::GlobalVariable(m_module, value->getType(), constant, linkage, value, name);
+    if (!name.empty()) variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return variable;
+  }
+
+ private:
+  llvm::Module m_module;
+  llvm::LLVMContext& m_context;
+};
+
+std::unique_ptr<llvm::TargetMachine> make_target() {
+  initialize_llvm();
+  std::string error;
+  llvm::Triple triple("x86_64-pc-linux-gnu");
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) throw Error("the compiler was built without its X86 target: " + error);
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, "x86-64", "", llvm::TargetOptions(), llvm::Reloc::PIC_));
+}
+
+}  // namespace
+
+std::string make_device_tables(const std::vector<DeviceUnit>& units) {
+  llvm::LLVMContext context;
+  Data data(context);
+  std::unique_ptr<llvm::TargetMachine> target = make_target();
+  data.module().setTargetTriple(target->getTargetTriple());
+  data.module().setDataLayout(target->createDataLayout());
+
+  std::vector<llvm::Constant*> images, records;
+  for (const DeviceUnit& unit : units) {
+    llvm::Constant* fatbin = nullptr;
+    for (const DeviceImage& image : unit.images) {
+      auto* bytes = data.bytes(image.bytes, false, 16);
+      if (image.bytes == unit.fatbin) fatbin = bytes;
+      images.push_back(data.record({data.string(unit.file), data.string(image.arch), bytes,
+                                    data.number(image.bytes.size())}));
+    }
+    if (!fatbin) fatbin = data.bytes(unit.fatbin, false, 16);
+    auto* wrapper = data.place(data.record({data.number32(k_wrapper_magic), data.number32(1), fatbin, data.null()}), true);
+    wrapper->setSection(".nvFatBinSegment");
+    std::vector<llvm::Constant*> names, variables;
+    for (const std::string& symbol : unit.kernel_symbols)
+      names.push_back(symbol.empty() ? data.null() : data.string(symbol));
+    llvm::StructType* variable_type = nullptr;
+    for (size_t i = 0; i < unit.slice->variables.size(); ++i) {
+      const DeviceVariable& variable = unit.slice->variables[i];
+      const std::string& symbol = unit.variable_symbols[i];
+      auto* record = data.record({symbol.empty() ? data.null() : data.string(symbol), data.number(variable.bytes),
+                                  data.number32(variable.constant), data.number32(variable.managed)});
+      variable_type = llvm::cast<llvm::StructType>(record->getType());
+      variables.push_back(record);
+    }
+    llvm::Constant* name_table = names.empty() ? data.null() : data.place(data.array(data.pointer_type(), names), true);
+    llvm::Constant* variable_table = variables.empty() ? data.null() : data.place(data.array(variable_type, variables), true);
+    auto* handle = data.place(data.null(), false);
+    auto* record = data.place(
+        data.record({wrapper, data.external(stubs_symbol(unit.number)), name_table, data.number(names.size()),
+                     data.external(shadows_symbol(unit.number)), variable_table, data.number(variables.size()), handle}),
+        true);
+    auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(unit.number));
+    entry->setSection("tarsia_cuda_units");
+  }
+  if (!images.empty()) {
+    data.place(data.array(images[0]->getType(), images), true, "tarsia_images");
+    data.place(data.number(images.size()), true, "tarsia_n_images");
+  }
+
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream out(object);
+  llvm::legacy::PassManager passes;
+  if (target->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
+    throw Error("the compiler cannot write object files");
+  passes.run(data.module());
+  return std::string(object.begin(), object.end());
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,49 @@
+// Clang's diagnostics as ours.
+#include "jit/worker/diagnostics.h"
+
+#include "clang/Basic/SourceManager.h"
+#include "jit/worker/source_fs.h"
+#include "llvm/ADT/SmallString.h"
+
+namespace tarsia::jit {
+
+std::string user_name(llvm::StringRef path) {
+  std::string prefix = std::string(k_source_dir) + "/";
+  if (path.starts_with(prefix)) return path.drop_front(prefix.size()).str();
+  return path.str();
+}
+
+void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+  clang::DiagnosticConsumer::HandleDiagnostic(level, info);
+  using Level = clang::DiagnosticsEngine::Level;
+  if (level == Level::Ignored || level == Level::Remark) return;
+  if (level == Level::Note && !m_follow) return;
+
+  Diagnostic diagnostic;
+  diagnostic.severity = level == Level::Note      ? Severity::note
+                        : level == Level::Warning ? Severity::warning
+                        : level == Level::Error   ? Severity::error
+                                                  : Severity::fatal;
+  llvm::SmallString<256> text;
+  info.FormatDiagnostic(text);
+  diagnostic.message = std::string(text);
+  if (info.getLocation().isValid() && info.hasSourceManager()) {
+    const clang::SourceManager& sources = info.getSourceManager();
+    clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
+    if (place.isValid()) {
+      diagnostic.file = user_name(place.getFilename());
+      diagnostic.line = int(place.getLine());
+      diagnostic.column = int(place.getColumn());
+      if (diagnostic.file == m_main_file && diagnostic.line > m_main_lines) {
+        diagnostic.line = m_main_lines;
+        diagnostic.column = 0;
+      }
+    }
+  }
+  // Warnings about code that is not the user's would only be in the way.
+  m_follow = level != Level::Warning ||
+             (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());
+  if (m_follow || level == Level::Note) m_diagnostics.push_back(std::move(diagnostic));
+}
+
+}  // namespace tarsia::jit

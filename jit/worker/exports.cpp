@@ -1,0 +1,295 @@
+// Which functions of the user's text are exported.
+#include "jit/worker/exports.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/Basic/SourceManager.h"
+#include "jit/worker/diagnostics.h"
+#include "jit/worker/source_fs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tarsia::jit {
+namespace {
+
+using clang::QualType;
+
+clang::PrintingPolicy people_policy(const clang::ASTContext& context) {
+  clang::PrintingPolicy policy(context.getLangOpts());
+  policy.SuppressTagKeyword = true;
+  policy.SuppressUnwrittenScope = true;
+  policy.Bool = true;
+  return policy;
+}
+
+const clang::CXXRecordDecl* record_of(QualType type) { return type.getCanonicalType()->getAsCXXRecordDecl(); }
+
+const clang::TemplateArgument* first_argument(const clang::CXXRecordDecl* record) {
+  auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+  return special && special->getTemplateArgs().size() ? &special->getTemplateArgs()[0] : nullptr;
+}
+
+bool is_char(QualType type) {
+  return type->isSpecificBuiltinType(clang::BuiltinType::Char_S) ||
+         type->isSpecificBuiltinType(clang::BuiltinType::Char_U);
+}
+
+// A number that an adapter can carry.
+bool is_scalar(QualType type) {
+  const auto* builtin = type.getCanonicalType()->getAs<clang::BuiltinType>();
+  if (!builtin) return false;
+  switch (builtin->getKind()) {
+    case clang::BuiltinType::Bool:
+    case clang::BuiltinType::Char_S:
+    case clang::BuiltinType::Char_U:
+    case clang::BuiltinType::SChar:
+    case clang::BuiltinType::UChar:
+    case clang::BuiltinType::Short:
+    case clang::BuiltinType::UShort:
+    case clang::BuiltinType::Int:
+    case clang::BuiltinType::UInt:
+    case clang::BuiltinType::Long:
+    case clang::BuiltinType::ULong:
+    case clang::BuiltinType::LongLong:
+    case clang::BuiltinType::ULongLong:
+    case clang::BuiltinType::Float:
+    case clang::BuiltinType::Double:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What a tensor's elements may be.
+bool is_element(QualType type) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  if (is_scalar(type)) return true;
+  if (const auto* record = record_of(type)) {
+    std::string name = qualified_name(*record);
+    return name == "__half" || name == "__nv_bfloat16" || name == "std::complex";
+  }
+  return false;
+}
+
+enum class Place { parameter, result, inside };
+
+// Empty if there is an adapter for the type, else the reason why not.
+std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
+  auto no = [&](const char* why) { return "'" + type.getAsString(policy) + "' " + why; };
+  QualType canonical = type.getCanonicalType();
+  if (canonical->isReferenceType()) {
+    QualType target = canonical->getPointeeType();
+    if (place == Place::result) return no("is a reference; return a value");
+    if (!target.isConstQualified() || !record_of(target) || canonical->isRValueReferenceType())
+      return no("is a reference; take a value or a pointer");
+    canonical = target;
+  }
+  canonical = canonical.getUnqualifiedType();
+  if (canonical->isVoidType()) return place == Place::result ? "" : no("is no value");
+  if (is_scalar(canonical)) return "";
+  if (canonical->isPointerType()) {
+    QualType target = canonical->getPointeeType();
+    if (is_char(target)) {
+      if (target.isConstQualified()) return "";
+      return no("is a writable string; take const char* or signed char*");
+    }
+    if (place != Place::parameter) return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
+    if (target->isVoidType() || is_element(target)) return "";
+    if (const auto* record = record_of(target); record && qualified_name(*record) == "CUstream_st") return "";
+    return no("points to no element type of a tensor");
+  }
+  if (const auto* record = record_of(canonical)) {
+    std::string name = qualified_name(*record);
+    const clang::TemplateArgument* first = first_argument(record);
+    if (name == "tarsia::Tensor") return "";
+    if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
+    if (name == "tarsia::cpu" || name == "tarsia::gpu") return place == Place::parameter ? "" : no("cannot be returned");
+    if ((name == "std::basic_string" || name == "std::basic_string_view") && first && is_char(first->getAsType()))
+      return "";
+    if ((name == "std::vector" || name == "std::optional") && first && place != Place::inside)
+      return unsupported(first->getAsType(), Place::inside, policy);
+    if (name == "std::vector" && first && place == Place::inside) return unsupported(first->getAsType(), place, policy);
+    if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
+      const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
+      for (const clang::TemplateArgument& argument : all.asArray()) {
+        auto parts = argument.getKind() == clang::TemplateArgument::Pack ? argument.getPackAsArray()
+                                                                        : llvm::ArrayRef(argument);
+        for (const clang::TemplateArgument& part : parts)
+          if (std::string why = unsupported(part.getAsType(), Place::inside, policy); !why.empty()) return why;
+      }
+      return "";
+    }
+  }
+  return no("has no counterpart outside C++");
+}
+
+std::string not_exportable(const clang::FunctionDecl& function, const clang::PrintingPolicy& policy) {
+  if (function.isVariadic()) return "takes a variable number of arguments";
+  if (function.isConsteval()) return "exists at compile time only";
+  if (std::string why = unsupported(function.getReturnType(), Place::result, policy); !why.empty())
+    return "its result " + why;
+  for (const clang::ParmVarDecl* parameter : function.parameters())
+    if (std::string why = unsupported(parameter->getType(), Place::parameter, policy); !why.empty())
+      return "parameter " + std::to_string(parameter->getFunctionScopeIndex() + 1) +
+             (parameter->getName().empty() ? "" : " (" + parameter->getName().str() + ")") + ": " + why;
+  return "";
+}
+
+class Lister {
+ public:
+  Lister(clang::ASTContext& context, const ExportChoice& choice)
+      : m_context(context), m_choice(choice), m_policy(people_policy(context)) {}
+
+  void walk(const clang::DeclContext* scope) {
+    for (const clang::Decl* decl : scope->noload_decls()) {
+      if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
+      if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
+        if (!space->isAnonymousNamespace()) walk(space);
+      } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) {
+        walk(linkage);
+      } else if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
+        consider(*function);
+      }
+    }
+  }
+
+  Exports take() { return std::move(m_exports); }
+
+ private:
+  void consider(const clang::FunctionDecl& function) {
+    if (!function.isThisDeclarationADefinition() || function.isDeleted() || function.isInvalidDecl()) return;
+    if (llvm::isa<clang::CXXMethodDecl>(function) || function.isOverloadedOperator() ||
+        function.getFormalLinkage() != clang::Linkage::External || function.isTemplateInstantiation() ||
+        function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate)
+      return;
+    if (function.hasAttr<clang::CUDAGlobalAttr>()) return;
+    if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
+    std::string name = qualified_name(function);
+    if (!m_choice.marked.empty() && !m_choice.marked.count(name)) return;
+    if (m_choice.restricted && !m_choice.wanted.count(name)) return;
+    if (!function.isMain())
+      if (std::string why = not_exportable(function, m_policy); !why.empty()) {
+        m_exports.skipped.push_back({name, why});
+        return;
+      }
+    m_exports.functions.push_back(&function);
+  }
+
+  clang::ASTContext& m_context;
+  const ExportChoice& m_choice;
+  clang::PrintingPolicy m_policy;
+  Exports m_exports;
+};
+
+}  // namespace
+
+bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location) {
+  location = sources.getExpansionLoc(location);
+  if (location.isInvalid()) return false;
+  return sources.getFilename(location).starts_with(k_source_dir);
+}
+
+std::string qualified_name(const clang::NamedDecl& decl) {
+  std::string name = decl.getNameAsString();
+  for (const clang::DeclContext* scope = decl.getDeclContext(); scope && !scope->isTranslationUnit();
+       scope = scope->getParent()) {
+    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(scope)) {
+      if (!space->isInline() && !space->isAnonymousNamespace()) name = space->getNameAsString() + "::" + name;
+    } else if (const auto* record = llvm::dyn_cast<clang::TagDecl>(scope)) {
+      name = record->getNameAsString() + "::" + name;
+    }
+  }
+  return name;
+}
+
+std::string signature_of(const clang::FunctionDecl& function) {
+  clang::PrintingPolicy policy = people_policy(function.getASTContext());
+  std::string text = function.getReturnType().getAsString(policy) + " " + qualified_name(function) + "(";
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    if (parameter != function.getParamDecl(0)) text += ", ";
+    std::string declarator = parameter->getName().str();
+    parameter->getType().getAsStringInternal(declarator, policy);
+    text += declarator;
+  }
+  return text + ")";
+}
+
+std::string location_of(const clang::SourceManager& sources, clang::SourceLocation location) {
+  clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(location));
+  if (place.isInvalid()) return "";
+  return user_name(place.getFilename()) + ":" + std::to_string(place.getLine());
+}
+
+std::string quoted(llvm::StringRef text) {
+  std::string result = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += char(c);
+    } else if (c < 0x20 || c == 0x7f) {
+      char octal[8];
+      std::snprintf(octal, sizeof octal, "\\%03o", c);
+      result += octal;
+    } else {
+      result += char(c);
+    }
+  }
+  return result + "\"";
+}
+
+Exports list_exports(clang::ASTContext& context, const ExportChoice& choice) {
+  Lister lister(context, choice);
+  lister.walk(context.getTranslationUnitDecl());
+  return lister.take();
+}
+
+std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, bool module) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  clang::PrintingPolicy policy(context.getLangOpts());
+  policy.SuppressTagKeyword = true;
+  policy.Bool = true;
+  policy.PrintAsCanonical = true;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "#include <tarsia/adapter.h>\n";
+  int id = 0;
+  for (const clang::FunctionDecl* function : exports.functions) {
+    std::string name = qualified_name(*function);
+    std::string signature = signature_of(*function);
+    std::string place = location_of(sources, function->getLocation());
+    if (function->isMain()) {
+      // main itself may not be named in C++; it was given this symbol.
+      std::string parameters;
+      for (const clang::ParmVarDecl* parameter : function->parameters())
+        parameters += (parameters.empty() ? "" : ", ") + parameter->getType().getCanonicalType().getAsString(policy);
+      std::string result = function->getReturnType().getCanonicalType().getAsString(policy);
+      out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\nusing tarsia_type_" << id
+          << " = " << result << "(" << parameters << ");\nTARSIA_DETAIL_MAIN(" << id << ", " << quoted(signature)
+          << ", " << quoted(place) << ", tarsia_type_" << id << ", ::" << k_main_symbol << ", "
+          << (cuda ? "TARSIA_FUNCTION_SOURCE_HAS_CUDA" : "0") << ")\n";
+      ++id;
+      continue;
+    }
+    out << "using tarsia_type_" << id << " = " << function->getReturnType().getCanonicalType().getAsString(policy)
+        << "(";
+    for (const clang::ParmVarDecl* parameter : function->parameters()) {
+      if (parameter != function->getParamDecl(0)) out << ", ";
+      out << parameter->getType().getCanonicalType().getAsString(policy);
+    }
+    out << ");\nTARSIA_DETAIL_EXPORT(" << id << ", " << quoted(name) << ", " << quoted(signature) << ", "
+        << quoted(place) << ", tarsia_type_" << id << ", ::" << name << ", " << function->getMinRequiredArguments()
+        << ", " << (cuda ? "TARSIA_FUNCTION_SOURCE_HAS_CUDA" : "0");
+    for (const clang::ParmVarDecl* parameter : function->parameters())
+      out << ", " << quoted(parameter->getName());
+    out << ")\n";
+    ++id;
+  }
+  for (const Skipped& skipped : exports.skipped)
+    out << "TARSIA_DETAIL_SKIPPED(" << id++ << ", " << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
+  if (module) out << "TARSIA_DETAIL_MODULE();\n";
+  return text;
+}
+
+}  // namespace tarsia::jit

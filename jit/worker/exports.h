@@ -1,0 +1,57 @@
+// Which functions of the user's text are exported, and the generated text that describes them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+/// The symbol that a source's main gets in the module.
+inline constexpr char k_main_symbol[] = "tarsia_user_main";
+
+/// A function left out, with a reason for people.
+struct Skipped {
+  std::string name;
+  std::string reason;
+};
+
+struct Exports {
+  std::vector<const clang::FunctionDecl*> functions;
+  std::vector<Skipped> skipped;
+};
+
+/// What the text asks for: names given to TARSIA_EXPORT in it, and the `functions` of the request.
+struct ExportChoice {
+  std::set<std::string> marked;   ///< empty: no mark in the text
+  std::set<std::string> wanted;   ///< meaningful if `restricted`
+  bool restricted = false;
+};
+
+/// Whether the file of this location is one of the request's own texts.
+bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location);
+
+/// Every function with a definition in the user's texts that can be called from outside: neither static nor
+/// a member nor a template, with parameter and result types that have an adapter. Sorted as in the text.
+Exports list_exports(clang::ASTContext& context, const ExportChoice& choice);
+
+/// C++ text that, parsed at the end of the translation unit, exports `functions` (see <tarsia/adapter.h>).
+std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, bool module);
+
+/// "ns::f" without inline and unnamed namespaces; what people write.
+std::string qualified_name(const clang::NamedDecl& decl);
+
+/// "float ns::f(const float *x, int n)".
+std::string signature_of(const clang::FunctionDecl& function);
+
+/// "relu.cu:12".
+std::string location_of(const clang::SourceManager& sources, clang::SourceLocation location);
+
+/// A C++ string literal.
+std::string quoted(llvm::StringRef text);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,328 @@
+// The host's half of a compile.
+//
+// One pass of Clang over the text to which a pragma of ours was appended. When the lexer meets the pragma, all of
+// the user's declarations have been parsed: pending templates are instantiated, kernels and exports are listed, and
+// the text that describes the exports is entered as if it had been included there. Then, with the parse complete,
+// the device's slice is handed over, and code is generated while the device's compiler already works.
+#include "jit/worker/host_compiler.h"
+
+#include <chrono>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/Basic/DiagnosticFrontend.h"
+#include "clang/CodeGen/BackendUtil.h"
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Lex/Pragma.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Sema/SemaConsumer.h"
+#include "clang/Serialization/ASTWriter.h"
+#include "jit/worker/diagnostics.h"
+#include "jit/worker/exports.h"
+#include "jit/worker/host_tables.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr char k_ending[] = "\n;\n#pragma tarsia exports\n";
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What the parts of one compile share.
+struct Shared {
+  const HostUnit& unit;
+  const HostHooks& hooks;
+  HostResult& result;
+  clang::CompilerInstance* clang = nullptr;
+  clang::Sema* sema = nullptr;
+  ExportChoice choice;
+  bool described = false;
+  std::unique_ptr<TokenRecorder> tokens;
+  DeviceSlice slice;
+  std::string export_text;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  bool cuda() const { return unit.language == Language::cuda; }
+};
+
+// Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang to
+// make the stub that launches them.
+void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
+  for (clang::Decl* decl : scope->noload_decls()) {
+    if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;
+    if (auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) empty_kernels(context, space);
+    if (auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) empty_kernels(context, linkage);
+    if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) decl = pattern->getTemplatedDecl();
+    auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
+    if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) continue;
+    function->setHasSkippedBody(false);
+    function->setBody(clang::CompoundStmt::CreateEmpty(context, 0, false));
+  }
+}
+
+// The end of the user's text has been reached.
+void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
+  shared.described = true;
+  clang::ASTContext& context = shared.sema->getASTContext();
+  if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
+  shared.sema->PerformPendingInstantiations();
+  if (shared.cuda()) list_device_entities(context, shared.slice);
+  Exports exports = list_exports(context, shared.choice);
+  shared.export_text = export_text(exports, context, shared.unit.request->cuda, shared.unit.describes);
+  clang::SourceManager& sources = preprocessor.getSourceManager();
+  clang::FileID file =
+      sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),
+                           clang::SrcMgr::C_System, 0, 0, place);
+  preprocessor.EnterSourceFile(file, nullptr, place);
+}
+
+class ExportsPragma final : public clang::PragmaHandler {
+ public:
+  explicit ExportsPragma(Shared& shared) : PragmaHandler("exports"), m_shared(shared) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& first) override {
+    clang::Token token;
+    do preprocessor.LexUnexpandedToken(token);
+    while (token.isNot(clang::tok::eod));
+    describe_exports(m_shared, preprocessor, first.getLocation());
+  }
+
+ private:
+  Shared& m_shared;
+};
+
+// TARSIA_EXPORT(f) in an inline source becomes `#pragma tarsia export f`.
+class ExportPragma final : public clang::PragmaHandler {
+ public:
+  explicit ExportPragma(Shared& shared) : PragmaHandler("export"), m_shared(shared) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token&) override {
+    std::string name;
+    clang::Token token;
+    for (preprocessor.LexUnexpandedToken(token); token.isNot(clang::tok::eod); preprocessor.LexUnexpandedToken(token))
+      name += preprocessor.getSpelling(token);
+    if (llvm::StringRef(name).starts_with("::")) name.erase(0, 2);
+    m_shared.choice.marked.insert(name);
+  }
+
+ private:
+  Shared& m_shared;
+};
+
+// Stands between the parser and Clang's code generator. For CUDA it holds declarations back until the parse is
+// complete: only then is it known which kernels the host refers to and whether the object is already at hand.
+class HostConsumer final : public clang::SemaConsumer {
+ public:
+  HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
+    m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
+  }
+
+  void InitializeSema(clang::Sema& sema) override { m_shared.sema = &sema; }
+  void ForgetSema() override { m_shared.sema = nullptr; }
+  void Initialize(clang::ASTContext& context) override { m_generator->Initialize(context); }
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
+
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* decl : group)
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
+    later([=, this] { m_generator->HandleTopLevelDecl(group); });
+    return true;
+  }
+  void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
+    later([=, this] { m_generator->HandleInlineFunctionDefinition(decl); });
+  }
+  void HandleTagDeclDefinition(clang::TagDecl* decl) override {
+    later([=, this] { m_generator->HandleTagDeclDefinition(decl); });
+  }
+  void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
+    later([=, this] { m_generator->HandleTagDeclRequiredDefinition(decl); });
+  }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* decl) override {
+    later([=, this] { m_generator->HandleCXXStaticMemberVarInstantiation(decl); });
+  }
+  void CompleteTentativeDefinition(clang::VarDecl* decl) override {
+    later([=, this] { m_generator->CompleteTentativeDefinition(decl); });
+  }
+  void HandleVTable(clang::CXXRecordDecl* decl) override {
+    later([=, this] { m_generator->HandleVTable(decl); });
+  }
+
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    HostResult& result = m_shared.result;
+    result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
+    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    if (m_shared.cuda()) {
+      auto start = std::chrono::steady_clock::now();
+      slice_texts(context, m_clang.getPreprocessor(), *m_shared.tokens, m_shared.slice);
+      for (SourceFile& file : m_shared.slice.files)
+        if (file.name == m_shared.slice.main_file) file.text.resize(m_shared.unit.file->text.size());
+      result.timings.emplace_back("split", milliseconds_since(start));
+      if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
+    }
+    auto start = std::chrono::steady_clock::now();
+    for (const auto& step : m_held) step();
+    m_held.clear();
+    m_holding = false;
+    if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
+    m_generator->HandleTranslationUnit(context);
+    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
+    if (!module) return;
+    if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
+    result.timings.emplace_back("irgen", milliseconds_since(start));
+    start = std::chrono::steady_clock::now();
+    llvm::SmallVector<char, 0> object;
+    clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(), module.get(),
+                             clang::Backend_EmitObj, m_clang.getVirtualFileSystemPtr(),
+                             std::make_unique<llvm::raw_svector_ostream>(object));
+    result.timings.emplace_back("codegen", milliseconds_since(start));
+    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    result.object.assign(object.begin(), object.end());
+    result.ok = true;
+  }
+
+ private:
+  template <class Step>
+  void later(Step step) {
+    if (m_holding)
+      m_held.emplace_back(step);
+    else
+      step();
+  }
+
+  // main stays what it is to the language, but its symbol must not be the process's.
+  void name_main(clang::FunctionDecl& function) {
+    if (!function.isMain() || !function.isThisDeclarationADefinition()) return;
+    m_shared.result.has_main = true;
+    function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), k_main_symbol));
+  }
+
+  Shared& m_shared;
+  clang::CompilerInstance& m_clang;
+  llvm::LLVMContext m_llvm;
+  std::unique_ptr<clang::CodeGenerator> m_generator;
+  bool m_holding = m_shared.cuda();
+  std::vector<std::function<void()>> m_held;
+};
+
+class HostAction final : public clang::ASTFrontendAction {
+ public:
+  explicit HostAction(Shared& shared) : m_shared(shared) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
+    m_shared.clang = &clang;
+    clang::Preprocessor& preprocessor = clang.getPreprocessor();
+    if (m_shared.unit.language != Language::c) {
+      preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
+      preprocessor.AddPragmaHandler("tarsia", new ExportPragma(m_shared));
+    }
+    if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
+    return std::make_unique<HostConsumer>(m_shared, clang);
+  }
+
+ private:
+  Shared& m_shared;
+};
+
+class PreludeGenerator final : public clang::PCHGenerator {
+ public:
+  using PCHGenerator::PCHGenerator;
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
+};
+
+class PreludeAction final : public clang::ASTFrontendAction {
+ public:
+  explicit PreludeAction(std::shared_ptr<clang::PCHBuffer> buffer) : m_buffer(std::move(buffer)) {}
+
+ protected:
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
+    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), k_prelude_path, "",
+                                              m_buffer, clang.getCodeGenOpts(),
+                                              clang.getFrontendOpts().ModuleFileExtensions,
+                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+
+ private:
+  std::shared_ptr<clang::PCHBuffer> m_buffer;
+};
+
+// A Clang set up for these arguments, ready to run an action.
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    DiagnosticCollector& collector, bool cuda) {
+  std::vector<const char*> pointers;
+  for (const std::string& arg : args) pointers.push_back(arg.c_str());
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  clang::DiagnosticOptions options;
+  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector, /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
+  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
+  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
+  clang->setVirtualFileSystem(files);
+  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  clang->createFileManager();
+  clang->createSourceManager();
+  return clang;
+}
+
+int count_lines(llvm::StringRef text) { return int(text.count('\n')) + (text.empty() || text.back() != '\n'); }
+
+}  // namespace
+
+HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                        const HostHooks& hooks) {
+  initialize_llvm();
+  HostResult result;
+  std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
+  std::string text = unit.file->text;
+  if (unit.language != Language::c) text += k_ending;
+  files->add_text(main_path, text);
+  DiagnosticCollector collector(unit.file->name, count_lines(unit.file->text));
+  auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files, collector,
+                          unit.language == Language::cuda);
+  if (clang) {
+    Shared shared{unit, hooks, result};
+    shared.choice.restricted = unit.request->options.restrict_functions;
+    shared.choice.wanted.insert(unit.request->options.functions.begin(), unit.request->options.functions.end());
+    HostAction action(shared);
+    clang->ExecuteAction(action);
+  }
+  result.diagnostics = collector.take();
+  for (const Diagnostic& diagnostic : result.diagnostics)
+    if (diagnostic.severity >= Severity::error) result.ok = false;
+  return result;
+}
+
+std::optional<std::vector<Diagnostic>> compile_prelude(const CompileRequest& request, Language language,
+                                                       llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                       const std::string& text, std::string& pch) {
+  initialize_llvm();
+  const std::string path = "/tarsia/prelude.h";
+  files->add_text(path, text);
+  DiagnosticCollector collector("", 0);
+  auto clang = make_clang(clang_arguments(request, language, path, ""), files, collector, language == Language::cuda);
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  if (clang) {
+    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    PreludeAction action(buffer);
+    clang->ExecuteAction(action);
+  }
+  if (!buffer->IsComplete) {
+    auto diagnostics = collector.take();
+    return diagnostics;
+  }
+  pch.assign(buffer->Data.begin(), buffer->Data.end());
+  return std::nullopt;
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,56 @@
+// The host's half of a compile: Clang in this process, from the user's text to an object in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "jit/compile.h"
+#include "jit/worker/clang_setup.h"
+#include "jit/worker/source_fs.h"
+#include "jit/worker/split.h"
+
+namespace tarsia::jit {
+
+/// One translation unit to compile.
+struct HostUnit {
+  const CompileRequest* request = nullptr;
+  const SourceFile* file = nullptr;
+  Language language = Language::cxx;
+  int number = 0;            ///< of the unit within the source, makes symbols of units differ
+  bool describes = true;     ///< this unit holds the module's attach function
+  std::string prelude;       ///< virtual path of a precompiled prelude, or empty
+};
+
+struct HostResult {
+  bool ok = false;
+  std::string object;  ///< ELF; the device tables refer to hidden symbols of it
+  std::vector<Diagnostic> diagnostics;
+  bool has_main = false;
+  bool volatile_text = false;  ///< __TIME__, __DATE__ or __TIMESTAMP__ was used
+  std::vector<std::pair<std::string, double>> timings;
+};
+
+/// What the compile tells and asks while it runs, on the thread that runs it.
+struct HostHooks {
+  /// The parse is done and had no errors: the device's half can start. CUDA units only.
+  std::function<void(DeviceSlice&&)> on_split;
+  /// An object already made from this host text, by the hash of all that can change it.
+  std::function<std::optional<std::string>(const Digest&)> find_object;
+  std::function<void(const Digest&, const std::string&)> keep_object;
+};
+
+/// Compiles one unit. One compile at a time in a process: Clang is not safe for several.
+HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                        const HostHooks& hooks);
+
+/// Writes a precompiled header of `text` (C++ or CUDA, with the request's options) to `pch`.
+/// Returns the diagnostics if it fails.
+std::optional<std::vector<Diagnostic>> compile_prelude(const CompileRequest& request, Language language,
+                                                       llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                       const std::string& text, std::string& pch);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,171 @@
+// LLD in this process.
+#include "jit/worker/linker.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/raw_ostream.h"
+
+LLD_HAS_DRIVER(elf)
+
+extern "C" {
+extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
+extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
+}
+
+namespace tarsia::jit {
+namespace {
+
+constexpr std::uint64_t k_largest_module = std::uint64_t{4} << 30;
+
+// The run-time libraries that this process itself runs on: no -dev package has to be there.
+const std::map<std::string, std::string>& run_time_libraries() {
+  static const std::map<std::string, std::string> found = [] {
+    std::map<std::string, std::string> all;
+    for (const char* name : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0",
+                             "ld-linux-x86-64.so.2", "libdl.so.2"}) {
+      void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+      struct link_map* map = nullptr;
+      if (handle && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0]) all[name] = map->l_name;
+    }
+    return all;
+  }();
+  return found;
+}
+
+std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+
+// libX.so, or the newest libX.so.N, of a folder.
+std::string find_in(const std::string& dir, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  fs::path plain = fs::path(dir) / ("lib" + name + ".so");
+  if (fs::is_regular_file(plain, ec)) return plain;
+  std::string best;
+  for (const auto& entry : fs::directory_iterator(dir, ec)) {
+    std::string file = entry.path().filename();
+    if (file.rfind("lib" + name + ".so.", 0) == 0 && (best.empty() || file.size() < fs::path(best).filename().string().size()))
+      best = entry.path();
+  }
+  return best;
+}
+
+// "ld.lld: error: undefined symbol: foo" and its ">>> referenced by" lines become one diagnostic each.
+void parse_messages(llvm::StringRef log, const std::map<std::string, std::string>& names, LinkResult& result) {
+  auto clean = [&](llvm::StringRef line) {
+    std::string text = line.str();
+    for (const auto& [path, name] : names)
+      for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), name);
+    return text;
+  };
+  while (!log.empty()) {
+    auto [line, rest] = log.split('\n');
+    log = rest;
+    if (line.trim().empty()) continue;
+    bool error = line.consume_front("ld.lld: error: ") || line.contains("error: ");
+    bool warning = !error && line.consume_front("ld.lld: warning: ");
+    if (error || warning) {
+      Diagnostic diagnostic;
+      diagnostic.severity = error ? Severity::error : Severity::warning;
+      diagnostic.message = clean(line);
+      if (line.starts_with("undefined symbol: "))
+        diagnostic.message += "; define it, or name the library that does in `libraries`";
+      result.diagnostics.push_back(std::move(diagnostic));
+    } else if (!result.diagnostics.empty()) {
+      Diagnostic& last = result.diagnostics.back();
+      llvm::StringRef text = line.trim();
+      text.consume_front(">>> ");
+      if (text.starts_with("referenced by ") && last.file.empty()) {
+        std::string place = clean(text.drop_front(14));
+        last.file = place.substr(0, place.find(':'));
+      }
+      last.message += "\n" + clean(text);
+    }
+  }
+}
+
+}  // namespace
+
+LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, bool cuda) {
+  LinkResult result;
+  std::vector<UniqueFd> files;
+  std::map<std::string, std::string> names;
+  // The name that is compiled into a module's SONAME must be its content's alone: none.
+  std::vector<std::string> args = {"ld.lld", "-shared", "-z", "defs", "-z", "relro", "-z", "now",
+                                   "--hash-style=gnu", "--eh-frame-hdr", "--build-id=sha1", "--no-mmap-output-file",
+                                   "--threads=1", "--error-limit=50", "-Bsymbolic", "-m", "elf_x86_64"};
+  auto add = [&](const std::string& name, llvm::StringRef bytes) {
+    files.push_back(make_memfd("tarsia-object", {bytes.data(), bytes.size()}));
+    names[path_of(files.back())] = name;
+    args.push_back(path_of(files.back()));
+  };
+  for (const LinkInput& input : inputs) add(input.name, input.bytes);
+  if (cuda)
+    add("the CUDA registration", {tarsia_cuda_support_begin, size_t(tarsia_cuda_support_end - tarsia_cuda_support_begin)});
+  add("the module's start and end",
+      {tarsia_module_support_begin, size_t(tarsia_module_support_end - tarsia_module_support_begin)});
+
+  for (const std::string& library : request.options.libraries) {
+    std::string path;
+    if (library.find('/') != std::string::npos) {
+      path = library;
+    } else {
+      std::vector<std::string> dirs = request.options.library_dirs;
+      dirs.insert(dirs.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.begin());
+      dirs.insert(dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"});
+      for (const std::string& dir : dirs)
+        if (path = find_in(dir, library); !path.empty()) break;
+    }
+    std::error_code ec;
+    if (path.empty() || !std::filesystem::is_regular_file(path, ec)) {
+      Diagnostic diagnostic;
+      diagnostic.message = "library '" + library + "' was not found; give its folder in `library_dirs` or its path";
+      result.diagnostics.push_back(diagnostic);
+      return result;
+    }
+    result.dependencies.push_back({path, hash_bytes(read_file(path)), false});
+    std::string dir = std::filesystem::path(path).parent_path();
+    args.push_back(path);
+    args.push_back("-rpath");
+    args.push_back(dir);
+  }
+  if (cuda) {
+    if (request.cuda_parts.cudart.empty()) {
+      Diagnostic diagnostic;
+      diagnostic.message =
+          "the CUDA runtime (libcudart.so) was not found; install it with `pip install nvidia-cuda-runtime`, or set "
+          "TARSIA_CUDA_HOME to a CUDA toolkit";
+      result.diagnostics.push_back(diagnostic);
+      return result;
+    }
+    args.push_back(request.cuda_parts.cudart);
+  }
+  args.push_back("--as-needed");
+  for (const char* name : {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1"})
+    if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) args.push_back(found->second);
+
+  UniqueFd output(::memfd_create("tarsia-module", MFD_CLOEXEC));
+  args.push_back("-o");
+  args.push_back(path_of(output));
+  std::vector<const char*> pointers;
+  for (const std::string& arg : args) pointers.push_back(arg.c_str());
+  std::string log;
+  llvm::raw_string_ostream out(log);
+  lld::Result linked = lld::lldMain(pointers, out, out, {{lld::Gnu, &lld::elf::link}});
+  parse_messages(log, names, result);
+  result.ok = linked.retCode == 0;
+  if (result.ok) result.module = read_descriptor(output.get(), k_largest_module);
+  return result;
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,28 @@
+// LLD in this process: objects in memory become a shared library in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+struct LinkInput {
+  std::string name;   ///< for diagnostics: the source file
+  std::string bytes;  ///< an ELF object
+};
+
+struct LinkResult {
+  bool ok = false;
+  std::string module;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<Dependency> dependencies;  ///< the user's libraries
+};
+
+/// Links against the C and C++ run time of this machine, the CUDA runtime if the request is CUDA, and the user's
+/// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of the
+/// CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.
+LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, bool cuda);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,21 @@
+// The compiler: takes a request through split, device, host and link.
+#pragma once
+
+#include <memory>
+
+#include "jit/protocol_server.h"
+#include "jit/worker/sysroot.h"
+
+namespace tarsia::jit {
+
+class Worker final : public Handler {
+ public:
+  explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
+  CompileResult compile(const CompileRequest& request, PartStore& parts) override;
+  std::vector<std::string> archs() override;
+
+ private:
+  std::shared_ptr<const SysrootPack> m_pack;
+};
+
+}  // namespace tarsia::jit
