@@ -1,0 +1,105 @@
+"""The scripts that check and pack: each is run on a small tree of its own."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+CLANG_INCLUDE = pathlib.Path("/usr/lib/llvm-22/lib/clang/22/include")
+
+
+def run(*command):
+    return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(SCRIPTS / "check-layers", tmp_path / "scripts")
+    for name, text in {
+        "include/tarsia/a.h": "#include <stddef.h>\n",
+        "base/b.h": "#include <tarsia/a.h>\n",
+        "cache/c.cpp": '#include "base/b.h"\n#include <vector>\n',
+        "jit/compile.h": '#include "base/b.h"\n',
+        "jit/worker/w.h": '#include "jit/compile.h"\n#include <llvm/IR/Module.h>\n',
+        "pipeline/p.cpp": '#include "cache/c.h"\n#include "jit/compile.h"\n',
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "cache/c.h").write_text("")
+    return tmp_path
+
+
+def test_layers_that_are_kept_pass(tree):
+    result = run(tree / "scripts/check-layers")
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    "file, text",
+    [
+        ("base/wrong.cpp", '#include "cache/c.h"\n'),
+        ("cache/wrong.cpp", '#include "jit/compile.h"\n'),
+        ("jit/client/wrong.cpp", '#include "jit/worker/w.h"\n'),
+        ("jit/wrong.h", "#include <clang/AST/Decl.h>\n"),
+        ("pipeline/wrong.cpp", '#  include "jit/worker/w.h"\n'),
+        ("python/wrong.cpp", '#include "base/b.h"\n'),
+        ("include/tarsia/wrong.h", "#include <cuda_runtime.h>\n"),
+        ("include/tarsia/wrong.h", '#include "base/b.h"\n'),
+        ("base/wrong.cpp", '#include "../base/b.h"\n'),
+    ],
+)
+def test_an_include_against_the_layers_is_told_with_its_line(tree, file, text):
+    path = tree / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n" + text)
+    result = run(tree / "scripts/check-layers")
+    assert result.returncode == 1
+    assert f"{file}:2: " in result.stdout
+
+
+def report(path, cases):
+    path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    return path
+
+
+def test_counts_are_added_over_reports(tmp_path):
+    first = report(
+        tmp_path / "cpp.xml",
+        '<testcase name="a"/><testcase name="b"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+        "<system-out>x.cpp:3: Skipped\nthis machine has no GPU\n</system-out></testcase>",
+    )
+    second = report(tmp_path / "python.xml", '<testcase name="c"/><testcase name="d"><skipped message="no PyTorch"/></testcase>')
+    result = run(SCRIPTS / "count-tests", first, second)
+    assert result.returncode == 0
+    assert result.stdout.splitlines()[-1] == "2 passed, 0 failed, 2 skipped"
+    assert "skipped 1: this machine has no GPU" in result.stdout
+
+
+def test_a_failure_is_named_and_fails_the_run(tmp_path):
+    result = run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", '<testcase name="a"/><testcase classname="k" name="broken"><failure/></testcase>'))
+    assert result.returncode == 1
+    assert "FAILED k broken" in result.stdout
+    assert result.stdout.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
+
+
+def test_no_test_at_all_fails_the_run(tmp_path):
+    assert run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", "")).returncode == 1
+
+
+@pytest.mark.skipif(not CLANG_INCLUDE.exists(), reason="Clang's own headers are not installed")
+def test_the_same_headers_give_the_same_pack(tmp_path):
+    packs = []
+    for name in ("one", "two"):
+        include = tmp_path / name / "include"
+        (include / "tarsia").mkdir(parents=True)
+        (include / "tarsia/op.h").write_text("// op\n")
+        result = run(SCRIPTS / "make-sysroot", "--output", tmp_path / name / "pack", "--include", include)
+        assert result.returncode == 0, result.stderr
+        packs.append((tmp_path / name / "pack").read_bytes())
+    assert packs[0] == packs[1]
+    assert b"/tarsia/include/tarsia/op.h\0" in packs[0]
