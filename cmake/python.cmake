@@ -1,0 +1,43 @@
+# The extension tarsia._tarsia, and the package ready to import from the build folder: PYTHONPATH=<build>/python.
+# One build for the stable ABI from Python 3.12 on, an ordinary one before.
+if(NOT TARSIA_BUILD_PYTHON)
+  return()
+endif()
+set(python_components Interpreter Development.Module)
+if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.26)
+  find_package(Python 3.10 REQUIRED COMPONENTS ${python_components} OPTIONAL_COMPONENTS Development.SABIModule)
+else()
+  find_package(Python 3.10 REQUIRED COMPONENTS ${python_components})
+endif()
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_dir
+                OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE nanobind_missing)
+if(nanobind_missing)
+  message(FATAL_ERROR "TARSIA_BUILD_PYTHON needs nanobind: ${Python_EXECUTABLE} -m pip install nanobind")
+endif()
+find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_dir} NO_DEFAULT_PATH)
+
+file(GLOB python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/*.cpp)
+nanobind_add_module(tarsia_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${python_sources})
+set_target_properties(tarsia_python PROPERTIES
+  OUTPUT_NAME _tarsia
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia
+  BUILD_RPATH_USE_ORIGIN ON
+  BUILD_WITH_INSTALL_RPATH ON
+  INSTALL_RPATH $ORIGIN)
+target_link_libraries(tarsia_python PRIVATE tarsia)
+
+# The package in the build folder: links to its files and to what lies beside it in a wheel.
+file(GLOB python_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tarsia/*.py ${CMAKE_SOURCE_DIR}/python/tarsia/*.pyi
+     ${CMAKE_SOURCE_DIR}/python/tarsia/py.typed)
+foreach(file ${python_files})
+  get_filename_component(name ${file} NAME)
+  file(CREATE_LINK ${file} ${CMAKE_BINARY_DIR}/python/tarsia/${name} SYMBOLIC)
+endforeach()
+add_custom_command(TARGET tarsia_python POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:tarsia> ${CMAKE_BINARY_DIR}/python/tarsia/$<TARGET_FILE_NAME:tarsia>
+  COMMAND ${CMAKE_COMMAND} -E create_symlink ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/python/tarsia/include)
+cmake_language(DEFER CALL add_dependencies wheel tarsia_python)
+# The .py files come into a wheel by scikit-build-core's wheel.packages.
+if(SKBUILD)
+  install(TARGETS tarsia_python LIBRARY DESTINATION tarsia COMPONENT wheel)
+endif()

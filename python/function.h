@@ -1,0 +1,16 @@
+// tarsia.Function: an exported C++ function with its overloads, called by vectorcall.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "py.h"
+
+namespace tarsia::python {
+
+/// Makes the type and puts it into the module.
+bool add_function_type(PyObject* module);
+
+/// A callable over overloads, in the order in which they are tried; it keeps the library.
+PyObject* make_function(tarsia_library* library, const tarsia_function* const* overloads, size_t n);
+
+}  // namespace tarsia::python

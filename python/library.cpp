@@ -1,0 +1,261 @@
+// Loading and compiling, and what a library tells about itself.
+#include "library.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <tarsia/c_api.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "errors.h"
+#include "function.h"
+
+namespace nb = nanobind;
+
+namespace tarsia::python {
+namespace {
+
+[[noreturn]] void throw_last() {
+  raise_last_error();
+  throw nb::python_error();
+}
+
+void check(int32_t code) {
+  if (code) throw_last();
+}
+
+/// One reference to a library.
+class Handle {
+ public:
+  explicit Handle(tarsia_library* owned) : m_library(owned) {}
+  Handle(Handle&& other) noexcept : m_library(std::exchange(other.m_library, nullptr)) {}
+  ~Handle() {
+    if (m_library) tarsia_library_release(m_library);
+  }
+  tarsia_library* get() const { return m_library; }
+
+ private:
+  tarsia_library* m_library;
+};
+
+nb::object text(const char* utf8) {
+  return nb::steal(PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? strlen(utf8) : 0, "replace"));
+}
+
+/// The functions' qualified names, each once, in the source's order.
+nb::list function_names(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_function* const* functions = tarsia_library_functions(self.get(), &n);
+  nb::dict seen;
+  for (uint64_t i = 0; i < n; ++i) seen[text(functions[i]->name)] = nb::none();
+  return seen.keys();
+}
+
+/// All overloads of a qualified name as one callable; None if there is none.
+nb::object function_named(const Handle& self, const std::string& name) {
+  uint64_t n = 0;
+  const tarsia_function* const* functions = tarsia_library_functions(self.get(), &n);
+  std::vector<const tarsia_function*> overloads;
+  for (uint64_t i = 0; i < n; ++i)
+    if (name == functions[i]->name) overloads.push_back(functions[i]);
+  if (overloads.empty()) return nb::none();
+  PyObject* function = make_function(self.get(), overloads.data(), overloads.size());
+  if (!function) throw nb::python_error();
+  return nb::steal(function);
+}
+
+nb::list kernels(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_kernel* const* kernels = tarsia_library_kernels(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i)
+    list.append(
+        nb::make_tuple(text(kernels[i]->name), text(kernels[i]->signature), text(kernels[i]->location)));
+  return list;
+}
+
+nb::list ops(const Handle& self) {
+  uint64_t n = 0;
+  const char* const* names = tarsia_library_ops(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i) list.append(text(names[i]));
+  return list;
+}
+
+nb::list images(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_image* images = tarsia_library_images(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i)
+    list.append(nb::make_tuple(text(images[i].file), text(images[i].arch),
+                               nb::bytes(images[i].data, images[i].bytes)));
+  return list;
+}
+
+nb::dict skipped(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_skipped* skipped = tarsia_library_skipped(self.get(), &n);
+  nb::dict dict;
+  for (uint64_t i = 0; i < n; ++i) dict[text(skipped[i].name)] = text(skipped[i].reason);
+  return dict;
+}
+
+nb::list warnings(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_diagnostic* warnings = tarsia_library_warnings(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i)
+    list.append(nb::make_tuple(text(warnings[i].file), warnings[i].line, warnings[i].column,
+                               text(warnings[i].severity), text(warnings[i].message)));
+  return list;
+}
+
+void export_to(const Handle& self, const std::string& path) {
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = tarsia_library_export(self.get(), path.c_str());
+  }
+  check(code);
+}
+
+using Strings = std::vector<std::string>;
+using Texts = std::vector<std::pair<std::optional<std::string>, nb::bytes>>;
+using Defines = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+std::vector<tarsia_file> files_of(const Texts& texts) {
+  std::vector<tarsia_file> files;
+  for (const auto& [name, text] : texts)
+    files.push_back({name ? name->c_str() : nullptr, static_cast<const char*>(text.data()), text.size()});
+  return files;
+}
+
+std::vector<const char*> pointers_of(const Strings& strings) {
+  std::vector<const char*> pointers;
+  for (const std::string& string : strings) pointers.push_back(string.c_str());
+  return pointers;
+}
+
+/// The options of a compile, as the package normalises them: one positional argument each.
+struct Options {
+  std::optional<std::string> name;
+  std::optional<Strings> functions;
+  Texts headers;
+  Strings include_dirs;
+  Defines defines;
+  Strings libraries, library_dirs;
+  std::string std;
+  int opt;
+  Strings archs;
+  bool ptx, fast_math, debug, lineinfo, system_headers;
+  uint32_t timeout_ms;
+};
+
+/// A source and its options in the C interface's form.
+class Request {
+ public:
+  Request(const Texts& source, const Options& options)
+      : m_files(files_of(source)),
+        m_headers(files_of(options.headers)),
+        m_include_dirs(pointers_of(options.include_dirs)),
+        m_libraries(pointers_of(options.libraries)),
+        m_library_dirs(pointers_of(options.library_dirs)),
+        m_archs(pointers_of(options.archs)) {
+    if (options.functions) m_functions = pointers_of(*options.functions);
+    for (const auto& [name, value] : options.defines)
+      m_defines.push_back({name.c_str(), value ? value->c_str() : nullptr});
+    tarsia_options& c = m_options;
+    tarsia_options_init(&c);
+    c.name = options.name ? options.name->c_str() : nullptr;
+    c.functions = m_functions.data(), c.n_functions = m_functions.size();
+    c.restrict_functions = options.functions.has_value();
+    c.host_headers = options.system_headers;
+    c.headers = m_headers.data(), c.n_headers = m_headers.size();
+    c.include_dirs = m_include_dirs.data(), c.n_include_dirs = m_include_dirs.size();
+    c.defines = m_defines.data(), c.n_defines = m_defines.size();
+    c.libraries = m_libraries.data(), c.n_libraries = m_libraries.size();
+    c.library_dirs = m_library_dirs.data(), c.n_library_dirs = m_library_dirs.size();
+    c.std = options.std.c_str();
+    c.opt = options.opt;
+    c.ptx = options.ptx;
+    c.archs = m_archs.data(), c.n_archs = m_archs.size();
+    c.fast_math = options.fast_math;
+    c.debug = options.debug;
+    c.lineinfo = options.lineinfo;
+    c.timeout_ms = options.timeout_ms;
+  }
+
+  Handle load() const {
+    tarsia_library* library = nullptr;
+    int32_t code;
+    {
+      const nb::gil_scoped_release unlocked;
+      code = tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library);
+    }
+    check(code);
+    return Handle(library);
+  }
+
+  void compile(const std::string& output) const {
+    int32_t code;
+    {
+      const nb::gil_scoped_release unlocked;
+      code = tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str());
+    }
+    check(code);
+  }
+
+ private:
+  std::vector<tarsia_file> m_files, m_headers;
+  std::vector<const char*> m_functions, m_include_dirs, m_libraries, m_library_dirs, m_archs;
+  std::vector<tarsia_define> m_defines;
+  tarsia_options m_options;
+};
+
+Handle load(const std::string& path) {
+  tarsia_library* library = nullptr;
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = tarsia_load(path.c_str(), &library);
+  }
+  check(code);
+  return Handle(library);
+}
+
+}  // namespace
+
+void add_library(nb::module_& module) {
+  nb::class_<Handle>(module, "LibraryHandle")
+      .def_prop_ro("name", [](const Handle& self) { return text(tarsia_library_name(self.get())); })
+      .def_prop_ro("origin", [](const Handle& self) { return text(tarsia_library_origin(self.get())); })
+      .def("function_names", function_names)
+      .def("function", function_named)
+      .def("kernels", kernels)
+      .def("ops", ops)
+      .def("images", images)
+      .def("skipped", skipped)
+      .def("warnings", warnings)
+      .def("export", export_to)
+      .def("unload", [](const Handle& self) { check(tarsia_library_unload(self.get())); });
+  nb::class_<Options>(module, "Options")
+      .def(nb::init<std::optional<std::string>, std::optional<Strings>, Texts, Strings, Defines, Strings,
+                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t>(),
+           nb::arg("name").none(), nb::arg("functions").none(), nb::arg("headers"), nb::arg("include_dirs"),
+           nb::arg("defines"), nb::arg("libraries"), nb::arg("library_dirs"), nb::arg("std"), nb::arg("opt"),
+           nb::arg("archs"), nb::arg("ptx"), nb::arg("fast_math"), nb::arg("debug"), nb::arg("lineinfo"),
+           nb::arg("system_headers"), nb::arg("timeout_ms"));
+  module.def("load", load);
+  module.def("load_inline",
+             [](const Texts& source, const Options& options) { return Request(source, options).load(); });
+  module.def("compile", [](const Texts& source, const Options& options, const std::string& output) {
+    Request(source, options).compile(output);
+  });
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,78 @@
+// The extension tarsia._tarsia.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <tarsia/c_api.h>
+
+#include <string>
+
+#include "errors.h"
+#include "function.h"
+#include "library.h"
+#include "op.h"
+#include "tensor.h"
+
+namespace nb = nanobind;
+namespace py = tarsia::python;
+
+namespace {
+
+/// Takes over a text that libtarsia allocated.
+std::string take_text(int32_t code, char* text) {
+  if (code) {
+    py::raise_last_error();
+    throw nb::python_error();
+  }
+  std::string copy = text;
+  tarsia_free(text);
+  return copy;
+}
+
+nb::list op_names() {
+  char** names = nullptr;
+  uint64_t n = 0;
+  if (tarsia_op_names(&names, &n)) {
+    py::raise_last_error();
+    throw nb::python_error();
+  }
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i) list.append(nb::str(names[i]));
+  tarsia_free(names);
+  return list;
+}
+
+nb::object op(const std::string& name) {
+  PyObject* found = py::find_op(name.c_str());
+  if (!found) throw nb::python_error();
+  return nb::steal(found);
+}
+
+std::string doctor() {
+  char* json = nullptr;
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = tarsia_doctor(&json);
+  }
+  return take_text(code, json);
+}
+
+std::string statistics() {
+  char* json = nullptr;
+  const int32_t code = tarsia_statistics(&json);
+  return take_text(code, json);
+}
+
+}  // namespace
+
+NB_MODULE(_tarsia, module) {
+  if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
+      !py::add_op_types(module.ptr()))
+    throw nb::python_error();
+  py::add_library(module);
+  module.attr("version") = tarsia_version();
+  module.def("op", op);
+  module.def("op_names", op_names);
+  module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
+  module.def("doctor", doctor);
+  module.def("statistics", statistics);
+}

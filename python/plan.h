@@ -1,0 +1,39 @@
+// What is worked out once per overload so that calls need not.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "py.h"
+
+#include <tarsia/abi.h>
+
+namespace tarsia::python {
+
+/// Where the memory behind a pointer has to be.
+enum class Place : uint8_t { together, cpu, gpu };
+
+struct Param {
+  tarsia_type type;
+  Place place;
+  PyObject* name;  ///< interned, owned by the plan
+};
+
+struct Plan {
+  explicit Plan(const tarsia_function* described);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const tarsia_function* function;
+  tarsia_adapter call;
+  uint32_t n_params;
+  uint32_t n_required;
+  uint32_t n_streams;  ///< parameters that a caller may leave out
+  std::vector<Param> params;
+};
+
+/// The index of a parameter by name, or -1.
+int find_param(const Plan& plan, PyObject* name);
+
+}  // namespace tarsia::python

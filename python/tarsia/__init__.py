@@ -1,0 +1,87 @@
+"""Tarsia compiles C++ and CUDA strings into loaded libraries while a program runs.
+
+    lib = tarsia.load_inline('''
+        void relu(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : 0; }
+    ''')
+    lib.relu(x, y, x.size)    # NumPy arrays or PyTorch tensors, without copies
+"""
+
+from ._errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ArgumentValueError,
+    CompileError,
+    CompilerCrashed,
+    CompileTimeout,
+    CudaError,
+    Diagnostic,
+    Error,
+    InvalidSource,
+    LoadError,
+    NotFound,
+    OpError,
+    OpIndexError,
+    OpTypeError,
+    OpValueError,
+    OutOfMemory,
+    ResourceLimit,
+    Unsupported,
+)
+from ._library import Library, compile, load, load_inline
+from ._ops import ops
+from ._tarsia import BoundOp, Function, Op, Tensor, op, seed
+from ._tarsia import version as __version__
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "BoundOp",
+    "CompileError",
+    "CompileTimeout",
+    "CompilerCrashed",
+    "CudaError",
+    "Diagnostic",
+    "Error",
+    "Function",
+    "InvalidSource",
+    "Library",
+    "LoadError",
+    "NotFound",
+    "Op",
+    "OpError",
+    "OpIndexError",
+    "OpTypeError",
+    "OpValueError",
+    "OutOfMemory",
+    "ResourceLimit",
+    "Tensor",
+    "Unsupported",
+    "__version__",
+    "compile",
+    "doctor",
+    "load",
+    "load_inline",
+    "op",
+    "ops",
+    "seed",
+    "statistics",
+]
+
+
+def doctor():
+    """What is found or missing on this machine, and what to do about it: a dict."""
+    import json
+
+    from . import _tarsia
+
+    return json.loads(_tarsia.doctor())
+
+
+def statistics():
+    """Counters of the cache and the compiler: a dict."""
+    import json
+
+    from . import _tarsia
+
+    return json.loads(_tarsia.statistics())

@@ -1,0 +1,305 @@
+"""Libraries, and the doors to them: load_inline, load, compile."""
+
+import os
+import sys
+
+from . import _tarsia
+from ._errors import Error
+
+_LITERAL_LINES = 2  # frames between an error and the caller of a door: see _explain
+
+
+class Library:
+    """A loaded library, compiled from a string or built ahead of time.
+
+    Its functions are attributes: ``lib.relu(x, y)``. Those in namespaces are ``lib["ns::f"]``, and ``lib.f`` where
+    no other function is called f. A function named like an attribute of this class is ``lib["name"]``.
+    """
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    @property
+    def name(self):
+        """The library's name."""
+        return self._handle.name
+
+    @property
+    def origin(self):
+        """Where it came from: "compiled", "memory", "disk" or "prebuilt"."""
+        return self._handle.origin
+
+    @property
+    def functions(self):
+        """The qualified names of its functions, in the source's order."""
+        return tuple(self._handle.function_names())
+
+    @property
+    def kernels(self):
+        """The names of its kernels; none for a library built ahead of time."""
+        return tuple(kernel[0] for kernel in self._handle.kernels())
+
+    @property
+    def ops(self):
+        """The names of the ops that it registered."""
+        return tuple(self._handle.ops())
+
+    @property
+    def skipped(self):
+        """Functions of the source that are not exported: a dict of name to reason."""
+        return self._handle.skipped()
+
+    @property
+    def warnings(self):
+        """The compiler's warnings, a list of Diagnostic."""
+        from ._errors import Diagnostic
+
+        return [Diagnostic(*warning) for warning in self._handle.warnings()]
+
+    @property
+    def cubins(self):
+        """Device code: a dict of architecture to bytes; of (file, architecture) if several files have some."""
+        images = self._handle.images()
+        if len({file for file, _, _ in images}) <= 1:
+            return {arch: data for _, arch, data in images}
+        return {(file, arch): data for file, arch, data in images}
+
+    def export(self, path):
+        """Writes the shared library to ``path``; ``tarsia.load`` takes it."""
+        self._handle.export(os.fspath(path))
+
+    def unload(self):
+        """Takes its ops out of the registry and forgets its functions. The code is unmapped when nothing holds it
+        any more: functions that are kept stay valid."""
+        self._handle.unload()
+        kept = self._handle
+        self.__dict__.clear()
+        self._handle = _Unloaded(kept.name)
+
+    def __getitem__(self, name):
+        function = self._handle.function(name)
+        if function is None and "::" not in name:
+            function = self._find_unqualified(name)
+        if function is None:
+            from ._missing import missing
+
+            raise missing(self, name)
+        return function
+
+    def __getattr__(self, name):
+        # Called only for what is not in __dict__; functions go there when they are first asked for.
+        if name.startswith("__") or name == "_handle":
+            raise AttributeError(name)
+        try:
+            function = self[name]
+        except Error as error:
+            from ._missing import as_attribute_error
+
+            raise as_attribute_error(error) from None
+        self.__dict__[name] = function
+        return function
+
+    def _find_unqualified(self, name):
+        suffix = "::" + name
+        found = [qualified for qualified in self._handle.function_names() if qualified.endswith(suffix)]
+        if len(found) == 1:
+            return self._handle.function(found[0])
+        if found:
+            from ._missing import ambiguous
+
+            raise ambiguous(self, name, found)
+        return None
+
+    def __contains__(self, name):
+        return name in self._handle.function_names()
+
+    def __iter__(self):
+        return iter(self._handle.function_names())
+
+    def __dir__(self):
+        names = {name.rsplit("::", 1)[-1] for name in self._handle.function_names()}
+        return sorted(names.union(object.__dir__(self)))
+
+    def __repr__(self):
+        parts = []
+        for kind in ("functions", "kernels", "ops"):
+            names = getattr(self, kind)
+            if names:
+                parts.append(f"{kind}: {', '.join(names)}")
+        return f"<tarsia.Library {self.name!r} ({self.origin}) {'; '.join(parts)}>"
+
+
+class _Unloaded:
+    """Stands for the handle of a library after unload()."""
+
+    def __init__(self, name):
+        self.name = name
+        self.origin = "unloaded"
+
+    def function(self, name):
+        from ._errors import NotFound
+
+        raise NotFound(f"library {self.name!r} was unloaded")
+
+    def __getattr__(self, attribute):
+        if attribute in ("function_names", "kernels", "ops", "images", "warnings"):
+            return list
+        if attribute == "skipped":
+            return dict
+        if attribute == "unload":
+            return lambda: None
+        return self.function
+
+
+def load_inline(
+    source,
+    name=None,
+    *,
+    functions=None,
+    headers=None,
+    include_dirs=(),
+    defines=None,
+    libraries=(),
+    library_dirs=(),
+    std="c++20",
+    opt=2,
+    arch=None,
+    ptx=False,
+    fast_math=False,
+    debug=False,
+    lineinfo=False,
+    host_headers="own",
+    timeout=None,
+):
+    """Compiles a source string, or takes it from the cache, and loads it.
+
+    source: C++ and CUDA text, or a dict of file name to text whose suffixes tell the language (.c, .cc, .cu; .h is
+        only included).
+    name: of the library; by default made from the source's hash.
+    functions: names of the functions to export; by default all that are not static and have supported types.
+    headers: a dict of name to text of headers that the source may include.
+    include_dirs, libraries, library_dirs: folders to find headers in, libraries to link ("m", "cublas" or a path),
+        folders to find those in.
+    defines: a dict of macro to value; None defines it without a value.
+    std, opt: the C++ standard, and the optimisation from 0 to 3.
+    arch: "sm_90" or 90, or a list of these; by default those of the GPUs present, else sm_90. ptx adds PTX.
+    fast_math, debug, lineinfo: as for nvcc (-use_fast_math, -g, -lineinfo).
+    host_headers: "own" takes the C and C++ headers that Tarsia brings, "system" the machine's.
+    timeout: the most seconds that the compile may take.
+
+    Gives a Library. Raises CompileError, with diagnostics at the places of the string.
+    """
+    options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
+                       fast_math, debug, lineinfo, host_headers, timeout)
+    try:
+        return Library(_tarsia.load_inline(_files(source), options))
+    except Error as error:
+        _explain(error, source, headers)
+        raise
+
+
+def compile(
+    source,
+    output,
+    *,
+    name=None,
+    functions=None,
+    headers=None,
+    include_dirs=(),
+    defines=None,
+    libraries=(),
+    library_dirs=(),
+    std="c++20",
+    opt=2,
+    arch=None,
+    ptx=False,
+    fast_math=False,
+    debug=False,
+    lineinfo=False,
+    host_headers="own",
+    timeout=None,
+):
+    """Compiles a source as load_inline does and writes the shared library to ``output``, which load() takes on a
+    machine without the compiler."""
+    options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
+                       fast_math, debug, lineinfo, host_headers, timeout)
+    try:
+        _tarsia.compile(_files(source), options, os.fspath(output))
+    except Error as error:
+        _explain(error, source, headers)
+        raise
+
+
+def load(path):
+    """Loads a library built ahead of time: by tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT."""
+    return Library(_tarsia.load(os.fspath(path)))
+
+
+def _explain(error, source, headers):
+    """Adds the lines of the source, and where it stands in a .py file, to a compile error."""
+    if getattr(error, "diagnostics", None):
+        from . import _diagnose
+
+        _diagnose.explain(error, source, headers, sys._getframe(_LITERAL_LINES))
+
+
+def _bytes(text, what):
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if isinstance(text, (bytes, bytearray)):
+        return bytes(text)
+    raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+
+
+def _files(source):
+    if isinstance(source, dict):
+        return [(os.fspath(name), _bytes(text, f"the source of {name!r}")) for name, text in source.items()]
+    return [(None, _bytes(source, "the source"))]
+
+
+def _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx, fast_math,
+             debug, lineinfo, host_headers, timeout):
+    if host_headers not in ("own", "system"):
+        raise ValueError(f"host_headers must be 'own' or 'system', got {host_headers!r}")
+    return _tarsia.Options(
+        name,
+        None if functions is None else _strings(functions, "functions"),
+        [(key, _bytes(text, f"header {key!r}")) for key, text in headers.items()] if headers else [],
+        _paths(include_dirs, "include_dirs"),
+        [(key, None if value is None else _macro(value)) for key, value in defines.items()] if defines else [],
+        _paths(libraries, "libraries"),
+        _paths(library_dirs, "library_dirs"),
+        std,
+        opt,
+        _archs(arch) if arch is not None else [],
+        bool(ptx),
+        bool(fast_math),
+        bool(debug),
+        bool(lineinfo),
+        host_headers == "system",
+        0 if timeout is None else max(1, round(timeout * 1000)),
+    )
+
+
+def _macro(value):
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _strings(values, what):
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{what} must be a list of str, got one {type(values).__name__}: write [{values!r}]")
+    return list(values)
+
+
+def _paths(values, what):
+    if not values:
+        return []
+    if isinstance(values, os.PathLike):
+        values = [values]
+    return [os.fspath(value) for value in _strings(values, what)]
+
+
+def _archs(arch):
+    if isinstance(arch, (str, int)):
+        arch = [arch]
+    return [f"sm_{one}" if isinstance(one, int) else one for one in arch]

@@ -1,0 +1,36 @@
+"""Registered operations by name."""
+
+from . import _tarsia
+
+
+class _Ops:
+    """The registered ops as attributes: ``tarsia.ops.relu(x)``. Iterating gives their names."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return _tarsia.op(name)
+        except LookupError as error:
+            raise AttributeError(str(error)) from None
+
+    def __getitem__(self, name):
+        return _tarsia.op(name)
+
+    def __iter__(self):
+        return iter(_tarsia.op_names())
+
+    def __contains__(self, name):
+        return name in _tarsia.op_names()
+
+    def __len__(self):
+        return len(_tarsia.op_names())
+
+    def __dir__(self):
+        return _tarsia.op_names()
+
+    def __repr__(self):
+        return f"<tarsia.ops {', '.join(_tarsia.op_names())}>"
+
+
+ops = _Ops()

@@ -1,0 +1,163 @@
+// Tensors by __dlpack__, __cuda_array_interface__ and the buffer protocol, and tarsia.Tensor.
+#include "view.h"
+
+#include "driver.h"
+#include "stream.h"
+#include "tensor.h"
+
+namespace tarsia::python {
+namespace {
+
+/// The capsule that an object's __dlpack__ gives, ordered before work on the call's stream.
+Ref dlpack_capsule(Frame& frame, PyObject* object, int32_t device_type) {
+  const Ref method(PyObject_GetAttrString(object, "__dlpack__"));
+  const Ref no_arguments(PyTuple_New(0));
+  const Ref options(Py_BuildValue("{s:(II)}", "max_version", dlpack::k_major, dlpack::k_minor));
+  if (!method || !no_arguments || !options) return {};
+  if (device_type == TARSIA_GPU || device_type == TARSIA_GPU_MANAGED) {
+    const auto handle = reinterpret_cast<intptr_t>(stream_of_call(frame));
+    constexpr long long k_legacy_default = 1;  // DLPack's number for CUDA's null stream
+    const Ref stream(PyLong_FromLongLong(handle ? handle : k_legacy_default));
+    if (!stream || PyDict_SetItemString(options.get(), "stream", stream.get()) != 0) return {};
+  }
+  Ref capsule(PyObject_Call(method.get(), no_arguments.get(), options.get()));
+  if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
+  PyErr_Clear();  // an exporter older than DLPack 1.0 does not know max_version
+  if (PyDict_DelItemString(options.get(), "max_version") != 0) return {};
+  return Ref(PyObject_Call(method.get(), no_arguments.get(), options.get()));
+}
+
+template <class Managed>
+void delete_managed(void* pointer) {
+  auto* managed = static_cast<Managed*>(pointer);
+  if (managed->deleter) managed->deleter(managed);
+}
+
+Why view_by_dlpack(Frame& frame, View& view) {
+  const Ref device(PyObject_CallMethod(view.object, "__dlpack_device__", nullptr));
+  int device_type = 0, device_id = 0;
+  if (!device || !PyArg_ParseTuple(device.get(), "ii", &device_type, &device_id)) return Why::unreadable;
+  const Ref capsule = dlpack_capsule(frame, view.object, device_type);
+  if (!capsule) return Why::unreadable;
+  if (PyCapsule_IsValid(capsule.get(), dlpack::k_capsule)) {
+    auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), dlpack::k_capsule));
+    PyCapsule_SetName(capsule.get(), dlpack::k_capsule_used);
+    frame.on_end(delete_managed<dlpack::Managed>, managed);
+    if (managed->version.major != dlpack::k_major) {
+      PyErr_Format(PyExc_BufferError, "its DLPack version is %u.%u", managed->version.major,
+                   managed->version.minor);
+      return Why::unreadable;
+    }
+    view.tensor = managed->tensor;
+    view.read_only = managed->flags & dlpack::k_read_only;
+    return Why::fits;
+  }
+  auto* managed =
+      static_cast<dlpack::OldManaged*>(PyCapsule_GetPointer(capsule.get(), dlpack::k_old_capsule));
+  if (!managed) return Why::unreadable;
+  PyCapsule_SetName(capsule.get(), dlpack::k_old_capsule_used);
+  frame.on_end(delete_managed<dlpack::OldManaged>, managed);
+  view.tensor = managed->tensor;
+  return Why::fits;
+}
+
+/// Copies a tuple of ints into the frame's room; null with an error set if it is none.
+int64_t* int_tuple(Frame& frame, PyObject* tuple, Py_ssize_t n) {
+  auto* items = frame.room_for<int64_t>(n);
+  if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != n) {
+    PyErr_SetString(PyExc_BufferError, "its array interface is malformed");
+    return nullptr;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    items[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (items[i] == -1 && PyErr_Occurred()) return nullptr;
+  }
+  return items;
+}
+
+Why view_by_cuda_interface(Frame& frame, View& view) {
+  const Ref interface(PyObject_GetAttrString(view.object, "__cuda_array_interface__"));
+  if (!interface) return Why::unreadable;
+  const auto entry = [&](const char* name) { return PyDict_GetItemString(interface.get(), name); };
+  PyObject *data = entry("data"), *shape = entry("shape"), *strides = entry("strides"),
+           *type = entry("typestr");
+  if (!data || !shape || !type || !PyTuple_Check(data) || PyTuple_Size(data) < 2 || !PyTuple_Check(shape)) {
+    PyErr_SetString(PyExc_BufferError, "its __cuda_array_interface__ is malformed");
+    return Why::unreadable;
+  }
+  tarsia_tensor& tensor = view.tensor;
+  tensor = {};
+  tensor.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
+  if (!tensor.data && PyErr_Occurred()) return Why::unreadable;
+  view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+  tensor.dtype = dtype_of_typestr(text_of(type));
+  tensor.device = {TARSIA_GPU, device_of_address(tensor.data)};
+  tensor.ndim = static_cast<int32_t>(PyTuple_Size(shape));
+  tensor.shape = int_tuple(frame, shape, tensor.ndim);
+  if (!tensor.shape) return Why::unreadable;
+  if (tensor.dtype.lanes == 0) return Why::element_type;
+  if (!strides || strides == Py_None) return Why::fits;
+  const int64_t* byte_strides = int_tuple(frame, strides, tensor.ndim);
+  return byte_strides ? set_byte_strides(frame, tensor, byte_strides) : Why::unreadable;
+}
+
+void release_buffer(void* buffer) {
+  PyBuffer_Release(static_cast<Py_buffer*>(buffer));
+}
+
+Why view_by_buffer(Frame& frame, View& view) {
+  auto* buffer = frame.room_for<Py_buffer>(1);
+  if (PyObject_GetBuffer(view.object, buffer, PyBUF_FULL_RO) != 0) return Why::unreadable;
+  frame.on_end(release_buffer, buffer);
+  tarsia_tensor& tensor = view.tensor;
+  tensor = {};
+  tensor.data = buffer->buf;
+  tensor.device = {TARSIA_CPU, 0};
+  tensor.ndim = buffer->ndim;
+  static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
+  tensor.shape = reinterpret_cast<int64_t*>(buffer->shape);
+  tensor.dtype = dtype_of_format(buffer->format ? buffer->format : "", buffer->itemsize);
+  view.read_only = buffer->readonly;
+  if (tensor.dtype.lanes == 0) return Why::element_type;
+  return set_byte_strides(frame, tensor, reinterpret_cast<const int64_t*>(buffer->strides));
+}
+
+}  // namespace
+
+Why set_byte_strides(Frame& frame, tarsia_tensor& tensor, const int64_t* byte_strides) {
+  const int64_t bytes = item_bytes(tensor.dtype);
+  tensor.strides = frame.room_for<int64_t>(tensor.ndim);
+  for (int i = 0; i < tensor.ndim; ++i) {
+    tensor.strides[i] = byte_strides[i] / bytes;
+    if (byte_strides[i] % bytes != 0 && tensor.shape[i] > 1) return Why::strides;
+  }
+  return Why::fits;
+}
+
+Why view_rarely(Frame& frame, Speaker speaker, View& view) {
+  switch (speaker.speaks) {
+    case Speaks::tarsia:
+      view.tensor = *storage_of(view.object)->tensor;
+      return Why::fits;
+    case Speaks::dlpack:
+      return view_by_dlpack(frame, view);
+    case Speaks::cuda_interface:
+      return view_by_cuda_interface(frame, view);
+    case Speaks::buffer:
+      return view_by_buffer(frame, view);
+    default:
+      return Why::type;
+  }
+}
+
+bool is_changed_lazily(PyObject* tensor) {
+  for (const char* question : {"is_conj", "is_neg"}) {
+    const Ref method = attribute_or_null(tensor, question);
+    const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);
+    if (!answer) PyErr_Clear();
+    if (answer.get() == Py_True) return true;
+  }
+  return false;
+}
+
+}  // namespace tarsia::python
