@@ -90,7 +90,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     for (const std::string& dir : request.cuda_parts.include_dirs) add("-internal-isystem", dir);
   }
 
-  add("-D", "__TARSIA__=1");
+  add("-D", "TARSIA_INLINE_SOURCE=1");
   for (const auto& [name, value] : options.defines) add("-D", value ? name + "=" + *value : name);
 
   switch (language) {

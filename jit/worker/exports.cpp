@@ -5,6 +5,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/Expr.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/source_fs.h"
@@ -142,6 +143,26 @@ class Lister {
   Lister(clang::ASTContext& context, const ExportChoice& choice)
       : m_context(context), m_choice(choice), m_policy(people_policy(context)) {}
 
+  // TARSIA_EXPORT(f) leaves an annotated constant behind whose initialiser names f (tarsia/export.h).
+  void find_marks(const clang::DeclContext* scope) {
+    for (const clang::Decl* decl : scope->noload_decls()) {
+      if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
+      if (const auto* inner = llvm::dyn_cast<clang::DeclContext>(decl); inner && inner->isNamespace())
+        find_marks(inner);
+      const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+      if (!variable || !variable->hasInit()) continue;
+      for (const auto* mark : variable->specific_attrs<clang::AnnotateAttr>()) {
+        if (mark->getAnnotation() != "tarsia::export") continue;
+        const clang::Expr* init = variable->getInit()->IgnoreParenImpCasts();
+        if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(init))
+          init = address->getSubExpr()->IgnoreParenImpCasts();
+        if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(init))
+          if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getDecl()))
+            m_marked.insert(function->getCanonicalDecl());
+      }
+    }
+  }
+
   void walk(const clang::DeclContext* scope) {
     for (const clang::Decl* decl : scope->noload_decls()) {
       if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
@@ -167,7 +188,7 @@ class Lister {
     if (function.hasAttr<clang::CUDAGlobalAttr>()) return;
     if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
     std::string name = qualified_name(function);
-    if (!m_choice.marked.empty() && !m_choice.marked.count(name)) return;
+    if (!m_marked.empty() && !m_marked.count(function.getCanonicalDecl())) return;
     if (m_choice.restricted && !m_choice.wanted.count(name)) return;
     if (!function.isMain())
       if (std::string why = not_exportable(function, m_policy); !why.empty()) {
@@ -180,6 +201,7 @@ class Lister {
   clang::ASTContext& m_context;
   const ExportChoice& m_choice;
   clang::PrintingPolicy m_policy;
+  std::set<const clang::FunctionDecl*> m_marked;
   Exports m_exports;
 };
 
@@ -241,55 +263,9 @@ std::string quoted(llvm::StringRef text) {
 
 Exports list_exports(clang::ASTContext& context, const ExportChoice& choice) {
   Lister lister(context, choice);
+  lister.find_marks(context.getTranslationUnitDecl());
   lister.walk(context.getTranslationUnitDecl());
   return lister.take();
-}
-
-std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, bool module) {
-  const clang::SourceManager& sources = context.getSourceManager();
-  clang::PrintingPolicy policy(context.getLangOpts());
-  policy.SuppressTagKeyword = true;
-  policy.Bool = true;
-  policy.PrintAsCanonical = true;
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << "#include <tarsia/adapter.h>\n";
-  int id = 0;
-  for (const clang::FunctionDecl* function : exports.functions) {
-    std::string name = qualified_name(*function);
-    std::string signature = signature_of(*function);
-    std::string place = location_of(sources, function->getLocation());
-    if (function->isMain()) {
-      // main itself may not be named in C++; it was given this symbol.
-      std::string parameters;
-      for (const clang::ParmVarDecl* parameter : function->parameters())
-        parameters += (parameters.empty() ? "" : ", ") + parameter->getType().getCanonicalType().getAsString(policy);
-      std::string result = function->getReturnType().getCanonicalType().getAsString(policy);
-      out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\nusing tarsia_type_" << id
-          << " = " << result << "(" << parameters << ");\nTARSIA_DETAIL_MAIN(" << id << ", " << quoted(signature)
-          << ", " << quoted(place) << ", tarsia_type_" << id << ", ::" << k_main_symbol << ", "
-          << (cuda ? "TARSIA_FUNCTION_SOURCE_HAS_CUDA" : "0") << ")\n";
-      ++id;
-      continue;
-    }
-    out << "using tarsia_type_" << id << " = " << function->getReturnType().getCanonicalType().getAsString(policy)
-        << "(";
-    for (const clang::ParmVarDecl* parameter : function->parameters()) {
-      if (parameter != function->getParamDecl(0)) out << ", ";
-      out << parameter->getType().getCanonicalType().getAsString(policy);
-    }
-    out << ");\nTARSIA_DETAIL_EXPORT(" << id << ", " << quoted(name) << ", " << quoted(signature) << ", "
-        << quoted(place) << ", tarsia_type_" << id << ", ::" << name << ", " << function->getMinRequiredArguments()
-        << ", " << (cuda ? "TARSIA_FUNCTION_SOURCE_HAS_CUDA" : "0");
-    for (const clang::ParmVarDecl* parameter : function->parameters())
-      out << ", " << quoted(parameter->getName());
-    out << ")\n";
-    ++id;
-  }
-  for (const Skipped& skipped : exports.skipped)
-    out << "TARSIA_DETAIL_SKIPPED(" << id++ << ", " << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
-  if (module) out << "TARSIA_DETAIL_MODULE();\n";
-  return text;
 }
 
 }  // namespace tarsia::jit

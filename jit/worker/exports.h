@@ -25,10 +25,9 @@ struct Exports {
   std::vector<Skipped> skipped;
 };
 
-/// What the text asks for: names given to TARSIA_EXPORT in it, and the `functions` of the request.
+/// The `functions` of the request. (Marks in the text, TARSIA_EXPORT, are found there.)
 struct ExportChoice {
-  std::set<std::string> marked;   ///< empty: no mark in the text
-  std::set<std::string> wanted;   ///< meaningful if `restricted`
+  std::set<std::string> wanted;  ///< meaningful if `restricted`
   bool restricted = false;
 };
 
@@ -38,9 +37,6 @@ bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation loc
 /// Every function with a definition in the user's texts that can be called from outside: neither static nor
 /// a member nor a template, with parameter and result types that have an adapter. Sorted as in the text.
 Exports list_exports(clang::ASTContext& context, const ExportChoice& choice);
-
-/// C++ text that, parsed at the end of the translation unit, exports `functions` (see <tarsia/adapter.h>).
-std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, bool module);
 
 /// "ns::f" without inline and unnamed namespaces; what people write.
 std::string qualified_name(const clang::NamedDecl& decl);

@@ -22,6 +22,7 @@
 #include "clang/Sema/SemaConsumer.h"
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/worker/diagnostics.h"
+#include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/host_tables.h"
 #include "llvm/IR/LLVMContext.h"
@@ -78,7 +79,7 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
   Exports exports = list_exports(context, shared.choice);
-  shared.export_text = export_text(exports, context, shared.unit.request->cuda, shared.unit.describes);
+  shared.export_text = export_text(exports, shared.slice, context, shared.unit.request->cuda);
   clang::SourceManager& sources = preprocessor.getSourceManager();
   clang::FileID file =
       sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),
@@ -94,23 +95,6 @@ class ExportsPragma final : public clang::PragmaHandler {
     do preprocessor.LexUnexpandedToken(token);
     while (token.isNot(clang::tok::eod));
     describe_exports(m_shared, preprocessor, first.getLocation());
-  }
-
- private:
-  Shared& m_shared;
-};
-
-// TARSIA_EXPORT(f) in an inline source becomes `#pragma tarsia export f`.
-class ExportPragma final : public clang::PragmaHandler {
- public:
-  explicit ExportPragma(Shared& shared) : PragmaHandler("export"), m_shared(shared) {}
-  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token&) override {
-    std::string name;
-    clang::Token token;
-    for (preprocessor.LexUnexpandedToken(token); token.isNot(clang::tok::eod); preprocessor.LexUnexpandedToken(token))
-      name += preprocessor.getSpelling(token);
-    if (llvm::StringRef(name).starts_with("::")) name.erase(0, 2);
-    m_shared.choice.marked.insert(name);
   }
 
  private:
@@ -221,10 +205,8 @@ class HostAction final : public clang::ASTFrontendAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
     m_shared.clang = &clang;
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
-    if (m_shared.unit.language != Language::c) {
+    if (m_shared.unit.language != Language::c)
       preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
-      preprocessor.AddPragmaHandler("tarsia", new ExportPragma(m_shared));
-    }
     if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
     return std::make_unique<HostConsumer>(m_shared, clang);
   }

@@ -21,7 +21,6 @@ struct HostUnit {
   const SourceFile* file = nullptr;
   Language language = Language::cxx;
   int number = 0;            ///< of the unit within the source, makes symbols of units differ
-  bool describes = true;     ///< this unit holds the module's attach function
   std::string prelude;       ///< virtual path of a precompiled prelude, or empty
 };
 

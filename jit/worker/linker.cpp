@@ -2,13 +2,16 @@
 #include "jit/worker/linker.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <map>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "lld/Common/Driver.h"
@@ -26,7 +29,36 @@ extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
 namespace tarsia::jit {
 namespace {
 
-constexpr std::uint64_t k_largest_module = std::uint64_t{4} << 30;
+// Where LLD writes to without a file on disk. A memfd would not do: LLD makes a temporary file beside any regular
+// output file, which /proc refuses; to a pipe it writes the finished bytes at once.
+class OutputPipe {
+ public:
+  OutputPipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("no file descriptor is left for the linker's output");
+    m_read = UniqueFd(ends[0]);
+    m_write = UniqueFd(ends[1]);
+    m_bytes = std::async(std::launch::async, [fd = m_read.get()] {
+      std::string bytes;
+      char block[1 << 16];
+      while (true) {
+        ssize_t n = ::read(fd, block, sizeof block);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return bytes;
+        bytes.append(block, n);
+      }
+    });
+  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(m_write.get()); }
+  std::string finish() {
+    m_write.reset();
+    return m_bytes.get();
+  }
+
+ private:
+  UniqueFd m_read, m_write;
+  std::future<std::string> m_bytes;
+};
 
 // The run-time libraries that this process itself runs on: no -dev package has to be there.
 const std::map<std::string, std::string>& run_time_libraries() {
@@ -154,9 +186,9 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   for (const char* name : {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1"})
     if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) args.push_back(found->second);
 
-  UniqueFd output(::memfd_create("tarsia-module", MFD_CLOEXEC));
+  OutputPipe output;
   args.push_back("-o");
-  args.push_back(path_of(output));
+  args.push_back(output.path());
   std::vector<const char*> pointers;
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   std::string log;
@@ -164,7 +196,8 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   lld::Result linked = lld::lldMain(pointers, out, out, {{lld::Gnu, &lld::elf::link}});
   parse_messages(log, names, result);
   result.ok = linked.retCode == 0;
-  if (result.ok) result.module = read_descriptor(output.get(), k_largest_module);
+  std::string module = output.finish();
+  if (result.ok) result.module = std::move(module);
   return result;
 }
 

@@ -1,0 +1,6 @@
+// malloc, free, abs and labs are NVRTC's own.
+#pragma once
+#include <stddef.h>
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+#define RAND_MAX 2147483647

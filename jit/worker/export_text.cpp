@@ -1,0 +1,246 @@
+// The text that describes a translation unit's functions and kernels.
+#include "jit/worker/export_text.h"
+
+#include <optional>
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclTemplate.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tarsia/abi.h"
+
+namespace tarsia::jit {
+namespace {
+
+using clang::QualType;
+
+// A type as the numbers of adapter_light.h: kind, flags, dtype; and the member of the value that carries it.
+struct Light {
+  tarsia_kind kind = TARSIA_KIND_NONE;
+  int flags = 0;
+  int code = 0, bits = 0, lanes = 0;
+  const char* member = "p";
+
+  std::string text() const {
+    return std::to_string(kind) + ", " + std::to_string(flags) + ", 0, " + std::to_string(code) + ", " +
+           std::to_string(bits) + ", " + std::to_string(lanes) + ", 0";
+  }
+};
+
+std::optional<Light> element_of(QualType type, const clang::ASTContext& context) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  Light light;
+  light.lanes = 1;
+  if (type->isVoidType()) {
+    light.code = TARSIA_ANY_DTYPE;
+    return light;
+  }
+  if (const auto* record = type->getAsCXXRecordDecl()) {
+    std::string name = qualified_name(*record);
+    light.bits = 16;
+    if (name == "__half") return light.code = TARSIA_FLOAT, light;
+    if (name == "__nv_bfloat16") return light.code = TARSIA_BFLOAT, light;
+    return std::nullopt;
+  }
+  if (!type->isBuiltinType() || type->isIncompleteType()) return std::nullopt;
+  light.bits = int(context.getTypeSize(type));
+  if (type->isBooleanType())
+    light.code = TARSIA_BOOL;
+  else if (type->isUnsignedIntegerType())
+    light.code = TARSIA_UINT;
+  else if (type->isSignedIntegerType())
+    light.code = TARSIA_INT;
+  else if (type->isFloat32Type() || type->isDoubleType() || type->isHalfType() || type->isFloat16Type())
+    light.code = TARSIA_FLOAT;
+  else
+    return std::nullopt;
+  return light;
+}
+
+// None if the type is beyond the light form.
+std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  Light light;
+  if (type->isVoidType()) return light;
+  if (type->isPointerType()) {
+    QualType target = type->getPointeeType();
+    if (const auto* record = target->getAsCXXRecordDecl(); record && qualified_name(*record) == "CUstream_st") {
+      light.kind = TARSIA_KIND_STREAM;
+      return light;
+    }
+    if (target->isCharType() && target.isConstQualified() && !target->isUnsignedIntegerType() &&
+        context.hasSameUnqualifiedType(target, context.CharTy)) {
+      light.kind = TARSIA_KIND_STRING;
+      light.member = "s";
+      return light;
+    }
+    auto element = element_of(target, context);
+    if (!element) return std::nullopt;
+    light = *element;
+    light.kind = TARSIA_KIND_POINTER;
+    if (target.isConstQualified()) light.flags |= TARSIA_TYPE_CONST;
+    return light;
+  }
+  auto element = element_of(type, context);
+  if (!element || type->isRecordType()) return std::nullopt;
+  light = *element;
+  light.kind = light.code == TARSIA_BOOL ? TARSIA_KIND_BOOL : light.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT : TARSIA_KIND_INT;
+  light.member = light.kind == TARSIA_KIND_FLOAT ? "f" : light.code == TARSIA_UINT ? "u" : "i";
+  return light;
+}
+
+class Writer {
+ public:
+  Writer(clang::ASTContext& context, bool cuda) : m_context(context), m_cuda(cuda), m_policy(context.getLangOpts()) {
+    m_policy.SuppressTagKeyword = true;
+    m_policy.Bool = true;
+    m_policy.PrintAsCanonical = true;
+  }
+
+  std::string write(const Exports& exports, const DeviceSlice& slice) {
+    m_light = true;
+    for (const clang::FunctionDecl* function : exports.functions) m_light &= is_light(*function);
+    m_out << (m_light ? "#include <tarsia/adapter_light.h>\n" : "#include <tarsia/adapter.h>\n");
+    for (const clang::FunctionDecl* function : exports.functions) {
+      if (function->isMain())
+        add_main(*function);
+      else if (m_light)
+        add_light(*function);
+      else
+        add_full(*function);
+      ++m_id;
+    }
+    for (const KernelUse& kernel : slice.kernels) add_kernel(kernel);
+    for (const Skipped& skipped : exports.skipped)
+      m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", " << quoted(skipped.name)
+            << ", " << quoted(skipped.reason) << ")\n";
+    if (!m_light) m_out << "TARSIA_DETAIL_MODULE();\n";
+    return m_text;
+  }
+
+ private:
+  bool is_light(const clang::FunctionDecl& function) const {
+    if (function.isMain() || !light_of(function.getReturnType(), m_context)) return false;
+    if (light_of(function.getReturnType(), m_context)->kind == TARSIA_KIND_STRING) return false;
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      if (!light_of(parameter->getType(), m_context)) return false;
+    return true;
+  }
+
+  std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
+  std::string place(const clang::FunctionDecl& function) const {
+    return quoted(location_of(m_context.getSourceManager(), function.getLocation()));
+  }
+  const char* flags() const { return m_cuda ? "1" : "0"; }  // TARSIA_FUNCTION_SOURCE_HAS_CUDA
+
+  void add_main(const clang::FunctionDecl& function) {
+    // main itself may not be named in C++; it was given this symbol.
+    std::string parameters;
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      parameters += (parameters.empty() ? "" : ", ") + canonical(parameter->getType());
+    std::string result = canonical(function.getReturnType());
+    m_out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\nusing tarsia_type_" << m_id
+          << " = " << result << "(" << parameters << ");\nTARSIA_DETAIL_MAIN(" << m_id << ", "
+          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", ::"
+          << k_main_symbol << ", " << flags() << ")\n";
+  }
+
+  void add_full(const clang::FunctionDecl& function) {
+    m_out << "using tarsia_type_" << m_id << " = " << canonical(function.getReturnType()) << "(";
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
+    std::string name = qualified_name(function);
+    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(name) << ", " << quoted(signature_of(function)) << ", "
+          << place(function) << ", tarsia_type_" << m_id << ", ::" << name << ", " << function.getMinRequiredArguments()
+          << ", " << flags();
+    for (const clang::ParmVarDecl* parameter : function.parameters()) m_out << ", " << quoted(parameter->getName());
+    m_out << ")\n";
+  }
+
+  void add_light(const clang::FunctionDecl& function) {
+    Light result = *light_of(function.getReturnType(), m_context);
+    unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
+    int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
+    m_out << "static int tarsia_call_" << m_id
+          << "(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {\n(void)a; (void)n; (void)r;\n"
+             "TARSIA_LIGHT_TRY\n";
+    for (unsigned count = required; count <= n; ++count) {
+      if (count < n) m_out << "if (n == " << count << ") ";
+      if (result.kind) m_out << "r->" << result.member << " = ";
+      m_out << "::" << qualified_name(function) << "(";
+      for (unsigned i = 0; i < count; ++i) {
+        QualType type = function.getParamDecl(i)->getType();
+        m_out << (i ? ", " : "") << "(" << canonical(type.getUnqualifiedType()) << ")a[" << i << "]."
+              << light_of(type, m_context)->member;
+      }
+      m_out << (count < n ? "); else\n" : ");\n");
+    }
+    m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
+    add_params(function, own_flags);
+    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(qualified_name(function)) << ", "
+          << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required << ", "
+          << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
+  }
+
+  void add_params(const clang::FunctionDecl& function, int& own_flags) {
+    m_out << "static const tarsia_light_param tarsia_params_" << m_id << "[] = {";
+    for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      Light light = *light_of(parameter->getType(), m_context);
+      if (light.kind == TARSIA_KIND_STREAM) own_flags |= TARSIA_FUNCTION_TAKES_STREAM;
+      m_out << "{" << quoted(parameter->getName()) << ", {" << light.text() << "}}, ";
+    }
+    m_out << "{}};\n";
+  }
+
+  // Kernels whose type can be written down; others can still be launched from within the module.
+  void add_kernel(const KernelUse& kernel) {
+    const clang::FunctionDecl& function = *kernel.function;
+    if (kernel.name.find('(') != std::string::npos || kernel.name.find("::::") != std::string::npos) return;
+    std::string type = "void (*)(";
+    for (unsigned i = 0; i < function.getNumParams(); ++i) {
+      std::string parameter = canonical(function.getParamDecl(i)->getType());
+      if (parameter.find('(') != std::string::npos) return;
+      type += (i ? ", " : "") + parameter;
+    }
+    std::string stub = "(const void*)static_cast<" + type + ")>(&::" + kernel.name + ")";
+    std::string alias = "tarsia_stub_" + std::to_string(m_id);
+    if (!m_light) {
+      m_out << "using tarsia_type_" << m_id << " = void(";
+      for (unsigned i = 0; i < function.getNumParams(); ++i)
+        m_out << (i ? ", " : "") << canonical(function.getParamDecl(i)->getType());
+      m_out << ");\nstatic const void* const " << alias << " = " << stub << ";\nTARSIA_DETAIL_KERNEL(" << m_id << ", "
+            << quoted(kernel.name) << ", " << quoted(signature_of(function)) << ", " << place(function) << ", " << alias
+            << ", tarsia_type_" << m_id;
+      for (const clang::ParmVarDecl* parameter : function.parameters()) m_out << ", " << quoted(parameter->getName());
+      m_out << ")\n";
+    } else {
+      m_out << "static const void* const " << alias << " = " << stub << ";\nstatic const tarsia_light_param "
+            << "tarsia_kernel_params_" << m_id << "[] = {";
+      for (const clang::ParmVarDecl* parameter : function.parameters())
+        m_out << "{" << quoted(parameter->getName()) << ", {"
+              << light_of(parameter->getType(), m_context).value_or(Light()).text() << "}}, ";
+      m_out << "{}};\nstatic const unsigned tarsia_kernel_sizes_" << m_id << "[] = {";
+      for (const clang::ParmVarDecl* parameter : function.parameters())
+        m_out << m_context.getTypeSizeInChars(parameter->getType().getNonReferenceType()).getQuantity() << ", ";
+      m_out << "0};\nTARSIA_LIGHT_KERNEL(" << m_id << ", " << quoted(kernel.name) << ", "
+            << quoted(signature_of(function)) << ", " << place(function) << ", " << alias << ", "
+            << function.getNumParams() << ")\n";
+    }
+    ++m_id;
+  }
+
+  clang::ASTContext& m_context;
+  bool m_cuda;
+  clang::PrintingPolicy m_policy;
+  bool m_light = true;
+  int m_id = 0;
+  std::string m_text;
+  llvm::raw_string_ostream m_out{m_text};
+};
+
+}  // namespace
+
+std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context, bool cuda) {
+  return Writer(context, cuda).write(exports, slice);
+}
+
+}  // namespace tarsia::jit

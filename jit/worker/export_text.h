@@ -1,0 +1,16 @@
+// The text that describes a translation unit's functions and kernels, parsed at its end.
+#pragma once
+
+#include <string>
+
+#include "clang/AST/ASTContext.h"
+#include "jit/worker/exports.h"
+#include "jit/worker/split.h"
+
+namespace tarsia::jit {
+
+/// C++ for <tarsia/adapter_light.h> where every function is C-style, else for <tarsia/adapter.h>, which costs a
+/// dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another.
+std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context, bool cuda);
+
+}  // namespace tarsia::jit
