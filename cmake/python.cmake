@@ -29,6 +29,7 @@ target_link_libraries(tarsia_python PRIVATE tarsia)
 # The package in the build folder: links to its files and to what lies beside it in a wheel.
 file(GLOB python_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tarsia/*.py ${CMAKE_SOURCE_DIR}/python/tarsia/*.pyi
      ${CMAKE_SOURCE_DIR}/python/tarsia/py.typed)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia)
 foreach(file ${python_files})
   get_filename_component(name ${file} NAME)
   file(CREATE_LINK ${file} ${CMAKE_BINARY_DIR}/python/tarsia/${name} SYMBOLIC)
