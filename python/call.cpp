@@ -80,7 +80,7 @@ bool fill_streams(Frame& frame, const Plan& plan, uint32_t n_values, tarsia_valu
       values[i].kind = TARSIA_KIND_STREAM;
       values[i].size = 0;
     } else if (stream) {
-      mismatch.count = Mismatch::Count::gap;
+      mismatch.count = Mismatch::Count::gap_before_stream;
       mismatch.param = n_values;
       return false;
     }

@@ -222,10 +222,15 @@ std::string count_text(uint32_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+/// "argument 'x' (1 of 3)".
+std::string place_of(const Plan& plan, uint32_t i) {
+  const std::string name = i < plan.n_params ? text_of(plan.params[i].name) : "";
+  return "argument " + (name.empty() ? "" : "'" + name + "' ") + "(" + std::to_string(i + 1) + " of " +
+         std::to_string(plan.n_params) + ")";
+}
+
 std::string explain_count(const Plan& plan, const Mismatch& mismatch) {
-  const std::string name = mismatch.param < plan.n_params ? text_of(plan.params[mismatch.param].name) : "";
-  const std::string place = "argument '" + name + "' (" + std::to_string(mismatch.param + 1) + " of " +
-                            std::to_string(plan.n_params) + ")";
+  const std::string place = place_of(plan, mismatch.param);
   switch (mismatch.count) {
     case Mismatch::Count::too_many:
       return "takes " + std::string(plan.n_required < plan.n_params ? "at most " : "") +
@@ -236,14 +241,21 @@ std::string explain_count(const Plan& plan, const Mismatch& mismatch) {
       return place + " is given twice, by position and by name";
     case Mismatch::Count::unknown_keyword: {
       std::string names;
-      for (const Param& param : plan.params) names += (names.empty() ? "" : ", ") + text_of(param.name);
-      return "has no parameter '" + text_of(mismatch.keyword) + "'; its parameters are (" + names + ")";
+      for (const Param& param : plan.params) {
+        const std::string name = text_of(param.name);
+        if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+      }
+      return "has no parameter '" + text_of(mismatch.keyword) + "'" +
+             (names.empty() ? "; it takes arguments by position only" : "; its parameters are (" + names + ")");
     }
     case Mismatch::Count::gap:
       return place +
-             " is left out, but one after it is given: C++ default arguments can only be left out from "
-             "the end; pass '" +
-             name + "' too";
+             " is left out, but one after it is given: C++ default arguments can only be left out from the end; "
+             "pass this one too";
+    case Mismatch::Count::gap_before_stream:
+      return place +
+             " is left out, so that the caller's current stream cannot be given to the parameter after it; pass "
+             "this one too";
     case Mismatch::Count::fits:
       break;
   }
@@ -279,9 +291,7 @@ Explanation explain(const Plan& plan, const Frame& frame, const Mismatch& mismat
     explanation.text = explain_count(plan, mismatch);
     return explanation;
   }
-  const std::string name = text_of(plan.params[mismatch.param].name);
-  std::string place = "argument " + (name.empty() ? "" : "'" + name + "' ") + "(" +
-                      std::to_string(mismatch.param + 1) + " of " + std::to_string(plan.n_params) + ") ";
+  std::string place = place_of(plan, mismatch.param) + " ";
   if (frame.blame.item >= 0) place += "item " + std::to_string(frame.blame.item) + " ";
   Words words = explain_argument(plan, frame, mismatch, explanation.cause);
   explanation.text = place + words.text;

@@ -1,0 +1,72 @@
+"""Compile errors point at the user's text and at the .py file where it stands."""
+
+import sys
+
+import tarsia
+from tarsia import _diagnose
+from tarsia._errors import CompileError, Diagnostic
+
+SOURCE = """
+int f() {
+\treturn x + 1;
+}
+"""
+
+
+def error_at(line, column, file="source.cu"):
+    error = CompileError("1 error")
+    error.diagnostics = [Diagnostic(file, line, column, "error", "use of undeclared identifier 'x'")]
+    return error
+
+
+def explained(source, line, column, headers=None, file="source.cu"):
+    error = error_at(line, column, file)
+    _diagnose.explain(error, source, headers, sys._getframe(1))
+    return error
+
+
+def test_the_line_and_a_caret_are_shown():
+    error = explained(SOURCE, 3, 9)
+    assert error.diagnostics[0].source_line == "\treturn x + 1;"
+    lines = str(error).split("\n")
+    assert lines[0] == "1 error"
+    assert lines[1].startswith("source.cu:3:9: error: use of undeclared identifier 'x'")
+    assert lines[2] == "    3 | \treturn x + 1;"
+    assert lines[3] == "      | \t       ^"
+
+
+def test_carets_count_bytes_as_compilers_do():
+    error = explained("/* ä */ int y = x;", 1, len("/* ä */ int y = ".encode()) + 1)
+    lines = str(error).split("\n")
+    assert lines[2].index("x") == lines[3].index("^")
+
+
+def test_the_literal_s_own_line_is_named():
+    error = explained(SOURCE, 3, 9)
+    file, line = error.diagnostics[0].origin.rsplit(":", 1)
+    assert file == __file__
+    with open(__file__) as text:
+        first = next(i for i, row in enumerate(text, 1) if row.startswith("SOURCE = "))
+    assert int(line) == first + 2
+
+
+def test_texts_made_at_run_time_have_no_literal():
+    error = explained(SOURCE + "// more", 3, 9)
+    assert error.diagnostics[0].origin is None and error.diagnostics[0].source_line == "\treturn x + 1;"
+
+
+def test_files_and_headers_are_told_apart():
+    source = {"a.cu": "int a;\nint b;", "b.cc": "int c;"}
+    assert explained(source, 2, 1, file="a.cu").diagnostics[0].source_line == "int b;"
+    assert explained(source, 1, 1, file="b.cc").diagnostics[0].source_line == "int c;"
+    assert explained("int x;", 1, 1, headers={"h.h": "int h;"}, file="h.h").diagnostics[0].source_line == "int h;"
+    assert explained(source, 1, 1, file="/usr/include/x.h").diagnostics[0].source_line is None
+    assert explained("int x;", 99, 1).diagnostics[0].source_line is None
+
+
+def test_the_family():
+    for name in ("CompileError", "CompilerCrashed", "CompileTimeout", "LoadError", "ArgumentError", "CudaError",
+                 "NotFound", "Unsupported", "OpError", "ResourceLimit", "InvalidSource"):
+        assert issubclass(getattr(tarsia, name), tarsia.Error)
+    assert issubclass(tarsia.ArgumentTypeError, TypeError) and issubclass(tarsia.ArgumentValueError, ValueError)
+    assert issubclass(tarsia.InvalidSource, tarsia.CompileError)

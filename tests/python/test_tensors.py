@@ -1,0 +1,298 @@
+"""Tensors in: NumPy, PyTorch, buffers, DLPack in all its forms; checks of dtype, layout, place."""
+
+import array
+
+import numpy as np
+import pytest
+
+import tarsia
+
+torch = pytest.importorskip("torch")
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+CTYPES = {"bool": "bool", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",
+          "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t", "float32": "float",
+          "float64": "double"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pointers_take_their_dtype_without_copying(lib, dtype):
+    address = lib[f"address_of<{CTYPES[dtype]}>"]
+    x = np.zeros((2, 3), dtype)
+    t = torch.zeros(2, 3, dtype=getattr(torch, dtype))
+    assert address(x) == x.ctypes.data
+    assert address(t) == t.data_ptr()
+    assert lib.address_any(x) == x.ctypes.data
+    for other in DTYPES:
+        if other != dtype:
+            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be a {dtype} tensor, got .* of {other}"):
+                address(np.zeros(3, other))
+            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be a {dtype} tensor, got .* of {other}"):
+                address(torch.zeros(3, dtype=getattr(torch, other)))
+
+
+def test_views_point_at_their_first_element(lib):
+    x = np.zeros(10, np.float32)
+    assert lib.address_f32(x[3:]) == x.ctypes.data + 12
+    t = torch.zeros(10)
+    assert lib.address_f32(t[3:]) == t.data_ptr() + 12
+    assert lib.address_f32(np.array(1, np.float32)) != 0
+
+
+def test_functions_write_into_the_caller_s_memory(lib):
+    x = np.ones(4, np.float32)
+    lib.scale(x, 4, 2.5)
+    assert x.tolist() == [2.5] * 4
+    t = torch.ones(4)
+    lib.scale(t, 4, 2.5)
+    assert t.tolist() == [2.5] * 4
+
+
+def test_parameters_and_gradients_and_subclasses_are_tensors(lib):
+    class Mine(torch.Tensor):
+        pass
+
+    p = torch.nn.Parameter(torch.zeros(3))
+    assert lib.address_f32(p) == p.data_ptr()
+    assert lib.address_f32(torch.zeros(3, requires_grad=True)) != 0
+    assert lib.address_f32(torch.zeros(3).as_subclass(Mine)) != 0
+    m = np.ones(3, np.float32).view(type("Sub", (np.ndarray,), {}))
+    assert lib.address_f32(m) == m.ctypes.data
+
+
+@pytest.mark.parametrize("make", [
+    lambda: np.zeros((4, 4), np.float32)[:, ::2],
+    lambda: np.zeros((4, 4), np.float32).T,
+    lambda: np.zeros(8, np.float32)[::-1],
+    lambda: torch.zeros(4, 4).t(),
+    lambda: torch.zeros(8)[::2],
+    lambda: torch.zeros(1).expand(4),
+])
+def test_pointers_want_contiguous_memory(lib, make):
+    x = make()
+    with pytest.raises(tarsia.ArgumentValueError, match="must be contiguous, got .* strides"):
+        lib.address_f32(x)
+    assert "contiguous" not in lib.describe(x)
+
+
+def test_strides_of_single_and_empty_dimensions_do_not_matter(lib):
+    assert lib.address_f32(torch.zeros(4, 1).t()) != 0
+    assert lib.address_f32(np.zeros((1, 8), np.float32)[:, ::1].T) != 0
+    assert lib.address_f32(np.zeros((0, 3), np.float32)[::2]) is not None
+    lib.address_f32(torch.zeros(0, 3).t())
+
+
+def test_advice_fits_the_framework(lib):
+    with pytest.raises(ValueError, match=r"pass x\.contiguous\(\)"):
+        lib.anywhere(torch.zeros(4, 4).t(), torch.zeros(4))
+    with pytest.raises(ValueError, match=r"pass numpy\.ascontiguousarray\(x\)"):
+        lib.anywhere(np.zeros((4, 4), np.float32).T, np.zeros(4, np.float32))
+    with pytest.raises(TypeError, match=r"pass x\.to\(torch\.float32\)"):
+        lib.anywhere(torch.zeros(4, dtype=torch.float64), torch.zeros(4))
+    with pytest.raises(TypeError, match=r"pass x\.astype\(numpy\.float32\)"):
+        lib.anywhere(np.zeros(4), np.zeros(4, np.float32))
+    with pytest.raises(TypeError, match="writes to it, so make it with dtype=float32"):
+        lib.anywhere(np.zeros(4, np.float32), np.zeros(4))
+
+
+def test_read_only_memory_is_respected(lib):
+    x = np.ones(3, np.float32)
+    x.flags.writeable = False
+    assert lib.address_f32(x) == x.ctypes.data
+    with pytest.raises(tarsia.ArgumentValueError, match="must be writable"):
+        lib.scale(x, 3, 2.0)
+    with pytest.raises(tarsia.ArgumentValueError, match="must be writable"):
+        lib.fill(x, 2.0)
+    assert lib.doubled(x).tolist() == [2, 2, 2]
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_unaligned_memory_is_refused(lib):
+    x = np.frombuffer(bytearray(17), np.uint8)[1:].view(np.float32)
+    with pytest.raises(tarsia.ArgumentValueError, match="must be aligned"):
+        lib.address_f32(x)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: np.zeros(3, ">f4"), lambda: np.array(["a"]), lambda: np.array([None]),
+    lambda: np.zeros(3, [("a", "f4")]), lambda: np.zeros(3, "M8[s]"), lambda: np.zeros(3, np.longdouble)])
+def test_elements_that_cpp_cannot_read_are_refused(lib, make):
+    with pytest.raises(tarsia.ArgumentTypeError, match="cannot read"):
+        lib.address_any(make())
+
+
+def test_tensors_of_odd_kinds_are_refused(lib):
+    with pytest.raises(ValueError, match="memory cannot be read: Cannot pack tensors on meta"):
+        lib.address_f32(torch.zeros(3, device="meta"))
+    with pytest.raises(ValueError, match="memory cannot be read"):
+        lib.address_f32(torch.zeros(3).to_sparse())
+    with pytest.raises(ValueError, match="resolve_conj"):
+        lib.address_any(torch.zeros(3, dtype=torch.complex64).conj())
+    with pytest.raises(ValueError, match="resolve_conj"):
+        lib.describe(torch.zeros(3, dtype=torch.complex64).conj().imag)
+    assert lib.describe(torch.zeros(3, dtype=torch.complex64)).startswith("complex64")
+
+
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer")
+def test_fake_tensors_are_refused(lib):
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.zeros(3)
+    with pytest.raises(ValueError, match="memory"):
+        lib.address_f32(fake)
+
+
+@pytest.mark.parametrize("bad", [1, 1.5, "x", None, [1.0], (np.zeros(2, np.float32),), object(), np.float32(1)])
+def test_other_things_are_no_tensors(lib, bad):
+    with pytest.raises(tarsia.ArgumentTypeError, match="must be a float32 tensor"):
+        lib.address_f32(bad)
+    with pytest.raises(tarsia.ArgumentTypeError, match="must be a tensor"):
+        lib.describe(bad)
+
+
+def test_small_floats(lib):
+    assert lib.describe(torch.zeros(2, dtype=torch.bfloat16)) == "bfloat16 (2,) (1,) contiguous"
+    assert lib.describe(torch.zeros(2, dtype=torch.float16)) == "float16 (2,) (1,) contiguous"
+    assert lib.describe(np.zeros(2, np.float16)) == "float16 (2,) (1,) contiguous"
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert lib.describe(np.zeros(2, ml_dtypes.bfloat16)) == "bfloat16 (2,) (1,) contiguous"
+
+
+def test_descriptions_of_views(lib):
+    assert lib.describe(np.zeros((2, 3), np.float32)) == "float32 (2,3,) (3,1,) contiguous"
+    assert lib.describe(np.zeros((2, 3), np.float32).T) == "float32 (3,2,) (1,3,)"
+    assert lib.describe(np.zeros(6, np.int16)[::-2]) == "int16 (3,) (-2,)"
+    assert lib.describe(torch.zeros(2, 3).t()) == "float32 (3,2,) (1,3,)"
+    assert lib.describe(np.array(1.0)) == "float64 () () contiguous"
+    assert lib.describe(np.broadcast_to(np.zeros(3, np.float32), (2, 3))) == "float32 (2,3,) (0,1,)"
+    record = np.zeros(3, [("a", "f4"), ("b", "i2")])["a"]
+    with pytest.raises(ValueError, match="no multiple of its element size"):
+        lib.describe(record)
+
+
+def test_buffers(lib):
+    x = array.array("f", [1, 2, 3])
+    assert lib.address_f32(x) == x.buffer_info()[0]
+    lib.scale(x, 3, 2.0)
+    assert x.tolist() == [2, 4, 6]
+    data = bytearray(4)
+    assert lib["address_of<uint8_t>"](data) != 0
+    assert lib["address_of<uint8_t>"](b"abc") != 0
+    with pytest.raises(ValueError, match="read-only"):
+        lib.address_any_out(b"abc")
+    view = memoryview(array.array("i", range(6))).cast("B").cast("i", (2, 3))
+    assert lib.describe(view) == "int32 (2,3,) (3,1,) contiguous"
+    assert lib.describe(memoryview(array.array("d", range(6)))[::2]) == "float64 (3,) (2,)"
+    x.append(4)  # the buffer was given back
+
+
+class Exporter:
+    """Speaks DLPack through a PyTorch tensor, as it was before version 1.0 or after."""
+
+    def __init__(self, tensor, modern=True):
+        self.tensor = tensor
+        self.modern = modern
+        self.versions = []
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        if not self.modern and "max_version" in options:
+            raise TypeError("unexpected keyword argument 'max_version'")
+        self.versions.append(options.get("max_version"))
+        assert "stream" not in options  # on the CPU
+        return self.tensor.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("modern", [True, False])
+def test_dlpack_of_any_version(lib, modern):
+    t = torch.ones(4)
+    x = Exporter(t, modern)
+    assert lib.address_f32(x) == t.data_ptr()
+    lib.scale(x, 4, 3.0)
+    assert t.tolist() == [3] * 4
+    assert x.versions == [(1, 0) if modern else None] * 2
+
+
+def test_read_only_dlpack_is_respected(lib):
+    x = np.ones(3, np.float32)
+    x.flags.writeable = False
+
+    class ReadOnly:
+        __dlpack_device__ = x.__dlpack_device__
+
+        def __dlpack__(self, **options):
+            return x.__dlpack__(**options)
+
+    assert lib.address_f32(ReadOnly()) == x.ctypes.data
+    with pytest.raises(ValueError, match="must be writable"):
+        lib.scale(ReadOnly(), 3, 2.0)
+
+
+def test_an_exporter_s_error_is_the_cause(lib):
+    class Deleted:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **options):
+            raise BufferError("the array was deleted")
+
+    with pytest.raises(ValueError, match="cannot be read: the array was deleted") as caught:
+        lib.address_f32(Deleted())
+    assert isinstance(caught.value.__cause__, BufferError)
+
+
+def test_lists_of_tensors(lib):
+    a, b = np.ones(3, np.float32), torch.ones(3)
+    assert lib.total([a, b], 3) == 6
+    assert lib.total((), 3) == 0
+    assert lib.total([a] * 300, 3) == 900
+    with pytest.raises(TypeError, match=r"item 1 must be a float32 tensor, got numpy.ndarray of float64"):
+        lib.total([a, np.ones(3)], 3)
+    with pytest.raises(ValueError, match=r"item 0 must be contiguous"):
+        lib.total([np.ones(6, np.float32)[::2]], 3)
+    for bad in (np.ones((2, 3), np.float32), torch.ones(2, 3), 1, "ab"):
+        with pytest.raises(TypeError, match="must be a list or tuple"):
+            lib.total(bad, 3)
+
+
+def test_a_list_may_change_during_the_call_s_conversion(lib):
+    class Trap:
+        def __init__(self, items):
+            self.items = items
+
+        def __dlpack_device__(self):
+            self.items.clear()
+            return (1, 0)
+
+        def __dlpack__(self, **options):
+            return torch.ones(3).__dlpack__(**options)
+
+    items = []
+    items += [Trap(items), np.ones(3, np.float32)]
+    assert lib.total(items, 3) == 6
+
+
+def test_absent_tensors(lib):
+    assert lib.is_absent(None) is True
+    assert lib.is_absent(np.zeros(1, np.float32)) is False
+    assert lib.maybe(None) is None
+    with pytest.raises(TypeError, match="float32 tensor or None"):
+        lib.is_absent("x")
+
+
+def test_cuda_functions_refuse_cpu_tensors_and_say_why(lib):
+    for x in (np.zeros(3, np.float32), torch.zeros(3)):
+        with pytest.raises(tarsia.ArgumentValueError, match="must be on a GPU, since the function takes a stream"):
+            lib.takes_stream(x, 3)
+        with pytest.raises(tarsia.ArgumentValueError, match="must be on a GPU"):
+            lib.takes_stream(x, 3, 5)
+        with pytest.raises(tarsia.ArgumentValueError, match=r"'y' \(2 of 2\) must be on a GPU"):
+            lib.declared_places(x, x)
+
+
+def test_pointers_of_sources_with_cuda_may_be_anywhere(lib):
+    x, t = np.zeros(3, np.float32), torch.zeros(3)
+    assert lib.anywhere(x, t) == x.ctypes.data - t.data_ptr()
