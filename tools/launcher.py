@@ -1,0 +1,18 @@
+#!python
+"""The command `tarsia`: runs the program of that name that lies in the installed package.
+
+The package is found, not imported, so that the command starts without NumPy.
+"""
+
+import importlib.util
+import os
+import sys
+
+package = importlib.util.find_spec("tarsia")
+if package is None or not package.submodule_search_locations:
+    sys.exit(f"tarsia: the package is not installed for {sys.executable}")
+program = os.path.join(package.submodule_search_locations[0], "bin", "tarsia")
+try:
+    os.execv(program, ["tarsia", *sys.argv[1:]])
+except OSError as error:
+    sys.exit(f"tarsia: cannot run {program}: {error.strerror}; install Tarsia again")
