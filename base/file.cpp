@@ -88,7 +88,20 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode) {
+namespace {
+
+int rename_to(const std::string& from, const std::string& to, IfThere if_there) {
+  if (if_there == IfThere::keep) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+  }
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode,
+            IfThere if_there) {
   static std::atomic<std::uint64_t> s_counter{0};
   for (int attempt = 0; attempt < 100; ++attempt) {
     // The pid alone does not make the name unique between machines or containers that share the folder.
@@ -110,7 +123,7 @@ int publish(const std::string& path, std::span<const std::string_view> pieces, m
     // A network file system may report a failed write only here.
     const int raw = fd.release();
     if (::close(raw) != 0 && error == 0 && errno != EINTR) error = errno;
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+    if (error == 0) error = rename_to(temporary, path, if_there);
     if (error != 0) ::unlink(temporary.c_str());
     return error;
   }

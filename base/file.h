@@ -52,9 +52,12 @@ int open_regular(const std::string& path, UniqueFd& fd, struct stat& status);
 /// Reads from the descriptor's position to its end; EFBIG once there is more than `limit`.
 int read_all(int fd, std::string& bytes, std::uint64_t limit);
 int write_all(int fd, std::string_view bytes);
+enum class IfThere { replace, keep };
 /// Writes the pieces one after the other to a new private file beside `path` and renames it to `path`:
-/// a reader sees the old file or the whole new one. Nothing is left behind on failure.
-int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode = 0600);
+/// a reader sees the old file or the whole new one. Nothing is left behind on failure. IfThere::keep gives
+/// EEXIST when the name is taken (file systems that cannot tell replace it).
+int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode = 0600,
+            IfThere if_there = IfThere::replace);
 
 /// The file's bytes. Follows symbolic links; throws Error naming the path, also beyond `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);

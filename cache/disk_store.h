@@ -1,0 +1,91 @@
+// Entries on disk, shared by all processes of a user.
+//
+//   FOLDER/1/KIND/ab/cdef…       an entry (cache/entry.h): two and 62 digits of its key; modules end in .so
+//   FOLDER/1/aside/…             what was found corrupt or was no file, kept for whoever wants to know why
+//   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h)
+//   FOLDER/1/size, size.lock     the running total (cache/sweep.h)
+//
+// Invariants: a name never shows a file that is not whole (publish renames). A reader that has an entry open
+// holds a shared lock on it, and only what nobody holds is evicted, so a hit stays loadable until it is let
+// go. An input or output error says nothing about the content: it never removes anything.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "cache/entry.h"
+
+namespace tarsia::cache {
+
+enum class Lookup {
+  hit,
+  miss,   ///< not there, or not whole and now set aside
+  fault,  ///< could not be looked up; as good as a miss, but not worth storing after
+};
+
+/// What a store has seen, for tests and `tarsia doctor`.
+struct Counters {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t corrupt = 0;  ///< among the misses
+  std::uint64_t stores = 0;
+  std::uint64_t store_failures = 0;
+  std::uint64_t evictions = 0;
+};
+
+/// A verified entry. While `fd` is open the file is not evicted.
+struct Hit {
+  UniqueFd fd;
+  std::string path;
+  FileStamp stamp;
+  Entry entry;
+};
+
+/// Thread-safe.
+class DiskStore {
+ public:
+  /// The folder may be refused (see refusal) or turn out read-only; neither is an error.
+  DiskStore(std::string folder, std::uint64_t max_bytes);
+
+  /// Why the folder is not used, with the remedy; empty when it is.
+  const std::string& refusal() const { return m_refusal; }
+  bool usable() const { return m_refusal.empty(); }
+  /// Whether files in it may be mapped as code (it may be mounted noexec).
+  bool executable() const { return m_executable; }
+  bool remote() const { return m_remote; }
+  const std::string& folder() const { return m_folder; }
+
+  Lookup find(Kind kind, const Key& key, bool keep_payload, Hit& hit);
+  /// Opens an entry that this process verified before: only compares its stamp.
+  bool reopen(const std::string& path, const FileStamp& stamp, UniqueFd& fd);
+  /// Publishes an entry. False when that failed, which is counted and logged.
+  bool keep(Kind kind, const Key& key, std::string_view payload, std::string_view meta);
+
+  std::string path_of(Kind kind, const Key& key) const;
+  /// A lock file that this key shares with one in 4096 others; in a folder of this machine.
+  std::string lock_path(const Key& key) const;
+  Counters counters() const;
+
+ private:
+  void set_aside(const std::string& path);
+  void note_fault(const char* what, const std::string& path, int error);
+
+  std::string m_folder;
+  std::string m_root;  ///< FOLDER/1
+  std::string m_locks;
+  std::uint64_t m_max_bytes;
+  std::string m_refusal;
+  bool m_executable = false;
+  bool m_remote = false;
+  std::atomic<std::uint64_t> m_hits{0}, m_misses{0}, m_faults{0}, m_corrupt{0}, m_stores{0},
+      m_store_failures{0}, m_evictions{0};
+  std::atomic<bool> m_warned{false};
+};
+
+/// TARSIA_CACHE_SIZE_MB, else 4 GiB; 0 means no limit.
+std::uint64_t cache_size_limit();
+
+}  // namespace tarsia::cache

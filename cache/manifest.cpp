@@ -1,0 +1,171 @@
+// Manifests: bytes and matching.
+#include "cache/manifest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+namespace tarsia::cache {
+namespace {
+
+constexpr unsigned char k_absent = 1;
+
+class Writer {
+ public:
+  template <typename Number>
+  void number(Number value) {
+    for (std::size_t i = 0; i < sizeof value; ++i) m_bytes += static_cast<char>(value >> (8 * i));
+  }
+  void digest(const Digest& digest) {
+    m_bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+  }
+  void text(std::string_view text) {
+    number(static_cast<std::uint32_t>(text.size()));
+    m_bytes += text;
+  }
+  std::string take() { return std::move(m_bytes); }
+
+ private:
+  std::string m_bytes;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : m_bytes(bytes) {}
+
+  template <typename Number>
+  Number number() {
+    const std::string_view raw = take(sizeof(Number));
+    Number value = 0;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      value |= static_cast<Number>(static_cast<unsigned char>(raw[i])) << (8 * i);
+    }
+    return value;
+  }
+  Digest digest() {
+    Digest digest{};
+    const std::string_view raw = take(digest.size());
+    std::copy(raw.begin(), raw.end(), digest.begin());
+    return digest;
+  }
+  std::string text() { return std::string(take(number<std::uint32_t>())); }
+  bool good() const { return m_good; }
+  bool at_end() const { return m_bytes.empty(); }
+
+ private:
+  std::string_view take(std::size_t size) {
+    if (size > m_bytes.size()) {
+      m_good = false;
+      m_bytes = {};
+      return {};
+    }
+    const std::string_view taken = m_bytes.substr(0, size);
+    m_bytes.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view m_bytes;
+  bool m_good = true;
+};
+
+}  // namespace
+
+std::optional<Manifest> Manifest::parse(std::string_view bytes) {
+  Reader in(bytes);
+  Manifest manifest;
+  const auto set_count = in.number<std::uint32_t>();
+  if (set_count > k_max_sets) return std::nullopt;
+  for (std::uint32_t s = 0; s < set_count && in.good(); ++s) {
+    DependencySet set{.module_key = in.digest()};
+    const auto count = in.number<std::uint32_t>();
+    for (std::uint32_t d = 0; d < count && in.good(); ++d) {
+      Dependency dependency;
+      const auto flags = in.number<std::uint8_t>();
+      if (flags > k_absent) return std::nullopt;
+      dependency.absent = flags == k_absent;
+      dependency.stamp = {.device = in.number<std::uint64_t>(),
+                          .inode = in.number<std::uint64_t>(),
+                          .size = in.number<std::uint64_t>(),
+                          .mtime_ns = static_cast<std::int64_t>(in.number<std::uint64_t>()),
+                          .ctime_ns = static_cast<std::int64_t>(in.number<std::uint64_t>())};
+      dependency.content = in.digest();
+      dependency.path = in.text();
+      set.dependencies.push_back(std::move(dependency));
+    }
+    manifest.m_sets.push_back(std::move(set));
+  }
+  if (!in.good() || !in.at_end()) return std::nullopt;
+  return manifest;
+}
+
+std::string Manifest::serialise() const {
+  Writer out;
+  out.number(static_cast<std::uint32_t>(m_sets.size()));
+  for (const DependencySet& set : m_sets) {
+    out.digest(set.module_key);
+    out.number(static_cast<std::uint32_t>(set.dependencies.size()));
+    for (const Dependency& dependency : set.dependencies) {
+      out.number(static_cast<std::uint8_t>(dependency.absent ? k_absent : 0));
+      const FileStamp& stamp = dependency.stamp;
+      out.number(stamp.device);
+      out.number(stamp.inode);
+      out.number(stamp.size);
+      out.number(static_cast<std::uint64_t>(stamp.mtime_ns));
+      out.number(static_cast<std::uint64_t>(stamp.ctime_ns));
+      out.digest(dependency.content);
+      out.text(dependency.path);
+    }
+  }
+  return out.take();
+}
+
+std::optional<Key> Manifest::match(bool& renewed) {
+  struct Seen {
+    Digest content;
+    bool absent;
+    bool same;
+  };
+  // Sets differ in a file or two; what one of them found out about a file serves the others.
+  std::unordered_map<std::string_view, Seen> seen;
+  for (DependencySet& set : m_sets) {
+    bool all = true;
+    for (Dependency& dependency : set.dependencies) {
+      const auto known = m_sets.size() > 1 ? seen.find(dependency.path) : seen.end();
+      if (known != seen.end() && known->second.absent == dependency.absent &&
+          known->second.content == dependency.content) {
+        all = known->second.same;
+      } else {
+        FileStamp stamp;
+        const DependencyState state = check(dependency, stamp);
+        if (state == DependencyState::vouched && stamp != dependency.stamp) {
+          dependency.stamp = stamp;
+          renewed = true;
+        }
+        all = state != DependencyState::changed;
+        if (m_sets.size() > 1) seen[dependency.path] = {dependency.content, dependency.absent, all};
+      }
+      if (!all) break;
+    }
+    if (all) return set.module_key;
+  }
+  return std::nullopt;
+}
+
+void Manifest::add(DependencySet set) {
+  std::erase_if(m_sets, [&](const DependencySet& old) { return old.module_key == set.module_key; });
+  m_sets.insert(m_sets.begin(), std::move(set));
+  if (m_sets.size() > k_max_sets) m_sets.resize(k_max_sets);
+}
+
+Key module_key(const Key& request_key, const std::vector<Dependency>& dependencies) {
+  Hasher hasher("module");
+  hasher.field(request_key);
+  for (const Dependency& dependency : dependencies) {
+    hasher.field(dependency.path).field(std::uint64_t{dependency.absent});
+    if (!dependency.absent) hasher.field(dependency.content);
+  }
+  return hasher.finish();
+}
+
+}  // namespace tarsia::cache

@@ -1,0 +1,51 @@
+// A manifest: for one request, which contents of the files outside it led to which module.
+//
+//   manifest    := set_count set*                          at most k_max_sets, the newest first
+//   set         := module_key dependency_count dependency*
+//   dependency  := flags stamp content path_size path
+//   flags       := u8: 1 absent
+//   stamp       := device:u64 inode:u64 size:u64 mtime_ns:i64 ctime_ns:i64, all zero when nothing vouches
+//   content     := 32 bytes
+//   set_count, dependency_count, path_size := u32
+//
+// Numbers are little-endian. It is the payload of an entry of Kind::manifest under the request's key.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/dependency.h"
+#include "cache/key.h"
+
+namespace tarsia::cache {
+
+inline constexpr std::size_t k_max_sets = 16;
+
+struct DependencySet {
+  Key module_key;
+  std::vector<Dependency> dependencies;
+};
+
+class Manifest {
+ public:
+  /// Nothing when the bytes do not follow the grammar.
+  static std::optional<Manifest> parse(std::string_view bytes);
+  std::string serialise() const;
+
+  /// The key of the module whose dependencies are all as they were. Looks at every file at most once. Sets
+  /// `renewed` when stamps were brought up to date, so that the manifest is worth keeping again.
+  std::optional<Key> match(bool& renewed);
+  /// Puts a set in front; one of the same module goes, and the oldest beyond k_max_sets.
+  void add(DependencySet set);
+  const std::vector<DependencySet>& sets() const { return m_sets; }
+
+ private:
+  std::vector<DependencySet> m_sets;
+};
+
+/// The key of the module that `request_key` gives with these dependencies.
+Key module_key(const Key& request_key, const std::vector<Dependency>& dependencies);
+
+}  // namespace tarsia::cache

@@ -1,0 +1,63 @@
+// What this process has used already. Modules that lie on disk are remembered by name and stamp, those that
+// do not are kept in memory files.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/fork.h"
+#include "cache/key.h"
+#include "cache/manifest.h"
+
+namespace tarsia::cache {
+
+/// A module that can be opened by its path.
+struct StoredModule {
+  Key key;
+  std::string path;                        ///< in the disk store, or /proc/self/fd/N of `memory`
+  FileStamp stamp;                         ///< of the file on disk when it was verified
+  std::shared_ptr<const UniqueFd> memory;  ///< set: the module lies in this memory file
+  std::uint64_t memory_bytes = 0;
+  std::string meta;
+};
+
+/// Thread-safe. Holds the entries used last, up to limits of number and of memory.
+class MemoryStore final : public ForkAware {
+ public:
+  explicit MemoryStore(std::size_t max_modules = 1024,
+                       std::uint64_t max_memory_bytes = std::uint64_t{256} << 20);
+  ~MemoryStore();
+
+  std::optional<StoredModule> find_module(const Key& key);
+  void keep_module(StoredModule module);
+  void drop_module(const Key& key);
+
+  std::shared_ptr<const Manifest> find_manifest(const Key& request_key);
+  void keep_manifest(const Key& request_key, Manifest manifest);
+
+ private:
+  using List = std::list<StoredModule>;  // the one used last is in front
+  struct State {
+    std::mutex mutex;
+    List modules;
+    std::map<Key, List::iterator> index;
+    std::uint64_t memory_bytes = 0;
+    std::map<Key, std::shared_ptr<const Manifest>> manifests;
+  };
+  static void erase(State& state, List::iterator module);
+  void before_fork() override { m_state.mutex.lock(); }
+  void after_fork_in_parent() override { m_state.mutex.unlock(); }
+  // The content stays good: memory files are shared with the parent, and sealed.
+  void after_fork_in_child() override { m_state.mutex.unlock(); }
+
+  const std::size_t m_max_modules;
+  const std::uint64_t m_max_memory_bytes;
+  State m_state;
+};
+
+}  // namespace tarsia::cache

@@ -1,0 +1,139 @@
+// Two tiers, two levels.
+#include "cache/module_cache.h"
+
+#include "base/log.h"
+
+namespace tarsia::cache {
+namespace {
+
+std::string path_of_descriptor(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+StoredModule in_memory(const Key& key, std::string_view bytes, std::string meta) {
+  StoredModule module{.key = key, .meta = std::move(meta)};
+  module.memory = std::make_shared<const UniqueFd>(make_memfd("tarsia-module", bytes));
+  module.path = path_of_descriptor(module.memory->get());
+  module.memory_bytes = bytes.size();
+  return module;
+}
+
+CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> file, Tier tier) {
+  return {module.key, std::move(module.path), std::move(file), std::move(module.meta), tier};
+}
+
+}  // namespace
+
+std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
+  if (std::optional<StoredModule> known = m_memory.find_module(key)) {
+    if (known->memory) {
+      std::shared_ptr<const UniqueFd> file = known->memory;
+      return handed_out(std::move(*known), std::move(file), Tier::memory);
+    }
+    UniqueFd fd;
+    if (m_disk.reopen(known->path, known->stamp, fd)) {
+      return handed_out(std::move(*known), std::make_shared<const UniqueFd>(std::move(fd)), Tier::memory);
+    }
+    m_memory.drop_module(key);
+  }
+  Hit hit;
+  // Where files of the store cannot be mapped as code, the bytes go into a memory file.
+  if (m_disk.find(Kind::module, key, !m_disk.executable(), hit) != Lookup::hit) return std::nullopt;
+  StoredModule found;
+  std::shared_ptr<const UniqueFd> file;
+  if (m_disk.executable()) {
+    found = {.key = key, .path = hit.path, .stamp = hit.stamp, .meta = std::move(hit.entry.meta)};
+    file = std::make_shared<const UniqueFd>(std::move(hit.fd));
+  } else {
+    found = in_memory(key, hit.entry.payload, std::move(hit.entry.meta));
+    file = found.memory;
+  }
+  m_memory.keep_module(found);
+  return handed_out(std::move(found), std::move(file), Tier::disk);
+}
+
+std::optional<CachedModule> ModuleCache::find(const Key& request_key) {
+  if (const auto known = m_memory.find_manifest(request_key)) {
+    Manifest manifest = *known;
+    bool renewed = false;
+    const std::optional<Key> key = manifest.match(renewed);
+    if (renewed) m_memory.keep_manifest(request_key, std::move(manifest));
+    if (key) {
+      if (auto found = find_module(*key)) return found;
+    }
+    // Another process may have compiled with the files as they are now: the manifest on disk knows.
+  } else if (auto found = find_module(request_key)) {
+    return found;
+  }
+  Hit hit;
+  if (m_disk.find(Kind::manifest, request_key, true, hit) != Lookup::hit) return std::nullopt;
+  std::optional<Manifest> manifest = Manifest::parse(hit.entry.payload);
+  if (!manifest) return std::nullopt;
+  bool renewed = false;
+  const std::optional<Key> key = manifest->match(renewed);
+  if (renewed) m_disk.keep(Kind::manifest, request_key, manifest->serialise(), {});
+  m_memory.keep_manifest(request_key, std::move(*manifest));
+  return key ? find_module(*key) : std::nullopt;
+}
+
+CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, std::string meta,
+                               std::vector<Dependency> dependencies, bool* kept_whole) {
+  if (kept_whole != nullptr) *kept_whole = true;
+  for (Dependency& dependency : dependencies) {
+    FileStamp stamp;
+    switch (check(dependency, stamp)) {
+      case DependencyState::same:
+        dependency.stamp = trusted(dependency.stamp);
+        break;
+      case DependencyState::vouched:
+        dependency.stamp = stamp;
+        break;
+      case DependencyState::changed:
+        log().info("{} changed during the compile: the module is not cached", dependency.path);
+        if (kept_whole != nullptr) *kept_whole = false;
+        return pass_through(request_key, bytes, std::move(meta));
+    }
+  }
+  const bool alone = dependencies.empty();
+  const Key key = alone ? request_key : module_key(request_key, dependencies);
+  const bool on_disk = m_disk.keep(Kind::module, key, bytes, meta);
+  if (!alone) {
+    Manifest manifest;
+    Hit hit;
+    // What other files once led to stays known.
+    if (const auto known = m_memory.find_manifest(request_key)) manifest = *known;
+    if (m_disk.find(Kind::manifest, request_key, true, hit) == Lookup::hit) {
+      if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
+    }
+    manifest.add({key, std::move(dependencies)});
+    if (on_disk) m_disk.keep(Kind::manifest, request_key, manifest.serialise(), {});
+    m_memory.keep_manifest(request_key, std::move(manifest));
+  }
+
+  if (on_disk && m_disk.executable()) {
+    StoredModule module{.key = key, .path = m_disk.path_of(Kind::module, key), .meta = meta};
+    UniqueFd fd;
+    struct stat status;
+    if (open_regular(module.path, fd, status) == 0) {
+      module.stamp = FileStamp::of(status);
+      // With the lock that keeps it from being evicted; a file of that name written since is as good.
+      UniqueFd locked;
+      if (m_disk.reopen(module.path, module.stamp, locked)) {
+        m_memory.keep_module(module);
+        return handed_out(std::move(module), std::make_shared<const UniqueFd>(std::move(locked)), Tier::disk);
+      }
+    }
+  }
+  StoredModule module = in_memory(key, bytes, std::move(meta));
+  m_memory.keep_module(module);
+  std::shared_ptr<const UniqueFd> file = module.memory;
+  return handed_out(std::move(module), std::move(file), Tier::memory);
+}
+
+CachedModule ModuleCache::pass_through(const Key& request_key, std::string_view bytes, std::string meta) {
+  StoredModule module = in_memory(request_key, bytes, std::move(meta));
+  std::shared_ptr<const UniqueFd> file = module.memory;
+  return handed_out(std::move(module), std::move(file), Tier::memory);
+}
+
+}  // namespace tarsia::cache

@@ -1,0 +1,124 @@
+// Flights within the process, turns between processes.
+#include "cache/single_flight.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace tarsia::cache {
+
+struct Flights::Flight {
+  Key key;
+  std::condition_variable landed;
+  unsigned waiting = 0;
+  unsigned tries = 1;
+  bool free = false;  ///< the leader failed and one of those who wait is to lead
+  bool done = false;
+  std::exception_ptr error;
+};
+
+struct Flights::State {
+  std::mutex mutex;
+  std::map<Key, std::shared_ptr<Flight>> flights;
+};
+
+Flights::Flights() : m_state(std::make_unique<State>()) {
+  watch_forks();
+}
+
+Flights::~Flights() {
+  forget_forks();
+}
+
+Flights::Ticket Flights::board(const Key& key) {
+  State* state = m_state.get();
+  Ticket ticket;
+  std::unique_lock lock(state->mutex);
+  std::shared_ptr<Flight>& slot = state->flights[key];
+  if (!slot) {
+    slot = std::make_shared<Flight>();
+    slot->key = key;
+    ticket.m_leads = {slot.get(), Ticket::Release{state}};
+    return ticket;
+  }
+  const std::shared_ptr<Flight> flight = slot;
+  ++flight->waiting;
+  flight->landed.wait(lock, [&] { return flight->done || flight->free; });
+  --flight->waiting;
+  if (flight->free) {
+    flight->free = false;
+    ++flight->tries;
+    ticket.m_leads = {flight.get(), Ticket::Release{state}};
+  } else {
+    ticket.m_error = flight->error;
+  }
+  return ticket;
+}
+
+void Flights::Ticket::Release::operator()(Flight* flight) const {
+  const std::lock_guard lock(state->mutex);
+  // The map's reference may be the last.
+  const auto place = state->flights.find(flight->key);
+  const std::shared_ptr<Flight> held = place->second;
+  held->done = true;
+  state->flights.erase(place);
+  held->landed.notify_all();
+}
+
+Flights::Ticket::~Ticket() = default;
+
+void Flights::Ticket::fail(std::exception_ptr error, bool retry) {
+  State* state = m_leads.get_deleter().state;
+  {
+    const std::lock_guard lock(state->mutex);
+    if (retry && m_leads->waiting > 0 && m_leads->tries < 2) {
+      m_leads->free = true;
+      m_leads->landed.notify_one();
+      static_cast<void>(m_leads.release());
+      return;
+    }
+    m_leads->error = std::move(error);
+  }
+  m_leads.reset();
+}
+
+void Flights::before_fork() {
+  m_state->mutex.lock();
+}
+
+void Flights::after_fork_in_parent() {
+  m_state->mutex.unlock();
+}
+
+void Flights::after_fork_in_child() {
+  // Left behind: its leaders are threads of the parent.
+  static_cast<void>(m_state.release());
+  m_state = std::make_unique<State>();
+}
+
+Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
+                   const std::function<bool()>& appeared, FileLock& lock) {
+  using Clock = std::chrono::steady_clock;
+  using namespace std::chrono_literals;
+  if (lock_path.empty()) return Turn::overdue;
+  const Clock::time_point end = Clock::now() + budget;
+  for (;;) {
+    switch (lock.lock_until(lock_path, std::min(end, Clock::now() + 50ms))) {
+      case FileLock::Status::locked:
+        return Turn::mine;
+      case FileLock::Status::failed:
+        log().debug("no lock {}", lock_path);
+        return Turn::overdue;
+      case FileLock::Status::busy:
+        break;
+    }
+    // A holder that was stopped after it published never lets go.
+    if (appeared()) return Turn::appeared;
+    if (Clock::now() >= end) {
+      log().info("waited {} ms for another process's compile; compiling as well", budget.count());
+      return Turn::overdue;
+    }
+  }
+}
+
+}  // namespace tarsia::cache

@@ -1,0 +1,83 @@
+// One compile for many who ask for the same at once.
+//
+// Within a process the first to ask leads and the others wait for it to land. Between processes the leaders
+// queue for a kernel's lock and look into the cache again once they have it. Nobody waits for ever: a leader
+// that dies lets go of its lock, one that is stopped is waited for up to a budget, after which the waiter
+// compiles for itself; both publish whole entries of one key, so that costs time and nothing else.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/fork.h"
+#include "base/lock.h"
+#include "cache/key.h"
+
+namespace tarsia::cache {
+
+/// The flights of a process. Thread-safe; a forked child starts with none.
+class Flights final : public ForkAware {
+ public:
+  class Ticket;
+
+  Flights();
+  ~Flights();
+
+  /// Leads the key's flight if nobody does, else waits until it has landed.
+  Ticket board(const Key& key);
+
+ private:
+  struct Flight;
+  struct State;
+  void before_fork() override;
+  void after_fork_in_parent() override;
+  void after_fork_in_child() override;
+
+  std::unique_ptr<State> m_state;
+};
+
+/// Either leads a flight, which lands when this is destroyed, or has seen one land.
+class Flights::Ticket {
+ public:
+  Ticket(Ticket&&) noexcept = default;
+  Ticket& operator=(Ticket&&) = delete;
+  ~Ticket();
+
+  bool leads() const { return m_leads != nullptr; }
+  /// For a leader: lands with an error, which those who wait get as well. `retry`: the error may have had
+  /// nothing to do with the work itself, so one of those who wait tries again first, once.
+  void fail(std::exception_ptr error, bool retry);
+  /// For a follower: the error that the flight landed with, if any. Without one, the cache has the result.
+  std::exception_ptr error() const { return m_error; }
+
+ private:
+  friend class Flights;
+  Ticket() = default;
+
+  struct Release {
+    State* state;
+    void operator()(Flight* flight) const;
+  };
+  std::unique_ptr<Flight, Release> m_leads;
+  std::exception_ptr m_error;
+};
+
+/// How waiting for other processes ended.
+enum class Turn {
+  mine,      ///< the lock is held: look into the cache, then work
+  appeared,  ///< what was waited for is there; the lock is not held
+  overdue,   ///< the budget is spent; the lock is not held: work without
+};
+
+/// Waits for the lock file, asking `appeared` now and then. An empty path, or a lock that cannot be had for
+/// another reason than its holder, is `overdue` at once.
+Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
+                   const std::function<bool()>& appeared, FileLock& lock);
+
+}  // namespace tarsia::cache

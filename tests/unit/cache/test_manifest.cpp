@@ -1,0 +1,198 @@
+// Manifests and the stamps that vouch for contents.
+#include "cache/manifest.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "tests/unit/base/temporary_dir.h"
+
+namespace tarsia::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat status;
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return FileStamp::of(status);
+}
+
+/// A dependency on the file as it is now, with its stamp.
+Dependency on(const std::string& path) {
+  return {.path = path, .content = hash_bytes(read_file(path)), .stamp = stamp_of(path)};
+}
+
+Dependency on_absence_of(const std::string& path) {
+  return {.path = path, .absent = true};
+}
+
+TEST(Dependency, stamps_vouch_and_contents_decide) {
+  const TemporaryDir dir;
+  write_file(dir / "h", "one");
+  Dependency dependency = on(dir / "h");
+  FileStamp stamp;
+  EXPECT_EQ(check(dependency, stamp), DependencyState::same);
+  // The stamp is believed without a look at the content.
+  dependency.content = hash_bytes("something else");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::same);
+  // Written again with the same content: read, and the same.
+  dependency = on(dir / "h");
+  write_file(dir / "h", "one");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::vouched);
+  write_file(dir / "h", "two");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+  fs::remove(dir / "h");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+  fs::create_directory(dir / "h");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+}
+
+TEST(Dependency, a_fresh_stamp_vouches_for_nothing) {
+  const TemporaryDir dir;
+  write_file(dir / "h", "one");
+  Dependency dependency = on(dir / "h");
+  EXPECT_EQ(trusted(dependency.stamp), FileStamp{});
+  dependency.stamp = {};
+  FileStamp stamp;
+  EXPECT_EQ(check(dependency, stamp), DependencyState::vouched);
+  EXPECT_EQ(stamp, FileStamp{});
+  FileStamp old = stamp_of(dir / "h");
+  old.mtime_ns -= 10'000'000'000;
+  old.ctime_ns -= 10'000'000'000;
+  EXPECT_EQ(trusted(old), old);
+  // An old mtime says nothing: anybody can set it. The change of status counts.
+  old.ctime_ns += 10'000'000'000;
+  EXPECT_EQ(trusted(old), FileStamp{});
+}
+
+TEST(Dependency, a_change_that_keeps_size_and_mtime_is_seen) {
+  const TemporaryDir dir;
+  write_file(dir / "h", "one");
+  const Dependency dependency = on(dir / "h");
+  struct stat status;
+  ASSERT_EQ(::stat((dir / "h").c_str(), &status), 0);
+  ::usleep(20'000);
+  const int fd = ::open((dir / "h").c_str(), O_WRONLY);
+  ASSERT_EQ(::pwrite(fd, "two", 3, 0), 3);
+  ::close(fd);
+  const timespec times[2] = {status.st_atim, status.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (dir / "h").c_str(), times, 0), 0);
+  FileStamp stamp;
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+}
+
+TEST(Dependency, absence_is_a_dependency) {
+  const TemporaryDir dir;
+  FileStamp stamp;
+  EXPECT_EQ(check(on_absence_of(dir / "h"), stamp), DependencyState::same);
+  EXPECT_EQ(check(on_absence_of(dir / "no/such/h"), stamp), DependencyState::same);
+  write_file(dir / "h", "");
+  EXPECT_EQ(check(on_absence_of(dir / "h"), stamp), DependencyState::changed);
+  EXPECT_EQ(check(on_absence_of(dir / "h/x"), stamp), DependencyState::same);
+}
+
+TEST(Dependency, fifos_and_devices_are_not_read) {
+  const TemporaryDir dir;
+  write_file(dir / "h", "one");
+  const Dependency dependency = on(dir / "h");
+  fs::remove(dir / "h");
+  ASSERT_EQ(::mkfifo((dir / "h").c_str(), 0600), 0);
+  FileStamp stamp;
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+  fs::remove(dir / "h");
+  fs::create_symlink("/dev/zero", dir / "h");
+  EXPECT_EQ(check(dependency, stamp), DependencyState::changed);
+}
+
+TEST(Manifest, survives_its_bytes_and_refuses_others) {
+  Manifest manifest;
+  manifest.add(
+      {hash_bytes("m1"), {{"/a.h", hash_bytes("a"), false, {1, 2, 3, -4, 5}}, on_absence_of("/b.h")}});
+  manifest.add({hash_bytes("m2"), {}});
+  const std::string bytes = manifest.serialise();
+  const auto back = Manifest::parse(bytes);
+  ASSERT_TRUE(back);
+  ASSERT_EQ(back->sets().size(), 2u);
+  EXPECT_EQ(back->sets()[0].module_key, hash_bytes("m2"));
+  const Dependency& first = back->sets()[1].dependencies.at(0);
+  EXPECT_EQ(first.path, "/a.h");
+  EXPECT_EQ(first.content, hash_bytes("a"));
+  EXPECT_EQ(first.stamp, (FileStamp{1, 2, 3, -4, 5}));
+  EXPECT_TRUE(back->sets()[1].dependencies.at(1).absent);
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(Manifest::parse(bytes.substr(0, size)));
+  EXPECT_FALSE(Manifest::parse(bytes + "x"));
+  // Counts that claim billions.
+  EXPECT_FALSE(Manifest::parse("\xff\xff\xff\xff"));
+  std::string many = bytes;
+  many[4 + 32] = many[4 + 33] = many[4 + 34] = many[4 + 35] = '\xff';
+  EXPECT_FALSE(Manifest::parse(many));
+}
+
+TEST(Manifest, finds_the_set_that_matches_the_files) {
+  const TemporaryDir dir;
+  write_file(dir / "a.h", "A1");
+  write_file(dir / "b.h", "B");
+  Manifest manifest;
+  bool renewed = false;
+  EXPECT_FALSE(manifest.match(renewed));
+  manifest.add({hash_bytes("first"), {on(dir / "b.h"), on(dir / "a.h"), on_absence_of(dir / "c.h")}});
+  EXPECT_EQ(manifest.match(renewed), hash_bytes("first"));
+  write_file(dir / "a.h", "A2");
+  EXPECT_FALSE(manifest.match(renewed));
+  manifest.add({hash_bytes("second"), {on(dir / "b.h"), on(dir / "a.h"), on_absence_of(dir / "c.h")}});
+  EXPECT_EQ(manifest.match(renewed), hash_bytes("second"));
+  EXPECT_FALSE(renewed);
+  // The old content again: the older set serves.
+  write_file(dir / "a.h", "A1");
+  EXPECT_EQ(manifest.match(renewed), hash_bytes("first"));
+  write_file(dir / "c.h", "");
+  EXPECT_FALSE(manifest.match(renewed));
+}
+
+TEST(Manifest, renews_stamps_of_files_that_came_to_rest) {
+  const TemporaryDir dir;
+  write_file(dir / "a.h", "A");
+  Dependency dependency = on(dir / "a.h");
+  dependency.stamp.inode += 1;  // as after a fresh checkout of the same header
+  Manifest manifest;
+  manifest.add({hash_bytes("m"), {dependency}});
+  bool renewed = false;
+  EXPECT_EQ(manifest.match(renewed), hash_bytes("m"));
+  // Too fresh still: its stamp is taken back.
+  EXPECT_TRUE(renewed);
+  EXPECT_EQ(manifest.sets()[0].dependencies[0].stamp, FileStamp{});
+  renewed = false;
+  EXPECT_EQ(manifest.match(renewed), hash_bytes("m"));
+  EXPECT_FALSE(renewed);
+}
+
+TEST(Manifest, keeps_a_bounded_number_of_sets) {
+  Manifest manifest;
+  for (int i = 0; i < 40; ++i) manifest.add({hash_bytes(std::to_string(i)), {}});
+  EXPECT_EQ(manifest.sets().size(), k_max_sets);
+  EXPECT_EQ(manifest.sets()[0].module_key, hash_bytes("39"));
+  manifest.add({hash_bytes("30"), {}});
+  EXPECT_EQ(manifest.sets().size(), k_max_sets);
+  EXPECT_EQ(manifest.sets()[0].module_key, hash_bytes("30"));
+}
+
+TEST(Manifest, module_keys_depend_on_contents_absences_and_the_request) {
+  const Key request = hash_bytes("r");
+  const Dependency a{"/a", hash_bytes("1"), false, {}}, b{"/a", hash_bytes("2"), false, {}};
+  EXPECT_NE(module_key(request, {a}), module_key(request, {b}));
+  EXPECT_NE(module_key(request, {a}), module_key(hash_bytes("s"), {a}));
+  EXPECT_NE(module_key(request, {a}), module_key(request, {on_absence_of("/a")}));
+  EXPECT_NE(module_key(request, {a}), module_key(request, {}));
+  Dependency stamped = a;
+  stamped.stamp = {1, 2, 3, 4, 5};
+  EXPECT_EQ(module_key(request, {a}), module_key(request, {stamped}));
+}
+
+}  // namespace
+}  // namespace tarsia::cache
