@@ -3,19 +3,20 @@
 
 #include <tarsia/c_api.h>
 
+#include <cstring>
+
 namespace tarsia::python {
 namespace {
+
+PyObject* text(const char* utf8) {
+  return PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? std::strlen(utf8) : 0, "replace");
+}
 
 /// An exception of the class that tarsia._errors has for a code; null with an error set if that fails.
 Ref make_error(int32_t code, const char* message) {
   const Ref module(PyImport_ImportModule("tarsia._errors"));
   if (!module) return {};
-  return Ref(PyObject_CallMethod(module.get(), "make", "iN", code,
-                                 PyUnicode_DecodeUTF8(message, strlen(message), "replace")));
-}
-
-PyObject* text(const char* utf8) {
-  return PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? strlen(utf8) : 0, "replace");
+  return Ref(PyObject_CallMethod(module.get(), "make", "iN", code, text(message)));
 }
 
 /// A tuple of (file, line, column, severity, message).

@@ -246,15 +246,18 @@ std::string explain_count(const Plan& plan, const Mismatch& mismatch) {
         if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
       }
       return "has no parameter '" + text_of(mismatch.keyword) + "'" +
-             (names.empty() ? "; it takes arguments by position only" : "; its parameters are (" + names + ")");
+             (names.empty() ? "; it takes arguments by position only"
+                            : "; its parameters are (" + names + ")");
     }
     case Mismatch::Count::gap:
       return place +
-             " is left out, but one after it is given: C++ default arguments can only be left out from the end; "
+             " is left out, but one after it is given: C++ default arguments can only be left out from the "
+             "end; "
              "pass this one too";
     case Mismatch::Count::gap_before_stream:
       return place +
-             " is left out, so that the caller's current stream cannot be given to the parameter after it; pass "
+             " is left out, so that the caller's current stream cannot be given to the parameter after it; "
+             "pass "
              "this one too";
     case Mismatch::Count::fits:
       break;

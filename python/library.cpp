@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_api.h>
 
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ class Handle {
 };
 
 nb::object text(const char* utf8) {
-  return nb::steal(PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? strlen(utf8) : 0, "replace"));
+  return nb::steal(PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? std::strlen(utf8) : 0, "replace"));
 }
 
 /// The functions' qualified names, each once, in the source's order.
