@@ -153,7 +153,7 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
       path = library;
     } else {
       std::vector<std::string> dirs = request.options.library_dirs;
-      dirs.insert(dirs.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.begin());
+      dirs.insert(dirs.end(), request.cuda_parts.library_dirs.begin(), request.cuda_parts.library_dirs.end());
       dirs.insert(dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"});
       for (const std::string& dir : dirs)
         if (path = find_in(dir, library); !path.empty()) break;

@@ -10,11 +10,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/cuda_parts.h"
 #include "base/file.h"
 #include "base/paths.h"
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
 #include "jit/worker/worker.h"
+#include "llvm/Support/TimeProfiler.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace {
 
@@ -32,10 +35,13 @@ int compile_file(jit::Worker& worker, const std::string& path) {
   request.options.include_dirs = {std::filesystem::absolute(path).parent_path()};
   request.cuda = path.ends_with(".cu");
   request.options.archs = {"sm_90"};
+  if (request.cuda) request.cuda_parts = find_cuda_parts();
   NoParts parts;
   bool ok = false;
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < (getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 3); ++round) {
+    if (round == 2) llvm::timeTraceProfilerInitialize(100, "x");
     jit::CompileResult result = worker.compile(request, parts);
+    if (round == 2) { (void)!!llvm::timeTraceProfilerWrite("/tmp/trace.json", "x"); }
     for (const jit::Diagnostic& d : result.diagnostics)
       if (round == 0)
         std::fprintf(stderr, "%s:%d:%d: %s: %s\n", d.file.c_str(), d.line, d.column,

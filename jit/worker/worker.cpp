@@ -18,8 +18,8 @@ double milliseconds_since(Clock::time_point start) {
 
 class Compile {
  public:
-  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack)
-      : m_request(request), m_parts(parts), m_pack(std::move(pack)) {}
+  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack, Preludes& preludes)
+      : m_request(request), m_parts(parts), m_pack(std::move(pack)), m_preludes(preludes) {}
 
   CompileResult run() {
     std::vector<LinkInput> objects;
@@ -29,7 +29,18 @@ class Compile {
       unit.file = &m_request.files[i];
       unit.language = language_of(*unit.file, m_request.cuda);
       unit.number = int(i);
-      HostResult host = compile_host(unit, make_files(), {});
+      auto start = Clock::now();
+      auto prelude = m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
+      m_result.timings.emplace_back("prelude", milliseconds_since(start));
+      auto files = make_files();
+      if (prelude) {
+        files->add_text(k_prelude_path, prelude->pch);
+        files->inherit(prelude->dependencies);
+        unit.prelude = k_prelude_path;
+      }
+      HostHooks hooks;
+      hooks.on_split = [&](DeviceSlice&& slice) { m_slices.push_back(std::move(slice)); if (getenv("TARSIA_SLICE")) for (auto& f : m_slices.back().files) { printf("=== %s\n%s\n", f.name.c_str(), f.text.c_str()); } if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().kernels) printf("kernel %s %s %d\n", k.name.c_str(), k.mangled.c_str(), k.nameable); if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().variables) printf("var %s %s %d\n", k.name.c_str(), k.mangled.c_str(), int(k.bytes));};
+      HostResult host = compile_host(unit, files, hooks);
       append(host.diagnostics);
       for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
       if (!host.ok) return fail(Stage::host);
@@ -69,13 +80,15 @@ class Compile {
   const CompileRequest& m_request;
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
+  Preludes& m_preludes;
   CompileResult m_result;
+  std::vector<DeviceSlice> m_slices;
 };
 
 }  // namespace
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
-  return Compile(request, parts, m_pack).run();
+  return Compile(request, parts, m_pack, m_preludes).run();
 }
 
 std::vector<std::string> Worker::archs() { return {}; }

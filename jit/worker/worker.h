@@ -4,18 +4,20 @@
 #include <memory>
 
 #include "jit/protocol_server.h"
+#include "jit/worker/prelude.h"
 #include "jit/worker/sysroot.h"
 
 namespace tarsia::jit {
 
 class Worker final : public Handler {
  public:
-  explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
+  explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(pack), m_preludes(std::move(pack)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
 
  private:
   std::shared_ptr<const SysrootPack> m_pack;
+  Preludes m_preludes;
 };
 
 }  // namespace tarsia::jit
