@@ -6,29 +6,7 @@
     lib.relu(x, y, x.size)    # NumPy arrays or PyTorch tensors, without copies
 """
 
-from ._errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ArgumentValueError,
-    CompileError,
-    CompilerCrashed,
-    CompileTimeout,
-    CudaError,
-    Diagnostic,
-    Error,
-    InvalidSource,
-    LoadError,
-    NotFound,
-    OpError,
-    OpIndexError,
-    OpTypeError,
-    OpValueError,
-    OutOfMemory,
-    ResourceLimit,
-    Unsupported,
-)
 from ._library import Library, compile, load, load_inline
-from ._ops import ops
 from ._tarsia import BoundOp, Function, Op, Tensor, op, seed
 from ._tarsia import version as __version__
 
@@ -67,6 +45,48 @@ __all__ = [
     "seed",
     "statistics",
 ]
+
+# Imported when first asked for: importing tarsia should cost little more than loading its library.
+_ERRORS = frozenset(
+    {
+        "ArgumentError",
+        "ArgumentTypeError",
+        "ArgumentValueError",
+        "CompileError",
+        "CompilerCrashed",
+        "CompileTimeout",
+        "CudaError",
+        "Diagnostic",
+        "Error",
+        "InvalidSource",
+        "LoadError",
+        "NotFound",
+        "OpError",
+        "OpIndexError",
+        "OpTypeError",
+        "OpValueError",
+        "OutOfMemory",
+        "ResourceLimit",
+        "Unsupported",
+    }
+)
+
+
+def __getattr__(name):
+    if name in _ERRORS:
+        from . import _errors
+
+        value = getattr(_errors, name)
+    elif name == "ops":
+        from ._ops import ops as value
+    else:
+        raise AttributeError(f"module 'tarsia' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()).union(__all__))
 
 
 def doctor():

@@ -4,9 +4,6 @@ import os
 import sys
 
 from . import _tarsia
-from ._errors import Error
-
-_LITERAL_LINES = 2  # frames between an error and the caller of a door: see _explain
 
 
 class Library:
@@ -90,13 +87,7 @@ class Library:
         # Called only for what is not in __dict__; functions go there when they are first asked for.
         if name.startswith("__") or name == "_handle":
             raise AttributeError(name)
-        try:
-            function = self[name]
-        except Error as error:
-            from ._missing import as_attribute_error
-
-            raise as_attribute_error(error) from None
-        self.__dict__[name] = function
+        function = self.__dict__[name] = self[name]
         return function
 
     def _find_unqualified(self, name):
@@ -137,9 +128,9 @@ class _Unloaded:
         self.origin = "unloaded"
 
     def function(self, name):
-        from ._errors import NotFound
+        from ._missing import MissingFunction
 
-        raise NotFound(f"library {self.name!r} was unloaded")
+        raise MissingFunction(f"library {self.name!r} was unloaded")
 
     def __getattr__(self, attribute):
         if attribute in ("function_names", "kernels", "ops", "images", "warnings"):
@@ -193,7 +184,7 @@ def load_inline(
                        fast_math, debug, lineinfo, host_headers, timeout)
     try:
         return Library(_tarsia.load_inline(_files(source), options))
-    except Error as error:
+    except Exception as error:
         _explain(error, source, headers)
         raise
 
@@ -225,7 +216,7 @@ def compile(
                        fast_math, debug, lineinfo, host_headers, timeout)
     try:
         _tarsia.compile(_files(source), options, os.fspath(output))
-    except Error as error:
+    except Exception as error:
         _explain(error, source, headers)
         raise
 
@@ -240,7 +231,7 @@ def _explain(error, source, headers):
     if getattr(error, "diagnostics", None):
         from . import _diagnose
 
-        _diagnose.explain(error, source, headers, sys._getframe(_LITERAL_LINES))
+        _diagnose.explain(error, source, headers, sys._getframe(2))  # of the caller of load_inline or compile
 
 
 def _bytes(text, what):

@@ -30,8 +30,3 @@ def ambiguous(library, name, found):
     """The error for a name that several namespaces have."""
     choices = ", ".join(f"lib[{qualified!r}]" for qualified in found)
     return MissingFunction(f"library {library.name!r} has several functions {name!r}: write {choices}")
-
-
-def as_attribute_error(error):
-    """The same error, as what a failed attribute access has to raise."""
-    return error if isinstance(error, AttributeError) else MissingFunction(str(error))
