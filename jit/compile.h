@@ -3,6 +3,7 @@
 
 #include "base/cuda_parts.h"
 #include "base/diagnostic.h"
+#include "base/file.h"
 
 #include <array>
 #include <cstdint>
@@ -59,6 +60,7 @@ struct Dependency {
   std::string path;
   std::array<unsigned char, 32> content{};  ///< of the bytes the compiler read; unused if absent
   bool absent = false;
+  FileStamp stamp;  ///< of the open file before it was read: spares the client reading it again; zero: unknown
 };
 
 struct CompileResult {

@@ -174,7 +174,9 @@ std::string encode(const CompileResult& result) {
   }
   Json dependencies = Json::array();
   for (const Dependency& d : result.dependencies) {
-    dependencies.push_back({d.path, digest_json(d.content), d.absent});
+    const FileStamp& s = d.stamp;
+    dependencies.push_back(
+        {d.path, digest_json(d.content), d.absent, {s.device, s.inode, s.size, s.mtime_ns, s.ctime_ns}});
   }
   Json timings = Json::array();
   for (const auto& [step, ms] : result.timings) timings.push_back({step, ms});
@@ -196,7 +198,11 @@ CompileResult decode_result(std::string_view payload) {
                                     enum_of(d.at(3), Severity::fatal), d.at(4).get<std::string>()});
     }
     for (const Json& d : json.at("dependencies")) {
-      result.dependencies.push_back({d.at(0).get<std::string>(), digest_of(d.at(1)), d.at(2).get<bool>()});
+      const Json& s = d.at(3);
+      result.dependencies.push_back(
+          {d.at(0).get<std::string>(), digest_of(d.at(1)), d.at(2).get<bool>(),
+           FileStamp{s.at(0).get<std::uint64_t>(), s.at(1).get<std::uint64_t>(), s.at(2).get<std::uint64_t>(),
+                     s.at(3).get<std::int64_t>(), s.at(4).get<std::int64_t>()}});
     }
     json.at("cacheable").get_to(result.cacheable);
     for (const Json& t : json.at("timings")) {

@@ -96,7 +96,7 @@ TEST(Protocol, result_survives_and_leaves_its_module_to_the_descriptor) {
   sent.ok = true;
   sent.stage = Stage::link;
   sent.diagnostics = {{"a.cu", 3, 4, Severity::warning, "not utf-8: \xff"}};
-  sent.dependencies = {{"/x.h", digest(200), false}, {"/y.h", {}, true}};
+  sent.dependencies = {{"/x.h", digest(200), false, {1, 2, 3, -4, 5}}, {"/y.h", {}, true}};
   sent.module = "ELF";
   sent.cacheable = false;
   sent.timings = {{"host", 1.5}};
@@ -109,6 +109,7 @@ TEST(Protocol, result_survives_and_leaves_its_module_to_the_descriptor) {
   EXPECT_EQ(got.dependencies[0].path, "/x.h");
   EXPECT_EQ(got.dependencies[0].content, digest(200));
   EXPECT_FALSE(got.dependencies[0].absent);
+  EXPECT_EQ(got.dependencies[0].stamp, (FileStamp{1, 2, 3, -4, 5}));
   EXPECT_TRUE(got.dependencies[1].absent);
   EXPECT_EQ(got.module, "");
   EXPECT_FALSE(got.cacheable);
