@@ -1,0 +1,104 @@
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+from ._errors import (
+    ArgumentError as ArgumentError,
+    ArgumentTypeError as ArgumentTypeError,
+    ArgumentValueError as ArgumentValueError,
+    CompileError as CompileError,
+    CompilerCrashed as CompilerCrashed,
+    CompileTimeout as CompileTimeout,
+    CudaError as CudaError,
+    Diagnostic as Diagnostic,
+    Error as Error,
+    InvalidSource as InvalidSource,
+    LoadError as LoadError,
+    NotFound as NotFound,
+    OpError as OpError,
+    OpIndexError as OpIndexError,
+    OpTypeError as OpTypeError,
+    OpValueError as OpValueError,
+    OutOfMemory as OutOfMemory,
+    ResourceLimit as ResourceLimit,
+    Unsupported as Unsupported,
+)
+from ._ops import _Ops
+from ._tarsia import BoundOp as BoundOp, Function as Function, Op as Op, Tensor as Tensor, op as op, seed as seed
+
+__version__: str
+ops: _Ops
+
+_Path = str | PathLike[str]
+_Text = str | bytes
+
+class Library:
+    """A loaded library, compiled from a string or built ahead of time; its functions are attributes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def origin(self) -> Literal["compiled", "memory", "disk", "prebuilt", "unloaded"]: ...
+    @property
+    def functions(self) -> tuple[str, ...]: ...
+    @property
+    def kernels(self) -> tuple[str, ...]: ...
+    @property
+    def ops(self) -> tuple[str, ...]: ...
+    @property
+    def skipped(self) -> dict[str, str]: ...
+    @property
+    def warnings(self) -> list[Diagnostic]: ...
+    @property
+    def cubins(self) -> dict[Any, bytes]: ...
+    def export(self, path: _Path) -> None: ...
+    def unload(self) -> None: ...
+    def __getitem__(self, name: str) -> Function: ...
+    def __getattr__(self, name: str) -> Function: ...
+    def __contains__(self, name: object) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+
+def load_inline(
+    source: _Text | Mapping[str, _Text],
+    name: str | None = None,
+    *,
+    functions: Sequence[str] | None = None,
+    headers: Mapping[str, _Text] | None = None,
+    include_dirs: Sequence[_Path] | PathLike[str] = (),
+    defines: Mapping[str, object] | None = None,
+    libraries: Sequence[_Path] = (),
+    library_dirs: Sequence[_Path] | PathLike[str] = (),
+    std: str = "c++20",
+    opt: int = 2,
+    arch: str | int | Sequence[str | int] | None = None,
+    ptx: bool = False,
+    fast_math: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    host_headers: Literal["own", "system"] = "own",
+    timeout: float | None = None,
+) -> Library: ...
+def compile(
+    source: _Text | Mapping[str, _Text],
+    output: _Path,
+    *,
+    name: str | None = None,
+    functions: Sequence[str] | None = None,
+    headers: Mapping[str, _Text] | None = None,
+    include_dirs: Sequence[_Path] | PathLike[str] = (),
+    defines: Mapping[str, object] | None = None,
+    libraries: Sequence[_Path] = (),
+    library_dirs: Sequence[_Path] | PathLike[str] = (),
+    std: str = "c++20",
+    opt: int = 2,
+    arch: str | int | Sequence[str | int] | None = None,
+    ptx: bool = False,
+    fast_math: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    host_headers: Literal["own", "system"] = "own",
+    timeout: float | None = None,
+) -> None: ...
+def load(path: _Path) -> Library: ...
+def doctor() -> dict[str, Any]: ...
+def statistics() -> dict[str, Any]: ...
