@@ -1,0 +1,46 @@
+// Attributes of ops: from texts and typed values to what the op declared.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tarsia::registry {
+
+/// Parsed attributes of one op: values and names in the form of tarsia_bind_info, declared ones first.
+class Attributes {
+ public:
+  Attributes() = default;
+  Attributes(const Attributes&) = delete;
+  Attributes(Attributes&&) = default;
+  Attributes& operator=(Attributes&&) = default;
+
+  /// Parses what was given. Throws ArgumentError, naming op and attribute, for unknown, missing, malformed or
+  /// out-of-range values.
+  Attributes(const tarsia_op& op, std::span<const char* const> names, std::span<const tarsia_value> values);
+
+  const std::vector<tarsia_value>& values() const { return m_values; }
+  const std::vector<const char*>& names() const { return m_names; }
+
+ private:
+  friend void check_default(const tarsia_op& op, const tarsia_attribute& attribute);
+
+  tarsia_value parse(const tarsia_op& op, const tarsia_attribute& attribute, const tarsia_value& given);
+  tarsia_value parse(const tarsia_type& type, const tarsia_value& given);
+  tarsia_value parse_text(const tarsia_type& type, std::string_view text);
+  tarsia_value keep(std::string_view text);
+
+  std::vector<tarsia_value> m_values;
+  std::vector<const char*> m_names;
+  std::deque<std::string> m_texts;                ///< what string values point to
+  std::deque<std::vector<tarsia_value>> m_lists;  ///< what list values point to
+};
+
+/// Throws unless the default can be parsed and is in range.
+void check_default(const tarsia_op& op, const tarsia_attribute& attribute);
+
+}  // namespace tarsia::registry

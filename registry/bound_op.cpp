@@ -1,0 +1,245 @@
+// Binding and the call path. The path adds to the author's function: one context on the stack, the thread's
+// slot set and restored, and on a GPU a look at the runtime's error flag. Figures: bench/.
+#include "registry/bound_op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "registry/call_context.h"
+#include "registry/last_error.h"
+#include "registry/memory.h"
+#include "registry/requests.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+std::string op_name(const tarsia_op& op) {
+  return std::string("op '") + op.name + "'";
+}
+const char* pass_name(std::uint32_t pass) {
+  return pass == TARSIA_BACKWARD ? "backward" : "forward";
+}
+const char* device_name(bool gpu) {
+  return gpu ? "gpu" : "cpu";
+}
+
+std::string device_text(tarsia_device device) {
+  return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
+}
+
+/// The devices that an op has a pass for, for messages.
+std::string devices_of(const tarsia_op& op, tarsia_pass pass) {
+  std::string text;
+  for (bool gpu : {false, true})
+    for (unsigned i = 0; i < op.n_implementations; ++i)
+      if (op.implementations[i].pass == static_cast<std::uint32_t>(pass) &&
+          (op.implementations[i].device_type == TARSIA_GPU) == gpu) {
+        text += (text.empty() ? "" : " and ") + std::string(device_name(gpu));
+        break;
+      }
+  return text;
+}
+
+std::int32_t allocate_no_sparse(const tarsia_op_context* context, std::uint32_t, std::int64_t, std::int64_t) {
+  return set_last_error(TARSIA_UNSUPPORTED, "call",
+                        std::string("op '") + context->info->op + "' has no sparse output to allocate");
+}
+
+}  // namespace
+
+BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
+    : m_entry(std::move(entry)), m_bound(m_entry->op(), request) {
+  const tarsia_op& op = m_entry->op();
+  m_bound.require_complete();
+  m_forward = choose(TARSIA_FORWARD);
+  m_backward = choose(TARSIA_BACKWARD);
+  if (!m_forward) {
+    const bool gpu = is_gpu(request.device);
+    std::string has = devices_of(op, TARSIA_FORWARD);
+    if (has.find(device_name(gpu)) != std::string::npos)
+      throw Unsupported(op_name(op) + " has no forward on " + device_text(request.device) +
+                        " that takes these inputs");
+    throw Unsupported(op_name(op) + " has no forward for " + device_name(gpu) + ", only for " + has +
+                      ": move the tensors there, or register one");
+  }
+  m_write.assign(std::max<size_t>(m_bound.inputs().size(), m_bound.outputs().size()) + 1,
+                 TARSIA_REQUEST_WRITE);
+  if (op.create_state && op.create_state(op.user, &m_bound.info(), &m_state)) throw_op_error(op, "state");
+}
+
+BoundOp::~BoundOp() {
+  const tarsia_op& op = m_entry->op();
+  if (m_state && op.destroy_state) op.destroy_state(op.user, m_state);
+}
+
+const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
+  const tarsia_op& op = m_entry->op();
+  const tarsia_bind_info& info = m_bound.info();
+  const std::int32_t type = is_gpu(info.device) ? TARSIA_GPU : TARSIA_CPU;
+  auto is_sparse = [](const tarsia_meta& meta) { return meta.present && meta.storage != TARSIA_DENSE; };
+  const bool sparse =
+      std::ranges::any_of(m_bound.inputs(), is_sparse) || std::ranges::any_of(m_bound.outputs(), is_sparse);
+  const tarsia_implementation* best = nullptr;
+  for (unsigned i = 0; i < op.n_implementations; ++i) {
+    const tarsia_implementation& candidate = op.implementations[i];
+    if (candidate.pass != static_cast<std::uint32_t>(pass) || candidate.device_type != type) continue;
+    if (sparse && !candidate.storage_any) continue;
+    if (best && candidate.priority <= best->priority) continue;
+    if (candidate.applies && !candidate.applies(candidate.applies_user, &info)) continue;
+    best = &candidate;
+  }
+  return best;
+}
+
+std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
+  const tarsia_bind_info& info = m_bound.info();
+  const bool backward = call.pass == TARSIA_BACKWARD;
+  const tarsia_implementation* implementation = backward ? m_backward : m_forward;
+  const std::uint32_t n_inputs = backward ? info.n_outputs * 2 + info.n_inputs : info.n_inputs;
+  const std::uint32_t n_outputs = backward ? info.n_inputs : info.n_outputs;
+  if (!implementation)
+    return guarded([&] {
+      throw Unsupported(op_name(m_entry->op()) + " has no backward for " + device_name(is_gpu(info.device)));
+    });
+  if (call.n_inputs != n_inputs || call.n_outputs != n_outputs)
+    return guarded([&] {
+      throw ArgumentError::type_error(op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": takes " +
+                                      std::to_string(n_inputs) + " inputs and " + std::to_string(n_outputs) +
+                                      " outputs, not " + std::to_string(call.n_inputs) + " and " +
+                                      std::to_string(call.n_outputs));
+    });
+
+  tarsia_op_context context;
+  context.size = sizeof(context);
+  context.n_inputs = n_inputs;
+  context.n_outputs = n_outputs;
+  context.reserved = 0;
+  context.inputs = call.inputs;
+  context.outputs = call.outputs;
+  context.requests = call.requests ? call.requests : m_write.data();
+  context.info = &info;
+  context.state = m_state;
+  context.stream = nullptr;
+  context.device = info.device;
+  context.allocate_sparse = &allocate_no_sparse;
+  context.caller = this;
+  std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
+  if (call.requests) {
+    asked = 0;
+    for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (call.requests[i] & 3);
+  }
+  const bool honoured = (asked & ~implementation->requests) == 0;
+
+  if (!is_gpu(info.device)) {
+    CallFrame frame(info.device);
+    return honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+  }
+  try {
+    CudaDeviceScope scope(info.device.id);
+    context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
+    CallFrame frame(info.device, context.stream);
+    const std::int32_t code =
+        honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+    return code ? code : check_launches(*implementation);
+  } catch (...) {
+    return capture_error();
+  }
+}
+
+std::int32_t BoundOp::run(const tarsia_implementation& implementation,
+                          const tarsia_op_context& context) noexcept {
+  std::int32_t code;
+  if (!m_state) {
+    code = implementation.run(implementation.run_user, &context);
+  } else {
+    std::lock_guard lock(m_state_mutex);
+    code = implementation.run(implementation.run_user, &context);
+  }
+  return code ? fail(implementation, code) : 0;
+}
+
+std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int32_t code) noexcept {
+  try {
+    LastError& error = last_error();
+    error.code = code;
+    error.message = op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
+                    device_text(m_bound.info().device) + ": " + error.message;
+  } catch (...) {
+    last_error().code = code;
+  }
+  return code;
+}
+
+std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation) noexcept {
+  const CudaRuntime* runtime = m_entry->library().runtime();
+  if (!runtime) return 0;
+  const int result = runtime->cudaGetLastError();
+  if (!result) return 0;
+  return guarded([&] {
+    throw CudaError(op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
+                    device_text(m_bound.info().device) + ": " + runtime->cudaGetErrorName(result) + ": " +
+                    runtime->cudaGetErrorString(result));
+  });
+}
+
+std::int32_t BoundOp::run_with_copies(const tarsia_implementation& implementation,
+                                      tarsia_op_context& context) noexcept {
+  try {
+    RequestCopies copies(m_entry->op(), implementation, context);
+    if (std::int32_t code = run(implementation, copies.context())) return code;
+    copies.finish();
+    return 0;
+  } catch (...) {
+    return capture_error();
+  }
+}
+
+void BoundOp::check(const tarsia_op_call& call) const {
+  const tarsia_bind_info& info = m_bound.info();
+  const bool backward = call.pass == TARSIA_BACKWARD;
+  const std::string where = op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": ";
+  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const std::string& name,
+                          bool optional) {
+    if (!tensor) {
+      if (optional || !meta.present) return;
+      throw ArgumentError::type_error(where + name + " is missing");
+    }
+    if (meta.storage != TARSIA_DENSE) return;
+    if (tensor->device.type != info.device.type && is_gpu(tensor->device) != is_gpu(info.device))
+      throw ArgumentError::value_error(where + name + " is on " + device_text(tensor->device) +
+                                       "; the op is bound to " + device_text(info.device));
+    if (is_gpu(info.device) && tensor->device.id != info.device.id)
+      throw ArgumentError::value_error(where + name + " is on " + device_text(tensor->device) +
+                                       "; the op is bound to " + device_text(info.device));
+    bool same =
+        tensor->ndim == meta.ndim && std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) == 0;
+    for (int i = 0; same && i < meta.ndim; ++i) same = tensor->shape[i] == meta.shape[i];
+    if (!same)
+      throw ArgumentError::value_error(where + name + " is " + describe(meta_of(*tensor)) +
+                                       "; the op is bound to " + describe(meta) +
+                                       ": bind it again for another shape or dtype");
+    if (!is_contiguous(*tensor)) throw ArgumentError::value_error(where + name + " is not contiguous");
+  };
+  const std::uint32_t n_in = info.n_inputs, n_out = info.n_outputs;
+  if (call.n_inputs != (backward ? 2 * n_out + n_in : n_in) || call.n_outputs != (backward ? n_in : n_out))
+    throw ArgumentError::type_error(where + "takes " + std::to_string(backward ? 2 * n_out + n_in : n_in) +
+                                    " inputs and " + std::to_string(backward ? n_in : n_out) +
+                                    " outputs, not " + std::to_string(call.n_inputs) + " and " +
+                                    std::to_string(call.n_outputs));
+  const std::uint32_t first = backward ? n_out : 0;
+  for (std::uint32_t i = 0; backward && i < n_out; ++i) {
+    check_tensor(call.inputs[i], m_bound.outputs()[i], "gradient of " + m_bound.output_name(i), false);
+    check_tensor(call.inputs[n_out + n_in + i], m_bound.outputs()[i], m_bound.output_name(i), true);
+  }
+  for (std::uint32_t i = 0; i < n_in; ++i)
+    check_tensor(call.inputs[first + i], m_bound.inputs()[i], m_bound.input_name(i), false);
+  for (std::uint32_t i = 0; i < (backward ? n_in : n_out); ++i)
+    check_tensor(call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
+                 backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i),
+                 call.requests && call.requests[i] == TARSIA_REQUEST_NULL);
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,20 @@
+// What the dynamic section of a shared library says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tarsia::registry {
+
+struct ElfLibrary {
+  std::vector<std::string> needed;          ///< DT_NEEDED, in order
+  std::vector<std::string> tarsia_symbols;  ///< defined dynamic symbols that begin with tarsia_
+  bool has_unique_symbols = false;          ///< STB_GNU_UNIQUE: stays mapped after dlclose
+};
+
+/// Reads a shared library of this machine. Throws LoadError, naming `path`, for what is none, is truncated,
+/// or is of another machine.
+ElfLibrary read_elf(std::string_view bytes, const std::string& path);
+
+}  // namespace tarsia::registry

@@ -1,0 +1,167 @@
+// What modules call back: each function turns exceptions into the thread's last error.
+#include "registry/host_table.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "registry/bound_op.h"
+#include "registry/call_context.h"
+#include "registry/last_error.h"
+#include "registry/memory.h"
+#include "registry/op_registry.h"
+#include "registry/random.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+/// What f gives, or null with the last error set.
+template <class F>
+auto pointer_or_null(F&& f) noexcept -> decltype(f()) {
+  try {
+    return f();
+  } catch (...) {
+    capture_error();
+    return nullptr;
+  }
+}
+
+std::int32_t host_set_error(std::int32_t code, const char* message) {
+  return guarded([&] { set_last_error(code, "call", message ? message : ""); }) ? TARSIA_OUT_OF_MEMORY : code;
+}
+
+std::int32_t host_last_error(const char** message) {
+  *message = last_error().message.c_str();
+  return last_error().code;
+}
+
+std::int32_t host_result_string(tarsia_value* result, const char* text, std::uint64_t n) {
+  return guarded([&] {
+    if (n >= std::uint64_t{1} << 32) throw ArgumentError::value_error("a string result is longer than 4 GiB");
+    char* copy = static_cast<char*>(call_memory(n + 1));
+    if (n) std::memcpy(copy, text, n);
+    copy[n] = 0;
+    result->s = copy;
+    result->size = static_cast<std::uint32_t>(n);
+    result->kind = TARSIA_KIND_STRING;
+  });
+}
+
+tarsia_value* host_result_values(std::uint64_t n) {
+  return pointer_or_null([&] {
+    if (n >= std::uint64_t{1} << 32)
+      throw ArgumentError::value_error("a list result has more than 2^32 elements");
+    void* values = call_memory(n * sizeof(tarsia_value));
+    return static_cast<tarsia_value*>(n ? std::memset(values, 0, n * sizeof(tarsia_value)) : values);
+  });
+}
+
+tarsia_storage* host_empty(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
+                           tarsia_device device) {
+  return pointer_or_null([&]() -> tarsia_storage* {
+    bytes_of(shape, ndim, dtype);
+    for (tarsia_call_context* c = *call_slot(); c; c = c->outer)
+      if (c->empty) return c->empty(c->user, shape, ndim, dtype, device);
+    return make_tensor(shape, ndim, dtype, device);
+  });
+}
+
+void* host_scratch(std::uint64_t bytes, tarsia_device device) {
+  return pointer_or_null([&] { return call_scratch(bytes, device); });
+}
+
+void* host_allocate(std::uint64_t bytes, tarsia_device device, void* stream) {
+  return pointer_or_null([&] {
+    if (is_gpu(device)) return allocate_device(bytes, device.id, stream);
+    void* memory = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+  });
+}
+
+void host_deallocate(void* memory, tarsia_device device, void* stream) {
+  if (!memory) return;
+  if (is_gpu(device))
+    free_device(memory, device.id, stream);
+  else
+    std::free(memory);
+}
+
+void* host_current_stream(std::int32_t device) {
+  return pointer_or_null([&] { return current_stream(device); });
+}
+
+std::int32_t host_device_attribute(std::int32_t device, std::int32_t attribute, std::int32_t* value) {
+  return guarded([&] {
+    CuDevice handle = 0;
+    check_cuda(cuda_driver().cuDeviceGet(&handle, device), "cuDeviceGet");
+    check_cuda(cuda_driver().cuDeviceGetAttribute(value, attribute, handle), "cuDeviceGetAttribute");
+  });
+}
+
+std::int32_t host_random_reserve(tarsia_device device, std::uint64_t n, std::uint64_t* seed,
+                                 std::uint64_t* offset) {
+  return guarded([&] {
+    const RandomRange range = reserve_random(device, n);
+    *seed = range.seed;
+    *offset = range.offset;
+  });
+}
+
+void* host_random_states(tarsia_device device, std::int32_t kind, std::uint32_t* n) {
+  return pointer_or_null([&] { return random_states(device, kind, *n); });
+}
+
+// Handles cross the ABI as pointers to the C struct of that name, which nobody defines.
+tarsia_bound_op* to_handle(BoundOp* bound) {
+  return reinterpret_cast<tarsia_bound_op*>(bound);
+}
+BoundOp* from_handle(tarsia_bound_op* bound) {
+  return reinterpret_cast<BoundOp*>(bound);
+}
+
+std::int32_t host_op_bind(const char* name, const tarsia_op_request* request, tarsia_bound_op** bound) {
+  return guarded([&] { *bound = to_handle(new BoundOp(OpRegistry::instance().find(name), *request)); });
+}
+
+std::int32_t host_op_call(tarsia_bound_op* bound, const tarsia_op_call* call) {
+  return from_handle(bound)->call(*call);
+}
+
+void host_op_release(tarsia_bound_op* bound) {
+  if (bound) from_handle(bound)->release();
+}
+
+}  // namespace
+
+const tarsia_host* host_table() {
+  static const tarsia_host table = {
+      .abi_version = TARSIA_ABI_VERSION,
+      .size = sizeof(tarsia_host),
+      .capture_exception = &capture_author_exception,
+      .set_error = &host_set_error,
+      .last_error = &host_last_error,
+      .result_string = &host_result_string,
+      .result_values = &host_result_values,
+      .empty = &host_empty,
+      .retain = &retain,
+      .release = &release,
+      .scratch = &host_scratch,
+      .allocate = &host_allocate,
+      .deallocate = &host_deallocate,
+      .call_device = &call_device,
+      .current_stream = &host_current_stream,
+      .device_count = &cuda_device_count,
+      .device_attribute = &host_device_attribute,
+      .random_reserve = &host_random_reserve,
+      .random_states = &host_random_states,
+      .op_bind = &host_op_bind,
+      .op_call = &host_op_call,
+      .op_release = &host_op_release,
+  };
+  return &table;
+}
+
+}  // namespace tarsia::registry

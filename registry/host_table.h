@@ -1,0 +1,11 @@
+// The table of functions that modules are given.
+#pragma once
+
+#include <tarsia/host.h>
+
+namespace tarsia::registry {
+
+/// Lives as long as the process.
+const tarsia_host* host_table();
+
+}  // namespace tarsia::registry

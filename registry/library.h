@@ -1,0 +1,95 @@
+// A loaded module and what it exports.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/file.h"
+#include "registry/cuda_runtime.h"
+#include "registry/ref.h"
+
+namespace tarsia::registry {
+
+enum class Origin { compiled, memory, disk, prebuilt };
+
+/// "compiled", "memory", "disk", "prebuilt".
+const char* origin_name(Origin origin);
+
+/// What is to be loaded.
+struct ModuleFile {
+  UniqueFd file;     ///< private to the library: nobody writes to it any more
+  std::string path;  ///< for messages: the file's, or the library's name
+  std::string name;
+  Origin origin = Origin::prebuilt;
+  std::vector<Diagnostic> warnings;
+};
+
+/// A kernel of a library, and the runtime that its stub is registered with; null if CUDA is not linked.
+struct LibraryKernel {
+  tarsia_kernel kernel;  ///< first: its address is what faces hold
+  const CudaRuntime* runtime;
+};
+
+/// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
+/// way. Everything it gives lives as long as a reference. Immutable after loading, so safe from any thread.
+class Library : public Counted<Library> {
+ public:
+  const std::string& name() const { return m_name; }
+  Origin origin() const { return m_origin; }
+  std::span<const tarsia_function* const> functions() const { return m_functions; }
+  std::span<const tarsia_kernel* const> kernels() const { return m_kernels; }
+  std::span<const tarsia_op* const> ops() const { return m_ops; }
+  std::span<const char* const> op_names() const { return m_op_names; }
+  std::span<const tarsia_image> images() const { return m_images; }
+  std::span<const tarsia_skipped> skipped() const { return m_skipped; }
+  const std::vector<Diagnostic>& warnings() const { return m_warnings; }
+  /// The CUDA runtime that it links; null if none.
+  const CudaRuntime* runtime() const { return m_runtime; }
+  /// Whether its code may launch work on a GPU.
+  bool uses_cuda() const { return m_uses_cuda; }
+  /// Writes the shared library, byte for byte, and makes it executable. Throws Error naming the path.
+  void export_to(const std::string& path) const;
+
+ private:
+  friend class Counted<Library>;
+  friend class LibraryLoader;
+  Library() = default;
+  ~Library() = default;
+  void destroy();
+
+  std::string m_name;
+  Origin m_origin = Origin::prebuilt;
+  UniqueFd m_file;
+  void* m_handle = nullptr;
+  bool m_uses_cuda = false;
+  const CudaRuntime* m_runtime = nullptr;
+  std::vector<tarsia_function> m_described;  ///< copies of the functions whose module gave no signature
+  std::vector<std::string> m_texts;
+  std::vector<const tarsia_function*> m_functions;
+  std::vector<LibraryKernel> m_owned_kernels;
+  std::vector<const tarsia_kernel*> m_kernels;
+  std::vector<const tarsia_op*> m_ops;
+  std::vector<const char*> m_op_names;
+  std::span<const tarsia_image> m_images;
+  std::span<const tarsia_skipped> m_skipped;
+  std::vector<Diagnostic> m_warnings;
+};
+
+/// Maps and attaches a module, and registers its ops. Throws LoadError, and leaves nothing behind.
+Ref<Library> load_module(ModuleFile module);
+
+/// Loads a library built ahead of time from a private copy of the file. Throws LoadError.
+Ref<Library> load_file(const std::string& path);
+
+/// "float ns::f(const float32*, int32)": a signature made from a descriptor.
+std::string describe(const tarsia_function& function);
+
+/// "float32", "const float32*", "tarsia::Tensor", "std::optional<int32>": a type for people.
+std::string describe(const tarsia_type& type);
+
+}  // namespace tarsia::registry

@@ -1,0 +1,253 @@
+// From a file to a Library: open a private copy, map it, attach, register its ops.
+//
+// glibc knows a mapped library by its path as well as by its inode, and gives the old one back for a path
+// that it has seen. Each module is therefore opened by a path of its own: /proc/self/fd/N with a number
+// written in slashes and dots. Its file lies in memory, so a rebuilt file on disk is never confused with the
+// mapped one, and directories mounted noexec do no harm.
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <tarsia/host.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <regex>
+
+#include "base/cuda_parts.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "registry/elf.h"
+#include "registry/host_table.h"
+#include "registry/library.h"
+#include "registry/op_registry.h"
+#include "registry/reaper.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+constexpr std::uint64_t k_max_library_bytes = std::uint64_t{4} << 30;
+
+/// A path that names the descriptor and that no module was opened by before.
+std::string unique_path(int fd) {
+  static std::atomic<std::uint64_t> s_next{0};
+  std::uint64_t number = s_next.fetch_add(1);
+  std::string path = "/proc/self/fd/";
+  for (; number; number >>= 1) path += (number & 1) ? "./" : "/";
+  return path + std::to_string(fd);
+}
+
+bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* p) { return text.starts_with(p); });
+}
+
+/// Opens NVIDIA's libraries that the module needs and the loader would not find by itself.
+void open_needed(const ElfLibrary& elf, const std::string& path) {
+  for (const std::string& name : elf.needed) {
+    if (!starts_with_any(name, {"libcu", "libnv", "libnpp"}) || name.starts_with("libcuda.so")) continue;
+    if (void* loaded = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+      dlclose(loaded);
+      continue;
+    }
+    const CudaParts parts = find_cuda_parts();
+    std::vector<std::string> candidates;
+    if (parts.cudart.ends_with("/" + name)) candidates.push_back(parts.cudart);
+    for (const std::string& dir : parts.library_dirs) candidates.push_back(dir + "/" + name);
+    bool opened = false;
+    for (const std::string& candidate : candidates) {
+      struct stat status;
+      if (stat(candidate.c_str(), &status) != 0) continue;
+      // Never closed: the CUDA runtime does not survive being unmapped.
+      opened = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+      if (opened) break;
+      log().warn("cannot open {}: {}", candidate, dlerror());
+    }
+    if (opened) continue;
+    if (void* found = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      (void)found;
+      continue;
+    }
+    throw LoadError(
+        path + " needs " + name +
+        ", which is neither on the loader's path nor in a CUDA toolkit or NVIDIA wheel here: install the "
+        "CUDA runtime of that major version (pip install nvidia-cuda-runtime), or set TARSIA_CUDA_HOME");
+  }
+}
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                              &std::free);
+  return status == 0 ? std::string(text.get()) + " [" + symbol + "]" : symbol;
+}
+
+/// Turns the dynamic linker's text into one that names the library and the remedy.
+[[noreturn]] void throw_dlopen_error(const std::string& path, std::string text) {
+  std::smatch found;
+  static const std::regex k_symbol("undefined symbol: ([^ ,]+)");
+  static const std::regex k_missing("^([^:]+): cannot open shared object file");
+  static const std::regex k_version("version `([^']+)' not found");
+  if (std::regex_search(text, found, k_symbol))
+    throw LoadError(path + " uses " + demangled(found[1]) +
+                    ", which no library defines: link the library that has it (-l…), or define it");
+  if (std::regex_search(text, found, k_version))
+    throw LoadError(path + " needs " + found[1].str() +
+                    ", newer than what this machine has: build it on this machine or an older one");
+  if (std::regex_search(text, found, k_missing) && found[1].str().find("/proc/self/fd") == std::string::npos)
+    throw LoadError(
+        path + " needs " + found[1].str() +
+        ", which is not found: install it, or add its folder to LD_LIBRARY_PATH or to the library's rpath");
+  throw LoadError(path + " cannot be loaded: " + text);
+}
+
+}  // namespace
+
+class LibraryLoader {
+ public:
+  explicit LibraryLoader(ModuleFile module) : m_module(std::move(module)) {}
+
+  Ref<Library> load() {
+    const ElfLibrary elf = [&] {
+      Mapping mapping(m_module.file.get());
+      return read_elf(mapping.bytes(), m_module.path);
+    }();
+    if (std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(), TARSIA_MODULE_SYMBOL) ==
+        elf.tarsia_symbols.end())
+      throw LoadError(
+          m_module.path +
+          " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
+          "ops with TARSIA_OP(name), from <tarsia/op.h>");
+    open_needed(elf, m_module.path);
+
+    // From here on the destructor of the last reference unmaps.
+    Ref<Library> library = Ref<Library>::adopt(new Library());
+    library->m_name = m_module.name;
+    library->m_origin = m_module.origin;
+    library->m_warnings = std::move(m_module.warnings);
+    library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
+                                       [](const std::string& name) { return name.starts_with("libcu"); });
+    library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
+    library->m_file = std::move(m_module.file);
+    for (const std::string& name : elf.needed)
+      if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
+    attach(*library);
+    OpRegistry::instance().add(library);
+    return library;
+  }
+
+ private:
+  void attach(Library& library) {
+    const auto entry =
+        reinterpret_cast<tarsia_module_attach_fn>(dlsym(library.m_handle, TARSIA_MODULE_SYMBOL));
+    const tarsia_module* module = entry ? entry(host_table()) : nullptr;
+    if (!module) throw LoadError(m_module.path + " gives no description of itself: build it again");
+    if (module->abi_version != TARSIA_ABI_VERSION)
+      throw LoadError(m_module.path + " is built for Tarsia's binary interface " +
+                      std::to_string(module->abi_version) + ", this Tarsia has " +
+                      std::to_string(TARSIA_ABI_VERSION) + ": build it again with this Tarsia's headers");
+    if (module->size < offsetof(tarsia_module, n_skipped) + sizeof(module->n_skipped))
+      throw LoadError(m_module.path + " gives a damaged description of itself: build it again");
+    for (auto* f = module->functions; f != module->functions_end; ++f)
+      if (*f) library.m_functions.push_back(*f);
+    for (auto* k = module->kernels; k != module->kernels_end; ++k)
+      if (*k) library.m_owned_kernels.push_back({**k, library.m_runtime});
+    for (const LibraryKernel& k : library.m_owned_kernels) library.m_kernels.push_back(&k.kernel);
+    for (auto* op = module->ops; op != module->ops_end; ++op) {
+      if (!*op) continue;
+      library.m_ops.push_back(*op);
+      library.m_op_names.push_back((*op)->name);
+    }
+    if (module->images) library.m_images = {module->images, module->n_images};
+    if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
+    if (library.m_functions.empty() && library.m_kernels.empty() && library.m_ops.empty())
+      throw_nothing(library);
+    complete_functions(library);
+  }
+
+  /// An inline source of device functions alone has nothing to call, and says why; a prebuilt one forgot to
+  /// export.
+  [[noreturn]] void throw_nothing(const Library& library) {
+    std::string text = m_module.path + " has no function, kernel or op that can be called";
+    for (const auto& skipped : library.m_skipped)
+      text += std::string("\n  ") + skipped.name + ": " + skipped.reason;
+    if (library.m_skipped.empty())
+      text +=
+          ". Define a function that is not static, a __global__ kernel or a TARSIA_OP; in a library built "
+          "ahead of time mark functions with TARSIA_EXPORT(f)";
+    throw LoadError(text);
+  }
+
+  /// Gives a signature to functions without one, drops a leading "::" of names, and marks those that take a
+  /// stream.
+  static void complete_functions(Library& library) {
+    library.m_described.reserve(library.m_functions.size());
+    library.m_texts.reserve(library.m_functions.size());
+    for (const tarsia_function*& function : library.m_functions) {
+      tarsia_function copy = *function;
+      while (*copy.name == ':' || *copy.name == ' ') ++copy.name;
+      for (unsigned i = 0; i < copy.n_params; ++i)
+        if (copy.params[i].type.kind == TARSIA_KIND_STREAM) copy.flags |= TARSIA_FUNCTION_TAKES_STREAM;
+      if (!*copy.signature) {
+        library.m_texts.push_back(describe(copy));
+        copy.signature = library.m_texts.back().c_str();
+      }
+      library.m_described.push_back(copy);
+      function = &library.m_described.back();
+    }
+  }
+
+  ModuleFile m_module;
+};
+
+Ref<Library> load_module(ModuleFile module) {
+  return LibraryLoader(std::move(module)).load();
+}
+
+Ref<Library> load_file(const std::string& path) {
+  UniqueFd source(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status;
+  if (!source || fstat(source.get(), &status) != 0)
+    throw LoadError(errno_message("cannot open " + path, errno));
+  if (!S_ISREG(status.st_mode)) throw LoadError(path + " is no file: load() takes a shared library");
+  ModuleFile module;
+  module.file = make_memfd("tarsia-library", read_descriptor(source.get(), k_max_library_bytes));
+  module.path = path;
+  module.name = path.substr(path.rfind('/') + 1);
+  module.name = module.name.substr(0, module.name.find(".so"));
+  return load_module(std::move(module));
+}
+
+const char* origin_name(Origin origin) {
+  switch (origin) {
+    case Origin::compiled:
+      return "compiled";
+    case Origin::memory:
+      return "memory";
+    case Origin::disk:
+      return "disk";
+    case Origin::prebuilt:
+      return "prebuilt";
+  }
+  return "";
+}
+
+void Library::export_to(const std::string& path) const {
+  write_file(path, read_descriptor(m_file.get(), k_max_library_bytes), 0755);
+}
+
+void Library::destroy() {
+  void* handle = m_handle;
+  const bool uses_cuda = m_uses_cuda;
+  delete this;
+  if (!handle) return;
+  if (uses_cuda)
+    unmap_when_idle(handle);
+  else
+    dlclose(handle);
+}
+
+}  // namespace tarsia::registry

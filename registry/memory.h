@@ -1,0 +1,47 @@
+// Memory: the driver's stream-ordered pool on GPUs, the heap on the CPU, and tensors made of it.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <cstdint>
+
+namespace tarsia::registry {
+
+/// Whether kernels work on its memory directly and only they: TARSIA_GPU and managed memory.
+inline bool is_gpu(tarsia_device device) {
+  return device.type == TARSIA_GPU || device.type == TARSIA_GPU_MANAGED;
+}
+
+/// Memory of the GPU's pool, ordered on the stream. Throws CudaError, or Error with TARSIA_OUT_OF_MEMORY.
+void* allocate_device(std::uint64_t bytes, int device, void* stream);
+
+/// Frees it once the stream's work so far is done.
+void free_device(void* memory, int device, void* stream) noexcept;
+
+/// Frees it once all work of the GPU so far is done, whatever stream it is on. Waits for nothing.
+void free_device_anywhere(void* memory, int device) noexcept;
+
+/// A contiguous tensor with unset elements, one reference handed over; on a GPU ordered on the current
+/// stream. Throws.
+tarsia_storage* make_tensor(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
+                            tarsia_device device);
+
+void retain(tarsia_storage* storage) noexcept;
+void release(tarsia_storage* storage) noexcept;
+
+/// Elements of a contiguous tensor, in bytes. Throws ArgumentError if that does not fit.
+std::uint64_t bytes_of(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype);
+
+/// The first element's address.
+inline void* data_of(const tarsia_tensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+/// Whether the elements lie row-major without gaps.
+bool is_contiguous(const tarsia_tensor& tensor) noexcept;
+
+/// Copies contiguous elements. Ordered on `stream` if a GPU takes part, and waited for if a side is on the
+/// CPU.
+void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
+
+}  // namespace tarsia::registry

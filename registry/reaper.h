@@ -1,0 +1,20 @@
+// Work that waits until GPUs are idle enough: unmapping code whose kernels may be under way, freeing memory.
+#pragma once
+
+#include <functional>
+
+namespace tarsia::registry {
+
+/// Runs `then`, on a thread of Tarsia's own, once all work given to the GPU (-1: to all GPUs in use) before
+/// this call is done. Does not wait. At exit of the process what has not run is dropped. Throws bad_alloc or
+/// std::system_error.
+void when_idle(int device, std::function<void()> then);
+
+/// Closes a mapped library (dlclose) once nothing on any GPU that was launched before is under way.
+void unmap_when_idle(void* handle) noexcept;
+
+/// Waits, for at most `milliseconds`, until nothing is pending; gives whether that is so. For tests and for
+/// programs that want their libraries gone.
+bool drain_reaper(int milliseconds);
+
+}  // namespace tarsia::registry

@@ -1,0 +1,33 @@
+// Write requests for implementations that only overwrite: they get outputs of their own, which are then
+// copied or added to where the caller wants them.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tarsia::registry {
+
+/// The context of one run in which every request is one that the implementation honours. Lives in the call's
+/// frame, whose scratch it uses.
+class RequestCopies {
+ public:
+  /// Throws.
+  RequestCopies(const tarsia_op& op, const tarsia_implementation& implementation,
+                const tarsia_op_context& context);
+
+  const tarsia_op_context& context() const { return m_context; }
+
+  /// After the run: brings the outputs to where they belong. Throws.
+  void finish();
+
+ private:
+  tarsia_op_context m_context;
+  const tarsia_op_context& m_asked;
+  std::vector<tarsia_tensor> m_temporaries;  ///< one an output; null data where there is none
+  std::vector<const tarsia_tensor*> m_outputs;
+  std::vector<std::uint8_t> m_requests;
+};
+
+}  // namespace tarsia::registry

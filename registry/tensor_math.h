@@ -1,0 +1,12 @@
+// The one piece of arithmetic that libtarsia does itself: adding outputs for ops that only overwrite.
+#pragma once
+
+#include <tarsia/abi.h>
+
+namespace tarsia::registry {
+
+/// to += from, for contiguous tensors of one shape and dtype on one device; on a GPU ordered on the stream.
+/// Throws Unsupported for dtypes that have no sum (bool), CudaError.
+void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
+
+}  // namespace tarsia::registry
