@@ -18,10 +18,10 @@ add_custom_command(
 # Objects that are linked into every module, kept as bytes in the worker.
 find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
 set(support_inc)
-foreach(part module_support cuda_support)
+foreach(part module_support cuda_support main_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
-    COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffreestanding
+    COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fexceptions
             -I${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c -o ${CMAKE_BINARY_DIR}/generated/${part}.o
     DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)

@@ -119,7 +119,8 @@ class Writer {
 
  private:
   bool is_light(const clang::FunctionDecl& function) const {
-    if (function.isMain() || !light_of(function.getReturnType(), m_context)) return false;
+    if (function.isMain()) return true;
+    if (!light_of(function.getReturnType(), m_context)) return false;
     if (light_of(function.getReturnType(), m_context)->kind == TARSIA_KIND_STRING) return false;
     for (const clang::ParmVarDecl* parameter : function.parameters())
       if (!light_of(parameter->getType(), m_context)) return false;
@@ -138,10 +139,33 @@ class Writer {
     for (const clang::ParmVarDecl* parameter : function.parameters())
       parameters += (parameters.empty() ? "" : ", ") + canonical(parameter->getType());
     std::string result = canonical(function.getReturnType());
-    m_out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\nusing tarsia_type_" << m_id
-          << " = " << result << "(" << parameters << ");\nTARSIA_DETAIL_MAIN(" << m_id << ", "
-          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", ::"
-          << k_main_symbol << ", " << flags() << ")\n";
+    unsigned n = function.getNumParams();
+    m_out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\n"
+          << "extern \"C\" int tarsia_run_main(int (*)(int, char**, char**), const void*, unsigned);\n"
+          << "static int tarsia_main_" << m_id << "(int n, char** v, char** e) { (void)n; (void)v; (void)e; "
+          << (function.getReturnType()->isVoidType() ? "" : "return ") << "::" << k_main_symbol << "("
+          << (n > 0 ? "n" : "");
+    for (unsigned i = 1; i < n && i < 3; ++i)
+      m_out << ", (" << canonical(function.getParamDecl(i)->getType()) << ")" << (i == 1 ? "v" : "e");
+    m_out << ");" << (function.getReturnType()->isVoidType() ? " return 0;" : "") << " }\n";
+    const char* prefix = m_light ? "tarsia_light_" : "tarsia_";
+    m_out << "static int tarsia_call_" << m_id << "(const " << prefix << "value* a, unsigned, " << prefix
+          << "value* r) {\n" << (m_light ? "TARSIA_LIGHT_TRY\n" : "try {\n")
+          << "r->i = tarsia_run_main(&tarsia_main_" << m_id << ", a[0].p, a[0].size);\nr->kind = " << TARSIA_KIND_INT
+          << ";\n" << (m_light ? "TARSIA_LIGHT_CATCH\n}\n" : "return 0;\n} catch (...) { return ::tarsia::detail::host()->capture_exception(); }\n}\n")
+          << "static const " << prefix << "type tarsia_strings_" << m_id << " = {" << TARSIA_KIND_STRING << "};\n"
+          << "static const " << prefix << "param tarsia_params_" << m_id << "[] = {{\"argv\", {" << TARSIA_KIND_LIST
+          << ", 0, 1, " << (m_light ? "0, 0, 0" : "{0, 0, 0}") << ", &tarsia_strings_" << m_id << "}}, {}};\n";
+    int own_flags = TARSIA_FUNCTION_MAIN | (m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0);
+    if (m_light)
+      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << quoted(signature_of(function)) << ", "
+            << place(function) << ", 1, 1, " << own_flags << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
+    else
+      m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), " << own_flags
+            << ", \"main\", " << quoted(signature_of(function)) << ", " << place(function) << ", 1, 1, tarsia_params_"
+            << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
+            << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* tarsia_function_entry_"
+            << m_id << " = &tarsia_function_" << m_id << ";\n";
   }
 
   void add_full(const clang::FunctionDecl& function) {

@@ -23,6 +23,7 @@ LLD_HAS_DRIVER(elf)
 
 extern "C" {
 extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
+extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
 }
 
@@ -128,7 +129,7 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
 
 }  // namespace
 
-LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, bool cuda) {
+LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts) {
   LinkResult result;
   std::vector<UniqueFd> files;
   std::map<std::string, std::string> names;
@@ -142,7 +143,11 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back(path_of(files.back()));
   };
   for (const LinkInput& input : inputs) add(input.name, input.bytes);
-  if (cuda)
+  if (parts.has_main) {
+    add("the runner of main", {tarsia_main_support_begin, size_t(tarsia_main_support_end - tarsia_main_support_begin)});
+    args.push_back("--wrap=exit");
+  }
+  if (parts.cuda)
     add("the CUDA registration", {tarsia_cuda_support_begin, size_t(tarsia_cuda_support_end - tarsia_cuda_support_begin)});
   add("the module's start and end",
       {tarsia_module_support_begin, size_t(tarsia_module_support_end - tarsia_module_support_begin)});
@@ -171,7 +176,7 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back("-rpath");
     args.push_back(dir);
   }
-  if (cuda) {
+  if (parts.cuda) {
     if (request.cuda_parts.cudart.empty()) {
       Diagnostic diagnostic;
       diagnostic.message =

@@ -13,6 +13,12 @@ struct LinkInput {
   std::string bytes;  ///< an ELF object
 };
 
+/// What of Tarsia's own goes in beside the inputs.
+struct LinkParts {
+  bool cuda = false;      ///< the registration of device code, and the CUDA runtime
+  bool has_main = false;  ///< the runner of a program's main
+};
+
 struct LinkResult {
   bool ok = false;
   std::string module;
@@ -20,9 +26,9 @@ struct LinkResult {
   std::vector<Dependency> dependencies;  ///< the user's libraries
 };
 
-/// Links against the C and C++ run time of this machine, the CUDA runtime if the request is CUDA, and the user's
+/// Links against the C and C++ run time of this machine, the CUDA runtime if asked for, and the user's
 /// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of the
 /// CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.
-LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, bool cuda);
+LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts);
 
 }  // namespace tarsia::jit

@@ -39,7 +39,8 @@ namespace {
 enum { k_success = 0, k_out_of_memory = 1, k_invalid_option = 5, k_compilation = 6, k_cancelled = 16 };
 
 template <class Function>
-void symbol(void* library, const std::string& path, const char* name, Function*& function, bool needed = true) {
+void symbol(void* library, const std::string& path, const char* name, Function*& function,
+            bool needed = true) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));
   if (needed && !function)
     throw LoadError(path + " has no function " + name +
@@ -87,7 +88,8 @@ const Nvrtc& Nvrtc::open(const std::string& path) {
   static std::map<std::string, std::unique_ptr<Nvrtc>> libraries;
   if (path.empty())
     throw LoadError(
-        "NVRTC, which compiles kernels, was not found: install it with `pip install nvidia-cuda-nvrtc`, or set "
+        "NVRTC, which compiles kernels, was not found: install it with `pip install nvidia-cuda-nvrtc`, or "
+        "set "
         "TARSIA_CUDA_HOME to a CUDA toolkit; `tarsia doctor` tells what is there");
   std::lock_guard lock(mutex);
   std::unique_ptr<Nvrtc>& library = libraries[path];
@@ -117,8 +119,8 @@ NvrtcOutput Nvrtc::compile(const NvrtcJob& job) const {
   };
 
   Api::Program program = nullptr;
-  if (refused(m_api->create_program(&program, job.text.c_str(), job.name.c_str(), static_cast<int>(texts.size()),
-                                    texts.data(), names.data())))
+  if (refused(m_api->create_program(&program, job.text.c_str(), job.name.c_str(),
+                                    static_cast<int>(texts.size()), texts.data(), names.data())))
     return output;
   struct Guard {
     const Api* api;
@@ -126,12 +128,14 @@ NvrtcOutput Nvrtc::compile(const NvrtcJob& job) const {
     ~Guard() { api->destroy_program(program); }
   } guard{m_api, &program};
 
-  for (const std::string& expression : job.expressions) m_api->add_name_expression(program, expression.c_str());
+  for (const std::string& expression : job.expressions)
+    m_api->add_name_expression(program, expression.c_str());
   if (job.cancelled && m_api->set_flow_callback)
     m_api->set_flow_callback(
         program, [](void* flag, void*) { return int(static_cast<const std::atomic<bool>*>(flag)->load()); },
         const_cast<std::atomic<bool>*>(job.cancelled));
-  const bool failed = refused(m_api->compile_program(program, static_cast<int>(options.size()), options.data()));
+  const bool failed =
+      refused(m_api->compile_program(program, static_cast<int>(options.size()), options.data()));
 
   auto bytes = [&](std::string& into, auto size_of, auto get, bool drop_nul) {
     size_t size = 0;

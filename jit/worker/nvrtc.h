@@ -1,7 +1,7 @@
 // NVRTC, opened at run time: no header of CUDA is included and nothing of it is linked.
 //
-// A library once opened stays open: NVRTC keeps threads and caches of its own. Compiles in several threads are
-// allowed, but NVRTC's front end takes a lock, so they gain little.
+// A library once opened stays open: NVRTC keeps threads and caches of its own. Compiles in several threads
+// are allowed, but NVRTC's front end takes a lock, so they gain little.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,19 @@
 namespace tarsia::jit {
 
 struct NvrtcJob {
-  std::string name;                 ///< of the main text, as diagnostics print it
-  std::string text;                 ///< no NUL and no byte 0xFF: NVRTC would stop there and report success
+  std::string name;  ///< of the main text, as diagnostics print it
+  std::string text;  ///< no NUL and no byte 0xFF: NVRTC would stop there and report success
   std::span<const SourceFile> headers;  ///< found by exactly these names, before any include directory
   std::vector<std::string> options;
-  std::vector<std::string> expressions;            ///< constant expressions that name a kernel or `&variable`
+  std::vector<std::string> expressions;          ///< constant expressions that name a kernel or `&variable`
   const std::atomic<bool>* cancelled = nullptr;  ///< looked at now and then while NVRTC compiles
 };
 
 struct NvrtcOutput {
   enum class Status { ok, failed, bad_option, out_of_memory, cancelled, internal };
   Status status = Status::internal;
-  std::string status_text;           ///< NVRTC's own name of it
-  std::string log;                   ///< may hold warnings after success
+  std::string status_text;  ///< NVRTC's own name of it
+  std::string log;          ///< may hold warnings after success
   std::string cubin;
   std::string ptx;
   std::vector<std::string> lowered;  ///< of each expression; empty where NVRTC gave none

@@ -42,12 +42,13 @@ class Compile {
       hooks.on_split = [&](DeviceSlice&& slice) { m_slices.push_back(std::move(slice)); if (getenv("TARSIA_SLICE")) for (auto& f : m_slices.back().files) { printf("=== %s\n%s\n", f.name.c_str(), f.text.c_str()); } if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().kernels) printf("kernel %s %s %d\n", k.name.c_str(), k.mangled.c_str(), k.nameable); if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().variables) printf("var %s %s %d\n", k.name.c_str(), k.mangled.c_str(), int(k.bytes));};
       HostResult host = compile_host(unit, files, hooks);
       append(host.diagnostics);
+      m_has_main |= host.has_main;
       for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
       if (!host.ok) return fail(Stage::host);
       objects.push_back({unit.file->name, std::move(host.object)});
     }
     auto start = Clock::now();
-    LinkResult linked = link(m_request, objects, m_request.cuda);
+    LinkResult linked = link(m_request, objects, {.cuda = m_request.cuda, .has_main = m_has_main});
     m_result.timings.emplace_back("link", milliseconds_since(start));
     append(linked.diagnostics);
     if (!linked.ok) return fail(Stage::link);
@@ -81,6 +82,7 @@ class Compile {
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;
+  bool m_has_main = false;
   CompileResult m_result;
   std::vector<DeviceSlice> m_slices;
 };

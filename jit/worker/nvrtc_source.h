@@ -1,0 +1,44 @@
+// A look over a source's text: what it includes and which names it mentions, without preprocessing it.
+//
+// Comments, strings and raw strings are skipped; directives in regions that a condition excludes count as
+// well, so the answers say what a text may need, never less.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace tarsia::jit {
+
+struct IncludeLine {
+  std::string name;
+  bool angled = false;
+  int line = 0;
+  size_t begin = 0;  ///< of the name with its delimiters
+  size_t end = 0;
+};
+
+/// A place in a text, both from 1.
+struct TextPlace {
+  int line = 0;
+  int column = 0;
+};
+
+struct SourceNames {
+  std::vector<IncludeLine> includes;
+  std::unordered_set<std::string_view> identifiers;  ///< into the text; those of #include lines are left out
+  std::unordered_set<std::string_view> std_names;    ///< X of every std::X
+  bool using_std = false;                            ///< using namespace std
+  TextPlace launch;                                  ///< the first <<<
+  TextPlace device_lambda;                           ///< the first lambda marked __device__
+  size_t first_code = 0;                             ///< where the first token stands that is no directive's
+};
+
+/// The views point into `text`.
+SourceNames scan_source(std::string_view text);
+
+/// The names that `text` includes, for files of which nothing else is asked.
+std::vector<IncludeLine> scan_includes(std::string_view text);
+
+}  // namespace tarsia::jit
