@@ -175,6 +175,18 @@ CuFunction add_function(const Sum& sum, int device) {
 
 }  // namespace
 
+void store_float(tarsia_dtype dtype, double number, void* to) {
+  const float narrow = static_cast<float>(number);
+  if (dtype.bits == 64) {
+    std::memcpy(to, &number, sizeof(number));
+  } else if (dtype.bits == 32) {
+    std::memcpy(to, &narrow, sizeof(narrow));
+  } else {
+    const std::uint16_t bits = dtype.code == TARSIA_BFLOAT ? to_bfloat(narrow) : to_half(narrow);
+    std::memcpy(to, &bits, sizeof(bits));
+  }
+}
+
 void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   const Sum sum = sum_of(to.dtype);
   std::uint64_t n = bytes_of(to.shape, to.ndim, to.dtype) / static_cast<unsigned>(sum.bytes);

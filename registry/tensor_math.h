@@ -9,4 +9,7 @@ namespace tarsia::registry {
 /// Throws Unsupported for dtypes that have no sum (bool), CudaError.
 void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
 
+/// Stores a number in a dtype of 16, 32 or 64 bits at `to`.
+void store_float(tarsia_dtype dtype, double number, void* to);
+
 }  // namespace tarsia::registry

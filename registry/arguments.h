@@ -1,0 +1,30 @@
+// Checks values against a parameter's descriptor and converts them to what an adapter unpacks.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tarsia::registry {
+
+/// What the pointers and tensors of one call have in common.
+struct CallPlace {
+  tarsia_device device{TARSIA_CPU, 0};
+  bool has_tensor = false;
+  bool needs_gpu = false;  ///< a stream is taken, or tarsia::gpu<T>
+  bool needs_cpu = false;  ///< the source has no CUDA
+};
+
+/// Why a value does not fit, without the parameter's name.
+struct Misfit {
+  bool is_type;  ///< wrong kind, as opposed to wrong value
+  std::string text;
+};
+
+/// Converts. Lists are copied into the call's memory. Gives a Misfit if the value does not fit.
+std::optional<Misfit> convert(const tarsia_type& type, const tarsia_value& given, CallPlace& place,
+                              tarsia_value& out);
+
+}  // namespace tarsia::registry

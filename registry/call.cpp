@@ -1,0 +1,203 @@
+#include "registry/call.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "registry/arguments.h"
+#include "registry/call_context.h"
+#include "registry/library.h"
+#include "registry/memory.h"
+#include "registry/tensor_math.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+constexpr size_t k_few = 16;
+
+/// Room for the values of a call, on the stack if they are few.
+class Values {
+ public:
+  explicit Values(size_t n) {
+    if (n > k_few) m_many = std::make_unique<tarsia_value[]>(n);
+  }
+  tarsia_value* data() { return m_many ? m_many.get() : m_few.data(); }
+
+ private:
+  std::array<tarsia_value, k_few> m_few;
+  std::unique_ptr<tarsia_value[]> m_many;
+};
+
+std::string param_name(const tarsia_param& param, unsigned i) {
+  return param.name && *param.name ? std::string("argument '") + param.name + "'"
+                                   : "argument " + std::to_string(i + 1);
+}
+
+/// Fits the arguments to one function: fills `values`, gives their number, or why it does not take them.
+std::optional<Misfit> fit(const tarsia_function& function, std::span<const tarsia_value> args,
+                          CallPlace& place, tarsia_value* values, std::uint32_t& n) {
+  n = 0;
+  if (function.flags & TARSIA_FUNCTION_MAIN) {
+    if (args.size() == 1 && args[0].kind == TARSIA_KIND_LIST) {
+      n = 1;
+      return convert(function.params[0].type, args[0], place, values[0]);
+    }
+    auto* texts = static_cast<tarsia_value*>(call_memory(sizeof(tarsia_value) * (args.size() + 1)));
+    texts[0] = tarsia_value{};
+    texts[0].kind = TARSIA_KIND_STRING;
+    texts[0].s = "main";
+    texts[0].size = 4;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i].kind != TARSIA_KIND_STRING)
+        return Misfit{true, "argument " + std::to_string(i + 1) + " has to be a string"};
+      texts[i + 1] = args[i];
+    }
+    values[0] = tarsia_value{};
+    values[0].kind = TARSIA_KIND_LIST;
+    values[0].v = texts;
+    values[0].size = static_cast<std::uint32_t>(args.size() + 1);
+    n = 1;
+    return std::nullopt;
+  }
+  const bool takes_stream = function.flags & TARSIA_FUNCTION_TAKES_STREAM;
+  place.needs_gpu = takes_stream;
+  place.needs_cpu = !takes_stream && !(function.flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA);
+  unsigned n_streams = 0;
+  for (unsigned i = 0; i < function.n_params; ++i)
+    n_streams += function.params[i].type.kind == TARSIA_KIND_STREAM;
+  const bool streams_given =
+      std::ranges::any_of(args, [](const tarsia_value& v) { return v.kind == TARSIA_KIND_STREAM; });
+  size_t next = 0;
+  std::array<unsigned, k_few> stream_at{};
+  unsigned n_missing = 0;
+  for (unsigned i = 0; i < function.n_params; ++i) {
+    const tarsia_param& param = function.params[i];
+    const bool is_stream = param.type.kind == TARSIA_KIND_STREAM;
+    if (is_stream && !streams_given) {  // the current one, once the device is known
+      if (n_missing == k_few) return Misfit{true, "takes too many streams"};
+      stream_at[n_missing++] = i;
+      values[i] = tarsia_value{};
+      values[i].kind = TARSIA_KIND_STREAM;
+      n = i + 1;
+      continue;
+    }
+    if (next == args.size()) {
+      if (i >= function.n_required) break;
+      if ((param.type.flags & TARSIA_TYPE_OPTIONAL)) {
+        values[i] = tarsia_value{};
+        n = i + 1;
+        continue;
+      }
+      const unsigned least = function.n_required - (streams_given ? 0 : n_streams);
+      return Misfit{true, "takes " + std::string(function.n_required < function.n_params ? "at least " : "") +
+                              std::to_string(least) + " argument" + (least == 1 ? "" : "s") + ", not " +
+                              std::to_string(args.size())};
+    }
+    if (auto misfit = convert(param.type, args[next], place, values[i])) {
+      misfit->text = param_name(param, i) + " " + misfit->text;
+      return misfit;
+    }
+    ++next;
+    n = i + 1;
+  }
+  if (next < args.size()) {
+    const unsigned most = function.n_params - (streams_given ? 0 : n_streams);
+    return Misfit{true, "takes at most " + std::to_string(most) + " argument" + (most == 1 ? "" : "s") +
+                            ", not " + std::to_string(args.size())};
+  }
+  if (place.needs_gpu && !place.has_tensor) place.device = {TARSIA_GPU, std::max(0, cuda_current_device())};
+  for (unsigned k = 0; k < n_missing; ++k) values[stream_at[k]].p = current_stream(place.device.id);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int32_t call_function(std::span<const tarsia_function* const> overloads,
+                           std::span<const tarsia_value> args, tarsia_value& result) {
+  tarsia_call_context* context = *call_slot();
+  if (!context) throw Error("tarsia_call needs a context: enter one with tarsia_enter_call");
+  if (overloads.empty()) throw NotFound("there is no function to call");
+  size_t most = 1;
+  for (const tarsia_function* function : overloads) most = std::max<size_t>(most, function->n_params);
+  Values values(most);
+  std::string reasons;
+  bool is_type = false;
+  for (const tarsia_function* function : overloads) {
+    CallPlace place;
+    std::uint32_t n = 0;
+    if (auto misfit = fit(*function, args, place, values.data(), n)) {
+      reasons +=
+          (overloads.size() > 1 ? std::string("\n  ") + function->signature + ": " : ": ") + misfit->text;
+      is_type |= misfit->is_type;
+      continue;
+    }
+    context->device = place.device;
+    result = tarsia_value{};
+    CudaDeviceScope scope(is_gpu(place.device) ? place.device.id : -1);
+    return function->call(values.data(), n, &result);
+  }
+  const std::string text = overloads.size() > 1 ? std::string("no overload of ") + overloads[0]->name +
+                                                      " takes these arguments:" + reasons
+                                                : overloads[0]->name + std::string("()") + reasons;
+  throw is_type ? ArgumentError::type_error(text) : ArgumentError::value_error(text);
+}
+
+void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
+                   std::span<const tarsia_value> args) {
+  const CudaRuntime* runtime = reinterpret_cast<const LibraryKernel&>(kernel).runtime;
+  auto fail = [&](const std::string& text) {
+    return ArgumentError::type_error(std::string("kernel ") + kernel.name + ": " + text);
+  };
+  if (!runtime)
+    throw CudaError(std::string("kernel ") + kernel.name +
+                    " cannot be launched: its library does not link the CUDA runtime");
+  if (args.size() != kernel.n_params)
+    throw fail("takes " + std::to_string(kernel.n_params) + " arguments, not " + std::to_string(args.size()));
+  // Each parameter in its own width, as cudaLaunchKernel reads it through a pointer.
+  Values values(args.size());
+  std::vector<void*> pointers(args.size() + 1);
+  CallPlace place;
+  place.needs_gpu = true;
+  for (unsigned i = 0; i < kernel.n_params; ++i) {
+    const tarsia_type& type = kernel.params[i].type;
+    tarsia_value& value = values.data()[i];
+    pointers[i] = &value.i;
+    if (type.kind == TARSIA_KIND_NONE) {
+      if (args[i].kind != TARSIA_KIND_STRING || args[i].size != kernel.param_sizes[i])
+        throw fail(param_name(kernel.params[i], i) + " has to be given as its " +
+                   std::to_string(kernel.param_sizes[i]) + " bytes");
+      pointers[i] = const_cast<char*>(args[i].s);
+      continue;
+    }
+    if (auto misfit = convert(type, args[i], place, value))
+      throw fail(param_name(kernel.params[i], i) + " " + misfit->text);
+    if (type.kind == TARSIA_KIND_FLOAT) store_float(type.dtype, value.f, &value);
+  }
+  int device = launch.device >= 0 ? launch.device
+               : place.has_tensor ? place.device.id
+                                  : cuda_current_device();
+  if (device < 0) device = 0;
+  CudaDeviceScope scope(device);
+  void* stream = launch.has_stream ? launch.stream : current_stream(device);
+  constexpr unsigned k_shared_without_asking = 48 * 1024;
+  constexpr int k_max_dynamic_shared_memory = 8;  // cudaFuncAttributeMaxDynamicSharedMemorySize
+  int code = 0;
+  if (launch.shared_bytes > k_shared_without_asking)
+    code = runtime->cudaFuncSetAttribute(kernel.stub, k_max_dynamic_shared_memory,
+                                         static_cast<int>(launch.shared_bytes));
+  if (!code)
+    code = runtime->cudaLaunchKernel(kernel.stub, {launch.grid[0], launch.grid[1], launch.grid[2]},
+                                     {launch.block[0], launch.block[1], launch.block[2]}, pointers.data(),
+                                     launch.shared_bytes, stream);
+  if (!code) return;
+  runtime->cudaGetLastError();
+  throw CudaError(std::string("kernel ") + kernel.name + ": " + runtime->cudaGetErrorName(code) + ": " +
+                  runtime->cudaGetErrorString(code));
+}
+
+}  // namespace tarsia::registry

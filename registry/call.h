@@ -1,0 +1,21 @@
+// Calling exported functions with arguments that are checked and converted here: the path of C and C++
+// programs. (The Python face checks by the same descriptors itself.)
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include <cstdint>
+#include <span>
+
+namespace tarsia::registry {
+
+/// Calls the first overload that takes the arguments. A context must be current; its device is set. Gives the
+/// code of the function; throws ArgumentError if no overload fits, CudaError.
+std::int32_t call_function(std::span<const tarsia_function* const> overloads,
+                           std::span<const tarsia_value> args, tarsia_value& result);
+
+/// Launches a kernel of a loaded library. Throws ArgumentError, CudaError.
+void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
+                   std::span<const tarsia_value> args);
+
+}  // namespace tarsia::registry
