@@ -22,6 +22,7 @@
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "clang/Serialization/ASTWriter.h"
+#include "jit/build_id.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
@@ -44,6 +45,7 @@ struct Shared {
   const HostUnit& unit;
   const HostHooks& hooks;
   HostResult& result;
+  const SourceFileSystem* files = nullptr;
   clang::CompilerInstance* clang = nullptr;
   clang::Sema* sema = nullptr;
   ExportChoice choice;
@@ -147,10 +149,21 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
       slice_texts(context, m_clang.getPreprocessor(), *m_shared.tokens, m_shared.slice);
+      // Tarsia's own ending of the main file is not the device's.
       for (SourceFile& file : m_shared.slice.files)
         if (file.name == m_shared.slice.main_file) file.text.resize(m_shared.unit.file->text.size());
+      result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
+    }
+    std::optional<Digest> key;
+    if (m_shared.cuda() && m_shared.hooks.find_object) {
+      key = object_key();
+      if (auto object = m_shared.hooks.find_object(*key)) {
+        result.object = std::move(*object);
+        result.ok = true;
+        return;
+      }
     }
     auto start = std::chrono::steady_clock::now();
     for (const auto& step : m_held) step();
@@ -172,9 +185,26 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     result.object.assign(object.begin(), object.end());
     result.ok = true;
+    if (key && m_shared.hooks.keep_object && !result.volatile_text) m_shared.hooks.keep_object(*key, result.object);
   }
 
  private:
+  // Everything that can change the object, and nothing of the kernels' bodies.
+  Digest object_key() const {
+    const HostUnit& unit = m_shared.unit;
+    Hasher hasher("tarsia host object");
+    hasher.field(build_id()).field(std::uint64_t(unit.number));
+    for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
+      hasher.field(argument);
+    for (const SourceFile& text : m_shared.slice.host_texts) hasher.field(text.name).field(text.text);
+    for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
+    for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
+    hasher.field(m_shared.export_text);
+    for (const Dependency& dependency : m_shared.files->dependencies())
+      if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
+    return hasher.finish();
+  }
+
   template <class Step>
   void later(Step step) {
     if (m_holding)
@@ -276,7 +306,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files, collector,
                           unit.language == Language::cuda);
   if (clang) {
-    Shared shared{unit, hooks, result};
+    Shared shared{unit, hooks, result, files.get()};
     shared.choice.restricted = unit.request->options.restrict_functions;
     shared.choice.wanted.insert(unit.request->options.functions.begin(), unit.request->options.functions.end());
     HostAction action(shared);

@@ -20,6 +20,8 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+#include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Preprocessor.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/exports.h"
@@ -71,6 +73,7 @@ bool has_device_member(const clang::CXXRecordDecl& record) {
 // A declaration at namespace scope, as a range of tokens of its file.
 struct Item {
   size_t begin = 0, end = 0;  // tokens [begin, end)
+  std::vector<std::pair<size_t, size_t>> bodies;  // of device functions: tokens that the host steps over
   enum Use { host, soft, device } use = host;
   bool kept = false;
   bool function = false;
@@ -89,9 +92,9 @@ class Splitter {
  public:
   Splitter(clang::ASTContext& context, const TokenRecorder& recorder)
       : m_context(context), m_sources(context.getSourceManager()) {
-    for (const auto& [id, tokens] : recorder.files()) {
+    for (const auto& [id, recorded] : recorder.files()) {
       m_files[id].id = id;
-      m_files[id].tokens = &tokens;
+      m_files[id].tokens = &recorded.tokens;
     }
   }
 
@@ -102,6 +105,20 @@ class Splitter {
       adopt_gaps(file);
     }
     close(slice);
+  }
+
+  // The text without what the host steps over, lines as they were.
+  std::string host_text(clang::FileID id, llvm::StringRef text) {
+    std::vector<char> gone(text.size(), 0);
+    File& file = m_files.at(id);
+    for (const Item& item : file.items) {
+      for (auto [begin, end] : item.bodies) blank(file, begin, end, gone);
+      for (const clang::CXXRecordDecl* record : item.records) blank_device_members(file, *record, gone);
+    }
+    std::string result = text.str();
+    for (size_t i = 0; i < gone.size(); ++i)
+      if (gone[i] && result[i] != '\n') result[i] = ' ';
+    return result;
   }
 
   // Which bytes of the file go: 1 for blanked, 2 for a ';' in its place.
@@ -186,7 +203,11 @@ class Splitter {
       }
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner)) {
       // A body that was stepped over is not part of the declaration's range.
-      if (stepped_over(*function)) item.end = skip_body(tokens, item.end);
+      if (stepped_over(*function)) {
+        size_t body = item.end;
+        item.end = skip_body(tokens, item.end);
+        item.bodies.emplace_back(body, item.end);
+      }
     }
     if (item.end < tokens.size() && tokens[item.end].kind == clang::tok::semi) ++item.end;
     file.items.push_back(std::move(item));
@@ -265,6 +286,7 @@ class Splitter {
         into.use = std::max(into.use, item.use);
         into.function |= item.function;
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
+        into.bodies.insert(into.bodies.end(), item.bodies.begin(), item.bodies.end());
         into.records.insert(into.records.end(), item.records.begin(), item.records.end());
         continue;
       }
@@ -363,6 +385,21 @@ class Splitter {
     for (size_t i = begin; i < end && i < file.tokens->size(); ++i) to = std::max(to, (*file.tokens)[i].end);
     for (uint32_t i = from; i < to && i < gone.size(); ++i)
       if (!gone[i]) gone[i] = 1;
+  }
+
+  void blank_device_members(const File& file, const clang::CXXRecordDecl& record, std::vector<char>& gone) {
+    const Tokens& tokens = *file.tokens;
+    for (const clang::Decl* member : record.decls()) {
+      if (member->isImplicit()) continue;
+      const clang::Decl& inner = templated(*member);
+      if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(&inner);
+          nested && nested->isThisDeclarationADefinition())
+        blank_device_members(file, *nested, gone);
+      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
+      if (!function || !function->hasSkippedBody() || file_of(member->getBeginLoc()) != &file) continue;
+      size_t body = past(tokens, end_offset(member->getEndLoc()));
+      blank(file, body, skip_body(tokens, body), gone);
+    }
   }
 
   // Members of a class that stays but are only the host's: bodies go; the whole of them if their signature
@@ -488,8 +525,45 @@ bool is_device_only(const clang::Decl& decl) {
   return inner.hasAttr<clang::CUDADeviceAttr>() && !inner.hasAttr<clang::CUDAHostAttr>();
 }
 
+class TokenRecorder::Callbacks final : public clang::PPCallbacks {
+ public:
+  explicit Callbacks(TokenRecorder& recorder) : m_recorder(recorder) {}
+
+  // A file that holds macros alone gives no token, but the device needs it all the same.
+  void FileChanged(clang::SourceLocation place, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
+                   clang::FileID) override {
+    if (reason != EnterFile) return;
+    clang::FileID id = m_recorder.m_preprocessor.getSourceManager().getFileID(place);
+    m_recorder.file_of(id, place);
+  }
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef,
+                          const clang::Module*, bool, clang::SrcMgr::CharacteristicKind) override {
+    if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
+  }
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    const clang::IdentifierInfo* identifier = name.getIdentifierInfo();
+    if (identifier && (identifier->isStr("__TIME__") || identifier->isStr("__DATE__") ||
+                       identifier->isStr("__TIMESTAMP__")))
+      m_recorder.m_volatile = true;
+  }
+
+ private:
+  TokenRecorder& m_recorder;
+};
+
 TokenRecorder::TokenRecorder(clang::Preprocessor& preprocessor) : m_preprocessor(preprocessor) {
+  preprocessor.addPPCallbacks(std::make_unique<Callbacks>(*this));
   preprocessor.setTokenWatcher([this](const clang::Token& token) { record(token); });
+}
+
+TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocation place) {
+  const clang::SourceManager& sources = m_preprocessor.getSourceManager();
+  if (!is_user_file(sources, place)) return nullptr;
+  File& file = m_files[id];
+  if (file.path.empty()) file.path = sources.getFileEntryRefForID(id)->getName().str();
+  return &file;
 }
 
 void TokenRecorder::record(const clang::Token& token) {
@@ -497,12 +571,12 @@ void TokenRecorder::record(const clang::Token& token) {
   const clang::SourceManager& sources = m_preprocessor.getSourceManager();
   clang::SourceLocation begin = token.getLocation();
   clang::SourceLocation place = sources.getExpansionLoc(begin);
-  clang::FileID file = sources.getFileID(place);
-  if (file != m_last) {
-    m_last = file;
-    m_tokens = is_user_file(sources, place) ? &m_files[file] : nullptr;
+  clang::FileID id = sources.getFileID(place);
+  if (id != m_last) {
+    m_last = id;
+    m_file = file_of(id, place);
   }
-  if (!m_tokens) return;
+  if (!m_file) return;
   Token recorded;
   recorded.begin = sources.getFileOffset(place);
   recorded.kind = token.getKind();
@@ -510,14 +584,14 @@ void TokenRecorder::record(const clang::Token& token) {
   if (begin.isMacroID()) {
     clang::CharSourceRange range = sources.getExpansionRange(begin);
     uint32_t last = sources.getFileOffset(range.getEnd());
-    recorded.end =
-        last + (range.isTokenRange() ? clang::Lexer::MeasureTokenLength(range.getEnd(), sources,
-                                                                        m_preprocessor.getLangOpts())
-                                     : 0);
+    uint32_t length = range.isTokenRange() ? clang::Lexer::MeasureTokenLength(range.getEnd(), sources,
+                                                                              m_preprocessor.getLangOpts())
+                                           : 0;
+    recorded.end = last + length;
   } else {
     recorded.end = recorded.begin + token.getLength();
   }
-  m_tokens->push_back(recorded);
+  m_file->tokens.push_back(recorded);
 }
 
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
@@ -575,22 +649,23 @@ void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preproce
   std::map<std::string, std::vector<char>> masks;
   std::map<std::string, llvm::StringRef> texts;
   for (const auto& [id, recorded] : tokens.files()) {
-    auto entry = sources.getFileEntryRefForID(id);
-    if (!entry) continue;
-    std::string name = user_name(entry->getName());
     llvm::StringRef text = sources.getBufferData(id);
     std::vector<char> mask = splitter.mask(id, text);
-    auto [known, fresh] = masks.emplace(name, mask);
+    auto [known, fresh] = masks.emplace(recorded.path, mask);
     if (!fresh)
       for (size_t i = 0; i < mask.size(); ++i) known->second[i] = std::min(known->second[i], mask[i]);
-    texts[name] = text;
-    if (id == sources.getMainFileID()) slice.main_file = name;
+    texts[recorded.path] = text;
+    slice.host_texts.push_back({recorded.path, splitter.host_text(id, text)});
+    if (id == sources.getMainFileID()) slice.main_file = user_name(recorded.path);
   }
-  for (const auto& [name, mask] : masks) {
-    std::string text = texts[name].str();
+  for (const auto& [path, mask] : masks) {
+    std::string text = texts[path].str();
     for (size_t i = 0; i < mask.size(); ++i)
       if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i] == 2 ? ';' : ' ';
-    slice.files.push_back({name, std::move(text)});
+    std::set<std::string> names = {user_name(path)};
+    if (auto included = tokens.included_as().find(path); included != tokens.included_as().end())
+      names.insert(included->second.begin(), included->second.end());
+    for (const std::string& name : names) slice.files.push_back({name, text});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,15 @@ struct DeviceVariable {
 struct DeviceSlice {
   std::string main_file;           ///< one of `files`
   std::vector<SourceFile> files;   ///< main file and the user's headers, by the names they are included by
+  std::vector<SourceFile> host_texts;  ///< what the host's parse saw of the user's files, in order of inclusion
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 
-/// Records the tokens of the user's files as the preprocessor hands them out, for the split to attribute to
-/// declarations. Must be attached before the parse starts and outlive the preprocessor's use of it.
+/// Records, while the user's files are preprocessed, their tokens as they are handed out and the names by which
+/// the files are included: for the split to attribute to declarations. Must be made before the parse starts and
+/// outlive it.
 class TokenRecorder {
  public:
   struct Token {
@@ -52,15 +55,28 @@ class TokenRecorder {
     clang::tok::TokenKind kind = clang::tok::unknown;
     const clang::IdentifierInfo* identifier = nullptr;
   };
+  struct File {
+    std::vector<Token> tokens;
+    std::string path;
+  };
   explicit TokenRecorder(clang::Preprocessor& preprocessor);
-  const std::map<clang::FileID, std::vector<Token>>& files() const { return m_files; }
+
+  const std::map<clang::FileID, File>& files() const { return m_files; }
+  /// As written between the quotes or brackets, by path of the file.
+  const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
+  /// __TIME__ or its like was expanded in the user's text.
+  bool is_volatile() const { return m_volatile; }
 
  private:
+  class Callbacks;
   void record(const clang::Token& token);
+  File* file_of(clang::FileID id, clang::SourceLocation place);
   clang::Preprocessor& m_preprocessor;
   clang::FileID m_last;
-  std::vector<Token>* m_tokens = nullptr;  // of m_last; null if that is no file of the user's
-  std::map<clang::FileID, std::vector<Token>> m_files;
+  File* m_file = nullptr;  // of m_last; null if that is no file of the user's
+  std::map<clang::FileID, File> m_files;
+  std::map<std::string, std::set<std::string>> m_included_as;
+  bool m_volatile = false;
 };
 
 /// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.
