@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tarsia/abi.h>
+#include <tarsia/c_api.h>
 
 #include <memory>
 #include <span>
@@ -47,7 +48,7 @@ class Library : public Counted<Library> {
   std::span<const char* const> op_names() const { return m_op_names; }
   std::span<const tarsia_image> images() const { return m_images; }
   std::span<const tarsia_skipped> skipped() const { return m_skipped; }
-  const std::vector<Diagnostic>& warnings() const { return m_warnings; }
+  std::span<const tarsia_diagnostic> warnings() const { return m_warnings; }
   /// The CUDA runtime that it links; null if none.
   const CudaRuntime* runtime() const { return m_runtime; }
   /// Whether its code may launch work on a GPU.
@@ -77,8 +78,12 @@ class Library : public Counted<Library> {
   std::vector<const char*> m_op_names;
   std::span<const tarsia_image> m_images;
   std::span<const tarsia_skipped> m_skipped;
-  std::vector<Diagnostic> m_warnings;
+  std::vector<Diagnostic> m_warning_texts;
+  std::vector<tarsia_diagnostic> m_warnings;
 };
+
+/// As the C ABI gives it; points into the diagnostic.
+tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 
 /// Maps and attaches a module, and registers its ops. Throws LoadError, and leaves nothing behind.
 Ref<Library> load_module(ModuleFile module);

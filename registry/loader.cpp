@@ -126,7 +126,8 @@ class LibraryLoader {
     Ref<Library> library = Ref<Library>::adopt(new Library());
     library->m_name = m_module.name;
     library->m_origin = m_module.origin;
-    library->m_warnings = std::move(m_module.warnings);
+    library->m_warning_texts = std::move(m_module.warnings);
+    for (const Diagnostic& warning : library->m_warning_texts) library->m_warnings.push_back(to_c(warning));
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
     library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -219,6 +220,11 @@ Ref<Library> load_file(const std::string& path) {
   module.name = path.substr(path.rfind('/') + 1);
   module.name = module.name.substr(0, module.name.find(".so"));
   return load_module(std::move(module));
+}
+
+tarsia_diagnostic to_c(const Diagnostic& diagnostic) {
+  return {diagnostic.file.c_str(), diagnostic.line, diagnostic.column,
+          severity_name(diagnostic.severity).data(), diagnostic.message.c_str()};
 }
 
 const char* origin_name(Origin origin) {

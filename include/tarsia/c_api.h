@@ -25,7 +25,7 @@ typedef struct tarsia_diagnostic {
   const char* file;
   int32_t line;         /* from 1; 0: no place */
   int32_t column;       /* from 1, in bytes; 0: unknown */
-  const char* severity; /* "note", "warning", "error", "fatal" */
+  const char* severity; /* "note", "warning", "error", "fatal error" */
   const char* message;
 } tarsia_diagnostic;
 
@@ -268,6 +268,9 @@ TARSIA_API int32_t tarsia_device_count(void);
 TARSIA_API int32_t tarsia_device_attribute(int32_t device, int32_t attribute, int32_t* value);
 /// The GPU's name; valid for ever. Null without such a GPU.
 TARSIA_API const char* tarsia_device_name(int32_t device);
+/// Makes a GPU current for CUDA on this thread and tells which was (-1: none); a negative number changes
+/// nothing. Functions that launch kernels are called with the GPU of their tensors current.
+TARSIA_API int32_t tarsia_device_enter(int32_t device, int32_t* previous);
 /// The stream that calls of this thread take on a GPU when their context names none; null is CUDA's default.
 TARSIA_API void tarsia_set_stream(int32_t device, void* stream);
 TARSIA_API void* tarsia_get_stream(int32_t device);

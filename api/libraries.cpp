@@ -1,0 +1,87 @@
+// Libraries and the calls into them.
+#include <tarsia/c_api.h>
+
+#include "api/handles.h"
+#include "registry/call.h"
+#include "registry/call_context.h"
+#include "registry/last_error.h"
+
+using namespace tarsia;
+using namespace tarsia::api;
+using registry::guarded;
+
+int32_t tarsia_load(const char* path, tarsia_library** library) {
+  return guarded([&] { *library = to_c(registry::load_file(path).detach()); });
+}
+
+void tarsia_library_retain(tarsia_library* library) {
+  from_c(library)->retain();
+}
+
+void tarsia_library_release(tarsia_library* library) {
+  if (library) from_c(library)->release();
+}
+
+int32_t tarsia_library_unload(tarsia_library* library) {
+  return guarded([&] { registry::OpRegistry::instance().remove(*from_c(library)); });
+}
+
+const char* tarsia_library_name(const tarsia_library* library) {
+  return from_c(library)->name().c_str();
+}
+
+const char* tarsia_library_origin(const tarsia_library* library) {
+  return registry::origin_name(from_c(library)->origin());
+}
+
+const tarsia_function* const* tarsia_library_functions(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->functions(), n);
+}
+
+const tarsia_kernel* const* tarsia_library_kernels(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->kernels(), n);
+}
+
+const char* const* tarsia_library_ops(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->op_names(), n);
+}
+
+const tarsia_image* tarsia_library_images(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->images(), n);
+}
+
+const tarsia_skipped* tarsia_library_skipped(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->skipped(), n);
+}
+
+const tarsia_diagnostic* tarsia_library_warnings(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->warnings(), n);
+}
+
+int32_t tarsia_library_export(const tarsia_library* library, const char* path) {
+  return guarded([&] { from_c(library)->export_to(path); });
+}
+
+tarsia_call_context** tarsia_call_slot(void) {
+  return registry::call_slot();
+}
+
+void tarsia_free_resources(tarsia_call_context* context) {
+  registry::free_resources(*context);
+}
+
+int32_t tarsia_call(const tarsia_function* const* functions, uint64_t n_functions, const tarsia_value* args,
+                    uint32_t n_args, tarsia_value* result) {
+  int32_t code = 0;
+  const int32_t refused =
+      guarded([&] { code = registry::call_function({functions, n_functions}, {args, n_args}, *result); });
+  return refused ? refused : code;
+}
+
+int32_t tarsia_kernel_launch(const tarsia_kernel* kernel, const tarsia_launch* launch,
+                             const tarsia_value* args, uint32_t n_args) {
+  return guarded([&] {
+    registry::CallFrame frame({TARSIA_CPU, 0});
+    registry::launch_kernel(*kernel, *launch, {args, n_args});
+  });
+}

@@ -1,0 +1,102 @@
+// Ops: look-up, inference, binding, calls.
+#include <tarsia/c_api.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "api/handles.h"
+#include "base/error.h"
+#include "registry/last_error.h"
+
+using namespace tarsia;
+using namespace tarsia::api;
+using registry::guarded;
+using registry::OpRegistry;
+using registry::Ref;
+
+int32_t tarsia_op_names(char*** names, uint64_t* n) {
+  return guarded([&] {
+    const std::vector<std::string> list = OpRegistry::instance().names();
+    size_t bytes = (list.size() + 1) * sizeof(char*);  // pointers, then texts, in one block
+    for (const std::string& name : list) bytes += name.size() + 1;
+    char** block = static_cast<char**>(std::malloc(bytes));
+    if (!block) throw std::bad_alloc();
+    char* text = reinterpret_cast<char*>(block + list.size() + 1);
+    for (size_t i = 0; i < list.size(); ++i) {
+      block[i] = text;
+      std::memcpy(text, list[i].c_str(), list[i].size() + 1);
+      text += list[i].size() + 1;
+    }
+    block[list.size()] = nullptr;
+    *names = block;
+    *n = list.size();
+  });
+}
+
+int32_t tarsia_op_find(const char* name, tarsia_op_handle** op) {
+  return guarded([&] { *op = to_c(OpRegistry::instance().find(name).detach()); });
+}
+
+void tarsia_op_retain(tarsia_op_handle* op) {
+  from_c(op)->retain();
+}
+
+void tarsia_op_release(tarsia_op_handle* op) {
+  if (op) from_c(op)->release();
+}
+
+const tarsia_op* tarsia_op_describe(const tarsia_op_handle* op) {
+  return &from_c(op)->op();
+}
+
+uint64_t tarsia_op_generation(void) {
+  return OpRegistry::instance().generation();
+}
+
+int32_t tarsia_op_infer(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_meta* inputs,
+                        uint32_t* n_inputs, tarsia_meta* outputs, uint32_t* n_outputs) {
+  return guarded([&] {
+    const registry::BoundInfo bound(from_c(op)->op(), *request);
+    if (bound.inputs().size() > *n_inputs || bound.outputs().size() > *n_outputs)
+      throw ArgumentError::value_error("there is no room for " + std::to_string(bound.inputs().size()) +
+                                       " inputs and " + std::to_string(bound.outputs().size()) + " outputs");
+    std::ranges::copy(bound.inputs(), inputs);
+    std::ranges::copy(bound.outputs(), outputs);
+    *n_inputs = static_cast<uint32_t>(bound.inputs().size());
+    *n_outputs = static_cast<uint32_t>(bound.outputs().size());
+  });
+}
+
+int32_t tarsia_op_bind(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_bound_op** bound) {
+  return guarded([&] { *bound = to_c(new registry::BoundOp(Ref(from_c(op)), *request)); });
+}
+
+void tarsia_bound_retain(tarsia_bound_op* bound) {
+  from_c(bound)->retain();
+}
+
+void tarsia_bound_release(tarsia_bound_op* bound) {
+  if (bound) from_c(bound)->release();
+}
+
+const tarsia_meta* tarsia_bound_inputs(const tarsia_bound_op* bound, uint32_t* n) {
+  return give(from_c(bound)->bound().inputs(), n);
+}
+
+const tarsia_meta* tarsia_bound_outputs(const tarsia_bound_op* bound, uint32_t* n) {
+  return give(from_c(bound)->bound().outputs(), n);
+}
+
+int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound) {
+  return from_c(bound)->has_backward();
+}
+
+int32_t tarsia_bound_call(tarsia_bound_op* bound, const tarsia_op_call* call) {
+  return from_c(bound)->call(*call);
+}
+
+int32_t tarsia_bound_check(const tarsia_bound_op* bound, const tarsia_op_call* call) {
+  return guarded([&] { from_c(bound)->check(*call); });
+}
