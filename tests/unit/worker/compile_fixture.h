@@ -1,0 +1,111 @@
+// Shared by the tests of the worker's parts: one unit compiled in this process.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/cuda_parts.h"
+#include "base/file.h"
+#include "jit/worker/host_compiler.h"
+#include "jit/worker/host_headers.h"
+#include "jit/worker/worker.h"
+#include "tarsia/abi.h"
+
+namespace tarsia::jit {
+
+inline std::shared_ptr<const SysrootPack> test_pack() {
+  static auto pack = std::make_shared<const SysrootPack>(TARSIA_TEST_SYSROOT);
+  return pack;
+}
+
+/// Keeps parts in memory and counts.
+class TestParts final : public PartStore {
+ public:
+  std::optional<std::string> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
+    std::lock_guard lock(m_mutex);
+    auto found = m_parts.find({kind, key});
+    if (found == m_parts.end()) return std::nullopt;
+    ++hits[kind];
+    return found->second;
+  }
+  void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string bytes) override {
+    std::lock_guard lock(m_mutex);
+    ++kept[kind];
+    m_parts[{kind, key}] = std::move(bytes);
+  }
+  std::map<PartKind, int> hits, kept;
+
+ private:
+  std::mutex m_mutex;
+  std::map<std::pair<PartKind, std::array<unsigned char, 32>>, std::string> m_parts;
+};
+
+class CompileTest : public testing::Test {
+ protected:
+  CompileRequest request(const std::string& name, const std::string& text) {
+    CompileRequest result;
+    result.name = "test";
+    result.files.push_back({name, text});
+    result.cuda = name.ends_with(".cu");
+    result.options.archs = {"sm_90"};
+    if (result.cuda) result.cuda_parts = find_cuda_parts();
+    return result;
+  }
+  static bool have_cuda_headers() { return !find_cuda_parts().include_dirs.empty() && !find_cuda_parts().cudart.empty(); }
+  static bool have_nvrtc() { return have_cuda_headers() && !find_cuda_parts().nvrtc.empty(); }
+
+  CompileResult compile(const CompileRequest& asked) {
+    static Worker worker(test_pack());
+    return worker.compile(asked, parts);
+  }
+  static std::string errors(const CompileResult& result) {
+    std::string text;
+    for (const Diagnostic& d : result.diagnostics)
+      text += d.file + ":" + std::to_string(d.line) + ":" + std::to_string(d.column) + ": " + d.message + "\n";
+    return text;
+  }
+
+  TestParts parts;
+};
+
+/// A compiled module, opened.
+class Opened {
+ public:
+  explicit Opened(const std::string& bytes) : m_file(make_memfd("test", bytes)) {
+    m_handle = ::dlopen(("/proc/self/fd/" + std::to_string(m_file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(m_handle, nullptr) << ::dlerror();
+    if (!m_handle) return;
+    auto attach = reinterpret_cast<tarsia_module_attach_fn>(::dlsym(m_handle, TARSIA_MODULE_SYMBOL));
+    EXPECT_NE(attach, nullptr);
+    if (attach) module = attach(nullptr);
+  }
+  ~Opened() {
+    if (m_handle) ::dlclose(m_handle);
+  }
+  const tarsia_function* function(const std::string& name) const {
+    for (auto* at = module->functions; at != module->functions_end; ++at)
+      if (*at && (*at)->name == name) return *at;
+    return nullptr;
+  }
+  std::vector<std::string> functions() const {
+    std::vector<std::string> names;
+    for (auto* at = module->functions; at != module->functions_end; ++at)
+      if (*at) names.push_back((*at)->name);
+    return names;
+  }
+  std::vector<std::string> kernels() const {
+    std::vector<std::string> names;
+    for (auto* at = module->kernels; at != module->kernels_end; ++at)
+      if (*at) names.push_back((*at)->name);
+    return names;
+  }
+  const tarsia_module* module = nullptr;
+
+ private:
+  UniqueFd m_file;
+  void* m_handle = nullptr;
+};
+
+}  // namespace tarsia::jit

@@ -1,0 +1,187 @@
+// Host compiles in this process: what is exported, how it is called, where diagnostics point.
+#include <gmock/gmock.h>
+
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class HostCompilerTest : public CompileTest {};
+
+TEST_F(HostCompilerTest, c_style_function_is_exported_and_called) {
+  CompileResult result = compile(request("a.cc", "double add(double a, double b) { return a + b; }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  const tarsia_function* add = library.function("add");
+  ASSERT_NE(add, nullptr);
+  EXPECT_STREQ(add->signature, "double add(double a, double b)");
+  EXPECT_STREQ(add->location, "a.cc:1");
+  ASSERT_EQ(add->n_params, 2u);
+  EXPECT_STREQ(add->params[1].name, "b");
+  tarsia_value args[2] = {}, out = {};
+  args[0].f = 1.5;
+  args[1].f = 2;
+  ASSERT_EQ(add->call(args, 2, &out), 0);
+  EXPECT_EQ(out.kind, TARSIA_KIND_FLOAT);
+  EXPECT_EQ(out.f, 3.5);
+}
+
+TEST_F(HostCompilerTest, default_arguments_may_be_left_out) {
+  CompileResult result = compile(request("a.cc", "int f(int a, int b = 10, int c = 100) { return a + b + c; }"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  const tarsia_function* f = library.function("f");
+  EXPECT_EQ(f->n_required, 1u);
+  tarsia_value args[3] = {}, out = {};
+  args[0].i = 1;
+  args[1].i = 2;
+  f->call(args, 1, &out);
+  EXPECT_EQ(out.i, 111);
+  f->call(args, 2, &out);
+  EXPECT_EQ(out.i, 103);
+}
+
+TEST_F(HostCompilerTest, what_is_not_exported_says_why) {
+  CompileResult result = compile(request("a.cc",
+                                         "struct Foo { int x; };\n"
+                                         "static int hidden(int x) { return x; }\n"
+                                         "template <class T> T generic(T x) { return x; }\n"
+                                         "namespace { int local(int x) { return x; } }\n"
+                                         "int takes(Foo f) { return f.x; }\n"
+                                         "int* gives() { return nullptr; }\n"
+                                         "namespace ns { inline namespace v1 { int good(int x) { return generic(hidden(local(x))); } } }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  EXPECT_THAT(library.functions(), ElementsAre("ns::good"));
+  ASSERT_EQ(library.module->n_skipped, 2u);
+  EXPECT_STREQ(library.module->skipped[0].name, "takes");
+  EXPECT_THAT(library.module->skipped[0].reason, HasSubstr("'Foo'"));
+  EXPECT_THAT(library.module->skipped[1].reason, HasSubstr("tarsia::Tensor"));
+}
+
+TEST_F(HostCompilerTest, overloads_are_several_functions_of_one_name) {
+  CompileResult result = compile(request("a.cc", "int f(int x) { return 1; }\ndouble f(double x) { return 2; }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(Opened(result.module).functions(), ElementsAre("f", "f"));
+}
+
+TEST_F(HostCompilerTest, marked_functions_only) {
+  CompileResult result = compile(request("a.cc",
+                                         "#include <tarsia/op.h>\nint f(int x) { return x; }\n"
+                                         "namespace ns { int g(int x) { return x; } }\nTARSIA_EXPORT(ns::g)\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(Opened(result.module).functions(), ElementsAre("ns::g"));
+}
+
+TEST_F(HostCompilerTest, restricted_to_the_functions_asked_for) {
+  CompileRequest asked = request("a.cc", "int f(int x) { return x; }\nint g(int x) { return x; }\n");
+  asked.options.restrict_functions = true;
+  asked.options.functions = {"g"};
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(Opened(result.module).functions(), ElementsAre("g"));
+}
+
+TEST_F(HostCompilerTest, errors_name_the_users_file_line_and_column) {
+  CompileResult result = compile(request("a.cc", "int f() {\n  return undeclared;\n}\n"));
+  ASSERT_FALSE(result.ok);
+  ASSERT_EQ(result.diagnostics.size(), 1u) << errors(result);
+  EXPECT_EQ(result.diagnostics[0].file, "a.cc");
+  EXPECT_EQ(result.diagnostics[0].line, 2);
+  EXPECT_EQ(result.diagnostics[0].column, 10);
+}
+
+TEST_F(HostCompilerTest, a_missing_brace_is_reported_inside_the_users_text) {
+  CompileResult result = compile(request("a.cc", "int f() {\n  return 1;\n"));
+  ASSERT_FALSE(result.ok);
+  for (const Diagnostic& d : result.diagnostics) EXPECT_LE(d.line, 2) << errors(result);
+}
+
+TEST_F(HostCompilerTest, unknown_include) {
+  CompileResult result = compile(request("a.cc", "#include <nowhere.h>\nint f() { return 1; }\n"));
+  ASSERT_FALSE(result.ok);
+  EXPECT_THAT(errors(result), HasSubstr("a.cc:1:10: 'nowhere.h' file not found"));
+}
+
+TEST_F(HostCompilerTest, files_outside_the_allowed_folders_are_not_read) {
+  CompileResult result = compile(request("a.cc", "#include \"/etc/passwd\"\n"));
+  ASSERT_FALSE(result.ok);
+  EXPECT_THAT(errors(result), HasSubstr("file not found"));
+  EXPECT_THAT(errors(result), testing::Not(HasSubstr("root:")));
+}
+
+TEST_F(HostCompilerTest, undefined_symbols_are_errors_of_the_link) {
+  CompileResult result = compile(request("a.cc", "int elsewhere(int);\nint f(int x) { return elsewhere(x); }\n"));
+  ASSERT_FALSE(result.ok);
+  EXPECT_EQ(result.stage, Stage::link);
+  EXPECT_THAT(errors(result), HasSubstr("elsewhere(int)"));
+  EXPECT_THAT(errors(result), HasSubstr("a.cc"));
+}
+
+TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {
+  CompileResult result = compile(request("a.cc",
+                                         "#include <string>\nstatic std::string s(100, 'x');\n"
+                                         "int length() { return int(s.size()); }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  for (int round = 0; round < 3; ++round) {
+    Opened library(result.module);
+    tarsia_value out = {};
+    library.function("length")->call(nullptr, 0, &out);
+    EXPECT_EQ(out.i, 100);
+  }
+}
+
+TEST_F(HostCompilerTest, main_returns_zero_by_itself_and_exit_ends_the_call_alone) {
+  CompileResult result = compile(request("a.cc",
+                                         "#include <cstdlib>\n#include <cstring>\n"
+                                         "int main(int argc, char** argv) {\n"
+                                         "  if (argc > 1) exit(int(strlen(argv[1])));\n}\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  const tarsia_function* main = library.function("main");
+  ASSERT_NE(main, nullptr);
+  EXPECT_TRUE(main->flags & TARSIA_FUNCTION_MAIN);
+  tarsia_value words[2] = {}, list = {}, out = {};
+  words[0].s = "a";
+  words[0].size = 1;
+  words[1].s = "seven..";
+  words[1].size = 7;
+  list.v = words;
+  list.size = 1;
+  ASSERT_EQ(main->call(&list, 1, &out), 0);
+  EXPECT_EQ(out.i, 0);
+  list.size = 2;
+  ASSERT_EQ(main->call(&list, 1, &out), 0);
+  EXPECT_EQ(out.i, 7);
+}
+
+TEST_F(HostCompilerTest, several_files_and_headers_make_one_module) {
+  CompileRequest asked = request("a.cc", "#include \"h.h\"\nint f() { return c_part() + VALUE; }\n");
+  asked.files.push_back({"b.c", "int c_part(void) { int class = 2; return class; }\n"});
+  asked.headers.push_back({"h.h", "#define VALUE 40\nextern \"C\" int c_part(void);\n"});
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  tarsia_value out = {};
+  library.function("f")->call(nullptr, 0, &out);
+  EXPECT_EQ(out.i, 42);
+}
+
+TEST_F(HostCompilerTest, a_prelude_is_made_once_and_changes_nothing) {
+  std::string text = "#include <vector>\n#include <map>\nstd::vector<int> f(std::vector<int> v) { return v; }\n";
+  CompileResult first = compile(request("a.cc", text));
+  ASSERT_TRUE(first.ok) << errors(first);
+  CompileResult second = compile(request("a.cc", text + "int g() { return 1; }\n"));
+  ASSERT_TRUE(second.ok) << errors(second);
+  EXPECT_LE(parts.kept[PartKind::prelude], 1);
+  // Names that the source did not include remain free.
+  CompileResult free_names = compile(request("a.cc", "double y1;\nint map(int x) { return x; }\n"));
+  EXPECT_TRUE(free_names.ok) << errors(free_names);
+}
+
+}  // namespace
+}  // namespace tarsia::jit

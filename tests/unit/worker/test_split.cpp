@@ -1,0 +1,164 @@
+// The split: what stays for the device, at which lines.
+#include <gmock/gmock.h>
+
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class SplitTest : public CompileTest {
+ protected:
+  void SetUp() override {
+    if (!have_cuda_headers()) GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
+  }
+  // Parses the text and returns the slice.
+  DeviceSlice split(const std::string& text, std::vector<SourceFile> headers = {}) {
+    m_request = request("a.cu", text);
+    m_request.headers = std::move(headers);
+    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
+    for (const auto* group : {&m_request.files, &m_request.headers})
+      for (const SourceFile& file : *group) files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+    for (const HostHeader& header : host_headers())
+      files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
+    for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
+    HostUnit unit;
+    unit.request = &m_request;
+    unit.file = &m_request.files[0];
+    unit.language = Language::cuda;
+    DeviceSlice slice;
+    HostHooks hooks;
+    hooks.on_split = [&](DeviceSlice&& made) { slice = std::move(made); };
+    HostResult result = compile_host(unit, files, hooks);
+    for (const Diagnostic& d : result.diagnostics)
+      EXPECT_LT(int(d.severity), int(Severity::error)) << d.line << ": " << d.message;
+    return slice;
+  }
+  static std::string text_of(const DeviceSlice& slice, const std::string& name = "a.cu") {
+    for (const SourceFile& file : slice.files)
+      if (file.name == name) return file.text;
+    return "(no such file)";
+  }
+  static std::vector<std::string> kernels(const DeviceSlice& slice) {
+    std::vector<std::string> names;
+    for (const KernelUse& kernel : slice.kernels) names.push_back(kernel.name);
+    return names;
+  }
+  CompileRequest m_request;
+};
+
+TEST_F(SplitTest, host_functions_go_and_lines_stay) {
+  DeviceSlice slice = split(
+      "void before() {\n  int x = 1;\n  (void)x;\n}\n"
+      "__global__ void k(float* x) { x[0] = 1; }\n"
+      "int main() { k<<<1, 1>>>(nullptr); }\n");
+  EXPECT_EQ(text_of(slice), "               \n            \n          \n \n__global__ void k(float* x) { x[0] = 1; }\n" +
+                                std::string(36, ' ') + "\n");
+  EXPECT_THAT(kernels(slice), ElementsAre("k"));
+}
+
+TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
+  DeviceSlice slice = split(
+      "typedef float real;\nstruct Used { real a; };\nstruct Unused { int b; };\nstatic const int N = 4;\n"
+      "static const int M = 5;\nconstexpr int twice(int x) { return 2 * x; }\nint host_global = 3;\n"
+      "enum { RED, GREEN };\n"
+      "__global__ void k(Used u, real* x) { x[N] = u.a + twice(N) + GREEN; }\n");
+  std::string text = text_of(slice);
+  for (const char* kept : {"typedef float real;", "struct Used", "int N = 4", "twice(int x)", "GREEN"})
+    EXPECT_THAT(text, HasSubstr(kept));
+  for (const char* gone : {"Unused", "int M", "host_global"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
+}
+
+TEST_F(SplitTest, macros_make_kernels) {
+  DeviceSlice slice = split(
+      "#define MAKE(name, op) __global__ void name(float* x) { x[0] = x[0] op 2; }\n"
+      "MAKE(mul, *)\nMAKE(add, +)\nvoid f() { mul<<<1, 1>>>(0); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("MAKE(mul, *)\nMAKE(add, +)\n"));
+  EXPECT_THAT(kernels(slice), ElementsAre("mul", "add"));
+}
+
+TEST_F(SplitTest, instantiations_that_host_templates_launch_are_found) {
+  DeviceSlice slice = split(
+      "template <typename T, int N> __global__ void k(T* x) { x[N] = N; }\n"
+      "template <typename T> void launch(T* x) { k<T, 7><<<1, 1>>>(x); }\n"
+      "template void launch<float>(float*);\n"
+      "void run() { launch<double>(nullptr); k<int, 1><<<1, 1>>>(nullptr); }\n");
+  EXPECT_THAT(kernels(slice), testing::UnorderedElementsAre("k<float, 7>", "k<double, 7>", "k<int, 1>"));
+  EXPECT_THAT(text_of(slice), Not(HasSubstr("launch")));
+}
+
+TEST_F(SplitTest, functors_named_in_kernel_arguments_alone_stay) {
+  DeviceSlice slice = split(
+      "namespace ns { struct Twice { float s; }; }\n"
+      "template <class F> __global__ void map(float* x, F f) { x[0] *= f.s; }\n"
+      "void run() { map<<<1, 1>>>(nullptr, ns::Twice{2}); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("struct Twice"));
+  EXPECT_THAT(kernels(slice), ElementsAre("map<ns::Twice>"));
+}
+
+TEST_F(SplitTest, host_members_of_a_shared_class_are_thinned_out) {
+  DeviceSlice slice = split(
+      "#include <string>\n"
+      "struct P {\n  float b;\n  P(float x) : b(x) { cudaFree(0); }\n  std::string name() const { return \"p\"; }\n"
+      "  __device__ float get() const { return b; }\n};\n"
+      "__global__ void k(P p, float* x) { x[0] = p.get(); }\nvoid f() { k<<<1, 1>>>(P(1), nullptr); }\n");
+  std::string text = text_of(slice);
+  EXPECT_THAT(text, HasSubstr("P(float x) ;"));
+  EXPECT_THAT(text, HasSubstr("__device__ float get() const { return b; }"));
+  EXPECT_THAT(text, Not(HasSubstr("name()")));
+  EXPECT_THAT(text, Not(HasSubstr("cudaFree")));
+}
+
+TEST_F(SplitTest, headers_are_sliced_under_the_names_they_are_included_by) {
+  DeviceSlice slice = split("#include \"sub/h.cuh\"\n__global__ void k(float* x) { x[0] = twice(TWO); }\n",
+                            {{"sub/h.cuh", "#include \"consts.h\"\n#include <vector>\nvoid host(std::vector<int>) {}\n"
+                                           "__device__ float twice(float x) { return 2 * x; }\n"},
+                             {"sub/consts.h", "#define TWO 2\n"}});
+  EXPECT_THAT(text_of(slice, "sub/h.cuh"), HasSubstr("__device__ float twice"));
+  EXPECT_THAT(text_of(slice, "sub/h.cuh"), Not(HasSubstr("host(")));
+  EXPECT_EQ(text_of(slice, "consts.h"), "#define TWO 2\n");
+}
+
+TEST_F(SplitTest, conditionals_inside_host_code_go_on_holding) {
+  DeviceSlice slice = split(
+      "void host() {\n#ifdef FOO\n  int a;\n#else\n#define LATER 3\n  int b;\n#endif\n}\n"
+      "__global__ void k(int* x) { x[0] = LATER; }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("#ifdef FOO\n"));
+  EXPECT_THAT(text_of(slice), HasSubstr("#define LATER 3\n"));
+  EXPECT_THAT(text_of(slice), Not(HasSubstr("int b")));
+}
+
+TEST_F(SplitTest, device_bodies_need_not_parse_as_host_code) {
+  DeviceSlice slice = split(
+      "__device__ int lane() { int r; asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r)); return r; }\n"
+      "__global__ void k(int* x) { x[threadIdx.x] = lane() + __shfl_sync(~0u, 1, 0) + no_such_thing_on_the_host; }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("laneid"));
+}
+
+TEST_F(SplitTest, variables_are_listed) {
+  DeviceSlice slice = split(
+      "__constant__ float coef[16];\n__device__ int counter;\nnamespace ns { __managed__ double m; }\n"
+      "__global__ void k(float* x) { x[0] = coef[1] + counter + ns::m; }\n"
+      "double host() { ns::m = 3; return ns::m; }\n");
+  ASSERT_EQ(slice.variables.size(), 3u);
+  EXPECT_EQ(slice.variables[0].bytes, 64u);
+  EXPECT_TRUE(slice.variables[0].constant);
+  EXPECT_FALSE(slice.variables[1].managed);
+  EXPECT_TRUE(slice.variables[2].managed);
+  EXPECT_EQ(slice.variables[2].name, "::ns::m");
+}
+
+TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_text) {
+  std::string host = "void run(float* x) { k<<<1, 1>>>(x); }\n";
+  DeviceSlice before = split("__global__ void k(float* x) { x[0] = 1; }\n" + host);
+  DeviceSlice after = split("__global__ void k(float* x) { x[0] = 2; }\n" + host);
+  ASSERT_FALSE(before.host_texts.empty());
+  EXPECT_EQ(before.host_texts.back().text, after.host_texts.back().text);
+  EXPECT_NE(text_of(before), text_of(after));
+}
+
+}  // namespace
+}  // namespace tarsia::jit
