@@ -187,8 +187,9 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   const std::string footer = make_footer(kind, key, payload, meta);
   const std::string_view pieces[] = {payload, meta, footer};
   // Entries of one key are as good as each other: the first stays, so that a name changes its file only by
-  // way of being set aside or evicted. A manifest grows.
-  const IfThere if_there = kind == Kind::manifest ? IfThere::replace : IfThere::keep;
+  // way of being set aside or evicted. A manifest grows, a fact ages.
+  const bool replace = kind == Kind::manifest || kind == Kind::fact;
+  const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);
   if (error == ENOENT) {
     error = make_directories(path.substr(0, path.find_last_of('/')));

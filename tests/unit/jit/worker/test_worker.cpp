@@ -2,6 +2,8 @@
 //   compile NAME   the module is "\x7f" "ELF " NAME and the text
 //   fail           a diagnostic
 //   sleep MS, spin, crash, abort, exit N, memory, leave, garble, words TEXT
+//   read FILE      the module is the file's content, which becomes a dependency (or its absence)
+//   fail-on FILE W a diagnostic if the file's content is W
 //   parts          keeps and finds a part of each kind from two threads
 #include <unistd.h>
 
@@ -14,6 +16,9 @@
 #include <sstream>
 #include <thread>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "jit/build_id.h"
 #include "jit/protocol_server.h"
 
@@ -54,6 +59,20 @@ bool exchange_parts(PartStore& parts) {
   }
   for (std::thread& thread : threads) thread.join();
   return good == 6;
+}
+
+/// The file's content, noted as a dependency; empty if absent.
+std::string read_noted(const std::string& path, CompileResult& result) {
+  Dependency dependency{.path = path};
+  std::string content;
+  try {
+    content = read_file(path);
+    dependency.content = hash_bytes(content);
+  } catch (const Error&) {
+    dependency.absent = true;
+  }
+  result.dependencies.push_back(dependency);
+  return content;
 }
 
 class TestHandler final : public Handler {
@@ -104,6 +123,27 @@ class TestHandler final : public Handler {
     } else if (verb == "warn") {
       CompileResult result = module_of(request.files[0].text);
       result.diagnostics = {{request.files[0].name, 3, 4, Severity::warning, "careful"}};
+      return result;
+    } else if (verb == "read") {
+      std::string path;
+      words >> path;
+      CompileResult result;
+      const std::string content = read_noted(path, result);
+      result.ok = true;
+      result.module =
+          "\x7f"
+          "ELF " +
+          content;
+      // As the compiler does for folders that it searches first.
+      read_noted(path + ".not-there", result);
+      return result;
+    } else if (verb == "fail-on") {
+      std::string path, word;
+      words >> path >> word;
+      CompileResult result = module_of("fine");
+      if (read_noted(path, result) != word) return result;
+      result.ok = false;
+      result.diagnostics = {{path, 1, 1, Severity::error, "this content is wrong"}};
       return result;
     } else if (verb == "uncacheable") {
       CompileResult result = module_of(request.files[0].text + std::to_string(::getpid()));

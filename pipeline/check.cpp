@@ -1,0 +1,218 @@
+// Checks of texts, names and options. Everything that becomes part of a compiler's command line is held to a
+// list of what it may consist of: an option must never turn into another one.
+#include "pipeline/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (char c : text.substr(0, 80)) {
+    if (c >= ' ' && c != 127) {
+      out += c;
+    } else {
+      out += "?";
+    }
+  }
+  return out += text.size() > 80 ? "…'" : "'";
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw ArgumentError::value_error(message);
+}
+
+/// The length of the well-formed UTF-8 sequence at `at`, or 0. The table is Unicode's 3-7.
+std::size_t sequence_length(const unsigned char* at, std::size_t left) {
+  const auto in = [&](std::size_t i, unsigned low, unsigned high) {
+    return i < left && at[i] >= low && at[i] <= high;
+  };
+  const unsigned char lead = at[0];
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned low = lead == 0xE0 ? 0xA0 : 0x80, high = lead == 0xED ? 0x9F : 0xBF;
+    return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned low = lead == 0xF0 ? 0x90 : 0x80, high = lead == 0xF4 ? 0x8F : 0xBF;
+    return in(1, low, high) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// Eight bytes, none of them NUL and all ASCII.
+bool plain_block(const unsigned char* at) {
+  std::uint64_t block;
+  std::memcpy(&block, at, 8);
+  constexpr std::uint64_t k_high = 0x8080808080808080, k_ones = 0x0101010101010101;
+  return ((block | (block - k_ones)) & k_high) == 0;
+}
+
+[[noreturn]] void refuse_byte(const jit::SourceFile& file, std::size_t at, std::string message) {
+  const std::string_view before(file.text.data(), at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_start = before.find_last_of('\n') + 1;  // npos + 1 is 0
+  throw InvalidSource({file.name, static_cast<int>(line), static_cast<int>(at - line_start + 1),
+                       Severity::error, std::move(message)});
+}
+
+void check_text(const jit::SourceFile& file) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(file.text.data());
+  const std::size_t size = file.text.size();
+  for (std::size_t at = 0; at < size;) {
+    if (at + 8 <= size && plain_block(bytes + at)) {
+      at += 8;
+      continue;
+    }
+    if (bytes[at] == 0) refuse_byte(file, at, "NUL byte in the text: remove it, compilers stop there");
+    const std::size_t length = sequence_length(bytes + at, size - at);
+    if (length == 0) {
+      static constexpr char k_digits[] = "0123456789abcdef";
+      refuse_byte(file, at,
+                  std::string("the byte 0x") + k_digits[bytes[at] >> 4] + k_digits[bytes[at] & 15] +
+                      " is not UTF-8: save the text as UTF-8");
+    }
+    at += length;
+  }
+}
+
+void check_name(const std::string& name) {
+  const auto bad = [&](const char* why) { refuse("file name " + quoted(name) + " " + why); };
+  if (name.empty()) refuse("a file of the source has no name: name it, as in {'relu.cu': text}");
+  if (name.size() > 1024) bad("is too long");
+  if (name[0] == '/') bad("is absolute: file names in a source are relative, like 'ops/relu.cu'");
+  for (char c : name) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 127 || c == '\\' || c == '"') {
+      bad("holds a character that file names in a source cannot have");
+    }
+  }
+  for (std::size_t start = 0; start <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', start), name.size());
+    const std::string_view part = std::string_view(name).substr(start, slash - start);
+    if (part == "..") bad("leads out of the source with '..': put the files of a source into one tree");
+    if (part.empty() || part == ".") bad("has an empty part: write it as in 'ops/relu.cu'");
+    start = slash + 1;
+  }
+}
+
+void check_files(const Source& source) {
+  if (source.files.empty()) refuse("the source has no file: pass a text, or a dict of file names to texts");
+  std::set<std::string_view> names;
+  std::uint64_t bytes = 0;
+  for (const auto* group : {&source.files, &source.headers}) {
+    for (const jit::SourceFile& file : *group) {
+      check_name(file.name);
+      if (!names.insert(file.name).second) refuse("the source has two files named " + quoted(file.name));
+      bytes += file.text.size();
+      if (bytes > k_max_source_bytes) {
+        throw InvalidSource({file.name, 0, 0, Severity::error,
+                             "the source is larger than " + std::to_string(k_max_source_bytes >> 20) +
+                                 " MiB: move data out of the text"});
+      }
+    }
+  }
+  for (const auto* group : {&source.files, &source.headers}) {
+    for (const jit::SourceFile& file : *group) check_text(file);
+  }
+}
+
+void check_define(const std::string& name, const std::optional<std::string>& value) {
+  std::string_view head = name;
+  // "MAX(a, b)" defines a macro with parameters.
+  if (const std::size_t open = head.find('('); open != std::string_view::npos) {
+    const std::string_view list = head.substr(open + 1);
+    const bool good =
+        !list.empty() && list.back() == ')' && std::all_of(list.begin(), list.end() - 1, [](char c) {
+          return is_letter(c) || is_digit(c) || c == ',' || c == ' ' || c == '.';
+        });
+    if (!good) refuse("define " + quoted(name) + " is no macro name");
+    head = head.substr(0, open);
+  }
+  if (!is_identifier(head)) {
+    refuse("define " + quoted(name) + " is no macro name: write defines={'NAME': 'value'}");
+  }
+  if (value && value->find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
+    refuse("the value of define " + quoted(name) + " has a line break or NUL byte");
+  }
+}
+
+void check_path(const char* what, const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos || path.find('\n') != std::string::npos) {
+    refuse(std::string(what) + " " + quoted(path) + " is no path");
+  }
+}
+
+void check_library(const std::string& library) {
+  check_path("library", library);
+  if (library[0] == '-') {
+    refuse("library " + quoted(library) +
+           " looks like an option: write the bare name, as in libraries=['z']");
+  }
+  if (library.find('/') != std::string::npos) return;
+  for (char c : library) {
+    if (!is_letter(c) && !is_digit(c) && c != '-' && c != '+' && c != '.') {
+      refuse("library " + quoted(library) + " is no library's name");
+    }
+  }
+}
+
+void check_arch(const std::string& arch) {
+  std::string_view number = arch;
+  const bool prefixed = number.starts_with("sm_");
+  if (prefixed) number.remove_prefix(3);
+  if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.remove_suffix(1);
+  if (!prefixed || number.size() < 2 || number.size() > 3 ||
+      !std::all_of(number.begin(), number.end(), is_digit)) {
+    refuse("architecture " + quoted(arch) + " is unknown: write it as in 'sm_90'");
+  }
+}
+
+void check_options(const jit::CompileOptions& options) {
+  static constexpr std::array<std::string_view, 5> k_standards = {"c++11", "c++14", "c++17", "c++20",
+                                                                  "c++23"};
+  if (std::find(k_standards.begin(), k_standards.end(), options.std) == k_standards.end()) {
+    refuse("std " + quoted(options.std) + " is unknown: it may be c++11, c++14, c++17, c++20 or c++23");
+  }
+  if (options.opt < 0 || options.opt > 3) {
+    refuse("opt " + std::to_string(options.opt) + " is unknown: it may be 0, 1, 2 or 3");
+  }
+  for (const auto& [name, value] : options.defines) check_define(name, value);
+  for (const std::string& dir : options.include_dirs) check_path("include directory", dir);
+  for (const std::string& dir : options.library_dirs) check_path("library directory", dir);
+  for (const std::string& library : options.libraries) check_library(library);
+  for (const std::string& arch : options.archs) check_arch(arch);
+  for (const std::string& function : options.functions) {
+    if (function.empty() || function.find_first_of(std::string_view("\n\r\"\\\0", 5)) != std::string::npos) {
+      refuse("function " + quoted(function) + " is no function's name");
+    }
+  }
+}
+
+}  // namespace
+
+void check(const Source& source) {
+  check_options(source.options);
+  check_files(source);
+}
+
+}  // namespace tarsia::pipeline

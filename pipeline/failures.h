@@ -1,0 +1,41 @@
+// Compile errors of the last moments, so that many who ask for the same broken source get one compile.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "base/fork.h"
+#include "cache/dependency.h"
+#include "cache/key.h"
+
+namespace tarsia::pipeline {
+
+/// Thread-safe. Holds errors that the text brought about; time-outs and crashes are not for it.
+class Failures final : public ForkAware {
+ public:
+  explicit Failures(std::chrono::milliseconds lasts) : m_lasts(lasts) { watch_forks(); }
+  ~Failures() { forget_forks(); }
+
+  void keep(const cache::Key& key, std::exception_ptr error, std::vector<cache::Dependency> dependencies);
+  /// The error, if it is young and no file that led to it has changed; else null.
+  std::exception_ptr find(const cache::Key& key);
+
+ private:
+  struct Failure {
+    std::chrono::steady_clock::time_point until;
+    std::exception_ptr error;
+    std::vector<cache::Dependency> dependencies;
+  };
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override { m_mutex.unlock(); }
+
+  const std::chrono::milliseconds m_lasts;
+  std::mutex m_mutex;
+  std::map<cache::Key, Failure> m_failures;
+};
+
+}  // namespace tarsia::pipeline

@@ -1,0 +1,68 @@
+// Every field of the request, in order.
+#include "pipeline/key.h"
+
+#include <tarsia/abi.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "jit/build_id.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+void add(Hasher& hasher, const std::vector<std::string>& list) {
+  hasher.field(std::uint64_t{list.size()});
+  for (const std::string& item : list) hasher.field(item);
+}
+
+void add(Hasher& hasher, const std::vector<jit::SourceFile>& files) {
+  hasher.field(std::uint64_t{files.size()});
+  for (const jit::SourceFile& file : files) hasher.field(file.name).field(file.text);
+}
+
+void add_headers(Hasher& hasher, const std::vector<jit::SourceFile>& headers) {
+  std::vector<const jit::SourceFile*> sorted;
+  for (const jit::SourceFile& header : headers) sorted.push_back(&header);
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  hasher.field(std::uint64_t{sorted.size()});
+  for (const jit::SourceFile* header : sorted) hasher.field(header->name).field(header->text);
+}
+
+void add(Hasher& hasher, const jit::CompileOptions& options) {
+  add(hasher, options.functions);
+  hasher.field(std::uint64_t{options.restrict_functions});
+  hasher.field(std::uint64_t{options.defines.size()});
+  for (const auto& [name, value] : options.defines) {
+    hasher.field(name).field(std::uint64_t{value.has_value()}).field(value.value_or(""));
+  }
+  // The manifest tells what was read; which folders were looked through first decides what is read.
+  add(hasher, options.include_dirs);
+  add(hasher, options.libraries);
+  add(hasher, options.library_dirs);
+  hasher.field(options.std);
+  hasher.field(static_cast<std::uint64_t>(options.opt));
+  add(hasher, options.archs);
+  hasher.field(std::uint64_t{options.ptx});
+  hasher.field(std::uint64_t{options.fast_math});
+  hasher.field(std::uint64_t{options.debug});
+  hasher.field(std::uint64_t{options.lineinfo});
+  hasher.field(static_cast<std::uint64_t>(options.host_headers));
+}
+
+}  // namespace
+
+cache::Key request_key(const jit::CompileRequest& request) {
+  Hasher hasher("request");
+  hasher.field(jit::build_id()).field(std::uint64_t{TARSIA_ABI_VERSION}).field("x86_64-linux-gnu");
+  add(hasher, request.files);
+  add_headers(hasher, request.headers);
+  hasher.field(std::uint64_t{request.cuda});
+  add(hasher, request.options);
+  hasher.field(request.cuda_parts.nvrtc_identity).field(static_cast<std::uint64_t>(request.cuda_parts.major));
+  // A library is looked for there by its name alone.
+  if (!request.options.libraries.empty()) add(hasher, request.cuda_parts.library_dirs);
+  return hasher.finish();
+}
+
+}  // namespace tarsia::pipeline

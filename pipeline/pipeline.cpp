@@ -1,0 +1,232 @@
+// The steps from a source to a module, in order: see Pipeline::compile.
+#include "pipeline/pipeline.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <limits>
+#include <mutex>
+
+#include "base/cuda_parts.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "jit/build_id.h"
+#include "pipeline/check.h"
+#include "pipeline/key.h"
+#include "pipeline/meta.h"
+#include "pipeline/source_kind.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+std::string absolute(const std::string& path) {
+  if (path[0] == '/') return path;
+  char here[PATH_MAX];
+  if (::getcwd(here, sizeof here) == nullptr)
+    throw Error(errno_message("the working directory is unknown", errno));
+  return std::string(here) + '/' + path;
+}
+
+jit::WorkerProgram own_compiler(const std::string& cache_dir) {
+  // An unpacked worker does not lie beside what it needs, so it is told where that is.
+  return {.path = compiler_path(cache_dir),
+          .arguments = {"--serve", library_dir()},
+          .build_id = std::string(jit::build_id()),
+          .memory_bytes = jit::compiler_memory_limit()};
+}
+
+Module ready(cache::CachedModule&& found, Origin origin, bool cuda) {
+  Module module{.key = hex(found.key), .origin = origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
+  module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
+  if (!module.file) throw Error(errno_message("cannot open a module", errno));
+  return module;
+}
+
+std::vector<cache::Dependency> dependencies_of(const jit::CompileResult& result) {
+  std::vector<cache::Dependency> dependencies;
+  for (const jit::Dependency& d : result.dependencies) {
+    dependencies.push_back({d.path, d.content, d.absent, d.stamp});
+  }
+  // The order in which files were read is the compiler's affair.
+  std::sort(dependencies.begin(), dependencies.end(),
+            [](const cache::Dependency& a, const cache::Dependency& b) { return a.path < b.path; });
+  return dependencies;
+}
+
+std::string named(const jit::CompileRequest& request) {
+  return request.name.empty() ? request.files.front().name : request.name;
+}
+
+[[noreturn]] void raise_failure(const jit::CompileRequest& request, jit::CompileResult&& result) {
+  const char* what = result.stage == Stage::link ? " does not link" : " does not compile";
+  throw CompileError(named(request) + what, result.stage, std::move(result.diagnostics));
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Settings settings)
+    : m_settings(std::move(settings)),
+      m_pool({.program =
+                  [this] {
+                    const cache::DiskStore& disk = stores().disk;
+                    const std::string folder = disk.usable() ? disk.folder() : std::string();
+                    return m_settings.program ? m_settings.program(folder) : own_compiler(folder);
+                  },
+              .max_workers = m_settings.max_workers}),
+      m_failures(m_settings.failures_last) {
+  watch_forks();
+}
+
+Pipeline::~Pipeline() {
+  forget_forks();
+}
+
+Pipeline& Pipeline::instance() {
+  // Never destroyed: threads may still compile while the program ends. The workers see our end by themselves.
+  static Pipeline* s_pipeline = new Pipeline;
+  return *s_pipeline;
+}
+
+Module Pipeline::compile(Source source) {
+  // 1. Check. From here on every text is UTF-8 and every option is one that we know.
+  check(source);
+
+  // 2. Resolve. From here on the request says all that decides the module's bytes, save what the compiler
+  // will
+  //    read from disk.
+  Stores& stores = this->stores();
+  const jit::CompileRequest request = resolve(std::move(source), stores);
+
+  // 3. Key.
+  const cache::Key key = request_key(request);
+
+  // 4. Look into the cache, which knows what was read from disk.
+  if (auto found = stores.modules.find(key)) {
+    return ready(std::move(*found), found->tier == cache::Tier::memory ? Origin::memory : Origin::disk,
+                 request.cuda);
+  }
+
+  // 5. Compile, once for all who ask now.
+  return compile_once(request, key, stores);
+}
+
+Pipeline::Stores& Pipeline::stores() {
+  const std::string folder = cache_dir_name();
+  {
+    const std::lock_guard lock(m_mutex);
+    const auto known = m_stores.find(folder);
+    if (known != m_stores.end()) return *known->second;
+  }
+  auto made = std::make_unique<Stores>(folder);
+  const std::lock_guard lock(m_mutex);
+  return *m_stores.try_emplace(folder, std::move(made)).first->second;
+}
+
+jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
+  jit::CompileRequest request;
+  request.name = std::move(source.name);
+  request.options = std::move(source.options);
+  request.timeout_ms = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(source.timeout.count(), 0, std::numeric_limits<std::uint32_t>::max()));
+  for (auto* dirs : {&request.options.include_dirs, &request.options.library_dirs}) {
+    for (std::string& dir : *dirs) dir = absolute(dir);
+  }
+  for (std::string& library : request.options.libraries) {
+    if (library.find('/') != std::string::npos) library = absolute(library);
+  }
+
+  request.cuda = std::any_of(source.files.begin(), source.files.end(),
+                             [&](const jit::SourceFile& file) { return is_cuda(file, source.headers); });
+  // Host code may use CUDA's API without being CUDA itself.
+  const auto mentions = [](const jit::SourceFile& file) { return mentions_cuda(file.text); };
+  if (request.cuda || std::any_of(source.files.begin(), source.files.end(), mentions) ||
+      std::any_of(source.headers.begin(), source.headers.end(), mentions)) {
+    request.cuda_parts = find_cuda_parts();
+  } else if (!request.options.libraries.empty()) {
+    // One of them may be NVIDIA's.
+    request.cuda_parts.library_dirs = find_cuda_parts().library_dirs;
+  }
+  if (!request.cuda) {
+    request.options.archs.clear();
+    request.options.ptx = false;
+  } else if (request.options.archs.empty()) {
+    request.options.archs = m_archs.defaults(stores.disk, [&] { return m_pool.archs(); });
+  }
+  request.files = std::move(source.files);
+  request.headers = std::move(source.headers);
+  return request;
+}
+
+Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+  const auto look = [&]() -> std::optional<Module> {
+    auto found = stores.modules.find(key);
+    if (!found) return std::nullopt;
+    return ready(std::move(*found), found->tier == cache::Tier::memory ? Origin::memory : Origin::disk,
+                 request.cuda);
+  };
+  for (;;) {
+    // One thread of this process leads; the others wait for what it stores, or share its error.
+    cache::Flights::Ticket ticket = m_flights.board(key);
+    if (!ticket.leads()) {
+      if (ticket.error()) std::rethrow_exception(ticket.error());
+      if (auto module = look()) return std::move(*module);
+      continue;
+    }
+    if (const std::exception_ptr error = m_failures.find(key)) {
+      ticket.fail(error, false);
+      std::rethrow_exception(error);
+    }
+    try {
+      // One process at a time, as long as the other makes haste.
+      FileLock turn;
+      std::optional<Module> appeared;
+      if (stores.disk.usable()) {
+        const auto look_again = [&] { return (appeared = look()).has_value(); };
+        cache::wait_for_turn(stores.disk.lock_path(key), m_settings.patience, look_again, turn);
+      }
+      if (!appeared) appeared = look();
+      if (appeared) return std::move(*appeared);
+      return compile_now(request, key, stores);
+    } catch (const CompilerCrashed&) {
+      // Perhaps somebody killed the worker.
+      ticket.fail(std::current_exception(), true);
+      throw;
+    } catch (...) {
+      ticket.fail(std::current_exception(), false);
+      throw;
+    }
+  }
+}
+
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+  jit::CompileResult result = m_pool.compile(request, stores.parts);
+  std::vector<cache::Dependency> dependencies = dependencies_of(result);
+  if (!result.ok) {
+    const bool by_text = result.stage != Stage::worker;
+    try {
+      raise_failure(request, std::move(result));
+    } catch (...) {
+      if (by_text) m_failures.keep(key, std::current_exception(), std::move(dependencies));
+      throw;
+    }
+  }
+  if (!result.module.starts_with("\x7f"
+                                 "ELF")) {
+    throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
+  }
+  std::string meta = encode_meta(result.diagnostics);
+  cache::CachedModule kept =
+      result.cacheable ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies))
+                       : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
+  Module module = ready(std::move(kept), Origin::compiled, request.cuda);
+  module.timings = std::move(result.timings);
+  if (!stores.disk.usable()) {
+    module.warnings.push_back({"", 0, 0, Severity::warning, stores.disk.refusal()});
+  }
+  return module;
+}
+
+}  // namespace tarsia::pipeline

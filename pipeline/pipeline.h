@@ -1,0 +1,94 @@
+// From a source to a module that can be loaded.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/fork.h"
+#include "cache/module_cache.h"
+#include "cache/single_flight.h"
+#include "jit/client/worker_pool.h"
+#include "pipeline/archs.h"
+#include "pipeline/failures.h"
+#include "pipeline/parts.h"
+#include "pipeline/source.h"
+
+namespace tarsia::pipeline {
+
+enum class Origin { compiled, memory, disk };
+
+/// A module: the whole of `file` is a shared library (what follows its ELF image is the cache's own).
+struct Module {
+  UniqueFd file;    ///< read-only; nobody changes it any more. While it is open it is not evicted
+  std::string key;  ///< 64 digits: names the content
+  Origin origin = Origin::compiled;
+  bool cuda = false;  ///< whether it was compiled as CUDA
+  std::vector<Diagnostic> warnings;
+  std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds; empty unless compiled
+};
+
+/// What tests change; the defaults are those of the library.
+struct Settings {
+  /// The worker's program, given the cache's folder. Empty: tarsia-compiler beside the library.
+  std::function<jit::WorkerProgram(const std::string& cache_dir)> program;
+  unsigned max_workers = 0;
+  /// How long another process's compile of the same source is waited for.
+  std::chrono::milliseconds patience = std::chrono::seconds(30);
+  std::chrono::milliseconds failures_last = std::chrono::seconds(2);
+};
+
+/// Thread-safe, and safe across fork. The environment is looked at on each call: TARSIA_CACHE_DIR,
+/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, CUDA_VISIBLE_DEVICES.
+class Pipeline final : public ForkAware {
+ public:
+  explicit Pipeline(Settings settings = {});
+  ~Pipeline();
+
+  /// The module of a source. Throws InvalidSource and ArgumentError (check.h), CompileError, CompileTimeout,
+  /// CompilerCrashed, ResourceLimit, NotFound, Unsupported. A failure leaves nothing in the cache.
+  Module compile(Source source);
+
+  /// What was asked of the store that the environment names now, by this process.
+  cache::Counters counters() { return stores().disk.counters(); }
+  /// Why the cache's folder is not used; empty when it is.
+  std::string cache_refusal() { return stores().disk.refusal(); }
+  /// Workers started so far.
+  unsigned workers_started() const { return m_pool.started(); }
+
+  /// The pipeline of this process.
+  static Pipeline& instance();
+
+ private:
+  /// All that belongs to one cache folder.
+  struct Stores {
+    explicit Stores(const std::string& folder)
+        : disk(folder, cache::cache_size_limit()), modules(disk), parts(disk) {}
+    cache::DiskStore disk;
+    cache::ModuleCache modules;
+    Parts parts;
+  };
+
+  Stores& stores();
+  jit::CompileRequest resolve(Source source, Stores& stores);
+  Module compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
+  Module compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override { m_mutex.unlock(); }
+
+  const Settings m_settings;
+  std::mutex m_mutex;  ///< of m_stores
+  std::map<std::string, std::unique_ptr<Stores>> m_stores;
+  jit::WorkerPool m_pool;
+  cache::Flights m_flights;
+  Failures m_failures;
+  Archs m_archs;
+};
+
+}  // namespace tarsia::pipeline

@@ -1,0 +1,130 @@
+// Each input of the key, changed alone.
+#include "pipeline/key.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "pipeline/meta.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+jit::CompileRequest base_request() {
+  jit::CompileRequest request;
+  request.files = {{"a.cu", "text"}, {"b.c", "more"}};
+  request.headers = {{"h.h", "1"}, {"i.h", "2"}};
+  request.cuda = true;
+  request.options.functions = {"f"};
+  request.options.defines = {{"A", "1"}, {"B", std::nullopt}};
+  request.options.include_dirs = {"/i", "/j"};
+  request.options.libraries = {"z"};
+  request.options.library_dirs = {"/l"};
+  request.options.archs = {"sm_80", "sm_90"};
+  request.cuda_parts = {.include_dirs = {"/cuda"},
+                        .nvrtc = "/n",
+                        .cudart = "/r",
+                        .nvrtc_identity = "id",
+                        .major = 13,
+                        .library_dirs = {"/cuda/lib"}};
+  return request;
+}
+
+using Change = std::function<void(jit::CompileRequest&)>;
+
+TEST(Key, every_input_that_matters_changes_it_alone) {
+  using Request = jit::CompileRequest;
+  const std::vector<std::pair<const char*, Change>> changes = {
+      {"text", [](Request& r) { r.files[0].text = "texT"; }},
+      {"file name", [](Request& r) { r.files[0].name = "c.cu"; }},
+      {"file order", [](Request& r) { std::swap(r.files[0], r.files[1]); }},
+      {"boundary",
+       [](Request& r) {
+         r.files[0].text = "textb.c";
+         r.files[1].name = "";
+       }},
+      {"another file", [](Request& r) { r.files.push_back({"d.cc", ""}); }},
+      {"header text", [](Request& r) { r.headers[1].text = "3"; }},
+      {"header name", [](Request& r) { r.headers[1].name = "j.h"; }},
+      {"no header", [](Request& r) { r.headers.clear(); }},
+      {"header as file",
+       [](Request& r) {
+         r.files.push_back(r.headers.back());
+         r.headers.pop_back();
+       }},
+      {"cuda", [](Request& r) { r.cuda = false; }},
+      {"functions", [](Request& r) { r.options.functions = {"g"}; }},
+      {"restrict", [](Request& r) { r.options.restrict_functions = true; }},
+      {"define value", [](Request& r) { r.options.defines[0].second = "2"; }},
+      {"define name", [](Request& r) { r.options.defines[0].first = "C"; }},
+      {"define without value", [](Request& r) { r.options.defines[0].second = std::nullopt; }},
+      {"define with empty value", [](Request& r) { r.options.defines[1].second = ""; }},
+      {"define order", [](Request& r) { std::swap(r.options.defines[0], r.options.defines[1]); }},
+      {"include dir", [](Request& r) { r.options.include_dirs = {"/i"}; }},
+      {"include order", [](Request& r) { r.options.include_dirs = {"/j", "/i"}; }},
+      {"library", [](Request& r) { r.options.libraries = {"y"}; }},
+      {"library dir", [](Request& r) { r.options.library_dirs = {"/m"}; }},
+      {"library dir as include dir",
+       [](Request& r) {
+         r.options.include_dirs.push_back("/l");
+         r.options.library_dirs.clear();
+       }},
+      {"std", [](Request& r) { r.options.std = "c++17"; }},
+      {"opt", [](Request& r) { r.options.opt = 3; }},
+      {"archs", [](Request& r) { r.options.archs = {"sm_90"}; }},
+      {"ptx", [](Request& r) { r.options.ptx = true; }},
+      {"fast math", [](Request& r) { r.options.fast_math = true; }},
+      {"debug", [](Request& r) { r.options.debug = true; }},
+      {"lineinfo", [](Request& r) { r.options.lineinfo = true; }},
+      {"host headers", [](Request& r) { r.options.host_headers = jit::HostHeaders::system; }},
+      {"nvrtc", [](Request& r) { r.cuda_parts.nvrtc_identity = "other"; }},
+      {"cuda major", [](Request& r) { r.cuda_parts.major = 12; }},
+      {"cuda library dirs", [](Request& r) { r.cuda_parts.library_dirs = {}; }},
+  };
+  std::map<cache::Key, const char*> keys{{request_key(base_request()), "base"}};
+  for (const auto& [what, change] : changes) {
+    jit::CompileRequest request = base_request();
+    change(request);
+    const auto [place, fresh] = keys.emplace(request_key(request), what);
+    EXPECT_TRUE(fresh) << what << " has the key of " << place->second;
+  }
+}
+
+TEST(Key, what_changes_nothing_is_not_in_it) {
+  using Request = jit::CompileRequest;
+  for (const Change& change : std::initializer_list<Change>{
+           [](Request& r) { r.name = "another name"; },
+           [](Request& r) { r.timeout_ms = 5; },
+           [](Request& r) { std::swap(r.headers[0], r.headers[1]); },
+           [](Request& r) { r.cuda_parts.include_dirs = {"/elsewhere"}; },
+           [](Request& r) { r.cuda_parts.nvrtc = "/elsewhere"; },
+           [](Request& r) { r.cuda_parts.cudart = "/elsewhere"; },
+       }) {
+    Request request = base_request();
+    change(request);
+    EXPECT_EQ(request_key(request), request_key(base_request()));
+  }
+  Request without = base_request();
+  without.options.libraries.clear();
+  const cache::Key key = request_key(without);
+  without.cuda_parts.library_dirs = {"/elsewhere"};
+  EXPECT_EQ(request_key(without), key);
+}
+
+TEST(Meta, warnings_survive_and_damage_is_no_warning) {
+  const std::vector<Diagnostic> warnings = {{"a.cu", 3, 4, Severity::warning, "m"},
+                                            {"", 0, 0, Severity::note, ""}};
+  const std::string meta = encode_meta(warnings);
+  const std::vector<Diagnostic> back = decode_meta(meta);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(format(back[0]), format(warnings[0]));
+  EXPECT_EQ(back[1].severity, Severity::note);
+  for (std::size_t size = 0; size < meta.size(); ++size)
+    EXPECT_TRUE(decode_meta(meta.substr(0, size)).empty());
+  EXPECT_TRUE(decode_meta(encode_meta({})).empty());
+}
+
+}  // namespace
+}  // namespace tarsia::pipeline

@@ -1,0 +1,484 @@
+// The pipeline with a worker that speaks the protocol and counts: what is compiled, how often, and what is
+// left.
+#include "pipeline/pipeline.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "jit/build_id.h"
+#include "tests/unit/base/temporary_dir.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+Settings test_settings() {
+  Settings settings;
+  settings.program = [](const std::string&) {
+    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+                              .build_id = std::string(jit::build_id())};
+  };
+  settings.max_workers = 4;
+  return settings;
+}
+
+Source source(const std::string& text) {
+  return {.name = "op", .files = {{"op.cc", text}}};
+}
+
+/// The module and what the cache wrote behind it.
+std::string bytes_of(const Module& module) {
+  return read_descriptor(module.file.get(), std::uint64_t{1} << 30);
+}
+
+struct Pipe : ::testing::Test {
+  void SetUp() override {
+    ::setenv("TARSIA_CACHE_DIR", (dir / "cache").c_str(), 1);
+    ::setenv("TEST_WORKER_LOG", (dir / "log").c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("TARSIA_CACHE_DIR");
+    ::unsetenv("TEST_WORKER_LOG");
+  }
+
+  /// How many compiles reached a worker, and what they were.
+  std::vector<std::string> compiles() const {
+    std::ifstream log(dir / "log");
+    std::vector<std::string> verbs;
+    std::string pid, verb;
+    while (log >> pid >> verb) verbs.push_back(verb);
+    return verbs;
+  }
+  std::vector<fs::path> entries(const std::string& kind = "module") const {
+    std::vector<fs::path> files;
+    std::error_code none;
+    for (const auto& item : fs::recursive_directory_iterator(dir / ("cache/1/" + kind), none)) {
+      if (!item.is_directory()) files.push_back(item.path());
+    }
+    return files;
+  }
+
+  TemporaryDir dir;
+};
+
+TEST_F(Pipe, compiles_once_then_memory_then_disk) {
+  Pipeline first(test_settings());
+  const Module made = first.compile(source("compile a"));
+  EXPECT_EQ(made.origin, Origin::compiled);
+  EXPECT_TRUE(
+      bytes_of(made).starts_with("\x7f"
+                                 "ELF op compile a"));
+  const Module again = first.compile(source("compile a"));
+  EXPECT_EQ(again.origin, Origin::memory);
+  EXPECT_EQ(again.key, made.key);
+  Pipeline second(test_settings());
+  const Module found = second.compile(source("compile a"));
+  EXPECT_EQ(found.origin, Origin::disk);
+  EXPECT_EQ(found.key, made.key);
+  EXPECT_EQ(second.workers_started(), 0u);
+  EXPECT_EQ(compiles().size(), 1u);
+  EXPECT_NE(second.compile(source("compile b")).key, made.key);
+}
+
+TEST_F(Pipe, the_name_is_not_in_the_key) {
+  Pipeline pipeline(test_settings());
+  Source named = source("compile a");
+  pipeline.compile(named);
+  named.name = "another";
+  EXPECT_EQ(pipeline.compile(named).origin, Origin::memory);
+}
+
+TEST_F(Pipe, warnings_come_from_the_cache_as_well) {
+  for (int i = 0; i < 2; ++i) {
+    Pipeline pipeline(test_settings());
+    const Module module = pipeline.compile(source("warn"));
+    ASSERT_EQ(module.warnings.size(), 1u);
+    EXPECT_EQ(format(module.warnings[0]), "op.cc:3:4: warning: careful");
+  }
+  EXPECT_EQ(compiles().size(), 1u);
+}
+
+TEST_F(Pipe, failed_compile_leaves_no_entry_and_is_remembered_for_a_moment) {
+  Settings settings = test_settings();
+  settings.failures_last = 200ms;
+  Pipeline pipeline(settings);
+  for (int i = 0; i < 5; ++i) {
+    try {
+      pipeline.compile(source("fail"));
+      FAIL();
+    } catch (const CompileError& error) {
+      EXPECT_EQ(error.stage(), Stage::host);
+      EXPECT_STREQ(error.what(), "op does not compile\nop.cc:1:2: error: no");
+    }
+  }
+  EXPECT_EQ(compiles().size(), 1u);
+  EXPECT_TRUE(entries().empty());
+  std::this_thread::sleep_for(250ms);
+  EXPECT_THROW(pipeline.compile(source("fail")), CompileError);
+  EXPECT_EQ(compiles().size(), 2u);
+}
+
+TEST_F(Pipe, a_failure_ends_when_a_file_it_read_changes) {
+  Pipeline pipeline(test_settings());
+  write_file(dir / "h", "one");
+  const std::string text = "fail-on " + (dir / "h") + " one";
+  EXPECT_THROW(pipeline.compile(source(text)), CompileError);
+  EXPECT_THROW(pipeline.compile(source(text)), CompileError);
+  EXPECT_EQ(compiles().size(), 1u);
+  write_file(dir / "h", "two");
+  EXPECT_EQ(pipeline.compile(source(text)).origin, Origin::compiled);
+}
+
+TEST_F(Pipe, headers_on_disk_decide_which_module) {
+  write_file(dir / "h", "one");
+  const std::string text = "read " + (dir / "h");
+  Pipeline pipeline(test_settings());
+  const Module one = pipeline.compile(source(text));
+  EXPECT_EQ(pipeline.compile(source(text)).origin, Origin::memory);
+  write_file(dir / "h", "two");
+  const Module two = pipeline.compile(source(text));
+  EXPECT_EQ(two.origin, Origin::compiled);
+  EXPECT_NE(one.key, two.key);
+  EXPECT_TRUE(
+      bytes_of(two).starts_with("\x7f"
+                                "ELF two"));
+  write_file(dir / "h", "one");
+  const Module back = Pipeline(test_settings()).compile(source(text));
+  EXPECT_EQ(back.origin, Origin::disk);
+  EXPECT_EQ(back.key, one.key);
+  EXPECT_TRUE(
+      bytes_of(back).starts_with("\x7f"
+                                 "ELF one"));
+  fs::remove(dir / "h");
+  EXPECT_EQ(pipeline.compile(source(text)).origin, Origin::compiled);
+}
+
+TEST_F(Pipe, time_outs_and_crashes_are_not_remembered) {
+  Pipeline pipeline(test_settings());
+  Source slow = source("spin");
+  slow.timeout = 100ms;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(pipeline.compile(slow), CompileTimeout);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(pipeline.compile(source("crash")), CompilerCrashed);
+  EXPECT_EQ(compiles().size(), 4u);
+  EXPECT_TRUE(entries().empty());
+  EXPECT_EQ(pipeline.compile(source("compile")).origin, Origin::compiled);
+}
+
+TEST_F(Pipe, what_is_no_module_is_not_cached) {
+  Pipeline pipeline(test_settings());
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(pipeline.compile(source("foreign")), CompilerCrashed);
+  EXPECT_TRUE(entries().empty());
+  const Module one = pipeline.compile(source("uncacheable"));
+  const Module two = pipeline.compile(source("uncacheable"));
+  EXPECT_EQ(one.origin, Origin::compiled);
+  EXPECT_EQ(two.origin, Origin::compiled);
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(Pipe, bad_input_starts_no_worker_and_makes_no_folder) {
+  Pipeline pipeline(test_settings());
+  EXPECT_THROW(pipeline.compile(source(std::string("a\0b", 3))), InvalidSource);
+  Source bad = source("compile");
+  bad.options.std = "c++2b";
+  EXPECT_THROW(pipeline.compile(bad), ArgumentError);
+  EXPECT_EQ(pipeline.workers_started(), 0u);
+  EXPECT_FALSE(fs::exists(dir / "cache"));
+}
+
+TEST_F(Pipe, sixty_four_threads_and_one_compile) {
+  Pipeline pipeline(test_settings());
+  std::atomic<int> compiled{0}, memory{0};
+  std::set<std::string> keys;
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; ++i) {
+    threads.emplace_back([&] {
+      const Module module = pipeline.compile(source("sleep 100"));
+      ++(module.origin == Origin::compiled ? compiled : memory);
+      const std::lock_guard lock(mutex);
+      keys.insert(module.key);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(compiled, 1);
+  EXPECT_EQ(memory, 63);
+  EXPECT_EQ(keys.size(), 1u);
+  EXPECT_EQ(compiles().size(), 1u);
+}
+
+/// Starts processes that each run `body` and leave with its result; gives how many did well.
+template <typename Body>
+int in_processes(int count, Body body) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < count; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int code = 1;
+      try {
+        code = body(i) ? 0 : 2;
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "process %d: %s\n", i, error.what());
+      }
+      ::_exit(code);
+    }
+    children.push_back(child);
+  }
+  int good = 0;
+  for (pid_t child : children) {
+    int state = 0;
+    ::waitpid(child, &state, 0);
+    good += state == 0;
+  }
+  return good;
+}
+
+TEST_F(Pipe, eight_processes_of_eight_threads_and_one_compile) {
+  const int good = in_processes(8, [&](int) {
+    Pipeline pipeline(test_settings());
+    std::atomic<int> right{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&] {
+        const Module module = pipeline.compile(source("sleep 100"));
+        right += bytes_of(module).starts_with(
+            "\x7f"
+            "ELF op sleep 100");
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return right == 8;
+  });
+  EXPECT_EQ(good, 8);
+  EXPECT_EQ(compiles().size(), 1u);
+  EXPECT_EQ(entries().size(), 1u);
+}
+
+TEST_F(Pipe, sixty_four_processes_and_one_compile) {
+  const int good = in_processes(64, [&](int) {
+    Pipeline pipeline(test_settings());
+    return bytes_of(pipeline.compile(source("sleep 100")))
+        .starts_with(
+            "\x7f"
+            "ELF op sleep 100");
+  });
+  EXPECT_EQ(good, 64);
+  EXPECT_EQ(compiles().size(), 1u);
+}
+
+TEST_F(Pipe, a_killed_holder_is_succeeded_by_one_waiter) {
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    Pipeline pipeline(test_settings());
+    pipeline.compile(source("sleep 700"));
+    ::_exit(0);
+  }
+  while (compiles().empty()) std::this_thread::sleep_for(5ms);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(200ms);
+    ::kill(holder, SIGKILL);
+  });
+  const int good = in_processes(4, [&](int) {
+    Pipeline pipeline(test_settings());
+    pipeline.compile(source("sleep 700"));
+    return true;
+  });
+  killer.join();
+  ::waitpid(holder, nullptr, 0);
+  EXPECT_EQ(good, 4);
+  EXPECT_EQ(compiles().size(), 2u);
+}
+
+TEST_F(Pipe, a_killed_worker_is_succeeded_by_one_waiter) {
+  Pipeline pipeline(test_settings());
+  std::atomic<int> crashed{0}, served{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      try {
+        pipeline.compile(source("sleep 500"));
+        ++served;
+      } catch (const CompilerCrashed&) {
+        ++crashed;
+      }
+    });
+  }
+  while (compiles().empty()) std::this_thread::sleep_for(5ms);
+  std::ifstream log(dir / "log");
+  pid_t worker = 0;
+  log >> worker;
+  std::this_thread::sleep_for(100ms);
+  ::kill(worker, SIGKILL);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(crashed, 1);
+  EXPECT_EQ(served, 7);
+  EXPECT_EQ(compiles().size(), 2u);
+}
+
+TEST_F(Pipe, a_stopped_holder_is_waited_for_within_the_budget_and_does_no_harm_later) {
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    Pipeline pipeline(test_settings());
+    pipeline.compile(source("sleep 300"));
+    ::_exit(0);
+  }
+  while (compiles().empty()) std::this_thread::sleep_for(5ms);
+  ::kill(holder, SIGSTOP);
+  Settings settings = test_settings();
+  settings.patience = 300ms;
+  const auto start = Clock::now();
+  Pipeline pipeline(settings);
+  EXPECT_EQ(pipeline.compile(source("sleep 300")).origin, Origin::compiled);
+  EXPECT_GE(Clock::now() - start, 600ms);
+  EXPECT_LT(Clock::now() - start, 5s);
+  ::kill(holder, SIGCONT);
+  int state = -1;
+  ::waitpid(holder, &state, 0);
+  EXPECT_EQ(state, 0);
+  Pipeline later(test_settings());
+  EXPECT_EQ(later.compile(source("sleep 300")).origin, Origin::disk);
+  EXPECT_EQ(later.counters().corrupt, 0u);
+}
+
+TEST_F(Pipe, damaged_entries_are_compiled_again) {
+  const std::string good = bytes_of(Pipeline(test_settings()).compile(source("compile a")));
+  const std::string path = entries().at(0);
+  std::size_t rounds = 0;
+  const auto expect_recompile = [&](const std::string& damaged) {
+    write_file(path, damaged);
+    Pipeline pipeline(test_settings());
+    const Module module = pipeline.compile(source("compile a"));
+    EXPECT_EQ(module.origin, Origin::compiled) << rounds;
+    EXPECT_EQ(bytes_of(module), good);
+    ++rounds;
+  };
+  for (std::size_t size = 0; size < good.size(); size += 13) expect_recompile(good.substr(0, size));
+  for (std::size_t bit = 0; bit < 8 * good.size(); bit += 97) {
+    std::string flipped = good;
+    flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    expect_recompile(flipped);
+  }
+  EXPECT_EQ(compiles().size(), rounds + 1);
+}
+
+TEST_F(Pipe, without_a_usable_folder_modules_live_in_memory_and_the_user_is_told) {
+  fs::create_directory(dir / "cache");
+  ASSERT_EQ(::chmod((dir / "cache").c_str(), 0777), 0);
+  Pipeline pipeline(test_settings());
+  const Module made = pipeline.compile(source("compile a"));
+  EXPECT_EQ(made.origin, Origin::compiled);
+  ASSERT_EQ(made.warnings.size(), 1u);
+  EXPECT_NE(made.warnings[0].message.find("chmod go-w"), std::string::npos);
+  EXPECT_EQ(pipeline.compile(source("compile a")).origin, Origin::memory);
+  EXPECT_TRUE(fs::is_empty(dir / "cache"));
+  // Parts as well.
+  EXPECT_TRUE(bytes_of(pipeline.compile(source("parts")))
+                  .starts_with("\x7f"
+                               "ELF parts are right"));
+}
+
+TEST_F(Pipe, parts_are_kept_on_disk) {
+  Pipeline first(test_settings());
+  EXPECT_TRUE(bytes_of(first.compile(source("parts")))
+                  .starts_with("\x7f"
+                               "ELF parts are right"));
+  EXPECT_EQ(entries("prelude").size() + entries("device").size() + entries("host").size(), 6u);
+}
+
+TEST_F(Pipe, the_folder_may_change_between_calls) {
+  Pipeline pipeline(test_settings());
+  pipeline.compile(source("compile a"));
+  ::setenv("TARSIA_CACHE_DIR", (dir / "other").c_str(), 1);
+  EXPECT_EQ(pipeline.compile(source("compile a")).origin, Origin::compiled);
+  ::setenv("TARSIA_CACHE_DIR", (dir / "cache").c_str(), 1);
+  EXPECT_EQ(pipeline.compile(source("compile a")).origin, Origin::memory);
+}
+
+TEST_F(Pipe, a_module_in_use_survives_eviction) {
+  ::setenv("TARSIA_CACHE_SIZE_MB", "1", 1);
+  Pipeline pipeline(test_settings());
+  const Module mine = pipeline.compile(source("compile a"));
+  const std::string before = bytes_of(mine);
+  const std::string filler(200'000, 'x');
+  for (int i = 0; i < 12; ++i) pipeline.compile(source("compile " + std::to_string(i) + filler));
+  EXPECT_GT(pipeline.counters().evictions, 0u);
+  EXPECT_EQ(bytes_of(mine), before);
+  struct stat status;
+  ASSERT_EQ(::fstat(mine.file.get(), &status), 0);
+  EXPECT_EQ(status.st_nlink, 1u);
+  ::unsetenv("TARSIA_CACHE_SIZE_MB");
+}
+
+TEST_F(Pipe, a_forked_child_compiles_while_its_parents_threads_do) {
+  Pipeline pipeline(test_settings());
+  std::vector<std::thread> threads;
+  std::atomic<bool> stop{false};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; !stop; ++i) {
+        pipeline.compile(source("compile " + std::to_string(1000 * t + i)));
+      }
+    });
+  }
+  int good = 0;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);
+      const Module a = pipeline.compile(source("compile child" + std::to_string(i)));
+      const Module b = pipeline.compile(source("compile child" + std::to_string(i)));
+      ::_exit(a.origin == Origin::compiled && b.origin == Origin::memory ? 0 : 1);
+    }
+    int state = -1;
+    ::waitpid(child, &state, 0);
+    good += state == 0;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 20);
+}
+
+TEST_F(Pipe, cuda_is_told_and_resolved) {
+  Pipeline pipeline(test_settings());
+  const Module host = pipeline.compile({.files = {{"op", "compile host"}}});
+  EXPECT_FALSE(host.cuda);
+  Source kernel{.files = {{"op", "compile __global__ void k();"}}};
+  const Module cuda = pipeline.compile(kernel);
+  EXPECT_TRUE(cuda.cuda);
+  // The default is named in the key as if the caller had named it.
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const std::string by_default = pipeline.compile(kernel).key;
+  kernel.options.archs = {k_default_arch};
+  EXPECT_EQ(pipeline.compile(kernel).key, by_default);
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  kernel.options.archs = {"sm_80"};
+  EXPECT_NE(pipeline.compile(kernel).key, by_default);
+}
+
+TEST_F(Pipe, a_compiler_of_another_build_is_refused) {
+  Settings settings = test_settings();
+  settings.program = [](const std::string&) {
+    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+                              .arguments = {"stranger"},
+                              .build_id = std::string(jit::build_id())};
+  };
+  Pipeline pipeline(settings);
+  EXPECT_THROW(pipeline.compile(source("compile")), Unsupported);
+}
+
+}  // namespace
+}  // namespace tarsia::pipeline

@@ -1,0 +1,82 @@
+// What is CUDA and what is not.
+#include "pipeline/source_kind.h"
+
+#include <gtest/gtest.h>
+
+namespace tarsia::pipeline {
+namespace {
+
+TEST(SourceKind, cuda_words_are_seen) {
+  for (const char* text : {
+           "__global__ void k();",
+           "static\n__device__ int f();",
+           "f<<<1, 2>>>(x);",
+           "cudaStream_t s;",
+           "void g() { cudaMalloc(&p, 1); }",
+           "CUstream s;",
+           "__constant__ float c[4];",
+           "__managed__ int m;",
+           "#include <cuda_runtime.h>\n",
+           "  #  include \"sub/kernels.cuh\"\n",
+           "#include <cub/block/block_reduce.cuh>",
+           "#include <cooperative_groups.h>",
+           "#include <mma.h>\n",
+           "#include <nv/target>\n",
+           "int x; // comment\n#include <curand_kernel.h>",
+           "char c = '\"'; __global__ void k();",
+           "auto s = R\"(text)\"; __global__ void k();",
+           "int n = 1'000'000; __global__ void k();",
+           "char q = '\\''; __global__ void k();",
+           "const char* s = u8\"text\"; cudaError_t e;",
+           "#define KERNEL __global__\n",
+           "/* a */ __host__ void f();",
+           "std::cout << 'x' <<\"y\"; k<<<1,1>>>();",
+       }) {
+    EXPECT_TRUE(mentions_cuda(text)) << text;
+  }
+}
+
+TEST(SourceKind, comments_strings_and_likenesses_are_not) {
+  for (const char* text : {
+           "",
+           "int f(int x) { return x << 3; }",
+           "// __global__ void k();",
+           "// carried over \\\n __global__ void k();",
+           "/* __device__ \n cudaMalloc <<<1,1>>> */ int x;",
+           "const char* s = \"__global__ <<<\";",
+           "const char* s = \"a\\\"b __global__\";",
+           "auto s = R\"x(__global__ )\" cudaMalloc )x\";",
+           "auto s = LR\"(<<<)\";",
+           "int my__global__x, x__device__;",
+           "int barracuda, cuda, cudaclysm, cuda_like, CU, CUBE, CUSTOM;",
+           "#include <vector>\n#include \"barracuda.h\"\n#include <cubic.h>\n",
+           "int a = b <<c; std::cout << x << y;",
+           "#if 0\n#endif",
+           "// #include <cuda_runtime.h>\n",
+           "\"unterminated __global__",
+           "R\"unterminated",
+           "/* unterminated __global__",
+           "\\",
+           "#",
+           "#include",
+           "#include <",
+       }) {
+    EXPECT_FALSE(mentions_cuda(text)) << text;
+  }
+}
+
+TEST(SourceKind, suffixes_decide_where_there_are_some) {
+  EXPECT_TRUE(is_cuda({"a.cu", "int x;"}, {}));
+  EXPECT_TRUE(is_cuda({"dir.cc/a.cu", ""}, {}));
+  for (const char* name : {"a.c", "a.cc", "a.cpp", "a.cxx", "a.cu.cc"}) {
+    EXPECT_FALSE(is_cuda({name, "__global__ void k();"}, {})) << name;
+  }
+  for (const char* name : {"a", "op", "dir.cu/op", "my.op"}) {
+    EXPECT_TRUE(is_cuda({name, "__global__ void k();"}, {})) << name;
+    EXPECT_FALSE(is_cuda({name, "int x;"}, {})) << name;
+    EXPECT_TRUE(is_cuda({name, "KERNEL(f)"}, {{"k.h", "#define KERNEL(f) __global__ void f() {}"}})) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::pipeline
