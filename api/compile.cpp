@@ -1,11 +1,95 @@
 // Compiling sources: the C ABI over the pipeline.
 #include <tarsia/c_api.h>
 
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "api/handles.h"
 #include "base/error.h"
+#include "pipeline/pipeline.h"
 #include "registry/last_error.h"
 
 using namespace tarsia;
+using pipeline::Pipeline;
 using registry::guarded;
+
+namespace {
+
+/// What a lone string is called in diagnostics. Without suffix: it may hold CUDA or not.
+constexpr char k_lone_name[] = "source";
+
+bool is_header(std::string_view name) {
+  constexpr std::array<std::string_view, 9> k_suffixes{".h",   ".hh",  ".hpp", ".hxx", ".cuh",
+                                                       ".inc", ".inl", ".ipp", ".def"};
+  return std::ranges::any_of(k_suffixes, [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+jit::SourceFile to_file(const tarsia_file& file) {
+  return {file.name ? file.name : k_lone_name, std::string(file.text ? file.text : "", file.bytes)};
+}
+
+std::vector<std::string> to_texts(const char* const* texts, std::uint64_t n) {
+  return {texts, texts + n};
+}
+
+std::vector<std::string> to_dirs(const char* const* dirs, std::uint64_t n) {
+  std::vector<std::string> list;
+  for (std::uint64_t i = 0; i < n; ++i)
+    list.push_back(std::filesystem::absolute(dirs[i]).lexically_normal().string());
+  return list;
+}
+
+pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, const tarsia_options* given) {
+  tarsia_options options;
+  tarsia_options_init(&options);
+  if (given) std::memcpy(&options, given, std::min<std::size_t>(given->size, sizeof(options)));
+  pipeline::Source source;
+  if (options.name) source.name = options.name;
+  for (std::uint64_t i = 0; i < n_files; ++i) {
+    jit::SourceFile file = to_file(files[i]);
+    (is_header(file.name) ? source.headers : source.files).push_back(std::move(file));
+  }
+  for (std::uint64_t i = 0; i < options.n_headers; ++i) source.headers.push_back(to_file(options.headers[i]));
+  jit::CompileOptions& o = source.options;
+  o.functions = to_texts(options.functions, options.n_functions);
+  o.restrict_functions = options.restrict_functions != 0;
+  for (std::uint64_t i = 0; i < options.n_defines; ++i)
+    o.defines.emplace_back(options.defines[i].name, options.defines[i].value
+                                                        ? std::optional<std::string>(options.defines[i].value)
+                                                        : std::nullopt);
+  o.include_dirs = to_dirs(options.include_dirs, options.n_include_dirs);
+  o.libraries = to_texts(options.libraries, options.n_libraries);
+  o.library_dirs = to_dirs(options.library_dirs, options.n_library_dirs);
+  if (options.std) o.std = options.std;
+  o.opt = options.opt;
+  o.archs = to_texts(options.archs, options.n_archs);
+  o.ptx = options.ptx != 0;
+  o.fast_math = options.fast_math != 0;
+  o.debug = options.debug != 0;
+  o.lineinfo = options.lineinfo != 0;
+  o.host_headers = options.host_headers ? jit::HostHeaders::system : jit::HostHeaders::own;
+  source.timeout = std::chrono::milliseconds(options.timeout_ms);
+  return source;
+}
+
+registry::Origin to_origin(pipeline::Origin origin) {
+  switch (origin) {
+    case pipeline::Origin::memory:
+      return registry::Origin::memory;
+    case pipeline::Origin::disk:
+      return registry::Origin::disk;
+    case pipeline::Origin::compiled:
+      break;
+  }
+  return registry::Origin::compiled;
+}
+
+}  // namespace
 
 void tarsia_options_init(tarsia_options* options) {
   *options = tarsia_options{};
@@ -14,14 +98,47 @@ void tarsia_options_init(tarsia_options* options) {
   options->opt = 2;
 }
 
-int32_t tarsia_load_inline(const tarsia_file*, uint64_t, const tarsia_options*, tarsia_library**) {
-  return guarded([] { throw Unsupported("this build of Tarsia has no compiler"); });
+int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
+                           tarsia_library** library) {
+  return guarded([&] {
+    pipeline::Source source = to_source(files, n_files, options);
+    std::string name = source.name;
+    pipeline::Module module = Pipeline::instance().compile(std::move(source));
+    if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
+    *library = api::to_c(registry::load_module({.file = std::move(module.file),
+                                                .path = name,
+                                                .name = name,
+                                                .origin = to_origin(module.origin),
+                                                .warnings = std::move(module.warnings)})
+                             .detach());
+  });
 }
 
-int32_t tarsia_compile(const tarsia_file*, uint64_t, const tarsia_options*, const char*) {
-  return guarded([] { throw Unsupported("this build of Tarsia has no compiler"); });
+int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
+                       const char* output) {
+  return guarded([&] {
+    const pipeline::Module module = Pipeline::instance().compile(to_source(files, n_files, options));
+    registry::export_library(module.file.get(), output);
+  });
 }
 
-int32_t tarsia_statistics(char**) {
-  return guarded([] { throw Unsupported("this build of Tarsia has no compiler"); });
+int32_t tarsia_statistics(char** text) {
+  return guarded([&] {
+    Pipeline& pipeline = Pipeline::instance();
+    const cache::Counters disk = pipeline.counters();
+    const nlohmann::json json = {{"disk",
+                                  {{"hits", disk.hits},
+                                   {"misses", disk.misses},
+                                   {"faults", disk.faults},
+                                   {"corrupt", disk.corrupt},
+                                   {"stores", disk.stores},
+                                   {"store_failures", disk.store_failures},
+                                   {"evictions", disk.evictions}}},
+                                 {"cache_refusal", pipeline.cache_refusal()},
+                                 {"workers_started", pipeline.workers_started()}};
+    const std::string dump = json.dump();
+    *text = static_cast<char*>(std::malloc(dump.size() + 1));
+    if (!*text) throw std::bad_alloc();
+    std::memcpy(*text, dump.c_str(), dump.size() + 1);
+  });
 }

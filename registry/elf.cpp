@@ -71,6 +71,25 @@ class Reader {
   const std::string& m_path;
 };
 
+/// The end of what the headers name; the whole file if they name less than that sensibly.
+std::uint64_t image_end(const Reader& reader, const Elf64_Ehdr& header, std::uint64_t size) {
+  std::uint64_t end = sizeof(header);
+  auto cover = [&](std::uint64_t offset, std::uint64_t bytes) {
+    if (offset <= size && bytes <= size - offset) end = std::max(end, offset + bytes);
+  };
+  cover(header.e_phoff, std::uint64_t(header.e_phnum) * header.e_phentsize);
+  cover(header.e_shoff, std::uint64_t(header.e_shnum) * header.e_shentsize);
+  for (int i = 0; i < header.e_phnum; ++i) {
+    const auto segment = reader.at<Elf64_Phdr>(header.e_phoff + std::uint64_t(i) * header.e_phentsize);
+    cover(segment.p_offset, segment.p_filesz);
+  }
+  for (int i = 0; header.e_shoff && i < header.e_shnum; ++i) {
+    const auto section = reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t(i) * header.e_shentsize);
+    if (section.sh_type != SHT_NOBITS) cover(section.sh_offset, section.sh_size);
+  }
+  return end;
+}
+
 }  // namespace
 
 ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
@@ -125,6 +144,7 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
     throw LoadError(path + " is a program, no shared library: build it with -shared -fPIC");
 
   ElfLibrary library;
+  library.image_bytes = image_end(reader, header, bytes.size());
   for (std::uint64_t name : needed) library.needed.emplace_back(reader.string_at(strings + name));
   // The number of symbols stands in the hash tables alone.
   std::uint64_t count = 0;

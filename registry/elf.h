@@ -1,6 +1,7 @@
 // What the dynamic section of a shared library says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@ struct ElfLibrary {
   std::vector<std::string> needed;          ///< DT_NEEDED, in order
   std::vector<std::string> tarsia_symbols;  ///< defined dynamic symbols that begin with tarsia_
   bool has_unique_symbols = false;          ///< STB_GNU_UNIQUE: stays mapped after dlclose
+  std::uint64_t image_bytes = 0;            ///< where the last of its segments and tables ends
 };
 
 /// Reads a shared library of this machine. Throws LoadError, naming `path`, for what is none, is truncated,

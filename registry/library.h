@@ -85,6 +85,10 @@ class Library : public Counted<Library> {
 /// As the C ABI gives it; points into the diagnostic.
 tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 
+/// Writes the shared library that begins an open file, without what follows its ELF image, and makes it
+/// executable. Throws Error naming the path.
+void export_library(int file, const std::string& path);
+
 /// Maps and attaches a module, and registers its ops. Throws LoadError, and leaves nothing behind.
 Ref<Library> load_module(ModuleFile module);
 

@@ -241,8 +241,14 @@ const char* origin_name(Origin origin) {
   return "";
 }
 
+void export_library(int file, const std::string& path) {
+  const Mapping mapping(file);
+  const ElfLibrary elf = read_elf(mapping.bytes(), path);
+  write_file(path, mapping.bytes().substr(0, elf.image_bytes), 0755);
+}
+
 void Library::export_to(const std::string& path) const {
-  write_file(path, read_descriptor(m_file.get(), k_max_library_bytes), 0755);
+  export_library(m_file.get(), path);
 }
 
 void Library::destroy() {
