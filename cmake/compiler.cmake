@@ -8,12 +8,16 @@ if(NOT TARSIA_STATIC_LLVM)
 endif()
 
 # Texts that become part of the worker: headers it serves from memory.
-file(GLOB embedded CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/host_headers/*)
-add_custom_command(
-  OUTPUT ${CMAKE_BINARY_DIR}/generated/host_headers.inc
-  COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/host_headers.inc
-          -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/host_headers -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
-  DEPENDS ${embedded} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
+set(embedded_inc)
+foreach(part host_headers device_headers)
+  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/${part}/*)
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.inc
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/${part}.inc -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/${part}
+            -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
+    DEPENDS ${texts} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
+  list(APPEND embedded_inc ${CMAKE_BINARY_DIR}/generated/${part}.inc)
+endforeach()
 
 # Objects that are linked into every module, kept as bytes in the worker.
 find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
@@ -34,7 +38,7 @@ add_custom_command(
 enable_language(ASM)
 set_source_files_properties(${CMAKE_BINARY_DIR}/generated/support_objects.S PROPERTIES OBJECT_DEPENDS "${support_inc}")
 
-add_library(tarsia_worker STATIC ${worker_sources} ${CMAKE_BINARY_DIR}/generated/host_headers.inc
+add_library(tarsia_worker STATIC ${worker_sources} ${embedded_inc}
             ${CMAKE_BINARY_DIR}/generated/support_objects.S)
 target_include_directories(tarsia_worker SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
 target_compile_options(tarsia_worker PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -Wno-unused-parameter>)

@@ -1,9 +1,8 @@
-# Writes OUT: one {name, text} initialiser per file of DIR, as C++ raw strings.
-file(GLOB files ${DIR}/*)
+# Writes OUT: one {name, text} initialiser per file below DIR, as C++ raw strings; names are relative to DIR.
+file(GLOB_RECURSE files RELATIVE ${DIR} ${DIR}/*)
 set(result "")
-foreach(file ${files})
-  get_filename_component(name ${file} NAME)
-  file(READ ${file} text)
+foreach(name ${files})
+  file(READ ${DIR}/${name} text)
   string(APPEND result "{\"${name}\", R\"tarsia_text(${text})tarsia_text\"},\n")
 endforeach()
 file(WRITE ${OUT} "${result}")
