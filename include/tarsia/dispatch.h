@@ -1,9 +1,9 @@
 // Choosing a C++ type by a tensor's dtype.
 #pragma once
 
-#include <tarsia/tensor.h>
-
 #include <tarsia/macros_push.h>
+
+#include <tarsia/tensor.h>
 
 namespace tarsia {
 namespace detail {

@@ -1,9 +1,9 @@
 // Exceptions that an op's code may throw, beside those of std; the caller gets them as its own language's.
 #pragma once
 
-#include <exception>
-
 #include <tarsia/macros_push.h>
+
+#include <exception>
 
 #include <tarsia/abi.h>
 #include <tarsia/host.h>

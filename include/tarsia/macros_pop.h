@@ -1,5 +1,15 @@
 // The other half of macros_push.h.
-#if defined(TARSIA_DETAIL_ASIDE_3)
+#if defined(TARSIA_DETAIL_ASIDE_8)
+#undef TARSIA_DETAIL_ASIDE_8
+#elif defined(TARSIA_DETAIL_ASIDE_7)
+#undef TARSIA_DETAIL_ASIDE_7
+#elif defined(TARSIA_DETAIL_ASIDE_6)
+#undef TARSIA_DETAIL_ASIDE_6
+#elif defined(TARSIA_DETAIL_ASIDE_5)
+#undef TARSIA_DETAIL_ASIDE_5
+#elif defined(TARSIA_DETAIL_ASIDE_4)
+#undef TARSIA_DETAIL_ASIDE_4
+#elif defined(TARSIA_DETAIL_ASIDE_3)
 #undef TARSIA_DETAIL_ASIDE_3
 #elif defined(TARSIA_DETAIL_ASIDE_2)
 #undef TARSIA_DETAIL_ASIDE_2

@@ -1,6 +1,16 @@
 // Sets aside macros of the including text that would break Tarsia's headers (`#define N 1024`, `#define size
 // n`); macros_pop.h gives them back. Included in pairs, which nest; only the outermost pair works.
-#if defined(TARSIA_DETAIL_ASIDE_2)
+#if defined(TARSIA_DETAIL_ASIDE_7)
+#define TARSIA_DETAIL_ASIDE_8
+#elif defined(TARSIA_DETAIL_ASIDE_6)
+#define TARSIA_DETAIL_ASIDE_7
+#elif defined(TARSIA_DETAIL_ASIDE_5)
+#define TARSIA_DETAIL_ASIDE_6
+#elif defined(TARSIA_DETAIL_ASIDE_4)
+#define TARSIA_DETAIL_ASIDE_5
+#elif defined(TARSIA_DETAIL_ASIDE_3)
+#define TARSIA_DETAIL_ASIDE_4
+#elif defined(TARSIA_DETAIL_ASIDE_2)
 #define TARSIA_DETAIL_ASIDE_3
 #elif defined(TARSIA_DETAIL_ASIDE_1)
 #define TARSIA_DETAIL_ASIDE_2

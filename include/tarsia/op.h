@@ -6,6 +6,8 @@
 
 #if !defined(__CUDACC_RTC__)
 
+#include <tarsia/macros_push.h>
+
 #include <string>
 #include <tuple>
 #include <vector>
@@ -18,5 +20,7 @@
 #include <tarsia/export.h>
 #include <tarsia/op_define.h>
 #include <tarsia/tensor.h>
+
+#include <tarsia/macros_pop.h>
 
 #endif

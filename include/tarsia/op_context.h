@@ -1,13 +1,13 @@
 // What the functions of an op see: BindInfo while it is bound and inferred, Context while it runs.
 #pragma once
 
+#include <tarsia/macros_push.h>
+
 #include <stdexcept>
 #include <string>
 
 #include <tarsia/op_abi.h>
 #include <tarsia/tensor.h>
-
-#include <tarsia/macros_push.h>
 
 namespace tarsia {
 

@@ -1,6 +1,8 @@
 // TARSIA_OP: declares an op and registers it when its library is loaded.
 #pragma once
 
+#include <tarsia/macros_push.h>
+
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -9,8 +11,6 @@
 
 #include <tarsia/export.h>
 #include <tarsia/op_context.h>
-
-#include <tarsia/macros_push.h>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {

@@ -5,9 +5,9 @@
 #include <tarsia/device.h>
 #else
 
-#include <initializer_list>
-
 #include <tarsia/macros_push.h>
+
+#include <initializer_list>
 
 #include <tarsia/adapter.h>
 #include <tarsia/device.h>

@@ -1,0 +1,6 @@
+// Knows Tarsia and exports nothing.
+#include <tarsia/op.h>
+
+int forgotten() {
+  return 1;
+}

@@ -1,0 +1,47 @@
+// The second translation unit of portable.cc; defines macros that would break headers without their own
+// defence.
+#define N 1024
+#define size 3
+#define type float
+#define name value
+#undef size
+#undef type
+#undef name
+#include <string>
+#if __cplusplus >= 201703L
+#include <optional>
+#include <string_view>
+#endif
+#define size 3
+#define type float
+#define name value
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#include <tarsia/export.h>
+#include <tarsia/tensor.h>
+
+int smaller(int a, int b) {
+  return min(a, b) + N - 1024;
+}
+TARSIA_EXPORT(smaller)
+
+#undef size
+#undef type
+#undef name
+#if __cplusplus >= 201703L
+std::string_view view(std::string_view text) {
+  return text.substr(1);
+}
+std::optional<int> maybe(std::optional<int> x) {
+  return x ? std::optional<int>(*x + 1) : std::nullopt;
+}
+std::optional<std::string> optional_text(const std::optional<std::string>& x) {
+  return x;
+}
+int maybe_tensor(std::optional<tarsia::Tensor> t) {
+  return t ? t->ndim() : -1;
+}
+TARSIA_EXPORT(view)
+TARSIA_EXPORT(maybe)
+TARSIA_EXPORT(optional_text)
+TARSIA_EXPORT(maybe_tensor)
+#endif
