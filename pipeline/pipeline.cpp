@@ -138,12 +138,9 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
     if (library.find('/') != std::string::npos) library = absolute(library);
   }
 
-  request.cuda = std::any_of(source.files.begin(), source.files.end(),
-                             [&](const jit::SourceFile& file) { return is_cuda(file, source.headers); });
-  // Host code may use CUDA's API without being CUDA itself.
-  const auto mentions = [](const jit::SourceFile& file) { return mentions_cuda(file.text); };
-  if (request.cuda || std::any_of(source.files.begin(), source.files.end(), mentions) ||
-      std::any_of(source.headers.begin(), source.headers.end(), mentions)) {
+  const Kind kind = kind_of(source.files, source.headers);
+  request.cuda = kind == Kind::cuda;
+  if (kind != Kind::host) {
     request.cuda_parts = find_cuda_parts();
   } else if (!request.options.libraries.empty()) {
     // One of them may be NVIDIA's.

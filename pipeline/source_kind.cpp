@@ -7,24 +7,39 @@
 namespace tarsia::pipeline {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
+// Every character of a source goes through this, on every look into the cache.
+constexpr std::array<bool, 256> k_word = [] {
+  std::array<bool, 256> table{};
+  for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
+  for (int c = '0'; c <= '9'; ++c) table[c] = true;
+  table['_'] = true;
+  return table;
+}();
 bool is_word(char c) {
-  return is_letter(c) || is_digit(c);
+  return k_word[static_cast<unsigned char>(c)];
 }
 
 bool is_cuda_word(std::string_view word) {
   static constexpr std::array<std::string_view, 12> k_words = {
       "__global__", "__device__",        "__constant__",      "__managed__", "__host__", "__shared__",
       "threadIdx",  "__launch_bounds__", "__grid_constant__", "blockIdx",    "blockDim", "gridDim"};
-  if (word.size() > 4 && word.starts_with("cuda")) return word[4] >= 'A' && word[4] <= 'Z';
-  // The driver's types, CUstream and the like.
-  if (word.size() > 2 && word.starts_with("CU")) return word[2] >= 'a' && word[2] <= 'z';
-  return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+  switch (word[0]) {
+    case 'c':
+      return word.size() > 4 && word.starts_with("cuda") && word[4] >= 'A' && word[4] <= 'Z';
+    case 'C':
+      // The driver's types, CUstream and the like.
+      return word.size() > 2 && word[1] == 'U' && word[2] >= 'a' && word[2] <= 'z';
+    case '_':
+    case 't':
+    case 'b':
+    case 'g':
+      return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+    default:
+      return false;
+  }
 }
 
 bool is_cuda_include(std::string_view name) {
@@ -66,32 +81,50 @@ class Scanner {
     bool line_start = true;  // only white space since the line began
     while (m_at < m_text.size()) {
       const char c = m_text[m_at];
-      if (c == '\n') {
-        line_start = true;
-        ++m_at;
-      } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
-        ++m_at;
-      } else if (starts("//")) {
-        skip_line();
-      } else if (starts("/*")) {
-        skip_past("*/", 2);
-      } else if (c == '#' && line_start) {
-        ++m_at;
-        line_start = false;
-        if (include_is_cuda()) return true;
-      } else {
-        line_start = false;
-        if (starts("<<<")) return true;
-        if (c == '"' || c == '\'') {
-          skip_quoted(c);
-        } else if (is_letter(c)) {
-          if (word_is_cuda()) return true;
-        } else if (is_digit(c)) {
-          skip_number();
-        } else {
+      switch (c) {
+        case '\n':
+          line_start = true;
+          [[fallthrough]];
+        case ' ':
+        case '\t':
+        case '\r':
+        case '\f':
+        case '\v':
           ++m_at;
-        }
+          continue;
+        case '/':
+          if (starts("//")) {
+            skip_line();
+            continue;
+          }
+          if (starts("/*")) {
+            skip_past("*/", 2);
+            continue;
+          }
+          ++m_at;
+          break;
+        case '#':
+          ++m_at;
+          if (line_start && include_is_cuda()) return true;
+          break;
+        case '<':
+          if (starts("<<<")) return true;
+          ++m_at;
+          break;
+        case '"':
+        case '\'':
+          skip_quoted(c);
+          break;
+        default:
+          if (is_digit(c)) {
+            skip_number();
+          } else if (is_word(c)) {
+            if (word_is_cuda()) return true;
+          } else {
+            ++m_at;
+          }
       }
+      line_start = false;
     }
     return false;
   }
@@ -169,24 +202,38 @@ class Scanner {
   std::size_t m_at = 0;
 };
 
+enum class Suffix { none, host, cuda };
+
+Suffix suffix_of(std::string_view name) {
+  const std::size_t dot = name.find_last_of("./");
+  if (dot == std::string_view::npos || name[dot] == '/') return Suffix::none;
+  const std::string_view suffix = name.substr(dot);
+  if (suffix == ".cu") return Suffix::cuda;
+  for (std::string_view host : {".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}) {
+    if (suffix == host) return Suffix::host;
+  }
+  return Suffix::none;
+}
+
 }  // namespace
 
 bool mentions_cuda(std::string_view text) {
   return Scanner(text).finds_cuda();
 }
 
-bool is_cuda(const jit::SourceFile& file, const std::vector<jit::SourceFile>& headers) {
-  const std::size_t dot = file.name.find_last_of("./");
-  const std::string_view suffix = dot == std::string::npos || file.name[dot] == '/'
-                                      ? std::string_view()
-                                      : std::string_view(file.name).substr(dot);
-  if (suffix == ".cu") return true;
-  for (std::string_view plain : {".c", ".cc", ".cpp", ".cxx", ".c++", ".C"}) {
-    if (suffix == plain) return false;
+Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers) {
+  const bool in_headers = std::any_of(headers.begin(), headers.end(), [](const jit::SourceFile& header) {
+    return mentions_cuda(header.text);
+  });
+  Kind kind = in_headers ? Kind::host_with_cuda : Kind::host;
+  for (const jit::SourceFile& file : files) {
+    const Suffix suffix = suffix_of(file.name);
+    if (suffix == Suffix::cuda) return Kind::cuda;
+    const bool mentioned = mentions_cuda(file.text);
+    if (suffix == Suffix::none && (mentioned || in_headers)) return Kind::cuda;
+    if (mentioned) kind = Kind::host_with_cuda;
   }
-  return mentions_cuda(file.text) ||
-         std::any_of(headers.begin(), headers.end(),
-                     [](const jit::SourceFile& header) { return mentions_cuda(header.text); });
+  return kind;
 }
 
 }  // namespace tarsia::pipeline

@@ -12,8 +12,14 @@ namespace tarsia::pipeline {
 /// what macros of headers on disk hide is not seen.
 bool mentions_cuda(std::string_view text);
 
-/// Whether a compiled file is CUDA: by its suffix (.cu yes; .c, .cc, .cpp, .cxx no), else by what it and the
-/// virtual headers mention.
-bool is_cuda(const jit::SourceFile& file, const std::vector<jit::SourceFile>& headers);
+enum class Kind {
+  host,            ///< no CUDA
+  host_with_cuda,  ///< host code that uses CUDA's API
+  cuda,
+};
+
+/// What a source is. A file's suffix decides where it tells (.cu is CUDA; .c, .cc, .cpp, .cxx are not), else
+/// what the file and the virtual headers mention.
+Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers);
 
 }  // namespace tarsia::pipeline

@@ -66,15 +66,21 @@ TEST(SourceKind, comments_strings_and_likenesses_are_not) {
 }
 
 TEST(SourceKind, suffixes_decide_where_there_are_some) {
-  EXPECT_TRUE(is_cuda({"a.cu", "int x;"}, {}));
-  EXPECT_TRUE(is_cuda({"dir.cc/a.cu", ""}, {}));
+  const std::string kernel = "__global__ void k();", plain = "int x;";
+  EXPECT_EQ(kind_of({{"a.cu", plain}}, {}), Kind::cuda);
+  EXPECT_EQ(kind_of({{"dir.cc/a.cu", ""}}, {}), Kind::cuda);
+  EXPECT_EQ(kind_of({{"a.cc", plain}, {"b.cu", plain}}, {}), Kind::cuda);
   for (const char* name : {"a.c", "a.cc", "a.cpp", "a.cxx", "a.cu.cc"}) {
-    EXPECT_FALSE(is_cuda({name, "__global__ void k();"}, {})) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {}), Kind::host) << name;
+    EXPECT_EQ(kind_of({{name, kernel}}, {}), Kind::host_with_cuda) << name;
+    EXPECT_EQ(kind_of({{name, kernel}, {"b.cc", plain}}, {}), Kind::host_with_cuda) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {{"k.h", kernel}}), Kind::host_with_cuda) << name;
   }
   for (const char* name : {"a", "op", "dir.cu/op", "my.op"}) {
-    EXPECT_TRUE(is_cuda({name, "__global__ void k();"}, {})) << name;
-    EXPECT_FALSE(is_cuda({name, "int x;"}, {})) << name;
-    EXPECT_TRUE(is_cuda({name, "KERNEL(f)"}, {{"k.h", "#define KERNEL(f) __global__ void f() {}"}})) << name;
+    EXPECT_EQ(kind_of({{name, kernel}}, {}), Kind::cuda) << name;
+    EXPECT_EQ(kind_of({{name, plain}}, {}), Kind::host) << name;
+    EXPECT_EQ(kind_of({{name, "KERNEL(f)"}}, {{"k.h", "#define KERNEL(f) __global__ void f() {}"}}),
+              Kind::cuda);
   }
 }
 

@@ -3,6 +3,8 @@
 //   fail           a diagnostic
 //   sleep MS, spin, crash, abort, exit N, memory, leave, garble, words TEXT
 //   read FILE      the module is the file's content, which becomes a dependency (or its absence)
+//   read-all DIR   every file of the folder becomes a dependency
+//   size N         a module of N bytes
 //   fail-on FILE W a diagnostic if the file's content is W
 //   parts          keeps and finds a part of each kind from two threads
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -136,6 +139,18 @@ class TestHandler final : public Handler {
           content;
       // As the compiler does for folders that it searches first.
       read_noted(path + ".not-there", result);
+      return result;
+    } else if (verb == "read-all") {
+      std::string folder;
+      words >> folder;
+      CompileResult result = module_of(folder);
+      for (const auto& item : std::filesystem::directory_iterator(folder)) read_noted(item.path(), result);
+      return result;
+    } else if (verb == "size") {
+      std::size_t size = 0;
+      words >> size;
+      CompileResult result = module_of("");
+      result.module.resize(size, 'm');
       return result;
     } else if (verb == "fail-on") {
       std::string path, word;

@@ -1,0 +1,113 @@
+// How long a source takes that is in the cache, from its text to a module that can be opened. Each round of
+// `disk` is what a new process does; the worker is only there to fill the cache (tests/unit/jit/worker).
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "jit/build_id.h"
+#include "pipeline/key.h"
+#include "pipeline/pipeline.h"
+
+namespace {
+
+using namespace tarsia;
+namespace fs = std::filesystem;
+
+/// A cache of its own for one benchmark.
+class Folder {
+ public:
+  Folder() {
+    if (::mkdtemp(m_path.data()) == nullptr) std::abort();
+    ::setenv("TARSIA_CACHE_DIR", m_path.c_str(), 1);
+  }
+  ~Folder() { fs::remove_all(m_path); }
+  const std::string& path() const { return m_path; }
+
+ private:
+  std::string m_path = (fs::temp_directory_path() / "tarsia-bench-XXXXXX").string();
+};
+
+pipeline::Settings settings() {
+  return {.program = [](const std::string&) {
+    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+                              .build_id = std::string(jit::build_id())};
+  }};
+}
+
+/// A source of about 4 KiB whose first line tells the worker what to do.
+pipeline::Source source(const std::string& order) {
+  std::string text = order + "\n";
+  while (text.size() < 4096)
+    text += "float relu(const float* x, float* y, int n); // a line like any other\n";
+  return {.files = {{"source", text}}};
+}
+
+void disk(benchmark::State& state, const std::string& order) {
+  const Folder folder;
+  const pipeline::Source asked = source(order);
+  pipeline::Pipeline(settings()).compile(asked);
+  for (auto _ : state) {
+    pipeline::Pipeline fresh(settings());
+    const pipeline::Module module = fresh.compile(asked);
+    if (module.origin != pipeline::Origin::disk) state.SkipWithError("not from disk");
+  }
+}
+
+void disk_module(benchmark::State& state) {
+  disk(state, "size " + std::to_string(state.range(0)));
+}
+BENCHMARK(disk_module)
+    ->Name("disk/module_bytes")
+    ->Arg(16 << 10)
+    ->Arg(64 << 10)
+    ->Arg(1 << 20)
+    ->Unit(benchmark::kMicrosecond);
+
+/// With headers that are only looked at, not read: they came to rest before the cache saw them.
+void disk_headers(benchmark::State& state) {
+  const Folder headers;
+  for (int i = 0; i < state.range(0); ++i) {
+    write_file(headers.path() + "/header_of_ordinary_length_" + std::to_string(i) + ".h",
+               std::string(5000, 'h'));
+  }
+  ::sleep(4);
+  disk(state, "read-all " + headers.path());
+}
+BENCHMARK(disk_headers)->Name("disk/headers")->Arg(1)->Arg(300)->Unit(benchmark::kMicrosecond);
+
+void memory(benchmark::State& state) {
+  const Folder folder;
+  const pipeline::Source asked = source("size 65536");
+  pipeline::Pipeline pipeline(settings());
+  pipeline.compile(asked);
+  for (auto _ : state) {
+    const pipeline::Module module = pipeline.compile(asked);
+    if (module.origin != pipeline::Origin::memory) state.SkipWithError("not from memory");
+  }
+}
+BENCHMARK(memory)->Unit(benchmark::kMicrosecond);
+
+void key(benchmark::State& state) {
+  jit::CompileRequest request;
+  request.files = source("key").files;
+  for (auto _ : state) benchmark::DoNotOptimize(pipeline::request_key(request));
+}
+BENCHMARK(key)->Unit(benchmark::kMicrosecond);
+
+void store(benchmark::State& state) {
+  const Folder folder;
+  cache::DiskStore store(folder.path(), 0);
+  const std::string bytes(64 << 10, 'm');
+  int n = 0;
+  for (auto _ : state) store.keep(cache::Kind::module, hash_bytes(std::to_string(n++)), bytes, "");
+}
+BENCHMARK(store)->Name("store/64KiB")->Iterations(2000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
