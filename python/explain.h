@@ -9,7 +9,15 @@ namespace tarsia::python {
 struct Mismatch {
   Why why = Why::fits;
   uint32_t param = 0;
-  enum class Count : uint8_t { fits, too_many, missing, twice, unknown_keyword, gap, gap_before_stream } count = Count::fits;
+  enum class Count : uint8_t {
+    fits,
+    too_many,
+    missing,
+    twice,
+    unknown_keyword,
+    gap,
+    gap_before_stream
+  } count = Count::fits;
   uint32_t n_given = 0;         ///< too_many: positional arguments given
   PyObject* keyword = nullptr;  ///< unknown_keyword: borrowed
   PyObject* object = nullptr;   ///< the argument, borrowed

@@ -69,6 +69,7 @@ class Library:
         """Takes its ops out of the registry and forgets its functions. The code is unmapped when nothing holds it
         any more: functions that are kept stay valid."""
         self._handle.unload()
+        _forget_ops()
         kept = self._handle
         self.__dict__.clear()
         self._handle = _Unloaded(kept.name)
@@ -183,7 +184,9 @@ def load_inline(
     options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
                        fast_math, debug, lineinfo, host_headers, timeout)
     try:
-        return Library(_tarsia.load_inline(_files(source), options))
+        handle = _tarsia.load_inline(_files(source), options)
+        _forget_ops()
+        return Library(handle)
     except Exception as error:
         _explain(error, source, headers)
         raise
@@ -223,7 +226,16 @@ def compile(
 
 def load(path):
     """Loads a library built ahead of time: by tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT."""
-    return Library(_tarsia.load(os.fspath(path)))
+    handle = _tarsia.load(os.fspath(path))
+    _forget_ops()
+    return Library(handle)
+
+
+def _forget_ops():
+    """Lets go of the ops that tarsia.ops keeps, whose library may have been replaced or unloaded."""
+    module = sys.modules.get("tarsia._ops")
+    if module:
+        module.ops.__dict__.clear()
 
 
 def _explain(error, source, headers):

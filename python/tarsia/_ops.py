@@ -10,9 +10,11 @@ class _Ops:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return _tarsia.op(name)
+            found = _tarsia.op(name)
         except LookupError as error:
             raise AttributeError(str(error)) from None
+        self.__dict__[name] = found  # it follows the registry by itself
+        return found
 
     def __getitem__(self, name):
         return _tarsia.op(name)

@@ -1,0 +1,63 @@
+// Texts about ops.
+#include "op_text.h"
+
+#include "dtype.h"
+
+namespace tarsia::python {
+namespace {
+
+std::string ports_text(const tarsia_port* ports, uint32_t n) {
+  std::string text;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (ports[i].flags & TARSIA_PORT_HIDDEN) continue;
+    if (!text.empty()) text += ", ";
+    if (ports[i].flags & TARSIA_PORT_VARIADIC) text += "*";
+    text += ports[i].name;
+    if (ports[i].flags & TARSIA_PORT_OPTIONAL) text += "=None";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string op_text(const tarsia_op& op) {
+  std::string text = std::string(op.name) + "(" + ports_text(op.inputs, op.n_inputs);
+  for (uint32_t i = 0; i < op.n_attributes; ++i) {
+    const tarsia_attribute& attribute = op.attributes[i];
+    text += (i == 0 ? (op.n_inputs ? ", *, " : "*, ") : ", ") + std::string(attribute.name);
+    if (attribute.default_text) text += std::string("=") + attribute.default_text;
+  }
+  return text + ") -> (" + ports_text(op.outputs, op.n_outputs) + ")";
+}
+
+std::string op_doc(const tarsia_op& op) {
+  std::string text = op_text(op);
+  if (op.description && *op.description) text += std::string("\n\n") + op.description;
+  bool first = true;
+  for (uint32_t i = 0; i < op.n_attributes; ++i) {
+    const tarsia_attribute& attribute = op.attributes[i];
+    if (!attribute.description || !*attribute.description) continue;
+    text += std::string(first ? "\n\n" : "\n") + attribute.name + ": " + attribute.description;
+    first = false;
+  }
+  return text;
+}
+
+PyObject* metas_object(const tarsia_meta* metas, uint32_t n) {
+  Ref tuple(PyTuple_New(n));
+  for (uint32_t i = 0; tuple && i < n; ++i) {
+    PyObject* item = nullptr;
+    if (metas[i].ndim < 0) {
+      item = Ref::borrow(Py_None).release();
+    } else {
+      PyObject* shape = PyTuple_New(metas[i].ndim);
+      for (int32_t k = 0; shape && k < metas[i].ndim; ++k)
+        PyTuple_SetItem(shape, k, PyLong_FromLongLong(metas[i].shape[k]));
+      item = Py_BuildValue("Ns", shape, dtype_name(metas[i].dtype).c_str());
+    }
+    if (PyTuple_SetItem(tuple.get(), i, item) != 0) return nullptr;
+  }
+  return tuple.release();
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,19 @@
+// How ops and metas are told to people.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include "py.h"
+
+namespace tarsia::python {
+
+/// "relu(x, *, slope=0) -> (y)".
+std::string op_text(const tarsia_op& op);
+
+/// The same, with the descriptions of the op and its attributes.
+std::string op_doc(const tarsia_op& op);
+
+/// A tuple of (shape, dtype) of metas, None for absent ones.
+PyObject* metas_object(const tarsia_meta* metas, uint32_t n);
+
+}  // namespace tarsia::python
