@@ -1,0 +1,15 @@
+// Uses of CUDA that cannot be compiled at run time, found before any compiler runs.
+#pragma once
+
+#include <vector>
+
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+/// Looks into the user's texts as written, comments aside: Thrust, CUB's device-wide algorithms, lambdas
+/// marked
+/// __device__ in host code. Each gets one error, with its place and what to do instead.
+std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts);
+
+}  // namespace tarsia::jit

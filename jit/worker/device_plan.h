@@ -1,0 +1,50 @@
+// What NVRTC is to be given for a request: texts, headers and options, decided before it runs.
+//
+// There are two plans for a source. The light one avoids what costs time and is rarely needed: NVRTC's own
+// declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND, parts of
+// std that nobody mentions. If that does not compile, the full one decides, and its diagnostics count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+struct DeviceRequest {
+  SourceFile main;                  ///< the device slice, by the name that diagnostics print
+  std::vector<SourceFile> headers;  ///< sliced headers of the user's, by their paths relative to one root
+  std::vector<std::pair<std::string, std::optional<std::string>>> defines;
+  std::vector<std::string> include_dirs;  ///< the user's, absolute
+  CudaParts cuda;
+  std::string std = "c++17";
+  std::vector<std::string> archs;  ///< "sm_90", "sm_90a", …
+  bool ptx = false;                ///< PTX of the last arch as well
+  bool fast_math = false;
+  bool debug = false;
+  bool lineinfo = false;
+  std::vector<std::string> expressions;  ///< "ns::scale<float>", "&ns::table", "(void(*)(int*))&f"
+  std::vector<std::string>
+      managed;  ///< qualified names of __managed__ variables, which no expression can name
+};
+
+struct DevicePlan {
+  std::string text;  ///< the main text, with includes of the user's headers by their full names
+  std::vector<SourceFile> headers;       ///< all that NVRTC is given as texts
+  std::vector<std::string> options;      ///< without the architecture
+  std::string prefix;                    ///< the directives before the main text's first declaration …
+  bool heavy_prefix = false;             ///< … which lead to libcu++ or CUB: worth precompiling
+  std::vector<Dependency> dependencies;  ///< headers on disk that may be read
+  Digest key{};                          ///< of all that determines the result, NVRTC's identity included
+};
+
+enum class PlanKind { light, full };
+
+/// Reads headers on disk, but neither opens NVRTC nor compiles. Throws Error if a header cannot be read.
+DevicePlan plan_device(const DeviceRequest& request, PlanKind kind = PlanKind::light);
+
+}  // namespace tarsia::jit
