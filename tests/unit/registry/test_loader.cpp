@@ -1,0 +1,143 @@
+// Loading files, good and bad.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "registry/elf.h"
+#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/registry/module_fixture.h"
+
+namespace tarsia::registry {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string load_error(const std::string& path) {
+  ErrorCode code{};
+  const std::string error = error_of([&] { load_file(path); }, &code);
+  EXPECT_EQ(code, ErrorCode::load);
+  return error;
+}
+
+TEST(Loader, a_rebuilt_file_is_the_new_one) {
+  TemporaryDir dir;
+  const std::string path = dir.path() + "/lib.so";
+  write_file(path, read_file(module_path("ops")));
+  Ref<Library> first = load_file(path);
+  write_file(path, read_file(module_path("ops_again")));
+  Ref<Library> second = load_file(path);
+  EXPECT_EQ(Call(*first, "current_version", {}).result.i, 1);
+  EXPECT_EQ(Call(*second, "current_version", {}).result.i, 2);
+  std::filesystem::remove(path);
+  EXPECT_EQ(Call(*first, "current_version", {}).result.i, 1);
+  OpRegistry::instance().remove(*first);
+  OpRegistry::instance().remove(*second);
+}
+
+TEST(Loader, the_same_file_twice_gives_two_libraries) {
+  Ref<Library> a = load("ops_again"), b = load("ops_again");
+  EXPECT_NE(a->functions()[0]->call, b->functions()[0]->call);
+  OpRegistry::instance().remove(*b);
+}
+
+TEST(Loader, a_library_tells_what_it_is) {
+  Ref<Library> library = load("portable17");
+  EXPECT_EQ(library->name(), "portable17");
+  EXPECT_EQ(library->origin(), Origin::prebuilt);
+  EXPECT_STREQ(origin_name(library->origin()), "prebuilt");
+  EXPECT_TRUE(library->kernels().empty());
+  EXPECT_TRUE(library->images().empty());
+  EXPECT_TRUE(library->op_names().empty());
+  EXPECT_FALSE(library->uses_cuda());
+}
+
+TEST(Loader, an_exported_library_is_the_same_bytes_and_loads) {
+  TemporaryDir dir;
+  Ref<Library> library = load("portable17");
+  library->export_to(dir.path() + "/copy.so");
+  EXPECT_EQ(read_file(dir.path() + "/copy.so"), read_file(module_path("portable17")));
+  Ref<Library> copy = load_file(dir.path() + "/copy.so");
+  EXPECT_EQ(copy->functions().size(), library->functions().size());
+}
+
+TEST(Loader, what_follows_the_image_in_a_file_is_not_exported) {
+  TemporaryDir dir;
+  const std::string bytes = read_file(module_path("ops_again"));
+  write_file(dir.path() + "/longer.so", bytes + std::string(5000, 'x'));
+  Ref<Library> library = load_file(dir.path() + "/longer.so");
+  library->export_to(dir.path() + "/copy.so");
+  EXPECT_EQ(read_file(dir.path() + "/copy.so"), bytes);
+  OpRegistry::instance().remove(*library);
+}
+
+TEST(Loader, what_is_no_library_is_told_apart) {
+  TemporaryDir dir;
+  EXPECT_THAT(load_error(dir.path() + "/nowhere.so"),
+              AllOf(HasSubstr("nowhere.so"), HasSubstr("No such file")));
+  EXPECT_THAT(load_error(dir.path()), HasSubstr("is no file"));
+  write_file(dir.path() + "/text.so", "int main() {}\n");
+  EXPECT_THAT(load_error(dir.path() + "/text.so"), HasSubstr("text.so is no shared library"));
+  write_file(dir.path() + "/empty.so", "");
+  EXPECT_THAT(load_error(dir.path() + "/empty.so"), HasSubstr("is no shared library"));
+  ASSERT_EQ(mkfifo((dir.path() + "/fifo.so").c_str(), 0600), 0);
+  EXPECT_THAT(load_error(dir.path() + "/fifo.so"), HasSubstr("is no file"));
+  EXPECT_THAT(load_error("/proc/self/exe"), HasSubstr("is a program"));
+}
+
+TEST(Loader, another_machine_is_named) {
+  TemporaryDir dir;
+  std::string bytes = read_file(module_path("plain"));
+  bytes[18] = static_cast<char>(0xB7);  // e_machine: AArch64
+  write_file(dir.path() + "/arm.so", bytes);
+  EXPECT_THAT(load_error(dir.path() + "/arm.so"), HasSubstr("is built for AArch64; this machine is x86-64"));
+  bytes[4] = 1;  // EI_CLASS: 32 bits
+  write_file(dir.path() + "/32.so", bytes);
+  EXPECT_THAT(load_error(dir.path() + "/32.so"), HasSubstr("32-bit"));
+}
+
+TEST(Loader, a_library_cut_anywhere_is_an_error) {
+  const std::string bytes = read_file(module_path("ops_again"));
+  for (size_t n = 0; n < bytes.size(); n += bytes.size() / 97 + 1) {
+    TemporaryDir dir;
+    write_file(dir.path() + "/cut.so", bytes.substr(0, n));
+    try {
+      // Sections are no part of what is mapped: a file without the last of them may load.
+      OpRegistry::instance().remove(*load_file(dir.path() + "/cut.so"));
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::load) << e.what();
+    }
+  }
+}
+
+TEST(Loader, a_library_without_anything_of_tarsia) {
+  EXPECT_THAT(load_error(module_path("plain")),
+              AllOf(HasSubstr("plain.so exports nothing for Tarsia"), HasSubstr("TARSIA_EXPORT")));
+  EXPECT_THAT(load_error(module_path("exports_nothing")),
+              HasSubstr("has no function, kernel or op that can be called"));
+}
+
+TEST(Loader, an_unresolved_symbol_is_named) {
+  EXPECT_THAT(load_error(module_path("unresolved")),
+              AllOf(HasSubstr("unresolved.so"), HasSubstr("gone::nowhere(char const*)")));
+}
+
+TEST(Loader, a_missing_library_is_named) {
+  EXPECT_THAT(load_error(module_path("needs_gone")),
+              AllOf(HasSubstr("needs libtarsia_test_gone.so"), HasSubstr("LD_LIBRARY_PATH")));
+}
+
+TEST(Elf, needed_libraries_and_symbols_are_read) {
+  const ElfLibrary elf = read_elf(read_file(module_path("needs_gone")), "x");
+  EXPECT_THAT(elf.needed, testing::Contains("libtarsia_test_gone.so"));
+  EXPECT_THAT(elf.tarsia_symbols, testing::Contains("tarsia_module_attach"));
+  EXPECT_FALSE(read_elf(read_file(module_path("ops_again")), "x").has_unique_symbols);
+#if !defined(__clang__)
+  EXPECT_TRUE(read_elf(read_file(module_path("unique")), "x").has_unique_symbols);
+#endif
+}
+
+}  // namespace
+}  // namespace tarsia::registry
