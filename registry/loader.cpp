@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <regex>
 
@@ -166,7 +167,22 @@ class LibraryLoader {
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
     if (library.m_functions.empty() && library.m_kernels.empty() && library.m_ops.empty())
       throw_nothing(library);
+    order_functions(library.m_functions);
     complete_functions(library);
+  }
+
+  /// Puts the functions of a file into the order of their lines, which overloads are tried in: g++ writes the
+  /// entries of a section backwards.
+  static void order_functions(std::vector<const tarsia_function*>& functions) {
+    std::map<std::string_view, std::size_t> files;
+    const auto place = [&files](const tarsia_function* function) {
+      const std::string_view text = function->location ? function->location : "";
+      const std::size_t colon = std::min(text.rfind(':'), text.size());
+      const std::size_t file = files.emplace(text.substr(0, colon), files.size()).first->second;
+      return std::pair(file, colon < text.size() ? std::atol(text.data() + colon + 1) : 0);
+    };
+    for (const tarsia_function* function : functions) place(function);
+    std::ranges::stable_sort(functions, {}, place);
   }
 
   /// An inline source of device functions alone has nothing to call, and says why; a prebuilt one forgot to

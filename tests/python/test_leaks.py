@@ -105,7 +105,7 @@ def test_a_library_is_unmapped_when_nothing_holds_it(build_library):
 
     def mapped():
         with open("/proc/self/maps") as maps:
-            return {line.split(maxsplit=5)[5].strip() for line in maps if line.count(" ") > 5 and "/" in line}
+            return {(line.split()[4], line.split(maxsplit=5)[5]) for line in maps if "/" in line}  # inode, path
 
     before = mapped()
     lib = tarsia.load(path)
