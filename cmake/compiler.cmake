@@ -9,7 +9,7 @@ endif()
 
 # Texts that become part of the worker: headers it serves from memory.
 set(embedded_inc)
-foreach(part host_headers device_headers)
+foreach(part host_headers)
   file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/${part}/*)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.inc

@@ -113,6 +113,7 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
       Message message;
       if (channel.receive(message, Clock::now() + k_worker_idle) != Channel::Status::ok) return 0;
       if (answer(channel, message, handler) != Channel::Status::ok) return 0;
+      if (message.type == MessageType::compile) handler.idle();
     }
   } catch (const std::bad_alloc&) {
     ::_exit(k_exit_out_of_memory);

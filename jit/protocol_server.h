@@ -24,6 +24,8 @@ class Handler {
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
   /// "sm_90", … of the GPUs present, without doubles; empty where there is none.
   virtual std::vector<std::string> archs() = 0;
+  /// Called when a compile's result has been sent and no other request is waiting for it; must return at once.
+  virtual void idle() {}
 };
 
 /// A worker that nobody asks for this long leaves; its client starts another when it needs one.

@@ -50,6 +50,7 @@ int compile_file(jit::Worker& worker, const std::string& path) {
     for (const auto& [step, time] : result.timings) std::fprintf(stderr, "%s %.2f ms  ", step.c_str(), time);
     std::fprintf(stderr, "\n");
     if (!result.ok) return 1;
+    worker.idle();
     ok = true;
     std::ofstream(std::filesystem::path(path).filename().string() + ".so", std::ios::binary) << result.module;
   }

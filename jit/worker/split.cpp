@@ -602,7 +602,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
     kernel.function = function;
     kernel.name = kernel_name(*function);
     kernel.mangled = mangled_name(context, *function);
-    kernel.nameable = !function->isExternC();
+    kernel.extern_c = function->isExternC();
     ++overloads[kernel.name];
     slice.kernels.push_back(std::move(kernel));
   };
@@ -637,7 +637,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
     }
   });
   for (KernelUse& kernel : slice.kernels)
-    if (overloads[kernel.name] > 1) kernel.nameable = false;
+    kernel.overloaded = overloads[kernel.name] > 1;
 }
 
 void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preprocessor, const TokenRecorder& tokens,
@@ -662,10 +662,7 @@ void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preproce
     std::string text = texts[path].str();
     for (size_t i = 0; i < mask.size(); ++i)
       if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i] == 2 ? ';' : ' ';
-    std::set<std::string> names = {user_name(path)};
-    if (auto included = tokens.included_as().find(path); included != tokens.included_as().end())
-      names.insert(included->second.begin(), included->second.end());
-    for (const std::string& name : names) slice.files.push_back({name, text});
+    slice.files.push_back({user_name(path), std::move(text)});
   }
 }
 

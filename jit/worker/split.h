@@ -19,7 +19,8 @@ struct KernelUse {
   std::string name;        ///< "ns::scale<float>", as NVRTC takes it for a name expression
   std::string mangled;     ///< Itanium name of the kernel itself (not of its stub)
   std::string stub_symbol;  ///< of the host's function that launches it
-  bool nameable = true;  ///< false: extern "C" or overloaded, the mangled name is the device's
+  bool extern_c = false;    ///< its mangled name is the device's
+  bool overloaded = false;  ///< the name alone is ambiguous
 };
 
 /// A variable in device memory that host code may refer to.

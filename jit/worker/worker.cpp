@@ -2,7 +2,12 @@
 #include "jit/worker/worker.h"
 
 #include <chrono>
+#include <set>
 
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "jit/worker/device_features.h"
+#include "jit/worker/device_job.h"
 #include "jit/worker/host_compiler.h"
 #include "jit/worker/host_headers.h"
 #include "jit/worker/linker.h"
@@ -18,39 +23,53 @@ double milliseconds_since(Clock::time_point start) {
 
 class Compile {
  public:
-  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack, Preludes& preludes)
-      : m_request(request), m_parts(parts), m_pack(std::move(pack)), m_preludes(preludes) {}
+  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack, Preludes& preludes,
+          DeviceCompiler& device)
+      : m_request(request), m_parts(parts), m_pack(std::move(pack)), m_preludes(preludes), m_device(device) {}
 
   CompileResult run() {
     std::vector<LinkInput> objects;
+    std::vector<std::unique_ptr<DeviceJob>> jobs;
+    std::vector<DeviceUnit> units;
+    if (m_request.cuda)
+      if (auto refused = refused_features(m_request.files); !refused.empty()) {
+        append(refused);
+        return fail(Stage::split);
+      }
     for (size_t i = 0; i < m_request.files.size(); ++i) {
       HostUnit unit;
       unit.request = &m_request;
       unit.file = &m_request.files[i];
       unit.language = language_of(*unit.file, m_request.cuda);
       unit.number = int(i);
-      auto start = Clock::now();
-      auto prelude = m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
-      m_result.timings.emplace_back("prelude", milliseconds_since(start));
-      auto files = make_files();
-      if (prelude) {
-        files->add_text(k_prelude_path, prelude->pch);
-        files->inherit(prelude->dependencies);
-        unit.prelude = k_prelude_path;
-      }
-      HostHooks hooks;
-      hooks.on_split = [&](DeviceSlice&& slice) { m_slices.push_back(std::move(slice)); if (getenv("TARSIA_SLICE")) for (auto& f : m_slices.back().files) { printf("=== %s\n%s\n", f.name.c_str(), f.text.c_str()); } if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().kernels) printf("kernel %s %s %d\n", k.name.c_str(), k.mangled.c_str(), k.nameable); if (getenv("TARSIA_SLICE")) for (auto& k : m_slices.back().variables) printf("var %s %s %d\n", k.name.c_str(), k.mangled.c_str(), int(k.bytes));};
-      HostResult host = compile_host(unit, files, hooks);
+      std::unique_ptr<DeviceJob> job;
+      HostResult host = compile_unit(unit, job);
       append(host.diagnostics);
       m_has_main |= host.has_main;
+      m_result.cacheable &= !host.volatile_text;
       for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
+      if (job) {
+        auto start = Clock::now();
+        DeviceJob::Outcome device = job->finish();
+        m_result.timings.emplace_back("wait for device", milliseconds_since(start));
+        append(device.diagnostics);
+        add(device.dependencies);
+        for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
+        if (!device.ok) return fail(host.ok ? Stage::device : Stage::host);
+        units.push_back(std::move(device.unit));
+        jobs.push_back(std::move(job));
+      }
       if (!host.ok) return fail(Stage::host);
       objects.push_back({unit.file->name, std::move(host.object)});
     }
     auto start = Clock::now();
+    if (!units.empty()) objects.push_back({"the device code", make_device_tables(units)});
+    m_result.timings.emplace_back("device tables", milliseconds_since(start));
+    start = Clock::now();
     LinkResult linked = link(m_request, objects, {.cuda = m_request.cuda, .has_main = m_has_main});
     m_result.timings.emplace_back("link", milliseconds_since(start));
     append(linked.diagnostics);
+    add(linked.dependencies);
     if (!linked.ok) return fail(Stage::link);
     m_result.ok = true;
     m_result.module = std::move(linked.module);
@@ -58,6 +77,29 @@ class Compile {
   }
 
  private:
+  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
+    auto start = Clock::now();
+    auto prelude =
+        m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
+    m_result.timings.emplace_back("prelude", milliseconds_since(start));
+    auto files = make_files();
+    if (prelude) {
+      files->add_text(k_prelude_path, prelude->pch);
+      files->inherit(prelude->dependencies);
+      unit.prelude = k_prelude_path;
+    }
+    HostHooks hooks;
+    hooks.on_split = [&](DeviceSlice&& slice) {
+      if (!slice.empty())
+        job = std::make_unique<DeviceJob>(m_request, std::move(slice), unit.number, m_device, m_parts);
+    };
+    hooks.find_object = [&](const Digest& key) { return m_parts.find(PartKind::host, key); };
+    hooks.keep_object = [&](const Digest& key, const std::string& object) { m_parts.keep(PartKind::host, key, object); };
+    HostResult result = compile_host(unit, files, hooks);
+    add(files->dependencies());
+    return result;
+  }
+
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() {
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
     for (const auto* group : {&m_request.files, &m_request.headers})
@@ -72,6 +114,12 @@ class Compile {
     for (Diagnostic& diagnostic : diagnostics) m_result.diagnostics.push_back(std::move(diagnostic));
   }
 
+  // A header read for the device and for the host counts once.
+  void add(const std::vector<Dependency>& dependencies) {
+    for (const Dependency& dependency : dependencies)
+      if (m_seen.insert(dependency.path).second) m_result.dependencies.push_back(dependency);
+  }
+
   CompileResult fail(Stage stage) {
     m_result.ok = false;
     m_result.stage = stage;
@@ -84,15 +132,35 @@ class Compile {
   Preludes& m_preludes;
   bool m_has_main = false;
   CompileResult m_result;
-  std::vector<DeviceSlice> m_slices;
+  DeviceCompiler& m_device;
+  std::set<std::string> m_seen;
 };
 
 }  // namespace
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
-  return Compile(request, parts, m_pack, m_preludes).run();
+  return Compile(request, parts, m_pack, m_preludes, m_device).run();
 }
 
-std::vector<std::string> Worker::archs() { return {}; }
+void Worker::idle() { m_device.precompile_headers(); }
+
+std::vector<std::string> Worker::archs() {
+  constexpr int k_major = 75, k_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+  std::set<std::string> all;
+  try {
+    const CudaDriver& driver = cuda_driver();
+    for (int i = 0; i < cuda_device_count(); ++i) {
+      CuDevice device = 0;
+      int major = 0, minor = 0;
+      check_cuda(driver.cuDeviceGet(&device, i), "cuDeviceGet");
+      check_cuda(driver.cuDeviceGetAttribute(&major, k_major, device), "cuDeviceGetAttribute");
+      check_cuda(driver.cuDeviceGetAttribute(&minor, k_minor, device), "cuDeviceGetAttribute");
+      all.insert("sm_" + std::to_string(major) + std::to_string(minor));
+    }
+  } catch (const Error&) {
+    // No driver or no GPU: there is none to name.
+  }
+  return {all.begin(), all.end()};
+}
 
 }  // namespace tarsia::jit

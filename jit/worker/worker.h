@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "jit/protocol_server.h"
+#include "jit/worker/device_compiler.h"
 #include "jit/worker/prelude.h"
 #include "jit/worker/sysroot.h"
 
@@ -14,10 +15,12 @@ class Worker final : public Handler {
   explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(pack), m_preludes(std::move(pack)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
+  void idle() override;
 
  private:
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes m_preludes;
+  DeviceCompiler m_device;
 };
 
 }  // namespace tarsia::jit

@@ -1,0 +1,181 @@
+// The device's half of one translation unit.
+//
+// Device code is kept as a part of its own, under a key in which the lines that the split blanked do not count: an
+// edit of a host function moves kernels to other lines and changes nothing else. Where lines can be seen in the
+// device code (assert, __LINE__, line information, diagnostics) they count.
+#include "jit/worker/device_job.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "jit/build_id.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tarsia::jit {
+namespace {
+
+bool shows_lines(const CompileRequest& request, const DeviceSlice& slice) {
+  if (request.options.debug || request.options.lineinfo) return true;
+  for (const SourceFile& file : slice.files)
+    for (const char* word : {"assert", "__LINE__", "source_location"})
+      if (file.text.find(word) != std::string::npos) return true;
+  return false;
+}
+
+// The text without empty lines and without white space at the ends of lines.
+std::string condensed(llvm::StringRef text) {
+  std::string result;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    if (llvm::StringRef content = line.trim(" \t\r"); !content.empty()) (result += content) += '\n';
+  }
+  return result;
+}
+
+std::string to_bytes(const DeviceResult& result) {
+  nlohmann::json images = nlohmann::json::array(), dependencies = nlohmann::json::array();
+  for (const FatbinEntry& image : result.images)
+    images.push_back({image.arch, nlohmann::json::binary({image.bytes.begin(), image.bytes.end()})});
+  for (const Dependency& d : result.dependencies)
+    dependencies.push_back({d.path, nlohmann::json::binary({d.content.begin(), d.content.end()}), d.absent});
+  auto packed = nlohmann::json::to_msgpack({images, result.lowered, result.managed, dependencies});
+  return {packed.begin(), packed.end()};
+}
+
+std::optional<DeviceResult> from_bytes(const std::string& bytes) {
+  try {
+    nlohmann::json all = nlohmann::json::from_msgpack(bytes);
+    DeviceResult result;
+    for (const auto& image : all.at(0)) {
+      const auto& content = image.at(1).get_binary();
+      result.images.push_back({image.at(0), std::string(content.begin(), content.end())});
+    }
+    result.lowered = all.at(1).get<std::vector<std::string>>();
+    result.managed = all.at(2).get<std::vector<std::string>>();
+    for (const auto& entry : all.at(3)) {
+      Dependency dependency;
+      dependency.path = entry.at(0);
+      const auto& content = entry.at(1).get_binary();
+      if (content.size() != dependency.content.size()) return std::nullopt;
+      std::copy(content.begin(), content.end(), dependency.content.begin());
+      dependency.absent = entry.at(2);
+      result.dependencies.push_back(std::move(dependency));
+    }
+    result.ok = true;
+    return result;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+// "(void (*)(float *, int))&ns::f": tells overloads apart.
+std::string cast_expression(const KernelUse& kernel) {
+  clang::PrintingPolicy policy(kernel.function->getASTContext().getLangOpts());
+  policy.SuppressTagKeyword = true;
+  policy.PrintAsCanonical = true;
+  policy.Bool = true;
+  std::string text = "(void (*)(";
+  for (const clang::ParmVarDecl* parameter : kernel.function->parameters())
+    text += (parameter == kernel.function->getParamDecl(0) ? "" : ", ") +
+            parameter->getType().getCanonicalType().getAsString(policy);
+  return text + "))&" + kernel.name;
+}
+
+}  // namespace
+
+DeviceJob::DeviceJob(const CompileRequest& request, DeviceSlice slice, int number, DeviceCompiler& compiler,
+                     PartStore& parts)
+    : m_request(request), m_slice(std::move(slice)), m_number(number), m_compiler(compiler), m_parts(parts) {
+  // Expressions need the AST, which belongs to the caller's thread.
+  for (KernelUse& kernel : m_slice.kernels)
+    if (kernel.overloaded) kernel.name = cast_expression(kernel);
+  m_outcome = std::async(std::launch::async, [this] { return run(); });
+}
+
+DeviceJob::~DeviceJob() {
+  m_cancelled = true;
+  if (m_outcome.valid()) m_outcome.wait();
+}
+
+DeviceRequest DeviceJob::make_request() const {
+  DeviceRequest request;
+  for (const SourceFile& file : m_slice.files) {
+    if (file.name == m_slice.main_file) {
+      request.main = file;
+      continue;
+    }
+    SourceFile header = file;
+    for (const std::string& dir : m_request.options.include_dirs)
+      if (header.name.rfind(dir + "/", 0) == 0) header.name.erase(0, dir.size() + 1);
+    request.headers.push_back(std::move(header));
+  }
+  request.defines = m_request.options.defines;
+  request.include_dirs = m_request.options.include_dirs;
+  request.cuda = m_request.cuda_parts;
+  request.std = m_request.options.std;
+  request.archs = m_request.options.archs;
+  request.ptx = m_request.options.ptx;
+  request.fast_math = m_request.options.fast_math;
+  request.debug = m_request.options.debug;
+  request.lineinfo = m_request.options.lineinfo;
+  for (const KernelUse& kernel : m_slice.kernels)
+    if (!kernel.extern_c) request.expressions.push_back(kernel.name);
+  for (const DeviceVariable& variable : m_slice.variables) {
+    if (variable.managed)
+      request.managed.push_back(variable.name);
+    else
+      request.expressions.push_back("&" + variable.name);
+  }
+  return request;
+}
+
+DeviceJob::Outcome DeviceJob::run() {
+  Outcome outcome;
+  outcome.unit.number = m_number;
+  outcome.unit.file = m_slice.main_file;
+  outcome.unit.slice = &m_slice;
+  DeviceRequest request = make_request();
+  DevicePlan plan = plan_device(request);
+
+  // The plan's own key covers all but holds lines; this one is of the same things without them.
+  DeviceRequest lineless = request;
+  if (!shows_lines(m_request, m_slice)) {
+    lineless.main.text = condensed(lineless.main.text);
+    for (SourceFile& header : lineless.headers) header.text = condensed(header.text);
+  }
+  Digest key = Hasher("tarsia device part").field(build_id()).field(plan_device(lineless).key).finish();
+
+  std::optional<DeviceResult> result;
+  if (auto bytes = m_parts.find(PartKind::device, key)) result = from_bytes(*bytes);
+  outcome.reused = result.has_value();
+  if (!result) {
+    try {
+      result = m_compiler.compile(request, plan, &m_cancelled);
+    } catch (const std::exception& error) {
+      result.emplace();
+      Diagnostic diagnostic;
+      diagnostic.file = m_slice.main_file;
+      diagnostic.message = error.what();
+      result->diagnostics.push_back(std::move(diagnostic));
+    }
+    if (result->ok && result->keyed && result->diagnostics.empty()) m_parts.keep(PartKind::device, key, to_bytes(*result));
+  }
+  outcome.ok = result->ok;
+  outcome.diagnostics = std::move(result->diagnostics);
+  outcome.dependencies = std::move(result->dependencies);
+  outcome.timings = std::move(result->timings);
+  if (!outcome.ok) return outcome;
+
+  size_t lowered = 0, managed = 0;
+  for (const KernelUse& kernel : m_slice.kernels)
+    outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result->lowered.at(lowered++));
+  for (const DeviceVariable& variable : m_slice.variables)
+    outcome.unit.variable_symbols.push_back(variable.managed ? result->managed.at(managed++)
+                                                             : result->lowered.at(lowered++));
+  for (const FatbinEntry& image : result->images) outcome.unit.images.push_back({image.arch, image.bytes});
+  outcome.unit.fatbin = result->images.size() == 1 ? result->images[0].bytes : make_fatbin(result->images);
+  return outcome;
+}
+
+}  // namespace tarsia::jit

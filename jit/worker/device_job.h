@@ -1,0 +1,48 @@
+// The device's half of one translation unit, on a thread of its own beside the host's.
+#pragma once
+
+#include <atomic>
+#include <future>
+
+#include "jit/compile.h"
+#include "jit/worker/device_compiler.h"
+#include "jit/worker/device_tables.h"
+#include "jit/worker/split.h"
+
+namespace tarsia::jit {
+
+class DeviceJob {
+ public:
+  struct Outcome {
+    bool ok = false;
+    bool reused = false;  ///< device code of an earlier compile
+    DeviceUnit unit;
+    std::vector<Diagnostic> diagnostics;
+    std::vector<Dependency> dependencies;
+    std::vector<std::pair<std::string, double>> timings;
+  };
+
+  /// Starts at once. The references must outlive the job.
+  DeviceJob(const CompileRequest& request, DeviceSlice slice, int number, DeviceCompiler& compiler, PartStore& parts);
+  /// Ends the compile early if nobody waited for it.
+  ~DeviceJob();
+  DeviceJob(const DeviceJob&) = delete;
+  DeviceJob& operator=(const DeviceJob&) = delete;
+
+  /// Waits. The unit refers to the job's slice.
+  Outcome finish() { return m_outcome.get(); }
+
+ private:
+  Outcome run();
+  DeviceRequest make_request() const;
+
+  const CompileRequest& m_request;
+  DeviceSlice m_slice;
+  int m_number;
+  DeviceCompiler& m_compiler;
+  PartStore& m_parts;
+  std::atomic<bool> m_cancelled{false};
+  std::future<Outcome> m_outcome;
+};
+
+}  // namespace tarsia::jit
