@@ -71,6 +71,7 @@ bool metas_of(const tarsia_op& op, const tarsia_tensor* const* inputs, uint32_t 
     tarsia_meta& meta = metas[i];
     meta = {};
     meta.ndim = -1;
+    meta.dtype = {TARSIA_ANY_DTYPE, 0, 0};
     if (!inputs[i]) continue;
     meta.ndim = inputs[i]->ndim;
     meta.dtype = inputs[i]->dtype;
@@ -114,7 +115,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
   try {
     if (!refresh(self_of(object))) return nullptr;
     Frame frame;
-    auto** inputs = frame.room_for<const tarsia_tensor*>(n + 1);
+    auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, op_of(object), args, static_cast<uint32_t>(n), inputs)) return nullptr;
     return bind_for(self_of(object), frame, inputs, static_cast<uint32_t>(n), names, args + n);
   } catch (const std::bad_alloc&) {
@@ -168,7 +169,7 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   OpObject* self = self_of(object);
   if (!refresh(self)) return nullptr;
   Frame frame;
-  auto** inputs = frame.room_for<const tarsia_tensor*>(n + 1);
+  auto** inputs = frame.room_for<const tarsia_tensor*>(n);
   if (!read_inputs(frame, op_of(object), args, n, inputs)) return nullptr;
   if (is_as_last(*self->last, names, args + n) && is_bound_for(self->last->bound, frame, inputs, n)) {
     const Ref bound = Ref::borrow(self->last->bound);
