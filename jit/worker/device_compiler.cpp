@@ -129,6 +129,18 @@ void hash_prefix(Hasher& hasher, const DeviceRequest& request, const DevicePlan&
   for (const Dependency& dependency : plan.dependencies) hasher.field(dependency.content);
 }
 
+/// Warnings about CUDA's own headers and Tarsia's are nobody's concern.
+void drop_foreign_warnings(const DeviceRequest& request, std::vector<Diagnostic>& diagnostics) {
+  bool dropped = false;  // the message before, and with it the notes that belong to it
+  std::erase_if(diagnostics, [&](const Diagnostic& diagnostic) {
+    if (diagnostic.severity == Severity::note && dropped) return true;
+    dropped = diagnostic.severity == Severity::warning && diagnostic.file.starts_with("tarsia/");
+    for (const std::string& dir : request.cuda.include_dirs)
+      dropped |= diagnostic.severity == Severity::warning && diagnostic.file.starts_with(dir + "/");
+    return dropped;
+  });
+}
+
 void append_new(std::vector<Diagnostic>& into, std::vector<Diagnostic> more) {
   for (Diagnostic& diagnostic : more) {
     const bool known = std::any_of(into.begin(), into.end(), [&](const Diagnostic& d) {
@@ -276,6 +288,7 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
       return result;
     }
     explain_names(request, diagnostics);
+    drop_foreign_warnings(request, diagnostics);
     if (output.status != Status::ok) {
       place_ptxas_errors(nvrtc, request, *plan, arch, diagnostics);
       if (!has_errors(diagnostics))

@@ -75,6 +75,9 @@ class Planner {
     for (const SourceNames& names : m_names)
       m_uses_cccl |= names.std_names.contains("optional") || names.std_names.contains("span");
     m_uses_cccl |= mentions("cuda");
+    // Under `using namespace std` a name too many could make one of the user's ambiguous.
+    m_everything = !m_light && std::none_of(m_names.begin(), m_names.end(),
+                                            [](const SourceNames& n) { return n.using_std; });
     m_versions = mentions("CUDART_VERSION") || mentions("CUDA_VERSION");
     if (!m_light) return;
     m_without_cccl = !m_uses_cccl;
@@ -92,13 +95,12 @@ class Planner {
   /// Whether NVRTC is given this name as a text of ours.
   bool is_virtual(const std::string& name) {
     if (m_user.contains(name) || m_texts.contains(name)) return true;
-    if (m_light && is_host_library(name)) return true;
+    if (is_host_library(name)) return true;
     if (m_light && is_built_in(name)) return !m_versions;
     if (name == "cub/cub.cuh") return true;
-    if (name == "cuda/std/cstdint") return !find_in_dirs(m_dirs, name).empty();
+    if (is_patched(name)) return !find_in_dirs(m_dirs, name).empty();
     if (m_without_cccl && is_cccl(name)) return true;
-    if ((name == "cuda.h" && m_versions) || (!m_light && (name == "cuda.h" || name == "cufft.h")))
-      return false;
+    if (name == "cuda.h" && (m_versions || !m_light)) return false;
     return find_device_header(name) || is_standard(name);
   }
 
@@ -256,36 +258,48 @@ class Planner {
 
   std::string text_of(const std::string& name) {
     if (name == "cub/cub.cuh") return cub_of(m_names);
-    if (name == "cuda/std/cstdint") return patched_cstdint();
+    if (is_patched(name)) return patched(name);
     if (m_without_cccl && is_cccl(name))
       return "#pragma once\n#include <tarsia/type_traits.h>\nnamespace cuda { namespace std { using "
              "namespace ::std; } }\n";
     if (const SourceFile* header = find_device_header(name)) return header->text;
-    // The full attempt gives foreign headers, whose names were not looked at, all there is.
-    return !m_light && is_standard(name) ? "#include <tarsia/std.h>\n" : "";
+    for (auto [cxx, c] : {std::pair{"cstdint", "stdint.h"},
+                          {"climits", "limits.h"},
+                          {"cfloat", "float.h"},
+                          {"cmath", "math.h"},
+                          {"cassert", "assert.h"},
+                          {"cstddef", "stddef.h"}})
+      if (name == cxx) return std::string("#include <") + c + ">\n";
+    return m_everything && is_standard(name) ? "#include <tarsia/std.h>\n" : "";
   }
 
-  /// libcu++ makes int64_t a long long under NVRTC; the host's is a long, and so must be the kernel's
+  /// Headers that define int64_t as long long under NVRTC; the host's is a long, and so must be the kernel's
   /// parameter.
-  std::string patched_cstdint() {
-    std::string text;
-    try {
-      text = read_file(find_in_dirs(m_dirs, "cuda/std/cstdint"), 1 << 20);
-    } catch (const Error&) {
-      return {};
-    }
-    for (std::string_view condition : {"#if !_CCCL_COMPILER(NVRTC)", "#if _CCCL_HOSTED()"})
-      if (const size_t at = text.find(condition); at != text.npos) {
-        text.replace(at, condition.size(), "#if 1");
+  static bool is_patched(std::string_view name) {
+    return name == "cuda/std/cstdint" || name == "cuda/std/__cuda/cstdint_prelude.h" ||
+           name == "cuda_pipeline_helpers.h" || name == "cuda_awbarrier_helpers.h";
+  }
+
+  /// Makes such a header take what it takes under other compilers: <cstdint> or <stdint.h>, which are ours.
+  std::string patched(const std::string& name) {
+    const std::string path = find_in_dirs(m_dirs, name);
+    std::string text = read_file(path, 1 << 20);
+    for (std::string_view condition : {"!_CCCL_COMPILER(NVRTC)", "_CCCL_HOSTED()"})
+      if (const size_t at = text.find(condition); name.starts_with("cuda/") && at != text.npos) {
+        text.replace(at, condition.size(), "1");
         break;
       }
-    put("cstdint", "#include <stdint.h>\n");
-    m_walk->add(find_in_dirs(m_dirs, "cuda/std/cstdint"));
+    constexpr std::string_view k_runtime = "defined(__CUDACC_RTC__)";
+    if (const size_t type = text.find("typedef unsigned long long uint64_t");
+        type != text.npos && !name.starts_with("cuda/"))
+      if (const size_t at = text.rfind(k_runtime, type); at != text.npos)
+        text.replace(at, k_runtime.size(), "0");
+    m_walk->add(path);
     return text;
   }
 
   std::string prelude() {
-    std::string text = device_prelude(m_names, !m_light || m_foreign);
+    std::string text = device_prelude(m_names, m_everything);
     if (m_versions && !find_in_dirs(m_dirs, "cuda_runtime.h").empty()) text += "#include <cuda_runtime.h>\n";
     return text;
   }
@@ -338,7 +352,7 @@ class Planner {
       const auto& cuda = m_request.cuda.include_dirs;
       if (std::none_of(cuda.begin(), cuda.end(),
                        [&](const std::string& dir) { return path.starts_with(dir + "/"); }))
-        m_foreign = true;
+        m_foreign = m_everything = true;
       m_walk->add(path);
     }
     return text;
@@ -371,6 +385,7 @@ class Planner {
       options.push_back("-device-int128");
     // nvcc's value; NVRTC's default costs a second and 200 MB (see docs/device-code.md).
     if (m_uses_cccl || m_uses_cuda_headers) options.push_back("-D_CCCL_META_UNROLL_LIMIT=10");
+    if (m_uses_cccl || (!m_light && m_uses_cuda_headers)) options.push_back("-DTARSIA_WITH_CCCL");
     if (m_without_cccl) options.push_back("-D_CG_LIMIT_INCLUDED_DEPENDENCIES");
     for (const char* name :
          {"__NVCC__", "__linux__", "__linux", "__unix__", "__x86_64__", "__GNUC__", "__gnu_linux__"})
@@ -407,8 +422,9 @@ class Planner {
   bool m_uses_cccl = false, m_uses_cuda_headers = false;
   bool m_without_cccl = false;  // libcu++ is kept out of CUDA's other headers
   bool m_minimal = false;
-  bool m_versions = false;  // what CUDA's headers define is asked for
-  bool m_foreign = false;   // a header of the user's is read from disk, as it stands
+  bool m_versions = false;    // what CUDA's headers define is asked for
+  bool m_everything = false;  // all of std, not only what is mentioned
+  bool m_foreign = false;     // a header of the user's is read from disk, as it stands
   std::vector<std::string> m_dirs;
   std::map<std::string, const SourceFile*> m_user;
   std::vector<SourceNames> m_names;

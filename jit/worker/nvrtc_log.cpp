@@ -8,9 +8,8 @@
 //               detected during instantiation of "WHAT" at line N of FILE
 //               detected during:              ten blanks; the list below has twelve
 //                 instantiation of "WHAT" at line N
-//     warning: TEXT                           without a place
-//     ptxas application ptx input, line N; error   : TEXT
-//     ptxas error   : TEXT
+//     warning: TEXT                           without a place, perhaps after "At end of source: " or "nvrtc:
+//     " ptxas application ptx input, line N; error   : TEXT ptxas error   : TEXT
 #include "jit/worker/nvrtc_log.h"
 
 #include <algorithm>
@@ -111,7 +110,9 @@ std::optional<Diagnostic> head(std::string_view line) {
     return diagnostic;
   }
   // [nvrtc: ]WORD: TEXT, or "Warning #20282-D: TEXT", or " warning: TEXT".
-  std::string_view rest = line.starts_with("nvrtc: ") ? line.substr(7) : line;
+  std::string_view rest = line;
+  for (std::string_view prefix : {"nvrtc: ", "At end of source: "})
+    if (rest.starts_with(prefix)) rest.remove_prefix(prefix.size());
   const size_t colon = rest.find(": ");
   if (colon == rest.npos) return std::nullopt;
   std::optional<Severity> severity = severity_of(rest.substr(0, colon));

@@ -70,18 +70,20 @@ TARSIA_STD_MEMBER tuple(T...) -> tuple<T...>;
 
 template <class... T>
 struct tuple_size<tuple<T...>> : integral_constant<size_t, sizeof...(T)> {};
+#ifndef _CCCL_FREESTANDING  // newer versions of libcu++ define it
 template <class T>
 struct tuple_size<const T> : tuple_size<T> {};
+template <size_t i, class T>
+struct tuple_element<i, const T> {
+  typedef const typename tuple_element<i, T>::type type;
+};
+#endif
 template <class T, class... R>
 struct tuple_element<0, tuple<T, R...>> {
   typedef T type;
 };
 template <size_t i, class T, class... R>
 struct tuple_element<i, tuple<T, R...>> : tuple_element<i - 1, tuple<R...>> {};
-template <size_t i, class T>
-struct tuple_element<i, const T> {
-  typedef const typename tuple_element<i, T>::type type;
-};
 #if __cplusplus >= 201703L
 template <class T>
 inline constexpr size_t tuple_size_v = tuple_size<T>::value;

@@ -13,5 +13,5 @@ typedef uint16_t u_int16_t;
 typedef uint32_t u_int32_t;
 typedef uint64_t u_int64_t;
 typedef long ssize_t;
-typedef long time_t;
+typedef long long time_t;  // as libcu++ declares it
 typedef long off_t;

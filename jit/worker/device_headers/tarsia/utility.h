@@ -2,6 +2,15 @@
 #pragma once
 #include <tarsia/type_traits.h>
 
+// libcu++ declares std::tuple_size as well, each of its versions in its own way.
+#ifdef TARSIA_WITH_CCCL
+#include <cuda/std/__tuple_dir/tuple_element.h>
+#include <cuda/std/__tuple_dir/tuple_size.h>
+#if __has_include(<cuda/std/__tuple_dir/structured_bindings.h>)
+#include <cuda/std/__tuple_dir/structured_bindings.h>
+#endif
+#endif
+
 namespace std {
 
 template <class T>
@@ -66,11 +75,12 @@ TARSIA_STD_FN constexpr bool operator<(const pair<T, U>& a, const pair<T, U>& b)
   return a.first < b.first || (!(b.first < a.first) && a.second < b.second);
 }
 
-// Variadic because libcu++ declares them so.
-template <class... T>
+#ifndef TARSIA_WITH_CCCL
+template <class T>
 struct tuple_size;
-template <size_t i, class... T>
+template <size_t i, class T>
 struct tuple_element;
+#endif
 template <size_t i, class T>
 using tuple_element_t = typename tuple_element<i, T>::type;
 template <class T, class U>
