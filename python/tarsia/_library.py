@@ -248,7 +248,7 @@ def _explain(error, source, headers):
 
 def _bytes(text, what):
     if isinstance(text, str):
-        return text.encode("utf-8", "surrogateescape")
+        return text.encode("utf-8", "surrogatepass")
     if isinstance(text, (bytes, bytearray)):
         return bytes(text)
     raise TypeError(f"{what} must be a str, got {type(text).__name__}")

@@ -1,0 +1,251 @@
+"""load_inline and compile, end to end with the compiler."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tarsia
+
+try:
+    tarsia.load_inline("int probe() { return 1; }")
+except tarsia.Error as error:
+    if not isinstance(error, (tarsia.NotFound, tarsia.Unsupported)):
+        raise
+    pytest.skip(f"no compiler: {error}", allow_module_level=True)
+
+RELU = """
+void relu(const float* x, float* y, int n) {
+  for (int i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+}
+"""
+
+
+def test_a_string_becomes_a_library():
+    lib = tarsia.load_inline(RELU)
+    x = np.array([-1, 2], np.float32)
+    y = np.empty_like(x)
+    assert lib.relu(x, y, 2) is None and y.tolist() == [0, 2]
+    lib.relu(y=x, x=y, n=1)
+    assert lib.relu.signatures == ("void relu(const float *x, float *y, int n)",)
+    assert lib.relu.location.endswith(":2")
+    assert lib.origin in ("compiled", "disk", "memory") and lib.functions == ("relu",)
+
+
+def test_the_second_time_it_comes_from_the_cache(tmp_path):
+    source = f"int fresh() {{ return {os.getpid()}; }}"
+    assert tarsia.load_inline(source).origin == "compiled"
+    lib = tarsia.load_inline(source)
+    assert lib.origin == "memory" and lib.fresh() == os.getpid()
+    out = subprocess.run([sys.executable, "-c", f"import tarsia; print(tarsia.load_inline({source!r}).origin)"],
+                         capture_output=True, text=True, check=True)
+    assert out.stdout == "disk\n"
+
+
+def test_types_without_includes_of_tarsia():
+    lib = tarsia.load_inline("""
+        #include <map>
+        #include <optional>
+        #include <stdexcept>
+        #include <string>
+        #include <tuple>
+        #include <vector>
+        std::string greet(const std::string& name, int times = 1) {
+          std::string all;
+          for (int i = 0; i < times; ++i) all += "hello " + name + ";";
+          return all;
+        }
+        std::tuple<int, double> split(double x) { return {int(x), x - int(x)}; }
+        std::vector<std::string> words(std::vector<int> n) {
+          std::map<int, std::string> names{{1, "one"}, {2, "two"}};
+          std::vector<std::string> all;
+          for (int i : n) all.push_back(names.at(i));
+          return all;
+        }
+        std::optional<int> none() { return std::nullopt; }
+    """)
+    assert lib.greet("you") == "hello you;" and lib.greet(name="x", times=2) == "hello x;hello x;"
+    assert lib.split(2.5) == (2, 0.5)
+    assert lib.words([1, 2]) == ["one", "two"] and lib.none() is None
+    with pytest.raises(IndexError):
+        lib.words([3])
+
+
+def test_tensors_of_tarsia():
+    torch = pytest.importorskip("torch")
+    lib = tarsia.load_inline("""
+        #include <tarsia/op.h>
+        tarsia::Tensor twice(const tarsia::Tensor& x) {
+          tarsia::Tensor y = tarsia::empty_like(x);
+          for (int64_t i = 0; i < x.numel(); ++i) y.data<float>()[i] = 2 * x.data<const float>()[i];
+          return y;
+        }
+    """)
+    y = lib.twice(torch.ones(3))
+    assert type(y) is torch.Tensor and y.tolist() == [2] * 3
+    assert type(lib.twice(np.ones(3, np.float32))) is np.ndarray
+
+
+def test_ops_in_a_string():
+    lib = tarsia.load_inline("""
+        #include <tarsia/op.h>
+        TARSIA_OP(inline_negate).forward("cpu", [](tarsia::Context& c) {
+          for (int64_t i = 0; i < c.input(0).numel(); ++i)
+            c.output(0).data<float>()[i] = -c.input(0).data<const float>()[i];
+        });
+    """)
+    assert lib.ops == ("inline_negate",)
+    assert tarsia.ops.inline_negate(np.ones(2, np.float32)).tolist() == [-1, -1]
+    lib.unload()
+    with pytest.raises(AttributeError):
+        tarsia.ops.inline_negate
+
+
+def test_options():
+    lib = tarsia.load_inline("""
+        int value() { return VALUE; }
+        #ifdef EMPTY
+        long standard() { return __cplusplus; }
+        #endif
+    """, "named", defines={"VALUE": 41, "EMPTY": None}, std="c++17", opt=0)
+    assert lib.name == "named" and lib.value() == 41 and lib.standard() == 201703
+    lib = tarsia.load_inline("int a() { return 1; } int b() { return 2; }", functions=["b"])
+    assert lib.functions == ("b",)
+    with pytest.raises(AttributeError):
+        lib.a
+    lib = tarsia.load_inline("#include \"my.h\"\nint f() { return mine(); }",
+                             headers={"my.h": "inline int mine() { return 7; }"})
+    assert lib.f() == 7
+
+
+def test_include_dirs(tmp_path):
+    (tmp_path / "found.h").write_text("inline int found() { return 5; }\n")
+    source = "#include <found.h>\nint f() { return found(); }"
+    for dirs in ([tmp_path], (str(tmp_path),), tmp_path):
+        assert tarsia.load_inline(source, include_dirs=dirs).f() == 5
+    (tmp_path / "found.h").write_text("inline int found() { return 6; }\n")
+    assert tarsia.load_inline(source, include_dirs=[tmp_path]).f() == 6
+
+
+def test_several_files():
+    lib = tarsia.load_inline({
+        "common.h": "#pragma once\n#ifdef __cplusplus\nextern \"C\"\n#endif\nint from_c(int x);\n",
+        "part.c": "#include \"common.h\"\nint from_c(int x) { int class = x; return class + 1; }\n",
+        "main.cc": "#include \"common.h\"\nint f(int x) { return from_c(x) * 2; }\n",
+    })
+    assert lib.f(1) == 4
+
+
+def test_what_is_not_exported_says_why():
+    lib = tarsia.load_inline("struct S { int x; };\nint good() { return 1; }\nint bad(S s) { return s.x; }\n"
+                             "static int hidden() { return 2; }\nint use() { return hidden(); }")
+    assert lib.good() == 1 and any("bad" in name for name in lib.skipped)
+    with pytest.raises(AttributeError, match="not exported"):
+        lib.bad
+
+
+def test_compile_errors_point_into_the_string_and_this_file():
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline("""
+int fine() { return 1; }
+int broken() {
+  return undeclared + 1;
+}
+""")
+    error = caught.value
+    assert error.stage == "host" and len(error.diagnostics) >= 1
+    first = error.diagnostics[0]
+    assert first.line == 4 and first.column == 10 and first.severity == "error" and "undeclared" in first.message
+    assert first.source_line == "  return undeclared + 1;"
+    text = str(error)
+    assert "    4 |   return undeclared + 1;\n      |          ^" in text
+    file, line = first.origin.rsplit(":", 1)
+    assert file == __file__
+    assert pathlib.Path(__file__).read_text().split("\n")[int(line) - 1] == "  return undeclared + 1;"
+
+
+@pytest.mark.parametrize("source, words", [
+    ("int f( {", "expected"),
+    ('#include "nowhere.h"\nint f() { return 1; }', "nowhere.h"),
+    ("int missing(); int f() { return missing(); }", "missing"),
+    ("", "no function"),
+    ("static int f() { return 1; }", "no function"),
+])
+def test_bad_sources_are_errors_and_the_next_one_works(source, words):
+    with pytest.raises(tarsia.Error, match=words):
+        tarsia.load_inline(source)
+    assert tarsia.load_inline(f"int after() {{ return {abs(hash(source)) % 1000}; }}").after() >= 0
+
+
+@pytest.mark.parametrize("source", ["int f() { return 1; }\0", b"int f() { return 1; } // \xff", "// \ud800"])
+def test_sources_that_are_no_text(source):
+    with pytest.raises(tarsia.InvalidSource):
+        tarsia.load_inline(source)
+
+
+def test_bad_options():
+    for options in ({"std": "c++99"}, {"opt": 7}, {"host_headers": "x"}, {"functions": "f"}, {"include_dirs": "x"},
+                    {"arch": "sm_1"}, {"timeout": "x"}):
+        with pytest.raises((tarsia.Error, TypeError, ValueError)):
+            tarsia.load_inline("int f() { return 1; }", **options)
+    with pytest.raises(TypeError, match="the source must be a str"):
+        tarsia.load_inline(3)
+
+
+def test_compile_writes_a_library_that_load_takes(tmp_path):
+    output = tmp_path / "lib.so"
+    tarsia.compile(RELU, output)
+    assert tarsia.load(output).functions == ("relu",)
+    exported = tmp_path / "exported.so"
+    tarsia.load_inline(RELU).export(exported)
+    lib = tarsia.load(exported)
+    x = np.array([-1, 2], np.float32)
+    lib.relu(x, x, 2)
+    assert x.tolist() == [0, 2]
+    with pytest.raises(tarsia.CompileError):
+        tarsia.compile("int f( {", tmp_path / "no.so")
+    assert not (tmp_path / "no.so").exists()
+
+
+def test_load_refuses_what_is_no_library(tmp_path):
+    (tmp_path / "text.so").write_text("not a library")
+    for path in (tmp_path / "text.so", tmp_path / "missing.so", tmp_path, "/dev/null"):
+        with pytest.raises(tarsia.Error, match=str(path)):
+            tarsia.load(path)
+
+
+def test_threads_compile_at_once():
+    results, errors = [], []
+
+    def work(i):
+        try:
+            results.append(tarsia.load_inline(f"int number() {{ return {i} + {os.getpid()}; }}").number())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i % 3,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and sorted(results) == sorted(i % 3 + os.getpid() for i in range(6))
+
+
+def test_statistics_and_doctor():
+    statistics = tarsia.statistics()
+    assert isinstance(statistics, dict) and statistics
+    report = tarsia.doctor()
+    assert isinstance(report, dict) and report
+
+
+def test_main_programs():
+    lib = tarsia.load_inline("""
+        #include <cstdio>
+        #include <cstring>
+        int main(int argc, char** argv) { return argc > 1 ? int(std::strlen(argv[1])) : 0; }
+    """)
+    assert lib.main() == 0 and lib.main("four") == 4
