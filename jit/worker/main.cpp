@@ -2,10 +2,20 @@
 //
 //   tarsia-compiler                   started by libtarsia
 //   tarsia-compiler --version         says what it is built of
-//   tarsia-compiler --compile FILE    compiles one source and writes FILE.so: for work on the compiler itself
+//
+// For work on the compiler itself, without a cache:
+//
+//   tarsia-compiler --compile [-I DIR] [--std STD] [--arch ARCH] [--repeat N] [--trace JSON] FILE...
+//                                     compiles each source, prints timings and writes FILE.so into the
+//                                     current folder
+//   tarsia-compiler --slice [-I DIR] [--std STD] FILE...
+//                                     prints the kernels and the texts that the device's compiler would be
+//                                     given
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +26,7 @@
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
 #include "jit/worker/worker.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,36 +35,93 @@ namespace {
 using namespace tarsia;
 
 struct NoParts final : jit::PartStore {
-  std::optional<std::string> find(jit::PartKind, const std::array<unsigned char, 32>&) override { return std::nullopt; }
+  std::optional<std::string> find(jit::PartKind, const std::array<unsigned char, 32>&) override {
+    return std::nullopt;
+  }
   void keep(jit::PartKind, const std::array<unsigned char, 32>&, std::string) override {}
 };
 
-int compile_file(jit::Worker& worker, const std::string& path) {
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> include_dirs;
+  std::vector<std::string> archs;
+  std::string std, trace;
+  int repeat = 1;
+  bool slice = false;
+};
+
+void print(const std::vector<jit::Diagnostic>& diagnostics) {
+  for (const jit::Diagnostic& d : diagnostics)
+    std::fprintf(stderr, "%s:%d:%d: %s: %s\n", d.file.c_str(), d.line, d.column,
+                 d.severity == Severity::note      ? "note"
+                 : d.severity == Severity::warning ? "warning"
+                                                   : "error",
+                 d.message.c_str());
+}
+
+bool compile_file(jit::Worker& worker, const Options& options, const std::filesystem::path& path) {
   jit::CompileRequest request;
   request.name = path;
-  request.files.push_back({std::filesystem::path(path).filename(), read_file(path)});
+  request.files.push_back({path.filename(), read_file(path)});
   request.options.include_dirs = {std::filesystem::absolute(path).parent_path()};
-  request.cuda = path.ends_with(".cu");
-  request.options.archs = {"sm_90"};
+  for (const std::string& dir : options.include_dirs)
+    request.options.include_dirs.push_back(std::filesystem::absolute(dir));
+  request.cuda = path.extension() == ".cu";
+  request.options.archs = options.archs;
+  if (!options.std.empty()) request.options.std = options.std;
   if (request.cuda) request.cuda_parts = find_cuda_parts();
-  NoParts parts;
-  bool ok = false;
-  for (int round = 0; round < (getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 3); ++round) {
-    if (round == 2) llvm::timeTraceProfilerInitialize(100, "x");
-    jit::CompileResult result = worker.compile(request, parts);
-    if (round == 2) { (void)!!llvm::timeTraceProfilerWrite("/tmp/trace.json", "x"); }
-    for (const jit::Diagnostic& d : result.diagnostics)
-      if (round == 0)
-        std::fprintf(stderr, "%s:%d:%d: %s: %s\n", d.file.c_str(), d.line, d.column,
-                     d.severity == Severity::note ? "note" : d.severity == Severity::warning ? "warning" : "error",
-                     d.message.c_str());
-    for (const auto& [step, time] : result.timings) std::fprintf(stderr, "%s %.2f ms  ", step.c_str(), time);
-    std::fprintf(stderr, "\n");
-    if (!result.ok) return 1;
-    worker.idle();
-    ok = true;
-    std::ofstream(std::filesystem::path(path).filename().string() + ".so", std::ios::binary) << result.module;
+  if (options.slice) {
+    std::vector<jit::Diagnostic> diagnostics;
+    for (const jit::SourceFile& file : worker.slices(request, diagnostics))
+      std::printf("==> %s\n%s", file.name.c_str(), file.text.c_str());
+    print(diagnostics);
+    return true;
   }
+  NoParts parts;
+  for (int round = 0; round < options.repeat; ++round) {
+    const bool traced = !options.trace.empty() && round + 1 == options.repeat;
+    if (traced) llvm::timeTraceProfilerInitialize(100, "tarsia-compiler");
+    auto start = std::chrono::steady_clock::now();
+    jit::CompileResult result = worker.compile(request, parts);
+    double time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    if (traced) llvm::consumeError(llvm::timeTraceProfilerWrite(options.trace, "tarsia-compiler"));
+    if (round == 0) print(result.diagnostics);
+    std::fprintf(stderr, "%s: %s, %.2f ms", path.c_str(), result.ok ? "compiled" : "failed", time);
+    for (const auto& [step, part] : result.timings) std::fprintf(stderr, "; %s %.2f", step.c_str(), part);
+    std::fprintf(stderr, "\n");
+    if (!result.ok) return false;
+    worker.idle();
+    std::ofstream(path.filename().string() + ".so", std::ios::binary) << result.module;
+  }
+  return true;
+}
+
+int compile_files(jit::Worker& worker, int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    auto value = [&](const char* name) {
+      if (std::strcmp(argv[i], name) != 0 || i + 1 == argc) return false;
+      ++i;
+      return true;
+    };
+    if (value("-I"))
+      options.include_dirs.push_back(argv[i]);
+    else if (value("--std"))
+      options.std = argv[i];
+    else if (value("--arch"))
+      options.archs.push_back(argv[i]);
+    else if (value("--repeat"))
+      options.repeat = std::max(1, std::atoi(argv[i]));
+    else if (value("--trace"))
+      options.trace = argv[i];
+    else if (!std::strcmp(argv[i], "--slice"))
+      options.slice = true;
+    else if (std::strcmp(argv[i], "--compile") != 0)
+      options.files.push_back(argv[i]);
+  }
+  if (options.archs.empty()) options.archs = {"sm_90"};
+  bool ok = true;
+  for (const std::string& file : options.files) ok &= compile_file(worker, options, file);
   return ok ? 0 : 1;
 }
 
@@ -61,13 +129,15 @@ int compile_file(jit::Worker& worker, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && !std::strcmp(argv[1], "--version")) {
-    std::printf("tarsia-compiler %s\n%s\n", std::string(jit::build_id()).c_str(), clang::getClangFullVersion().c_str());
+    std::printf("tarsia-compiler %s\n%s\n", std::string(jit::build_id()).c_str(),
+                clang::getClangFullVersion().c_str());
     return 0;
   }
   try {
     auto pack = std::make_shared<const jit::SysrootPack>(library_dir() + "/tarsia-sysroot.pack");
     jit::Worker worker(pack);
-    if (argc == 3 && !std::strcmp(argv[1], "--compile")) return compile_file(worker, argv[2]);
+    if (argc > 2 && (!std::strcmp(argv[1], "--compile") || !std::strcmp(argv[1], "--slice")))
+      return compile_files(worker, argc, argv);
     jit::Hello hello;
     hello.build_id = jit::build_id();
     hello.compilers = {{"clang", clang::getClangFullVersion()}};

@@ -76,6 +76,24 @@ class Compile {
     return std::move(m_result);
   }
 
+  std::vector<SourceFile> slices(std::vector<Diagnostic>& diagnostics) {
+    std::vector<SourceFile> all;
+    for (const SourceFile& file : m_request.files) {
+      HostUnit unit;
+      unit.request = &m_request;
+      unit.file = &file;
+      unit.language = language_of(file, m_request.cuda);
+      HostHooks hooks;
+      hooks.on_split = [&](DeviceSlice&& slice) {
+        for (const KernelUse& kernel : slice.kernels) all.push_back({"kernel " + kernel.name, ""});
+        std::move(slice.files.begin(), slice.files.end(), std::back_inserter(all));
+      };
+      HostResult host = compile_host(unit, make_files(), hooks);
+      std::move(host.diagnostics.begin(), host.diagnostics.end(), std::back_inserter(diagnostics));
+    }
+    return all;
+  }
+
  private:
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
     auto start = Clock::now();
@@ -140,6 +158,14 @@ class Compile {
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   return Compile(request, parts, m_pack, m_preludes, m_device).run();
+}
+
+std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
+  struct NoParts final : PartStore {
+    std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>&) override { return std::nullopt; }
+    void keep(PartKind, const std::array<unsigned char, 32>&, std::string) override {}
+  } parts;
+  return Compile(request, parts, m_pack, m_preludes, m_device).slices(diagnostics);
 }
 
 void Worker::idle() { m_device.precompile_headers(); }

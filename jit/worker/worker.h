@@ -15,6 +15,8 @@ class Worker final : public Handler {
   explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(pack), m_preludes(std::move(pack)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
+  /// What the device's compiler would be given of each CUDA file, headers included: for work on the split.
+  std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
   void idle() override;
 
  private:
