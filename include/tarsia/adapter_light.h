@@ -26,11 +26,11 @@
 #define TARSIA_LIGHT_TYPE(...) {__VA_ARGS__}
 #if defined(__EXCEPTIONS)
 #define TARSIA_LIGHT_TRY try {
-#define TARSIA_LIGHT_CATCH                       \
-  return 0;                                      \
-  }                                              \
-  catch (...) {                                  \
-    return tarsia_module_host->tarsia_capture(); \
+#define TARSIA_LIGHT_CATCH         \
+  return 0;                        \
+  }                                \
+  catch (...) {                    \
+    return TARSIA_LIGHT_CAPTURE(); \
   }
 #else
 #define TARSIA_LIGHT_TRY {
@@ -38,6 +38,21 @@
   return 0;                \
   }
 #endif
+#if defined(TARSIA_ADAPTER_H)
+
+// The text has included a header of Tarsia's that brings abi.h and the module's entry along.
+typedef tarsia_value tarsia_light_value;
+typedef tarsia_type tarsia_light_type;
+typedef tarsia_param tarsia_light_param;
+typedef tarsia_function tarsia_light_function;
+typedef tarsia_kernel tarsia_light_kernel;
+typedef tarsia_skipped tarsia_light_skipped;
+#define TARSIA_LIGHT_CAPTURE tarsia_module_host->capture_exception
+#define TARSIA_LIGHT_STRING(r_, text_, n_) tarsia_module_host->result_string(r_, text_, n_)
+
+#else
+
+#define TARSIA_LIGHT_CAPTURE tarsia_module_host->tarsia_capture
 #define TARSIA_LIGHT_STRING(r_, text_, n_) tarsia_module_host->tarsia_string(r_, text_, n_)
 
 struct tarsia_light_value {
@@ -128,6 +143,8 @@ __attribute__((weak, used, visibility("default"))) const tarsia_light_module* ta
   return &module_;
 }
 }
+
+#endif
 
 #define TARSIA_LIGHT_EXPORT(k_, name_, signature_, location_, n_, required_, flags_, result_) \
   static const tarsia_light_function tarsia_function_##k_ = {sizeof(tarsia_light_function),   \

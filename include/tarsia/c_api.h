@@ -286,8 +286,10 @@ TARSIA_API void tarsia_seed(uint64_t seed);
 TARSIA_API const char* tarsia_version(void);
 /// What modules are given; for C++ code that uses <tarsia/tensor.h> outside a module.
 TARSIA_API const tarsia_host* tarsia_get_host(void);
-/// What is found or missing on this machine and what to do about it, as JSON; free with tarsia_free.
+/// What is found or missing and what to do about it, as JSON to tarsia_free. Compiles; launches if it can.
 TARSIA_API int32_t tarsia_doctor(char** json);
+/// A folder in which NVIDIA's wheels may be installed, looked into after what the process has loaded.
+TARSIA_API void tarsia_add_site_packages(const char* dir);
 /// Counters of the cache and the compiler as JSON; free with tarsia_free.
 TARSIA_API int32_t tarsia_statistics(char** json);
 /// Frees memory that a function above handed over.

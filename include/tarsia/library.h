@@ -1,0 +1,287 @@
+// Compiling, loading, and calling what a library exports.
+#pragma once
+
+#include <tarsia/c_api.h>
+#include <tarsia/errors.h>
+#include <tarsia/values.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tarsia {
+
+/// How a source is compiled: tarsia::load_inline(source, {.name = "relu", .opt = 3}).
+struct Options {
+  std::string name = {};  ///< of the library; made from the source's hash if empty
+  std::optional<std::vector<std::string>> functions = {};  ///< restricts what is exported
+  std::map<std::string, std::string> headers = {};         ///< virtual headers: name → text
+  std::vector<std::string> include_dirs = {};
+  std::map<std::string, std::optional<std::string>> defines = {};
+  std::vector<std::string> libraries = {};
+  std::vector<std::string> library_dirs = {};
+  std::string std = "c++20";
+  int opt = 2;
+  std::vector<std::string> arch = {};  ///< "sm_90"; none: those of the GPUs present, else sm_90
+  bool ptx = false;
+  bool fast_math = false;
+  bool debug = false;
+  bool lineinfo = false;
+  bool system_headers = false;  ///< the machine's C++ headers instead of Tarsia's own
+  std::chrono::milliseconds timeout = {};
+};
+
+/// A source of several files: name → text.
+using Files = std::map<std::string, std::string>;
+
+namespace detail {
+
+/// Options and files in the C interface's form; borrows from them.
+class Request {
+ public:
+  Request(const Options& options, const Files& files) : Request(options) {
+    for (const auto& [name, text] : files) m_files.push_back({name.c_str(), text.data(), text.size()});
+  }
+  Request(const Options& options, std::string_view source) : Request(options) {
+    m_files.push_back({nullptr, source.data(), source.size()});
+  }
+  Request(const Request&) = delete;
+  const tarsia_file* files() const { return m_files.data(); }
+  uint64_t n_files() const { return m_files.size(); }
+  const tarsia_options* options() const { return &m_options; }
+
+ private:
+  explicit Request(const Options& o) {
+    tarsia_options_init(&m_options);
+    m_options.name = o.name.empty() ? nullptr : o.name.c_str();
+    if (o.functions) set(*o.functions, m_options.functions, m_options.n_functions);
+    m_options.restrict_functions = o.functions.has_value();
+    m_options.host_headers = o.system_headers;
+    for (const auto& [name, text] : o.headers) m_headers.push_back({name.c_str(), text.data(), text.size()});
+    m_options.headers = m_headers.data();
+    m_options.n_headers = m_headers.size();
+    for (const auto& [name, value] : o.defines)
+      m_defines.push_back({name.c_str(), value ? value->c_str() : nullptr});
+    m_options.defines = m_defines.data();
+    m_options.n_defines = m_defines.size();
+    set(o.include_dirs, m_options.include_dirs, m_options.n_include_dirs);
+    set(o.libraries, m_options.libraries, m_options.n_libraries);
+    set(o.library_dirs, m_options.library_dirs, m_options.n_library_dirs);
+    set(o.arch, m_options.archs, m_options.n_archs);
+    m_options.std = o.std.c_str();
+    m_options.opt = o.opt;
+    m_options.ptx = o.ptx;
+    m_options.fast_math = o.fast_math;
+    m_options.debug = o.debug;
+    m_options.lineinfo = o.lineinfo;
+    m_options.timeout_ms = static_cast<uint32_t>(o.timeout.count());
+  }
+  void set(const std::vector<std::string>& texts, const char* const*& pointers, uint64_t& n) {
+    auto& list = m_lists.emplace_back();
+    for (const std::string& text : texts) list.push_back(text.c_str());
+    pointers = list.data();
+    n = list.size();
+  }
+
+  tarsia_options m_options;
+  std::vector<tarsia_file> m_files, m_headers;
+  std::vector<tarsia_define> m_defines;
+  std::vector<std::vector<const char*>> m_lists;
+};
+
+/// A counted handle of a library.
+class LibraryHandle {
+ public:
+  /// Takes one reference over.
+  explicit LibraryHandle(tarsia_library* library) : m_library(library) {}
+  LibraryHandle(const LibraryHandle& o) : m_library(o.m_library) { tarsia_library_retain(m_library); }
+  LibraryHandle& operator=(LibraryHandle o) noexcept {
+    std::swap(m_library, o.m_library);
+    return *this;
+  }
+  ~LibraryHandle() { tarsia_library_release(m_library); }
+  tarsia_library* get() const { return m_library; }
+
+ private:
+  tarsia_library* m_library;
+};
+
+}  // namespace detail
+
+/// An exported function, all overloads of a name. Keeps its library. May be called from any thread.
+class Function {
+ public:
+  Function(detail::LibraryHandle library, std::vector<const tarsia_function*> overloads)
+      : m_library(std::move(library)), m_overloads(std::move(overloads)) {}
+
+  const char* name() const { return m_overloads[0]->name; }
+  std::span<const tarsia_function* const> overloads() const { return m_overloads; }
+
+  /// Calls the first overload that takes the arguments: f.call<float>(tensor, 3). Throws ArgumentError,
+  /// OpError.
+  template <class R = void, class... A>
+  R call(const A&... args) const {
+    detail::Lists lists;
+    const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args_decay(args), lists)...,
+                                                   tarsia_value{}};
+    detail::Frame frame;
+    tarsia_value result{};
+    detail::check(tarsia_call(m_overloads.data(), m_overloads.size(), values, sizeof...(A), &result));
+    struct Drop {
+      tarsia_value& value;
+      ~Drop() { detail::drop(value); }
+    } drop{result};
+    if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
+  }
+
+ private:
+  template <class T>
+  static const T& args_decay(const T& x) {
+    return x;
+  }
+  static const char* args_decay(const char* x) { return x; }
+
+  detail::LibraryHandle m_library;
+  std::vector<const tarsia_function*> m_overloads;
+};
+
+/// How a kernel is launched.
+struct Launch {
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t shared_bytes = 0;
+  std::optional<Stream> stream = {};  ///< none: the thread's current one
+  int device = -1;                    ///< that of the tensors, else CUDA's current
+};
+
+/// A __global__ function. Keeps its library.
+class Kernel {
+ public:
+  Kernel(detail::LibraryHandle library, const tarsia_kernel* kernel)
+      : m_library(std::move(library)), m_kernel(kernel) {}
+
+  const char* name() const { return m_kernel->name; }
+  const tarsia_kernel& describe() const { return *m_kernel; }
+
+  /// Launches: k.launch({.grid = {blocks}, .block = {256}}, x, n). Does not wait. Throws ArgumentError,
+  /// CudaError.
+  template <class... A>
+  void launch(const Launch& how, const A&... args) const {
+    detail::Lists lists;
+    const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args, lists)..., tarsia_value{}};
+    tarsia_launch c{};
+    c.size = sizeof(c);
+    for (int i = 0; i < 3; ++i) c.grid[i] = how.grid[i], c.block[i] = how.block[i];
+    c.shared_bytes = how.shared_bytes;
+    c.device = how.device;
+    c.has_stream = how.stream.has_value();
+    c.stream = how.stream ? static_cast<CUstream_st*>(*how.stream) : nullptr;
+    detail::check(tarsia_kernel_launch(m_kernel, &c, values, sizeof...(A)));
+  }
+
+ private:
+  detail::LibraryHandle m_library;
+  const tarsia_kernel* m_kernel;
+};
+
+/// A loaded library. Copies share it; it unloads when nothing holds it.
+class Library {
+ public:
+  explicit Library(tarsia_library* library) : m_library(library) {}
+
+  std::string name() const { return tarsia_library_name(get()); }
+  /// "compiled", "memory", "disk", "prebuilt"
+  std::string origin() const { return tarsia_library_origin(get()); }
+  std::span<const tarsia_function* const> functions() const { return list(tarsia_library_functions); }
+  std::span<const tarsia_kernel* const> kernels() const { return list(tarsia_library_kernels); }
+  /// Names of the ops that it registered.
+  std::span<const char* const> ops() const { return list(tarsia_library_ops); }
+  std::span<const tarsia_image> images() const { return list(tarsia_library_images); }
+  std::span<const tarsia_skipped> skipped() const { return list(tarsia_library_skipped); }
+  std::span<const tarsia_diagnostic> warnings() const { return list(tarsia_library_warnings); }
+
+  /// A function by its qualified name, or by its last part where that is unambiguous. Throws NotFound.
+  Function function(std::string_view name) const {
+    return Function(m_library, find(functions(), name, "function"));
+  }
+  Function operator[](std::string_view name) const { return function(name); }
+  /// A kernel by its name, as functions are found.
+  Kernel kernel(std::string_view name) const { return Kernel(m_library, find(kernels(), name, "kernel")[0]); }
+
+  /// Writes the shared library so that tarsia::load takes it. Throws Error.
+  void export_to(const std::string& path) const { detail::check(tarsia_library_export(get(), path.c_str())); }
+  /// Takes its ops out of the registry.
+  void unload() const { detail::check(tarsia_library_unload(get())); }
+  tarsia_library* get() const { return m_library.get(); }
+
+ private:
+  template <class T>
+  std::span<const T> list(const T* (*query)(const tarsia_library*, uint64_t*)) const {
+    uint64_t n = 0;
+    const T* items = query(get(), &n);
+    return {items, n};
+  }
+  template <class T>
+  std::vector<const T*> find(std::span<const T* const> items, std::string_view name, const char* what) const {
+    std::vector<const T*> found;
+    for (const T* item : items)
+      if (name == item->name) found.push_back(item);
+    bool ambiguous = false;
+    if (found.empty())
+      for (const T* item : items) {
+        const std::string_view full = item->name;
+        if (!full.ends_with(name) || !full.substr(0, full.size() - name.size()).ends_with("::")) continue;
+        ambiguous |= !found.empty() && full != found[0]->name;
+        found.push_back(item);
+      }
+    if (!found.empty() && !ambiguous) return found;
+    std::string text = "library " + this->name() + (ambiguous ? " has several " : " has no ") + what + " " +
+                       std::string(name);
+    text += items.empty() ? "" : "; it has";
+    for (const T* item : items) text += std::string(" ") + item->name;
+    tarsia_get_host()->set_error(TARSIA_NOT_FOUND, text.c_str());
+    detail::throw_error();
+  }
+
+  detail::LibraryHandle m_library;
+};
+
+/// Compiles (or takes from the cache) and loads a source that may hold C++ and CUDA. Throws CompileError with
+/// diagnostics, and the other classes of errors.h.
+inline Library load_inline(std::string_view source, const Options& options = {}) {
+  const detail::Request request(options, source);
+  tarsia_library* library = nullptr;
+  detail::check(tarsia_load_inline(request.files(), request.n_files(), request.options(), &library));
+  return Library(library);
+}
+/// The same of several files: {{"a.cu", "…"}, {"b.h", "…"}}.
+inline Library load_inline(const Files& files, const Options& options = {}) {
+  const detail::Request request(options, files);
+  tarsia_library* library = nullptr;
+  detail::check(tarsia_load_inline(request.files(), request.n_files(), request.options(), &library));
+  return Library(library);
+}
+
+/// Loads a library built ahead of time. Throws LoadError.
+inline Library load(const std::string& path) {
+  tarsia_library* library = nullptr;
+  detail::check(tarsia_load(path.c_str(), &library));
+  return Library(library);
+}
+
+/// Compiles a source to a shared library file.
+inline void compile(std::string_view source, const std::string& output, const Options& options = {}) {
+  const detail::Request request(options, source);
+  detail::check(tarsia_compile(request.files(), request.n_files(), request.options(), output.c_str()));
+}
+inline void compile(const Files& files, const std::string& output, const Options& options = {}) {
+  const detail::Request request(options, files);
+  detail::check(tarsia_compile(request.files(), request.n_files(), request.options(), output.c_str()));
+}
+
+}  // namespace tarsia

@@ -1,0 +1,227 @@
+// How C++ values become arguments of a call, and results become C++ values; tensors of programs.
+#pragma once
+
+#include <tarsia/c_api.h>
+#include <tarsia/errors.h>
+#include <tarsia/tensor.h>
+
+#include <concepts>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tarsia {
+
+namespace detail {
+
+/// Programs use the tensor functions of <tarsia/tensor.h> through the same table as modules.
+inline const bool k_attached = (tarsia_module_host = tarsia_get_host(), true);
+
+inline tarsia_call_context** call_slot() {
+  thread_local tarsia_call_context** const slot = tarsia_call_slot();
+  return slot;
+}
+
+/// A context of a call that this program makes.
+class Frame {
+ public:
+  Frame() {
+    m_context.size = sizeof(m_context);
+    m_context.device = cpu_device();
+    tarsia_enter_call(call_slot(), &m_context);
+  }
+  ~Frame() { tarsia_leave_call(call_slot(), &m_context); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+ private:
+  tarsia_call_context m_context{};
+};
+
+/// What list arguments point to, for the length of a call.
+class Lists {
+ public:
+  tarsia_value* add(size_t n) {
+    m_lists.push_back(std::make_unique<tarsia_value[]>(n));
+    return m_lists.back().get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<tarsia_value[]>> m_lists;
+};
+
+template <class T>
+struct is_vector : std::false_type {};
+template <class T, class A>
+struct is_vector<std::vector<T, A>> : std::true_type {};
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_tuple : std::false_type {};
+template <class... T>
+struct is_tuple<std::tuple<T...>> : std::true_type {};
+template <class A, class B>
+struct is_tuple<std::pair<A, B>> : std::true_type {};
+
+/// The value of an argument; borrows from `x` and `lists`.
+template <class T>
+tarsia_value to_value(const T& x, Lists& lists) {
+  tarsia_value v{};
+  if constexpr (std::is_same_v<T, bool>) {
+    v.kind = TARSIA_KIND_BOOL, v.i = x;
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+    v.kind = TARSIA_KIND_INT, v.i = static_cast<int64_t>(x);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    v.kind = TARSIA_KIND_FLOAT, v.f = static_cast<double>(x);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    const std::string_view text = x;
+    v.kind = TARSIA_KIND_STRING, v.s = text.data(), v.size = static_cast<uint32_t>(text.size());
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    v.kind = x ? TARSIA_KIND_TENSOR : TARSIA_KIND_NONE, v.t = x.get();
+  } else if constexpr (std::is_same_v<T, Stream>) {
+    v.kind = TARSIA_KIND_STREAM, v.p = static_cast<CUstream_st*>(x);
+  } else if constexpr (std::is_same_v<T, CUstream_st*>) {
+    v.kind = TARSIA_KIND_STREAM, v.p = x;
+  } else if constexpr (std::is_same_v<T, std::nullopt_t>) {
+    v.kind = TARSIA_KIND_NONE;
+  } else if constexpr (is_optional<T>::value) {
+    if (x) return to_value(*x, lists);
+  } else if constexpr (is_vector<T>::value) {
+    v.kind = TARSIA_KIND_LIST, v.size = static_cast<uint32_t>(x.size()), v.v = lists.add(x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      v.v[i] = to_value(static_cast<const typename T::value_type&>(x[i]), lists);
+  } else if constexpr (std::is_pointer_v<T>) {
+    v.kind = TARSIA_KIND_POINTER, v.p = const_cast<void*>(static_cast<const void*>(x));
+  } else {
+    static_assert(sizeof(T) == 0, "tarsia: a value of this type cannot be an argument");
+  }
+  return v;
+}
+
+[[noreturn]] inline void wrong_result(const char* wanted) {
+  const std::string text = std::string("the result of the call is not ") + wanted;
+  tarsia_get_host()->set_error(TARSIA_ARGUMENT_TYPE, text.c_str());
+  throw_error();
+}
+
+/// A result as a T. Takes the reference of a tensor over.
+template <class T>
+T from_value(tarsia_value& v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (v.kind != TARSIA_KIND_BOOL) wrong_result("a bool");
+    return v.i != 0;
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+    if (v.kind != TARSIA_KIND_INT) wrong_result("an integer");
+    return static_cast<T>(v.i);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (v.kind == TARSIA_KIND_INT) return static_cast<T>(v.i);
+    if (v.kind != TARSIA_KIND_FLOAT) wrong_result("a number");
+    return static_cast<T>(v.f);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (v.kind != TARSIA_KIND_STRING) wrong_result("a string");
+    return std::string(v.s, v.size);
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    if (v.kind == TARSIA_KIND_TENSOR) return v.kind = TARSIA_KIND_NONE, Tensor::own(v.storage);
+    if (v.kind == TARSIA_KIND_ARGUMENT) return Tensor(v.t);
+    wrong_result("a tensor");
+  } else if constexpr (is_optional<T>::value) {
+    if (v.kind == TARSIA_KIND_NONE) return std::nullopt;
+    return from_value<typename T::value_type>(v);
+  } else if constexpr (is_vector<T>::value) {
+    if (v.kind != TARSIA_KIND_LIST) wrong_result("a list");
+    T list;
+    for (uint32_t i = 0; i < v.size; ++i) list.push_back(from_value<typename T::value_type>(v.v[i]));
+    return list;
+  } else if constexpr (is_tuple<T>::value) {
+    if (v.kind != TARSIA_KIND_TUPLE || v.size != std::tuple_size_v<T>) wrong_result("a tuple of that length");
+    return [&]<size_t... i>(std::index_sequence<i...>) {
+      return T{from_value<std::tuple_element_t<i, T>>(v.v[i])...};
+    }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else {
+    static_assert(sizeof(T) == 0, "tarsia: a result cannot be had as this type");
+  }
+}
+
+/// Gives back the tensors of a result that nobody took.
+inline void drop(tarsia_value& v) {
+  if (v.kind == TARSIA_KIND_TENSOR) tarsia_storage_release(v.storage);
+  if (v.kind == TARSIA_KIND_LIST || v.kind == TARSIA_KIND_TUPLE)
+    for (uint32_t i = 0; i < v.size; ++i) drop(v.v[i]);
+  v.kind = TARSIA_KIND_NONE;
+}
+
+/// A tensor over memory of the program, in one block with its shape.
+struct View {
+  tarsia_storage storage{};
+  tarsia_tensor tensor{};
+  std::vector<int64_t> shape;
+  std::shared_ptr<void> owner;
+};
+
+}  // namespace detail
+
+/// A tensor over memory of the program, contiguous. `owner` is kept as long as the tensor; without it the
+/// memory has to outlive the tensor.
+template <class T>
+Tensor view(T* data, std::vector<int64_t> shape, Device device = cpu_device(),
+            std::shared_ptr<void> owner = nullptr) {
+  auto* made = new detail::View();
+  made->shape = std::move(shape);
+  made->owner = std::move(owner);
+  made->tensor.data = const_cast<std::remove_const_t<T>*>(data);
+  made->tensor.device = device;
+  made->tensor.ndim = static_cast<int32_t>(made->shape.size());
+  made->tensor.dtype = dtype<std::remove_const_t<T>>();
+  made->tensor.shape = made->shape.data();
+  made->storage.tensor = &made->tensor;
+  made->storage.refs = 1;
+  made->storage.context = made;
+  made->storage.release = [](tarsia_storage* storage) {
+    delete static_cast<detail::View*>(storage->context);
+  };
+  return Tensor::own(&made->storage);
+}
+
+/// A CPU tensor that holds a copy of the elements; of one dimension unless a shape is given.
+template <class T>
+Tensor tensor(const std::vector<T>& elements, std::vector<int64_t> shape = {}) {
+  if (shape.empty()) shape.push_back(static_cast<int64_t>(elements.size()));
+  tarsia_storage* storage = nullptr;
+  detail::check(
+      tarsia_empty(shape.data(), static_cast<int32_t>(shape.size()), dtype<T>(), cpu_device(), &storage));
+  Tensor made = Tensor::own(storage);
+  if (made.numel() != static_cast<int64_t>(elements.size())) {
+    tarsia_get_host()->set_error(TARSIA_ARGUMENT_VALUE,
+                                 "a tensor's shape does not hold as many elements as are given");
+    detail::throw_error();
+  }
+  if (!elements.empty()) std::memcpy(made.data(), elements.data(), elements.size() * sizeof(T));
+  return made;
+}
+
+/// A copy on another device, contiguous. To the CPU it has arrived when this returns.
+inline Tensor copy_to(const Tensor& from, Device device, Stream stream = {}) {
+  tarsia_storage* storage = nullptr;
+  detail::check(tarsia_empty(from.shape().data(), from.ndim(), from.dtype(), device, &storage));
+  Tensor made = Tensor::own(storage);
+  detail::check(tarsia_copy(made.get(), from.get(), stream));
+  return made;
+}
+
+/// The elements, from whatever device.
+template <class T>
+std::vector<T> to_vector(const Tensor& from) {
+  const Tensor here = from.is_gpu() || !from.is_contiguous() ? copy_to(from, cpu_device()) : from;
+  const T* data = here.data<const T>();
+  return std::vector<T>(data, data + here.numel());
+}
+
+}  // namespace tarsia
