@@ -374,6 +374,7 @@ class Planner {
     options = {"-std=" + std,
                "-default-device",
                "-no-cache",
+               "-frandom-seed=tarsia",  // else names in anonymous namespaces hold the process id
                "-pch-messages=false",
                "-include=" + std::string(k_device_prelude),
                "-diag-suppress=177,47"};

@@ -1,6 +1,7 @@
 // The CUDA that the tests of device code use: what the machine has, or the wheels in the checkout's .venv.
 #pragma once
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -15,8 +16,10 @@ namespace tarsia::jit {
 inline const CudaParts& cuda_for_tests() {
   static const CudaParts parts = [] {
     std::error_code ignored;
-    for (const auto& lib : std::filesystem::directory_iterator(TARSIA_TEST_SOURCE_DIR "/.venv/lib", ignored))
-      add_site_packages((lib.path() / "site-packages").string());
+    if (!std::getenv("TARSIA_SITE_PACKAGES"))
+      for (const auto& lib :
+           std::filesystem::directory_iterator(TARSIA_TEST_SOURCE_DIR "/.venv/lib", ignored))
+        add_site_packages((lib.path() / "site-packages").string());
     return find_cuda_parts();
   }();
   return parts;
@@ -27,7 +30,8 @@ class NvrtcTest : public testing::Test {
  protected:
   void SetUp() override {
     const CudaParts& cuda = cuda_for_tests();
-    if (cuda.nvrtc.empty()) GTEST_SKIP() << "NVRTC is not installed here; TARSIA_SITE_PACKAGES may name a folder";
+    if (cuda.nvrtc.empty())
+      GTEST_SKIP() << "NVRTC is not installed here; TARSIA_SITE_PACKAGES may name a folder";
     if (cuda.include_dirs.empty()) GTEST_SKIP() << "the CUDA headers are not installed here";
   }
 

@@ -1,5 +1,5 @@
-// Device slices in the style of published CUDA programs: each must compile, with the light plan and with the full
-// one, and give the names that its first line tells.
+// Device slices in the style of published CUDA programs: each must compile, with the light plan and with the
+// full one, and give the names that its first line tells.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -47,7 +47,8 @@ class Slices : public NvrtcTest, public testing::WithParamInterface<std::string>
     ASSERT_EQ(got.images.size(), 1u);
     std::vector<CubinSymbol> symbols = cubin_symbols(got.images[0].bytes);
     auto has = [&](const std::string& name) {
-      return std::any_of(symbols.begin(), symbols.end(), [&](const CubinSymbol& s) { return s.name == name; });
+      return std::any_of(symbols.begin(), symbols.end(),
+                         [&](const CubinSymbol& s) { return s.name == name; });
     };
     for (size_t i = 0; i < asked.expressions.size(); ++i)
       EXPECT_TRUE(has(got.lowered.at(i))) << asked.expressions[i] << " → " << got.lowered[i];
