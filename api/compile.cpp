@@ -2,14 +2,13 @@
 #include <tarsia/c_api.h>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "api/handles.h"
+#include "api/text.h"
 #include "base/error.h"
 #include "pipeline/pipeline.h"
 #include "registry/last_error.h"
@@ -22,6 +21,16 @@ namespace {
 
 /// What a lone string is called in diagnostics. Without suffix: it may hold CUDA or not.
 constexpr char k_lone_name[] = "source";
+
+/// The steps of this thread's last compile and their milliseconds; empty if it came from the cache.
+thread_local std::vector<std::pair<std::string, double>> t_last_compile;
+
+pipeline::Module compile(pipeline::Source source) {
+  t_last_compile.clear();
+  pipeline::Module module = Pipeline::instance().compile(std::move(source));
+  t_last_compile = std::move(module.timings);
+  return module;
+}
 
 bool is_header(std::string_view name) {
   constexpr std::array<std::string_view, 9> k_suffixes{".h",   ".hh",  ".hpp", ".hxx", ".cuh",
@@ -103,7 +112,7 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
   return guarded([&] {
     pipeline::Source source = to_source(files, n_files, options);
     std::string name = source.name;
-    pipeline::Module module = Pipeline::instance().compile(std::move(source));
+    pipeline::Module module = compile(std::move(source));
     if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
     *library = api::to_c(registry::load_module({.file = std::move(module.file),
                                                 .path = name,
@@ -117,7 +126,7 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
 int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
                        const char* output) {
   return guarded([&] {
-    const pipeline::Module module = Pipeline::instance().compile(to_source(files, n_files, options));
+    const pipeline::Module module = compile(to_source(files, n_files, options));
     registry::export_library(module.file.get(), output);
   });
 }
@@ -135,10 +144,8 @@ int32_t tarsia_statistics(char** text) {
                                    {"store_failures", disk.store_failures},
                                    {"evictions", disk.evictions}}},
                                  {"cache_refusal", pipeline.cache_refusal()},
-                                 {"workers_started", pipeline.workers_started()}};
-    const std::string dump = json.dump();
-    *text = static_cast<char*>(std::malloc(dump.size() + 1));
-    if (!*text) throw std::bad_alloc();
-    std::memcpy(*text, dump.c_str(), dump.size() + 1);
+                                 {"workers_started", pipeline.workers_started()},
+                                 {"last_compile", t_last_compile}};
+    *text = api::give_text(json.dump());
   });
 }
