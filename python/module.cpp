@@ -73,6 +73,7 @@ NB_MODULE(_tarsia, module) {
   module.def("op", op);
   module.def("op_names", op_names);
   module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
+  module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
   module.def("statistics", statistics);
 }

@@ -5,6 +5,10 @@ import sys
 
 from . import _tarsia
 
+for _folder in sys.path:  # NVIDIA's wheels lie in any of them
+    if _folder.endswith(("site-packages", "dist-packages")):
+        _tarsia.add_site_packages(_folder)
+
 
 class Library:
     """A loaded library, compiled from a string or built ahead of time.
