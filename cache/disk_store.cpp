@@ -92,9 +92,12 @@ std::string DiskStore::path_of(Kind kind, const Key& key) const {
 }
 
 std::string DiskStore::lock_path(const Key& key) const {
-  if (m_locks.empty()) return {};
-  if (!m_remote && make_directories(m_locks) != 0) return {};
-  return m_locks + '/' + hex(key).substr(0, 3);
+  return lock_path(hex(key).substr(0, 3));
+}
+
+std::string DiskStore::lock_path(const std::string& name) const {
+  if (m_locks.empty() || (!m_remote && make_directories(m_locks) != 0)) return {};
+  return m_locks + '/' + name;
 }
 
 void DiskStore::note_fault(const char* what, const std::string& path, int error) {
@@ -208,7 +211,7 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   ++m_stores;
   // Files take whole blocks.
   const std::uint64_t bytes = (payload.size() + meta.size() + footer.size() + 4095) / 4096 * 4096;
-  m_evictions += account(m_root, bytes, m_max_bytes).evicted;
+  m_evictions += account(m_root, lock_path("size"), bytes, m_max_bytes).evicted;
   return true;
 }
 

@@ -2,8 +2,8 @@
 //
 //   FOLDER/1/KIND/ab/cdef…       an entry (cache/entry.h): two and 62 digits of its key; modules end in .so
 //   FOLDER/1/aside/…             what was found corrupt or was no file, kept for whoever wants to know why
-//   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h)
-//   FOLDER/1/size, size.lock     the running total (cache/sweep.h)
+//   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h), and of the total
+//   FOLDER/1/size                the running total of bytes (cache/sweep.h)
 //
 // Invariants: a name never shows a file that is not whole (publish renames). A reader that has an entry open
 // holds a shared lock on it, and only what nobody holds is evicted, so a hit stays loadable until it is let
@@ -70,6 +70,7 @@ class DiskStore {
   Counters counters() const;
 
  private:
+  std::string lock_path(const std::string& name) const;
   void set_aside(const std::string& path);
   void note_fault(const char* what, const std::string& path, int error);
 

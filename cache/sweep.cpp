@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -56,7 +57,9 @@ bool evict(const std::string& path) {
   UniqueFd fd;
   struct stat status;
   if (open_regular(path, fd, status) != 0) return false;
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  // Some network file systems cannot lock what is open for reading alone; there the oldest entries go
+  // unasked.
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return ::unlink(path.c_str()) == 0;
 }
 
@@ -125,11 +128,11 @@ SweepResult sweep(const std::string& root, std::uint64_t max_bytes) {
   return result;
 }
 
-SweepResult account(const std::string& root, std::uint64_t bytes, std::uint64_t max_bytes) {
+SweepResult account(const std::string& root, const std::string& lock_path, std::uint64_t bytes,
+                    std::uint64_t max_bytes) {
   SweepResult result;
   FileLock lock;
-  if (lock.lock_until(root + "/size.lock", std::chrono::steady_clock::now() + 20ms) !=
-      FileLock::Status::locked) {
+  if (lock.lock_until(lock_path, std::chrono::steady_clock::now() + 20ms) != FileLock::Status::locked) {
     return result;
   }
   UniqueFd fd(::open((root + "/size").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));

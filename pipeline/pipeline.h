@@ -38,8 +38,9 @@ struct Settings {
   /// The worker's program, given the cache's folder. Empty: tarsia-compiler beside the library.
   std::function<jit::WorkerProgram(const std::string& cache_dir)> program;
   unsigned max_workers = 0;
-  /// How long another process's compile of the same source is waited for.
-  std::chrono::milliseconds patience = std::chrono::seconds(30);
+  /// How long another process's compile of the same source is waited for. Long: only a holder that was
+  /// stopped needs it, and what takes a minute to compile should not be compiled by every rank of a job.
+  std::chrono::milliseconds patience = std::chrono::seconds(120);
   std::chrono::milliseconds failures_last = std::chrono::seconds(2);
 };
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -450,6 +451,26 @@ TEST_F(Pipe, a_forked_child_compiles_while_its_parents_threads_do) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, 20);
+}
+
+TEST_F(Pipe, signals_at_a_kilohertz_disturb_nothing) {
+  struct sigaction action = {}, before;
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
+  const itimerval kilohertz = {{0, 1000}, {0, 1000}}, off = {};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &kilohertz, nullptr), 0);
+  for (int i = 0; i < 40; ++i) {
+    const std::string text =
+        (i % 4 == 0 ? "sleep 20 " : "parts ") + std::to_string(i) + std::string(100'000, 'x');
+    EXPECT_EQ(Pipeline(test_settings()).compile(source(text)).origin, Origin::compiled);
+    EXPECT_EQ(Pipeline(test_settings()).compile(source(text)).origin, Origin::disk);
+  }
+  ::setitimer(ITIMER_REAL, &off, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(compiles().size(), 40u);
+  for (const auto& item : fs::recursive_directory_iterator(dir / "cache")) {
+    EXPECT_EQ(item.path().string().find(".tmp."), std::string::npos);
+  }
 }
 
 TEST_F(Pipe, cuda_is_told_and_resolved) {
