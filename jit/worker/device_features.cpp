@@ -9,12 +9,25 @@
 namespace tarsia::jit {
 namespace {
 
-/// Headers of Thrust that only define types and functions for use inside of a kernel.
+/// Headers of Thrust that NVRTC takes: they only define types.
 bool is_plain_thrust(std::string_view name) {
-  static constexpr std::array k_names = {"thrust/complex.h",    "thrust/pair.h",         "thrust/tuple.h",
-                                         "thrust/swap.h",       "thrust/version.h",      "thrust/random.h",
-                                         "thrust/functional.h", "thrust/detail/config.h"};
+  static constexpr std::array k_names = {"thrust/pair.h", "thrust/tuple.h", "thrust/functional.h",
+                                         "thrust/version.h"};
   return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
+}
+
+std::string refusal_of_thrust(const std::string& name) {
+  std::string text =
+      "<" + name + ">: NVRTC cannot compile Thrust, whose algorithms launch kernels of their own; ";
+  if (name == "thrust/complex.h")
+    text += "std::complex of <complex> works in kernels";
+  else if (name.starts_with("thrust/random"))
+    text += "the generators of <curand_kernel.h> work in kernels";
+  else
+    text +=
+        "write a kernel, in which CUB's block and warp primitives (<cub/block/block_reduce.cuh> and its "
+        "like) work";
+  return text + ", or build this source ahead of time with nvcc and load the library";
 }
 
 /// Where an identifier stands in a text: the first place at which it is a whole word. The scan has told that
@@ -45,12 +58,7 @@ std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts) {
       const size_t line_begin = file.text.rfind('\n', line.begin) + 1;
       const TextPlace place{line.line, static_cast<int>(line.begin - line_begin) + 1};
       if (line.name.starts_with("thrust/") && !is_plain_thrust(line.name))
-        refuse(place, "<" + line.name +
-                          ">: Thrust's algorithms launch kernels of their own, which NVRTC cannot compile; "
-                          "write a kernel, in "
-                          "which CUB's block and warp primitives (<cub/block/block_reduce.cuh> and its like) "
-                          "can be used, or "
-                          "build this source ahead of time with nvcc and load the library");
+        refuse(place, refusal_of_thrust(line.name));
       if (line.name.starts_with("cub/device/"))
         refuse(place, "<" + line.name +
                           ">: CUB's device-wide algorithms launch kernels of their own, which NVRTC cannot "

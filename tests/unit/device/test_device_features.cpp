@@ -18,6 +18,7 @@ TEST(DeviceFeatures, thrust_is_refused_where_it_is_included) {
   EXPECT_EQ(got[0].severity, Severity::error);
   EXPECT_THAT(got[0].message, testing::HasSubstr("Thrust"));
   EXPECT_THAT(got[0].message, testing::HasSubstr("nvcc"));
+  EXPECT_THAT(refused("#include <thrust/complex.h>\n").at(0).message, testing::HasSubstr("std::complex"));
 }
 
 TEST(DeviceFeatures, device_wide_algorithms_of_cub_are_refused) {
@@ -30,7 +31,7 @@ TEST(DeviceFeatures, device_wide_algorithms_of_cub_are_refused) {
 
 TEST(DeviceFeatures, primitives_plain_types_and_comments_are_fine) {
   EXPECT_TRUE(
-      refused("#include <cub/cub.cuh>\n#include <thrust/complex.h>\n// #include <thrust/sort.h>\n"
+      refused("#include <cub/cub.cuh>\n#include <thrust/pair.h>\n// #include <thrust/sort.h>\n"
               "/* cub::DeviceScan */ struct DeviceInfo {};\n__device__ cub::BlockReduce<int, 32> *p;\n")
           .empty());
 }
