@@ -1,9 +1,10 @@
 // The host's half of a compile.
 //
-// One pass of Clang over the text to which a pragma of ours was appended. When the lexer meets the pragma, all of
-// the user's declarations have been parsed: pending templates are instantiated, kernels and exports are listed, and
-// the text that describes the exports is entered as if it had been included there. Then, with the parse complete,
-// the device's slice is handed over, and code is generated while the device's compiler already works.
+// One pass of Clang over the text to which a pragma of ours was appended. When the lexer meets the pragma,
+// all of the user's declarations have been parsed: pending templates are instantiated, kernels and exports
+// are listed, and the text that describes the exports is entered as if it had been included there. Then, with
+// the parse complete, the device's slice is handed over, and code is generated while the device's compiler
+// already works.
 #include "jit/worker/host_compiler.h"
 
 #include <chrono>
@@ -27,6 +28,7 @@
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/host_tables.h"
+#include "jit/worker/prelude.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -58,8 +60,8 @@ struct Shared {
   bool cuda() const { return unit.language == Language::cuda; }
 };
 
-// Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang to
-// make the stub that launches them.
+// Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang
+// to make the stub that launches them.
 void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   for (clang::Decl* decl : scope->noload_decls()) {
     if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;
@@ -93,7 +95,8 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
 class ExportsPragma final : public clang::PragmaHandler {
  public:
   explicit ExportsPragma(Shared& shared) : PragmaHandler("exports"), m_shared(shared) {}
-  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& first) override {
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
+                    clang::Token& first) override {
     clang::Token token;
     do preprocessor.LexUnexpandedToken(token);
     while (token.isNot(clang::tok::eod));
@@ -104,8 +107,9 @@ class ExportsPragma final : public clang::PragmaHandler {
   Shared& m_shared;
 };
 
-// Stands between the parser and Clang's code generator. For CUDA it holds declarations back until the parse is
-// complete: only then is it known which kernels the host refers to and whether the object is already at hand.
+// Stands between the parser and Clang's code generator. For CUDA it holds declarations back until the parse
+// is complete: only then is it known which kernels the host refers to and whether the object is already at
+// hand.
 class HostConsumer final : public clang::SemaConsumer {
  public:
   HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
@@ -178,14 +182,15 @@ class HostConsumer final : public clang::SemaConsumer {
     result.timings.emplace_back("irgen", milliseconds_since(start));
     start = std::chrono::steady_clock::now();
     llvm::SmallVector<char, 0> object;
-    clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(), module.get(),
-                             clang::Backend_EmitObj, m_clang.getVirtualFileSystemPtr(),
+    clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(),
+                             module.get(), clang::Backend_EmitObj, m_clang.getVirtualFileSystemPtr(),
                              std::make_unique<llvm::raw_svector_ostream>(object));
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     result.object.assign(object.begin(), object.end());
     result.ok = true;
-    if (key && m_shared.hooks.keep_object && !result.volatile_text) m_shared.hooks.keep_object(*key, result.object);
+    if (key && m_shared.hooks.keep_object && !result.volatile_text)
+      m_shared.hooks.keep_object(*key, result.object);
   }
 
  private:
@@ -233,7 +238,8 @@ class HostAction final : public clang::ASTFrontendAction {
   explicit HostAction(Shared& shared) : m_shared(shared) {}
 
  protected:
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
     m_shared.clang = &clang;
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
     if (m_shared.unit.language != Language::c)
@@ -258,9 +264,10 @@ class PreludeAction final : public clang::ASTFrontendAction {
 
  protected:
   clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang, llvm::StringRef) override {
-    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), k_prelude_path, "",
-                                              m_buffer, clang.getCodeGenOpts(),
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
+    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), k_prelude_path,
+                                              "", m_buffer, clang.getCodeGenOpts(),
                                               clang.getFrontendOpts().ModuleFileExtensions,
                                               /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
@@ -277,7 +284,8 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector, /*ShouldOwnClient=*/false);
+  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
+                                 /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
   invocation->getFrontendOpts().SkipFunctionBodies = cuda;
   // Whoever chose the prelude has checked it against the options and the files.
@@ -290,7 +298,9 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   return clang;
 }
 
-int count_lines(llvm::StringRef text) { return int(text.count('\n')) + (text.empty() || text.back() != '\n'); }
+int count_lines(llvm::StringRef text) {
+  return int(text.count('\n')) + (text.empty() || text.back() != '\n');
+}
 
 }  // namespace
 
@@ -302,13 +312,17 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text);
+  // Clang looks the prelude's own text up where an instantiation in it is named (<optional> has some).
+  if (!unit.prelude.empty())
+    files->add_text(k_prelude_text_path, leading_includes(*unit.file, *unit.request));
   DiagnosticCollector collector(unit.file->name, count_lines(unit.file->text));
-  auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files, collector,
-                          unit.language == Language::cuda);
+  auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
+                          collector, unit.language == Language::cuda);
   if (clang) {
     Shared shared{unit, hooks, result, files.get()};
     shared.choice.restricted = unit.request->options.restrict_functions;
-    shared.choice.wanted.insert(unit.request->options.functions.begin(), unit.request->options.functions.end());
+    shared.choice.wanted.insert(unit.request->options.functions.begin(),
+                                unit.request->options.functions.end());
     HostAction action(shared);
     clang->ExecuteAction(action);
   }
@@ -322,11 +336,12 @@ std::optional<std::vector<Diagnostic>> compile_prelude(const CompileRequest& req
                                                        llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                                                        const std::string& text, std::string& pch) {
   initialize_llvm();
-  const std::string path = "/tarsia/prelude.h";
+  const std::string path = k_prelude_text_path;
   files->add_text(path, text);
   DiagnosticCollector collector("", 0);
   std::vector<std::string> arguments = clang_arguments(request, language, path, "");
-  // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of <cmath>).
+  // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of
+  // <cmath>).
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto clang = make_clang(arguments, files, collector, language == Language::cuda);
   auto buffer = std::make_shared<clang::PCHBuffer>();
