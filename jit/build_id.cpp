@@ -5,6 +5,8 @@
 
 namespace tarsia::jit {
 
-std::string_view build_id() { return TARSIA_BUILD_ID; }
+std::string_view build_id() {
+  return TARSIA_BUILD_ID;
+}
 
 }  // namespace tarsia::jit

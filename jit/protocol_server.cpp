@@ -15,35 +15,49 @@
 namespace tarsia::jit {
 namespace {
 
-/// The client's cache, seen through the socket. One exchange at a time.
+/// The client keeps the tail of this stream for its error messages.
+void say(const char* what) {
+  static_cast<void>(write_all(STDERR_FILENO, std::string("tarsia-compiler: ") + what + '\n'));
+}
+
+void expect_client(Channel::Status status) {
+  if (status != Channel::Status::ok) ::_exit(0);
+}
+
+/// The client's cache, seen through the socket. One exchange at a time. Nothing is thrown, because the
+/// callers' threads would have to carry it: a part that cannot be had is made anew, and without a client
+/// there is nothing left to do.
 class RemoteParts final : public PartStore {
  public:
   explicit RemoteParts(Channel& channel) : m_channel(channel) {}
 
   std::optional<std::string> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
-    const std::string payload = encode(FindPart{kind, key});
-    Message answer;
-    {
-      const std::lock_guard lock(m_mutex);
-      if (m_channel.send(MessageType::find_part, payload) != Channel::Status::ok ||
-          m_channel.receive(answer) != Channel::Status::ok) {
-        throw Error("the process that asked for the compile is gone");
+    try {
+      const std::string payload = encode(FindPart{kind, key});
+      Message answer;
+      {
+        const std::lock_guard lock(m_mutex);
+        expect_client(m_channel.send(MessageType::find_part, payload));
+        expect_client(m_channel.receive(answer));
       }
+      if (answer.type != MessageType::part) throw Error("the client answered with another message than part");
+      const Part part = decode_part(answer.payload);
+      if (!part.found || answer.descriptors.size() != 1) return std::nullopt;
+      return read_descriptor(answer.descriptors[0].get(), part.offset, part.size, k_max_blob);
+    } catch (const Error& error) {
+      say(error.what());
+      return std::nullopt;
     }
-    if (answer.type != MessageType::part) throw Error("the client answered with another message than part");
-    const Part part = decode_part(answer.payload);
-    if (!part.found) return std::nullopt;
-    if (answer.descriptors.size() != 1) throw Error("a part came without its descriptor");
-    return read_descriptor(answer.descriptors[0].get(), part.offset, part.size, k_max_blob);
   }
 
   void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string bytes) override {
-    const UniqueFd blob = make_memfd("tarsia-part", bytes);
-    const int fd = blob.get();
-    const std::lock_guard lock(m_mutex);
-    if (m_channel.send(MessageType::keep_part, encode(KeepPart{kind, key}), {&fd, 1}) !=
-        Channel::Status::ok) {
-      throw Error("the process that asked for the compile is gone");
+    try {
+      const UniqueFd blob = make_memfd("tarsia-part", bytes);
+      const int fd = blob.get();
+      const std::lock_guard lock(m_mutex);
+      expect_client(m_channel.send(MessageType::keep_part, encode(KeepPart{kind, key}), {&fd, 1}));
+    } catch (const Error& error) {
+      say(error.what());
     }
   }
 
@@ -118,9 +132,7 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
   } catch (const std::bad_alloc&) {
     ::_exit(k_exit_out_of_memory);
   } catch (const std::exception& error) {
-    // The client keeps the tail of this stream for its error message.
-    const std::string text = std::string("tarsia-compiler: ") + error.what() + '\n';
-    static_cast<void>(write_all(STDERR_FILENO, text));
+    say(error.what());
     return 1;
   }
 }

@@ -18,13 +18,14 @@ namespace tarsia::jit {
 class Handler {
  public:
   virtual ~Handler() = default;
-  /// `parts` may be used from several threads, until compile returns. Its calls throw Error when the
-  /// client is gone. A std::exception thrown from here becomes a failed result of stage `worker`;
+  /// `parts` may be used from several threads, until compile returns; its calls throw nothing but
+  /// std::bad_alloc. A std::exception thrown from here becomes a failed result of stage `worker`;
   /// std::bad_alloc ends the process with k_exit_out_of_memory.
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
   /// "sm_90", … of the GPUs present, without doubles; empty where there is none.
   virtual std::vector<std::string> archs() = 0;
-  /// Called when a compile's result has been sent and no other request is waiting for it; must return at once.
+  /// Called when a compile's result has been sent and no other request is waiting for it; must return at
+  /// once.
   virtual void idle() {}
 };
 

@@ -17,7 +17,9 @@ const char* const k_own_cxx[] = {"/tarsia/sysroot/usr/include/c++/12",
                                  "/tarsia/sysroot/usr/include/c++/12/backward"};
 const char* const k_own_c[] = {"/tarsia/sysroot/usr/include/x86_64-linux-gnu", "/tarsia/sysroot/usr/include"};
 
-std::string c_standard(const std::string&) { return "gnu17"; }
+std::string c_standard(const std::string&) {
+  return "gnu17";
+}
 
 // Places where a machine keeps its own headers; the newest libstdc++ that is there is taken.
 std::vector<std::string> system_cxx() {
@@ -41,30 +43,59 @@ Language language_of(const SourceFile& file, bool request_is_cuda) {
 }
 
 bool known_standard(const std::string& std) {
-  static constexpr std::array known{"c++11", "c++14", "c++17", "c++20", "c++23",
+  static constexpr std::array known{"c++11",   "c++14",   "c++17",   "c++20",   "c++23",
                                     "gnu++11", "gnu++14", "gnu++17", "gnu++20", "gnu++23"};
   return std::find(known.begin(), known.end(), std) != known.end();
 }
 
-std::vector<std::string> clang_arguments(const CompileRequest& request, Language language, const std::string& input,
-                                         const std::string& prelude) {
+std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
+                                         const std::string& input, const std::string& prelude) {
   const CompileOptions& options = request.options;
-  std::vector<std::string> args = {
-      "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-disable-free", "-main-file-name", input,
-      "-mrelocation-model", "pic", "-pic-level", "2", "-target-cpu", "x86-64", "-tune-cpu", "generic",
-      "-mconstructor-aliases", "-funwind-tables=2", "-fgnuc-version=4.2.1", "-fvisibility=hidden", "-fno-ident",
-      "-nostdsysteminc", "-nobuiltininc", "-fdebug-compilation-dir=.", "-ferror-limit", "50",
-      "-fdiagnostics-absolute-paths", "-Wall", "-Wno-unused-function", "-Wno-unused-variable",
-      "-Wno-unused-but-set-variable", "-Wno-unused-const-variable", "-Wno-unused-private-field",
-      "-fno-pch-timestamp", "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048",
-      "-mframe-pointer=none", "-fno-caret-diagnostics"};
+  std::vector<std::string> args = {"-triple",
+                                   "x86_64-pc-linux-gnu",
+                                   "-emit-obj",
+                                   "-disable-free",
+                                   "-main-file-name",
+                                   input,
+                                   "-mrelocation-model",
+                                   "pic",
+                                   "-pic-level",
+                                   "2",
+                                   "-target-cpu",
+                                   "x86-64",
+                                   "-tune-cpu",
+                                   "generic",
+                                   "-mconstructor-aliases",
+                                   "-funwind-tables=2",
+                                   "-fgnuc-version=4.2.1",
+                                   "-fvisibility=hidden",
+                                   "-fno-ident",
+                                   "-nostdsysteminc",
+                                   "-nobuiltininc",
+                                   "-fdebug-compilation-dir=.",
+                                   "-ferror-limit",
+                                   "50",
+                                   "-fdiagnostics-absolute-paths",
+                                   "-Wall",
+                                   "-Wno-unused-function",
+                                   "-Wno-unused-variable",
+                                   "-Wno-unused-but-set-variable",
+                                   "-Wno-unused-const-variable",
+                                   "-Wno-unused-private-field",
+                                   "-fno-pch-timestamp",
+                                   "-fmacro-prefix-map=/tarsia/src/=",
+                                   "-fbracket-depth",
+                                   "2048",
+                                   "-mframe-pointer=none",
+                                   "-fno-caret-diagnostics"};
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };
 
   add("-O" + std::to_string(options.opt));
   if (options.opt >= 2) add("-vectorize-loops", "-vectorize-slp");
   if (options.fast_math)
-    add("-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-funsafe-math-optimizations", "-fno-signed-zeros",
-        "-mreassociate", "-freciprocal-math", "-ffp-contract=fast", "-ffast-math", "-ffinite-math-only");
+    add("-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-funsafe-math-optimizations",
+        "-fno-signed-zeros", "-mreassociate", "-freciprocal-math", "-ffp-contract=fast", "-ffast-math",
+        "-ffinite-math-only");
   if (options.debug)
     add("-debug-info-kind=constructor", "-dwarf-version=5", "-debugger-tuning=gdb");
   else if (options.lineinfo)
@@ -83,7 +114,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     if (language != Language::c)
       for (const std::string& dir : system_cxx()) add("-internal-isystem", dir);
     add("-internal-isystem", k_clang_dir, "-internal-isystem", "/usr/local/include");
-    add("-internal-externc-isystem", "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem", "/usr/include");
+    add("-internal-externc-isystem", "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem",
+        "/usr/include");
   }
   if (request.cuda) {
     add("-internal-isystem", k_host_headers_dir);

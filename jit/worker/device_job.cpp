@@ -1,14 +1,15 @@
 // The device's half of one translation unit.
 //
-// Device code is kept as a part of its own, under a key in which the lines that the split blanked do not count: an
-// edit of a host function moves kernels to other lines and changes nothing else. Where lines can be seen in the
-// device code (assert, __LINE__, line information, diagnostics) they count.
+// Device code is kept as a part of its own, under a key in which the lines that the split blanked do not
+// count: an edit of a host function moves kernels to other lines and changes nothing else. Where lines can be
+// seen in the device code (assert, __LINE__, line information, diagnostics) they count.
 #include "jit/worker/device_job.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "jit/build_id.h"
+#include "jit/worker/source_fs.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
@@ -84,9 +85,14 @@ std::string cast_expression(const KernelUse& kernel) {
 
 }  // namespace
 
-DeviceJob::DeviceJob(const CompileRequest& request, DeviceSlice slice, int number, DeviceCompiler& compiler,
-                     PartStore& parts)
-    : m_request(request), m_slice(std::move(slice)), m_number(number), m_compiler(compiler), m_parts(parts) {
+DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
+                     DeviceCompiler& compiler, PartStore& parts)
+    : m_request(request),
+      m_pack(pack),
+      m_slice(std::move(slice)),
+      m_number(number),
+      m_compiler(compiler),
+      m_parts(parts) {
   // Expressions need the AST, which belongs to the caller's thread.
   for (KernelUse& kernel : m_slice.kernels)
     if (kernel.overloaded) kernel.name = cast_expression(kernel);
@@ -110,6 +116,10 @@ DeviceRequest DeviceJob::make_request() const {
       if (header.name.rfind(dir + "/", 0) == 0) header.name.erase(0, dir.size() + 1);
     request.headers.push_back(std::move(header));
   }
+  // Of Tarsia's own headers device code may include these.
+  for (const char* name : {"tarsia/op.h", "tarsia/device.h"})
+    if (auto text = m_pack.find(std::string(k_include_dir) + "/" + name))
+      request.headers.push_back({name, std::string(*text)});
   request.defines = m_request.options.defines;
   request.include_dirs = m_request.options.include_dirs;
   request.cuda = m_request.cuda_parts;
@@ -159,7 +169,8 @@ DeviceJob::Outcome DeviceJob::run() {
       diagnostic.message = error.what();
       result->diagnostics.push_back(std::move(diagnostic));
     }
-    if (result->ok && result->keyed && result->diagnostics.empty()) m_parts.keep(PartKind::device, key, to_bytes(*result));
+    if (result->ok && result->keyed && result->diagnostics.empty())
+      m_parts.keep(PartKind::device, key, to_bytes(*result));
   }
   outcome.ok = result->ok;
   outcome.diagnostics = std::move(result->diagnostics);

@@ -8,6 +8,7 @@
 #include "jit/worker/device_compiler.h"
 #include "jit/worker/device_tables.h"
 #include "jit/worker/split.h"
+#include "jit/worker/sysroot.h"
 
 namespace tarsia::jit {
 
@@ -23,7 +24,8 @@ class DeviceJob {
   };
 
   /// Starts at once. The references must outlive the job.
-  DeviceJob(const CompileRequest& request, DeviceSlice slice, int number, DeviceCompiler& compiler, PartStore& parts);
+  DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
+            DeviceCompiler& compiler, PartStore& parts);
   /// Ends the compile early if nobody waited for it.
   ~DeviceJob();
   DeviceJob(const DeviceJob&) = delete;
@@ -37,6 +39,7 @@ class DeviceJob {
   DeviceRequest make_request() const;
 
   const CompileRequest& m_request;
+  const SysrootPack& m_pack;
   DeviceSlice m_slice;
   int m_number;
   DeviceCompiler& m_compiler;

@@ -28,8 +28,12 @@ class Data {
 
   llvm::PointerType* pointer_type() { return llvm::PointerType::getUnqual(m_context); }
   llvm::Constant* null() { return llvm::ConstantPointerNull::get(pointer_type()); }
-  llvm::Constant* number(uint64_t value) { return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), value); }
-  llvm::Constant* number32(uint32_t value) { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(m_context), value); }
+  llvm::Constant* number(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), value);
+  }
+  llvm::Constant* number32(uint32_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(m_context), value);
+  }
   llvm::Constant* string(llvm::StringRef text) { return bytes(text, /*terminated=*/true, 1); }
   llvm::GlobalVariable* bytes(llvm::StringRef content, bool terminated, unsigned align) {
     auto* variable = place(llvm::ConstantDataArray::getString(m_context, content, terminated), true);
@@ -85,11 +89,12 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
     for (const DeviceImage& image : unit.images) {
       auto* bytes = data.bytes(image.bytes, false, 16);
       if (image.bytes == unit.fatbin) fatbin = bytes;
-      images.push_back(data.record({data.string(unit.file), data.string(image.arch), bytes,
-                                    data.number(image.bytes.size())}));
+      images.push_back(data.record(
+          {data.string(unit.file), data.string(image.arch), bytes, data.number(image.bytes.size())}));
     }
     if (!fatbin) fatbin = data.bytes(unit.fatbin, false, 16);
-    auto* wrapper = data.place(data.record({data.number32(k_wrapper_magic), data.number32(1), fatbin, data.null()}), true);
+    auto* wrapper = data.place(
+        data.record({data.number32(k_wrapper_magic), data.number32(1), fatbin, data.null()}), true);
     wrapper->setSection(".nvFatBinSegment");
     std::vector<llvm::Constant*> names, variables;
     for (const std::string& symbol : unit.kernel_symbols)
@@ -98,18 +103,22 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
     for (size_t i = 0; i < unit.slice->variables.size(); ++i) {
       const DeviceVariable& variable = unit.slice->variables[i];
       const std::string& symbol = unit.variable_symbols[i];
-      auto* record = data.record({symbol.empty() ? data.null() : data.string(symbol), data.number(variable.bytes),
-                                  data.number32(variable.constant), data.number32(variable.managed)});
+      auto* record =
+          data.record({symbol.empty() ? data.null() : data.string(symbol), data.number(variable.bytes),
+                       data.number32(variable.constant), data.number32(variable.managed)});
       variable_type = llvm::cast<llvm::StructType>(record->getType());
       variables.push_back(record);
     }
-    llvm::Constant* name_table = names.empty() ? data.null() : data.place(data.array(data.pointer_type(), names), true);
-    llvm::Constant* variable_table = variables.empty() ? data.null() : data.place(data.array(variable_type, variables), true);
+    llvm::Constant* name_table =
+        names.empty() ? data.null() : data.place(data.array(data.pointer_type(), names), true);
+    llvm::Constant* variable_table =
+        variables.empty() ? data.null() : data.place(data.array(variable_type, variables), true);
     auto* handle = data.place(data.null(), false);
-    auto* record = data.place(
-        data.record({wrapper, data.external(stubs_symbol(unit.number)), name_table, data.number(names.size()),
-                     data.external(shadows_symbol(unit.number)), variable_table, data.number(variables.size()), handle}),
-        true);
+    auto* record =
+        data.place(data.record({wrapper, data.external(stubs_symbol(unit.number)), name_table,
+                                data.number(names.size()), data.external(shadows_symbol(unit.number)),
+                                variable_table, data.number(variables.size()), handle}),
+                   true);
     auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(unit.number));
     entry->setSection("tarsia_cuda_units");
   }

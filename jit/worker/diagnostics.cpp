@@ -13,7 +13,8 @@ std::string user_name(llvm::StringRef path) {
   return path.str();
 }
 
-void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) {
+void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
+                                           const clang::Diagnostic& info) {
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   using Level = clang::DiagnosticsEngine::Level;
   if (level == Level::Ignored || level == Level::Remark) return;

@@ -63,7 +63,8 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
   if (type->isVoidType()) return light;
   if (type->isPointerType()) {
     QualType target = type->getPointeeType();
-    if (const auto* record = target->getAsCXXRecordDecl(); record && qualified_name(*record) == "CUstream_st") {
+    if (const auto* record = target->getAsCXXRecordDecl();
+        record && qualified_name(*record) == "CUstream_st") {
       light.kind = TARSIA_KIND_STREAM;
       return light;
     }
@@ -83,14 +84,17 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
   auto element = element_of(type, context);
   if (!element || type->isRecordType()) return std::nullopt;
   light = *element;
-  light.kind = light.code == TARSIA_BOOL ? TARSIA_KIND_BOOL : light.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT : TARSIA_KIND_INT;
+  light.kind = light.code == TARSIA_BOOL    ? TARSIA_KIND_BOOL
+               : light.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT
+                                            : TARSIA_KIND_INT;
   light.member = light.kind == TARSIA_KIND_FLOAT ? "f" : light.code == TARSIA_UINT ? "u" : "i";
   return light;
 }
 
 class Writer {
  public:
-  Writer(clang::ASTContext& context, bool cuda) : m_context(context), m_cuda(cuda), m_policy(context.getLangOpts()) {
+  Writer(clang::ASTContext& context, bool cuda)
+      : m_context(context), m_cuda(cuda), m_policy(context.getLangOpts()) {
     m_policy.SuppressTagKeyword = true;
     m_policy.Bool = true;
     m_policy.PrintAsCanonical = true;
@@ -111,8 +115,8 @@ class Writer {
     }
     for (const KernelUse& kernel : slice.kernels) add_kernel(kernel);
     for (const Skipped& skipped : exports.skipped)
-      m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", " << quoted(skipped.name)
-            << ", " << quoted(skipped.reason) << ")\n";
+      m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
+            << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
     if (!m_light) m_out << "TARSIA_DETAIL_MODULE();\n";
     return m_text;
   }
@@ -150,21 +154,27 @@ class Writer {
     m_out << ");" << (function.getReturnType()->isVoidType() ? " return 0;" : "") << " }\n";
     const char* prefix = m_light ? "tarsia_light_" : "tarsia_";
     m_out << "static int tarsia_call_" << m_id << "(const " << prefix << "value* a, unsigned, " << prefix
-          << "value* r) {\n" << (m_light ? "TARSIA_LIGHT_TRY\n" : "try {\n")
-          << "r->i = tarsia_run_main(&tarsia_main_" << m_id << ", a[0].p, a[0].size);\nr->kind = " << TARSIA_KIND_INT
-          << ";\n" << (m_light ? "TARSIA_LIGHT_CATCH\n}\n" : "return 0;\n} catch (...) { return ::tarsia::detail::host()->capture_exception(); }\n}\n")
-          << "static const " << prefix << "type tarsia_strings_" << m_id << " = {" << TARSIA_KIND_STRING << "};\n"
-          << "static const " << prefix << "param tarsia_params_" << m_id << "[] = {{\"argv\", {" << TARSIA_KIND_LIST
-          << ", 0, 1, " << (m_light ? "0, 0, 0" : "{0, 0, 0}") << ", &tarsia_strings_" << m_id << "}}, {}};\n";
+          << "value* r) {\n"
+          << (m_light ? "TARSIA_LIGHT_TRY\n" : "try {\n") << "r->i = tarsia_run_main(&tarsia_main_" << m_id
+          << ", a[0].p, a[0].size);\nr->kind = " << TARSIA_KIND_INT << ";\n"
+          << (m_light
+                  ? "TARSIA_LIGHT_CATCH\n}\n"
+                  : "return 0;\n} catch (...) { return ::tarsia::detail::host()->capture_exception(); }\n}\n")
+          << "static const " << prefix << "type tarsia_strings_" << m_id << " = {" << TARSIA_KIND_STRING
+          << "};\n"
+          << "static const " << prefix << "param tarsia_params_" << m_id << "[] = {{\"argv\", {"
+          << TARSIA_KIND_LIST << ", 0, 1, " << (m_light ? "0, 0, 0" : "{0, 0, 0}") << ", &tarsia_strings_"
+          << m_id << "}}, {}};\n";
     int own_flags = TARSIA_FUNCTION_MAIN | (m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0);
     if (m_light)
       m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << quoted(signature_of(function)) << ", "
             << place(function) << ", 1, 1, " << own_flags << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
     else
-      m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), " << own_flags
-            << ", \"main\", " << quoted(signature_of(function)) << ", " << place(function) << ", 1, 1, tarsia_params_"
-            << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
-            << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* tarsia_function_entry_"
+      m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), "
+            << own_flags << ", \"main\", " << quoted(signature_of(function)) << ", " << place(function)
+            << ", 1, 1, tarsia_params_" << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
+            << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* "
+               "tarsia_function_entry_"
             << m_id << " = &tarsia_function_" << m_id << ";\n";
   }
 
@@ -173,10 +183,11 @@ class Writer {
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
     std::string name = qualified_name(function);
-    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(name) << ", " << quoted(signature_of(function)) << ", "
-          << place(function) << ", tarsia_type_" << m_id << ", ::" << name << ", " << function.getMinRequiredArguments()
-          << ", " << flags();
-    for (const clang::ParmVarDecl* parameter : function.parameters()) m_out << ", " << quoted(parameter->getName());
+    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(name) << ", "
+          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
+          << ", ::" << name << ", " << function.getMinRequiredArguments() << ", " << flags();
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      m_out << ", " << quoted(parameter->getName());
     m_out << ")\n";
   }
 
@@ -184,9 +195,10 @@ class Writer {
     Light result = *light_of(function.getReturnType(), m_context);
     unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
     int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
-    m_out << "static int tarsia_call_" << m_id
-          << "(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {\n(void)a; (void)n; (void)r;\n"
-             "TARSIA_LIGHT_TRY\n";
+    m_out
+        << "static int tarsia_call_" << m_id
+        << "(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {\n(void)a; (void)n; (void)r;\n"
+           "TARSIA_LIGHT_TRY\n";
     for (unsigned count = required; count <= n; ++count) {
       if (count < n) m_out << "if (n == " << count << ") ";
       if (result.kind) m_out << "r->" << result.member << " = ";
@@ -201,8 +213,8 @@ class Writer {
     m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
     add_params(function, own_flags);
     m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(qualified_name(function)) << ", "
-          << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required << ", "
-          << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
+          << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
+          << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
   }
 
   void add_params(const clang::FunctionDecl& function, int& own_flags) {
@@ -231,10 +243,11 @@ class Writer {
       m_out << "using tarsia_type_" << m_id << " = void(";
       for (unsigned i = 0; i < function.getNumParams(); ++i)
         m_out << (i ? ", " : "") << canonical(function.getParamDecl(i)->getType());
-      m_out << ");\nstatic const void* const " << alias << " = " << stub << ";\nTARSIA_DETAIL_KERNEL(" << m_id << ", "
-            << quoted(kernel.name) << ", " << quoted(signature_of(function)) << ", " << place(function) << ", " << alias
-            << ", tarsia_type_" << m_id;
-      for (const clang::ParmVarDecl* parameter : function.parameters()) m_out << ", " << quoted(parameter->getName());
+      m_out << ");\nstatic const void* const " << alias << " = " << stub << ";\nTARSIA_DETAIL_KERNEL(" << m_id
+            << ", " << quoted(kernel.name) << ", " << quoted(signature_of(function)) << ", "
+            << place(function) << ", " << alias << ", tarsia_type_" << m_id;
+      for (const clang::ParmVarDecl* parameter : function.parameters())
+        m_out << ", " << quoted(parameter->getName());
       m_out << ")\n";
     } else {
       m_out << "static const void* const " << alias << " = " << stub << ";\nstatic const tarsia_light_param "
@@ -244,7 +257,8 @@ class Writer {
               << light_of(parameter->getType(), m_context).value_or(Light()).text() << "}}, ";
       m_out << "{}};\nstatic const unsigned tarsia_kernel_sizes_" << m_id << "[] = {";
       for (const clang::ParmVarDecl* parameter : function.parameters())
-        m_out << m_context.getTypeSizeInChars(parameter->getType().getNonReferenceType()).getQuantity() << ", ";
+        m_out << m_context.getTypeSizeInChars(parameter->getType().getNonReferenceType()).getQuantity()
+              << ", ";
       m_out << "0};\nTARSIA_LIGHT_KERNEL(" << m_id << ", " << quoted(kernel.name) << ", "
             << quoted(signature_of(function)) << ", " << place(function) << ", " << alias << ", "
             << function.getNumParams() << ")\n";
@@ -263,7 +277,8 @@ class Writer {
 
 }  // namespace
 
-std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context, bool cuda) {
+std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
+                        bool cuda) {
   return Writer(context, cuda).write(exports, slice);
 }
 

@@ -9,8 +9,9 @@
 
 namespace tarsia::jit {
 
-/// C++ for <tarsia/adapter_light.h> where every function is C-style, else for <tarsia/adapter.h>, which costs a
-/// dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another.
-std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context, bool cuda);
+/// C++ for <tarsia/adapter_light.h> where every function is C-style, else for <tarsia/adapter.h>, which costs
+/// a dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another.
+std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
+                        bool cuda);
 
 }  // namespace tarsia::jit

@@ -25,7 +25,9 @@ clang::PrintingPolicy people_policy(const clang::ASTContext& context) {
   return policy;
 }
 
-const clang::CXXRecordDecl* record_of(QualType type) { return type.getCanonicalType()->getAsCXXRecordDecl(); }
+const clang::CXXRecordDecl* record_of(QualType type) {
+  return type.getCanonicalType()->getAsCXXRecordDecl();
+}
 
 const clang::TemplateArgument* first_argument(const clang::CXXRecordDecl* record) {
   auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
@@ -96,7 +98,8 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
       if (target.isConstQualified()) return "";
       return no("is a writable string; take const char* or signed char*");
     }
-    if (place != Place::parameter) return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
+    if (place != Place::parameter)
+      return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
     if (target->isVoidType() || is_element(target)) return "";
     if (const auto* record = record_of(target); record && qualified_name(*record) == "CUstream_st") return "";
     return no("points to no element type of a tensor");
@@ -106,19 +109,23 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
     const clang::TemplateArgument* first = first_argument(record);
     if (name == "tarsia::Tensor") return "";
     if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
-    if (name == "tarsia::cpu" || name == "tarsia::gpu") return place == Place::parameter ? "" : no("cannot be returned");
-    if ((name == "std::basic_string" || name == "std::basic_string_view") && first && is_char(first->getAsType()))
+    if (name == "tarsia::cpu" || name == "tarsia::gpu")
+      return place == Place::parameter ? "" : no("cannot be returned");
+    if ((name == "std::basic_string" || name == "std::basic_string_view") && first &&
+        is_char(first->getAsType()))
       return "";
     if ((name == "std::vector" || name == "std::optional") && first && place != Place::inside)
       return unsupported(first->getAsType(), Place::inside, policy);
-    if (name == "std::vector" && first && place == Place::inside) return unsupported(first->getAsType(), place, policy);
+    if (name == "std::vector" && first && place == Place::inside)
+      return unsupported(first->getAsType(), place, policy);
     if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
       const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
       for (const clang::TemplateArgument& argument : all.asArray()) {
         auto parts = argument.getKind() == clang::TemplateArgument::Pack ? argument.getPackAsArray()
-                                                                        : llvm::ArrayRef(argument);
+                                                                         : llvm::ArrayRef(argument);
         for (const clang::TemplateArgument& part : parts)
-          if (std::string why = unsupported(part.getAsType(), Place::inside, policy); !why.empty()) return why;
+          if (std::string why = unsupported(part.getAsType(), Place::inside, policy); !why.empty())
+            return why;
       }
       return "";
     }

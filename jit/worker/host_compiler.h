@@ -20,8 +20,8 @@ struct HostUnit {
   const CompileRequest* request = nullptr;
   const SourceFile* file = nullptr;
   Language language = Language::cxx;
-  int number = 0;            ///< of the unit within the source, makes symbols of units differ
-  std::string prelude;       ///< virtual path of a precompiled prelude, or empty
+  int number = 0;       ///< of the unit within the source, makes symbols of units differ
+  std::string prelude;  ///< virtual path of a precompiled prelude, or empty
 };
 
 struct HostResult {

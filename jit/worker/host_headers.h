@@ -1,4 +1,5 @@
-// Headers of Tarsia's own that only Clang reads; the texts lie in host_headers/ and become part of the program.
+// Headers of Tarsia's own that only Clang reads; the texts lie in host_headers/ and become part of the
+// program.
 #pragma once
 
 #include <vector>

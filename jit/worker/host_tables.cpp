@@ -15,20 +15,24 @@ std::string symbol_of(llvm::Constant* constant) {
   return value ? value->getName().str() : "";
 }
 
-void add_addresses(llvm::Module& module, const std::vector<llvm::Constant*>& addresses, const std::string& name) {
+void add_addresses(llvm::Module& module, const std::vector<llvm::Constant*>& addresses,
+                   const std::string& name) {
   auto* pointer = llvm::PointerType::getUnqual(module.getContext());
   auto* type = llvm::ArrayType::get(pointer, addresses.size());
-  auto* array = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-                                         llvm::ConstantArray::get(type, addresses), name);
+  auto* array =
+      new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                               llvm::ConstantArray::get(type, addresses), name);
   array->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 
-// The host sees a managed variable through a pointer that the CUDA runtime fills in when the device code is loaded.
+// The host sees a managed variable through a pointer that the CUDA runtime fills in when the device code is
+// loaded.
 llvm::Constant* route_managed(llvm::Module& module, llvm::GlobalVariable& shadow) {
   llvm::LLVMContext& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);
-  auto* slot = new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::InternalLinkage,
-                                        llvm::ConstantPointerNull::get(pointer), shadow.getName() + ".managed");
+  auto* slot =
+      new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::InternalLinkage,
+                               llvm::ConstantPointerNull::get(pointer), shadow.getName() + ".managed");
   llvm::FunctionCallee getter = module.getOrInsertFunction("tarsia_managed_pointer", pointer, pointer);
   if (auto* function = llvm::dyn_cast<llvm::Function>(getter.getCallee()))
     function->setVisibility(llvm::GlobalValue::HiddenVisibility);
@@ -47,8 +51,12 @@ llvm::Constant* route_managed(llvm::Module& module, llvm::GlobalVariable& shadow
 
 }  // namespace
 
-std::string stubs_symbol(int unit) { return "tarsia_stubs_" + std::to_string(unit); }
-std::string shadows_symbol(int unit) { return "tarsia_shadows_" + std::to_string(unit); }
+std::string stubs_symbol(int unit) {
+  return "tarsia_stubs_" + std::to_string(unit);
+}
+std::string shadows_symbol(int unit) {
+  return "tarsia_shadows_" + std::to_string(unit);
+}
 
 void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice) {
   for (KernelUse& kernel : slice.kernels)

@@ -30,8 +30,8 @@ extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
 namespace tarsia::jit {
 namespace {
 
-// Where LLD writes to without a file on disk. A memfd would not do: LLD makes a temporary file beside any regular
-// output file, which /proc refuses; to a pipe it writes the finished bytes at once.
+// Where LLD writes to without a file on disk. A memfd would not do: LLD makes a temporary file beside any
+// regular output file, which /proc refuses; to a pipe it writes the finished bytes at once.
 class OutputPipe {
  public:
   OutputPipe() {
@@ -69,14 +69,17 @@ const std::map<std::string, std::string>& run_time_libraries() {
                              "ld-linux-x86-64.so.2", "libdl.so.2"}) {
       void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
       struct link_map* map = nullptr;
-      if (handle && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0]) all[name] = map->l_name;
+      if (handle && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
+        all[name] = map->l_name;
     }
     return all;
   }();
   return found;
 }
 
-std::string path_of(const UniqueFd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
+std::string path_of(const UniqueFd& file) {
+  return "/proc/self/fd/" + std::to_string(file.get());
+}
 
 // libX.so, or the newest libX.so.N, of a folder.
 std::string find_in(const std::string& dir, const std::string& name) {
@@ -87,14 +90,16 @@ std::string find_in(const std::string& dir, const std::string& name) {
   std::string best;
   for (const auto& entry : fs::directory_iterator(dir, ec)) {
     std::string file = entry.path().filename();
-    if (file.rfind("lib" + name + ".so.", 0) == 0 && (best.empty() || file.size() < fs::path(best).filename().string().size()))
+    if (file.rfind("lib" + name + ".so.", 0) == 0 &&
+        (best.empty() || file.size() < fs::path(best).filename().string().size()))
       best = entry.path();
   }
   return best;
 }
 
 // "ld.lld: error: undefined symbol: foo" and its ">>> referenced by" lines become one diagnostic each.
-void parse_messages(llvm::StringRef log, const std::map<std::string, std::string>& names, LinkResult& result) {
+void parse_messages(llvm::StringRef log, const std::map<std::string, std::string>& names,
+                    LinkResult& result) {
   auto clean = [&](llvm::StringRef line) {
     std::string text = line.str();
     for (const auto& [path, name] : names)
@@ -134,9 +139,23 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   std::vector<UniqueFd> files;
   std::map<std::string, std::string> names;
   // The name that is compiled into a module's SONAME must be its content's alone: none.
-  std::vector<std::string> args = {"ld.lld", "-shared", "-z", "defs", "-z", "relro", "-z", "now",
-                                   "--hash-style=gnu", "--eh-frame-hdr", "--build-id=sha1", "--no-mmap-output-file",
-                                   "--threads=1", "--error-limit=50", "-Bsymbolic", "-m", "elf_x86_64"};
+  std::vector<std::string> args = {"ld.lld",
+                                   "-shared",
+                                   "-z",
+                                   "defs",
+                                   "-z",
+                                   "relro",
+                                   "-z",
+                                   "now",
+                                   "--hash-style=gnu",
+                                   "--eh-frame-hdr",
+                                   "--build-id=sha1",
+                                   "--no-mmap-output-file",
+                                   "--threads=1",
+                                   "--error-limit=50",
+                                   "-Bsymbolic",
+                                   "-m",
+                                   "elf_x86_64"};
   auto add = [&](const std::string& name, llvm::StringRef bytes) {
     files.push_back(make_memfd("tarsia-object", {bytes.data(), bytes.size()}));
     names[path_of(files.back())] = name;
@@ -144,11 +163,13 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   };
   for (const LinkInput& input : inputs) add(input.name, input.bytes);
   if (parts.has_main) {
-    add("the runner of main", {tarsia_main_support_begin, size_t(tarsia_main_support_end - tarsia_main_support_begin)});
+    add("the runner of main",
+        {tarsia_main_support_begin, size_t(tarsia_main_support_end - tarsia_main_support_begin)});
     args.push_back("--wrap=exit");
   }
   if (parts.cuda)
-    add("the CUDA registration", {tarsia_cuda_support_begin, size_t(tarsia_cuda_support_end - tarsia_cuda_support_begin)});
+    add("the CUDA registration",
+        {tarsia_cuda_support_begin, size_t(tarsia_cuda_support_end - tarsia_cuda_support_begin)});
   add("the module's start and end",
       {tarsia_module_support_begin, size_t(tarsia_module_support_end - tarsia_module_support_begin)});
 
@@ -159,14 +180,16 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     } else {
       std::vector<std::string> dirs = request.options.library_dirs;
       dirs.insert(dirs.end(), request.cuda_parts.library_dirs.begin(), request.cuda_parts.library_dirs.end());
-      dirs.insert(dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"});
+      dirs.insert(dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
+                               "/usr/lib64", "/usr/lib"});
       for (const std::string& dir : dirs)
         if (path = find_in(dir, library); !path.empty()) break;
     }
     std::error_code ec;
     if (path.empty() || !std::filesystem::is_regular_file(path, ec)) {
       Diagnostic diagnostic;
-      diagnostic.message = "library '" + library + "' was not found; give its folder in `library_dirs` or its path";
+      diagnostic.message =
+          "library '" + library + "' was not found; give its folder in `library_dirs` or its path";
       result.diagnostics.push_back(diagnostic);
       return result;
     }
@@ -180,7 +203,8 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     if (request.cuda_parts.cudart.empty()) {
       Diagnostic diagnostic;
       diagnostic.message =
-          "the CUDA runtime (libcudart.so) was not found; install it with `pip install nvidia-cuda-runtime`, or set "
+          "the CUDA runtime (libcudart.so) was not found; install it with `pip install nvidia-cuda-runtime`, "
+          "or set "
           "TARSIA_CUDA_HOME to a CUDA toolkit";
       result.diagnostics.push_back(diagnostic);
       return result;
@@ -188,8 +212,10 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back(request.cuda_parts.cudart);
   }
   args.push_back("--as-needed");
-  for (const char* name : {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1"})
-    if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) args.push_back(found->second);
+  for (const char* name :
+       {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1"})
+    if (auto found = run_time_libraries().find(name); found != run_time_libraries().end())
+      args.push_back(found->second);
 
   OutputPipe output;
   args.push_back("-o");

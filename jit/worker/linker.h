@@ -27,8 +27,8 @@ struct LinkResult {
 };
 
 /// Links against the C and C++ run time of this machine, the CUDA runtime if asked for, and the user's
-/// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of the
-/// CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.
+/// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of
+/// the CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.
 LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts);
 
 }  // namespace tarsia::jit

@@ -1,10 +1,11 @@
 #include "jit/worker/nvrtc.h"
 
+#include <dlfcn.h>
+
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
-
-#include <dlfcn.h>
 
 #include "base/error.h"
 
@@ -47,9 +48,20 @@ void symbol(void* library, const std::string& path, const char* name, Function*&
                     ": it is too old or no NVRTC; install one with `pip install nvidia-cuda-nvrtc`");
 }
 
+// NVRTC opens its builtins by their bare name, which some of NVIDIA's wheels leave to be found by luck: a
+// library of that name that is open already is what it gets.
+void open_builtins(const std::string& nvrtc) {
+  std::error_code ec;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(nvrtc).parent_path(), ec))
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so."))
+      ::dlopen(entry.path().c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
 }  // namespace
 
 Nvrtc::Nvrtc(const std::string& path) {
+  open_builtins(path);
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* why = ::dlerror();

@@ -160,7 +160,8 @@ class Scanner {
       m_names.identifiers.insert(name);
       if (m_last == "::" && m_before == "std") m_names.std_names.insert(name);
       if (name == "std" && m_last == "namespace" && m_before == "using") m_names.using_std = true;
-      if ((name == "__device__" || name == "__host__") && m_last == "]" && m_lambda && m_names.device_lambda.line == 0)
+      if ((name == "__device__" || name == "__host__") && m_last == "]" && m_lambda &&
+          m_names.device_lambda.line == 0)
         m_names.device_lambda = place(begin);
       return push(name);
     }

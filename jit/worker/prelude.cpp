@@ -1,9 +1,9 @@
 // Precompiled preludes.
 //
-// A prelude is equivalent to the text it replaces because it is that text: the source's own leading includes, in
-// their order, under the same options. Nothing else is ever forced into a source, save the headers that nvcc itself
-// puts before CUDA. The key names what was asked for; whether the headers are still those that were read is checked
-// file by file, by inode and times, and by content where these differ.
+// A prelude is equivalent to the text it replaces because it is that text: the source's own leading includes,
+// in their order, under the same options. Nothing else is ever forced into a source, save the headers that
+// nvcc itself puts before CUDA. The key names what was asked for; whether the headers are still those that
+// were read is checked file by file, by inode and times, and by content where these differ.
 #include "jit/worker/prelude.h"
 
 #include <sys/stat.h>
@@ -25,17 +25,19 @@ namespace {
 // Headers that take Clang less time to read than a prelude takes to load.
 bool is_cheap(const std::string& header) {
   static const std::set<std::string> cheap = {
-      "assert.h", "ctype.h", "errno.h",  "float.h", "inttypes.h", "limits.h", "stdbool.h", "stddef.h", "stdint.h", "stdio.h",
-      "string.h", "time.h",  "unistd.h", "cassert", "cctype",     "cerrno",   "cfloat",    "climits",  "cstdarg",  "cstddef",
-      "cstdint",  "cstdio",  "cstring",  "ctime",   "stdarg.h",   "sys/time.h", "signal.h", "initializer_list", "version",
-      "stdlib.h", "math.h", "cstdlib"};
+      "assert.h", "ctype.h",  "errno.h", "float.h",  "inttypes.h", "limits.h", "stdbool.h",
+      "stddef.h", "stdint.h", "stdio.h", "string.h", "time.h",     "unistd.h", "cassert",
+      "cctype",   "cerrno",   "cfloat",  "climits",  "cstdarg",    "cstddef",  "cstdint",
+      "cstdio",   "cstring",  "ctime",   "stdarg.h", "sys/time.h", "signal.h", "initializer_list",
+      "version",  "stdlib.h", "math.h",  "cstdlib"};
   return cheap.count(header) > 0;
 }
 
 // Quoted includes that can only mean the system's.
 bool is_known_quoted(const std::string& name) {
-  for (const char* prefix : {"cuda", "curand", "cooperative_groups", "tarsia/", "mma.h", "device_", "vector_types.h",
-                             "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
+  for (const char* prefix :
+       {"cuda", "curand", "cooperative_groups", "tarsia/", "mma.h", "device_", "vector_types.h",
+        "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
     if (name.rfind(prefix, 0) == 0) return true;
   return false;
 }
@@ -43,7 +45,7 @@ bool is_known_quoted(const std::string& name) {
 using Vouch = std::array<int64_t, 5>;  // device, inode, size, modification and change time
 
 std::optional<Vouch> vouch_for(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   if (::stat(path.c_str(), &st) != 0) return std::nullopt;
   return Vouch{int64_t(st.st_dev), int64_t(st.st_ino), int64_t(st.st_size),
                int64_t(st.st_mtim.tv_sec) * 1000000000 + st.st_mtim.tv_nsec,

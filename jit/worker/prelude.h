@@ -1,4 +1,5 @@
-// Precompiled preludes: the leading includes of a source, parsed once and used again where they are equivalent.
+// Precompiled preludes: the leading includes of a source, parsed once and used again where they are
+// equivalent.
 #pragma once
 
 #include <functional>
@@ -7,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/compile.h"
 #include "base/hash.h"
+#include "jit/compile.h"
 #include "jit/worker/clang_setup.h"
 #include "jit/worker/source_fs.h"
 

@@ -21,16 +21,17 @@ using llvm::sys::fs::file_type;
 
 // Every virtual file has the same time and an identity that depends on its path alone.
 llvm::vfs::Status make_status(llvm::StringRef path, size_t size, file_type type) {
-  return llvm::vfs::Status(path, llvm::sys::fs::UniqueID(0x7a, llvm::xxh3_64bits(path)), llvm::sys::TimePoint<>(), 0,
-                           0, size, type, llvm::sys::fs::all_read);
+  return llvm::vfs::Status(path, llvm::sys::fs::UniqueID(0x7a, llvm::xxh3_64bits(path)),
+                           llvm::sys::TimePoint<>(), 0, 0, size, type, llvm::sys::fs::all_read);
 }
 
 class TextFile final : public llvm::vfs::File {
  public:
-  TextFile(llvm::vfs::Status status, llvm::StringRef content) : m_status(std::move(status)), m_content(content) {}
+  TextFile(llvm::vfs::Status status, llvm::StringRef content)
+      : m_status(std::move(status)), m_content(content) {}
   llvm::ErrorOr<llvm::vfs::Status> status() override { return m_status; }
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t, bool needs_nul,
-                                                               bool) override {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t,
+                                                               bool needs_nul, bool) override {
     return llvm::MemoryBuffer::getMemBuffer(m_content, name.str(), needs_nul);
   }
   std::error_code close() override { return {}; }
@@ -60,7 +61,7 @@ std::string normal(const llvm::Twine& path) {
 std::optional<std::string> read_regular(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;
-  struct stat st {};
+  struct stat st{};
   std::string content;
   bool good = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && size_t(st.st_size) <= k_largest_header;
   if (good) {
@@ -81,9 +82,13 @@ std::optional<std::string> read_regular(const std::string& path) {
 
 }  // namespace
 
-void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text) { m_texts[normal(path)] = text; }
+void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text) {
+  m_texts[normal(path)] = text;
+}
 
-void SourceFileSystem::allow_root(const std::string& dir) { m_roots.push_back(normal(dir)); }
+void SourceFileSystem::allow_root(const std::string& dir) {
+  m_roots.push_back(normal(dir));
+}
 
 bool SourceFileSystem::allowed(llvm::StringRef path) const {
   for (const std::string& root : m_roots)
@@ -98,7 +103,8 @@ std::vector<Dependency> SourceFileSystem::dependencies() const {
 }
 
 void SourceFileSystem::inherit(const std::vector<Dependency>& read_earlier) {
-  for (const Dependency& dependency : read_earlier) m_dependencies.insert_or_assign(dependency.path, dependency);
+  for (const Dependency& dependency : read_earlier)
+    m_dependencies.insert_or_assign(dependency.path, dependency);
 }
 
 SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
@@ -114,7 +120,8 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
       found.content = {content->data(), content->size()};
     } else {
       auto next = m_texts.lower_bound(path);
-      if ((next != m_texts.end() && below(next->first, path)) || m_pack->is_directory({path.data(), path.size()}))
+      if ((next != m_texts.end() && below(next->first, path)) ||
+          m_pack->is_directory({path.data(), path.size()}))
         found.kind = Found::dir;
     }
     return found;
@@ -124,7 +131,7 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
       if (below(root, path)) found.kind = Found::dir;
     return found;
   }
-  struct stat st {};
+  struct stat st{};
   std::string name = path.str();
   if (::stat(name.c_str(), &st) == 0) {
     if (S_ISDIR(st.st_mode)) found.kind = Found::dir;

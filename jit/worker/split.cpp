@@ -1,14 +1,15 @@
 // The split: which parts of a CUDA source the device's compiler needs.
 //
-// NVRTC takes neither host-only code nor the standard library, so it is given a slice: the user's files at their
-// original lines and columns, in which everything that only the host needs is blanked out. Kernels and device
-// functions stay; types, constants, aliases and constexpr functions stay if something that stays names them.
-// The closure goes by identifiers, not by resolved references: the host's parse steps over device bodies, which
-// may hold what never parses as host code, so all that is known of a body are its tokens. Going by names keeps
-// too much now and then (a type that happens to be called like a local variable), never too little.
+// NVRTC takes neither host-only code nor the standard library, so it is given a slice: the user's files at
+// their original lines and columns, in which everything that only the host needs is blanked out. Kernels and
+// device functions stay; types, constants, aliases and constexpr functions stay if something that stays names
+// them. The closure goes by identifiers, not by resolved references: the host's parse steps over device
+// bodies, which may hold what never parses as host code, so all that is known of a body are its tokens. Going
+// by names keeps too much now and then (a type that happens to be called like a local variable), never too
+// little.
 //
-// Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it would
-// see under nvcc; regions that the host's preprocessing skipped stay outside of blanked declarations.
+// Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
+// would see under nvcc; regions that the host's preprocessing skipped stay outside of blanked declarations.
 #include "jit/worker/split.h"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ bool has_device_member(const clang::CXXRecordDecl& record) {
 
 // A declaration at namespace scope, as a range of tokens of its file.
 struct Item {
-  size_t begin = 0, end = 0;  // tokens [begin, end)
+  size_t begin = 0, end = 0;                      // tokens [begin, end)
   std::vector<std::pair<size_t, size_t>> bodies;  // of device functions: tokens that the host steps over
   enum Use { host, soft, device } use = host;
   bool kept = false;
@@ -223,16 +224,23 @@ class Splitter {
     if (at > 0 && tokens[at - 1].kind == clang::tok::r_brace) return at;
     for (; at < tokens.size(); ++at) {
       switch (tokens[at].kind) {
-        case clang::tok::l_paren: ++round; break;
-        case clang::tok::r_paren: --round; break;
-        case clang::tok::l_brace: ++depth; break;
+        case clang::tok::l_paren:
+          ++round;
+          break;
+        case clang::tok::r_paren:
+          --round;
+          break;
+        case clang::tok::l_brace:
+          ++depth;
+          break;
         case clang::tok::r_brace:
           if (--depth <= 0 && round <= 0) return at + 1;
           break;
         case clang::tok::semi:
           if (depth == 0 && round <= 0) return at;
           break;
-        default: break;
+        default:
+          break;
       }
     }
     return at;
@@ -259,7 +267,8 @@ class Splitter {
       at_least(Item::device);
     } else if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(&inner)) {
       if (record->isThisDeclarationADefinition()) item.records.push_back(record);
-      at_least(record->isThisDeclarationADefinition() && has_device_member(*record) ? Item::device : Item::soft);
+      at_least(record->isThisDeclarationADefinition() && has_device_member(*record) ? Item::device
+                                                                                    : Item::soft);
     } else if (const auto* enumeration = llvm::dyn_cast<clang::EnumDecl>(&inner)) {
       for (const clang::EnumConstantDecl* constant : enumeration->enumerators())
         item.names.push_back(constant->getIdentifier());
@@ -267,15 +276,18 @@ class Splitter {
     } else if (llvm::isa<clang::TypeDecl, clang::TemplateDecl, clang::NamespaceAliasDecl>(inner)) {
       at_least(Item::soft);
     } else if (const auto* alias = llvm::dyn_cast<clang::UsingDecl>(&inner)) {
-      if (alias->getDeclName().isIdentifier()) item.names.push_back(alias->getDeclName().getAsIdentifierInfo());
+      if (alias->getDeclName().isIdentifier())
+        item.names.push_back(alias->getDeclName().getAsIdentifierInfo());
       at_least(Item::soft);
     }
   }
 
-  // Declarations of one group ("int a, b;") or of one macro's expansion share tokens: they go or stay together.
+  // Declarations of one group ("int a, b;") or of one macro's expansion share tokens: they go or stay
+  // together.
   static void merge(File& file) {
     auto& items = file.items;
-    std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.begin < b.begin; });
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Item& a, const Item& b) { return a.begin < b.begin; });
     // Attributes and specifiers that a declaration's range leaves out come before it, up to the previous end.
     const Tokens& tokens = *file.tokens;
     std::vector<Item> merged;
@@ -350,7 +362,8 @@ class Splitter {
     // Types that appear in kernels' template arguments are named by the host alone.
     for (const KernelUse& kernel : slice.kernels)
       for (const std::string& word : words(kernel.name))
-        if (auto found = m_context.Idents.find(word); found != m_context.Idents.end()) keep_named(found->second);
+        if (auto found = m_context.Idents.find(word); found != m_context.Idents.end())
+          keep_named(found->second);
     std::set<const clang::IdentifierInfo*> kept_functions;
     while (!work.empty()) {
       auto [file, item] = work.front();
@@ -414,8 +427,8 @@ class Splitter {
         continue;
       }
       const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
-      if (!function || has_device_attribute(*function) || function->isConstexpr() || function->isDefaulted() ||
-          function->isDeleted())
+      if (!function || has_device_attribute(*function) || function->isConstexpr() ||
+          function->isDefaulted() || function->isDeleted())
         continue;
       if (file_of(member->getBeginLoc()) != &file) continue;
       size_t begin = first_at(tokens, begin_offset(member->getBeginLoc()));
@@ -427,7 +440,8 @@ class Splitter {
         auto kind = tokens[body].kind;
         if (kind == clang::tok::l_paren) ++round;
         if (kind == clang::tok::r_paren) --round;
-        if (round == 0 && (kind == clang::tok::l_brace || kind == clang::tok::colon || kind == clang::tok::kw_try))
+        if (round == 0 &&
+            (kind == clang::tok::l_brace || kind == clang::tok::colon || kind == clang::tok::kw_try))
           break;
       }
       bool needs_std = false;
@@ -449,15 +463,17 @@ class Splitter {
       while (true) {
         size_t stop = text.find('\n', end);
         if (stop == llvm::StringRef::npos) stop = text.size();
-        bool more = stop > end && (text[stop - 1] == '\\' || (stop > end + 1 && text[stop - 1] == '\r' && text[stop - 2] == '\\'));
+        bool more = stop > end && (text[stop - 1] == '\\' ||
+                                   (stop > end + 1 && text[stop - 1] == '\r' && text[stop - 2] == '\\'));
         end = std::min(stop + 1, text.size());
         if (!more || end >= text.size()) break;
       }
       llvm::StringRef content = text.slice(line, end).ltrim(" \t");
       if (content.consume_front("#")) {
         content = content.ltrim(" \t");
-        bool spared = content.starts_with("if") || content.starts_with("el") || content.starts_with("endif") ||
-                      content.starts_with("define") || content.starts_with("undef");
+        bool spared = content.starts_with("if") || content.starts_with("el") ||
+                      content.starts_with("endif") || content.starts_with("define") ||
+                      content.starts_with("undef");
         if (spared)
           std::fill(gone.begin() + line, gone.begin() + end, 0);
         else
@@ -537,8 +553,9 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
     m_recorder.file_of(id, place);
   }
   void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
-                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef, llvm::StringRef,
-                          const clang::Module*, bool, clang::SrcMgr::CharacteristicKind) override {
+                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
     if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
   }
   void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
@@ -611,7 +628,8 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
       if (!pattern->getTemplatedDecl()->hasAttr<clang::CUDAGlobalAttr>()) return;
       if (pattern != pattern->getCanonicalDecl()) return;
       for (const clang::FunctionDecl* special : pattern->specializations())
-        if (!special->isDependentContext() && (special->isUsed() || special->isReferenced() || special->isDefined()))
+        if (!special->isDependentContext() &&
+            (special->isUsed() || special->isReferenced() || special->isDefined()))
           add_kernel(special);
     } else if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
       if (function->hasAttr<clang::CUDAGlobalAttr>() && function->isThisDeclarationADefinition() &&
@@ -636,12 +654,11 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
       slice.variables.push_back(std::move(entry));
     }
   });
-  for (KernelUse& kernel : slice.kernels)
-    kernel.overloaded = overloads[kernel.name] > 1;
+  for (KernelUse& kernel : slice.kernels) kernel.overloaded = overloads[kernel.name] > 1;
 }
 
-void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preprocessor, const TokenRecorder& tokens,
-                 DeviceSlice& slice) {
+void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preprocessor,
+                 const TokenRecorder& tokens, DeviceSlice& slice) {
   const clang::SourceManager& sources = context.getSourceManager();
   Splitter splitter(context, tokens);
   splitter.run(slice);

@@ -16,8 +16,8 @@ namespace tarsia::jit {
 /// A kernel, or one instantiation of a kernel template that the host code refers to.
 struct KernelUse {
   const clang::FunctionDecl* function = nullptr;
-  std::string name;        ///< "ns::scale<float>", as NVRTC takes it for a name expression
-  std::string mangled;     ///< Itanium name of the kernel itself (not of its stub)
+  std::string name;         ///< "ns::scale<float>", as NVRTC takes it for a name expression
+  std::string mangled;      ///< Itanium name of the kernel itself (not of its stub)
   std::string stub_symbol;  ///< of the host's function that launches it
   bool extern_c = false;    ///< its mangled name is the device's
   bool overloaded = false;  ///< the name alone is ambiguous
@@ -37,17 +37,18 @@ struct DeviceVariable {
 /// What the device's compiler gets: the user's texts with everything that is only the host's blanked out,
 /// at the same lines and columns.
 struct DeviceSlice {
-  std::string main_file;           ///< one of `files`
-  std::vector<SourceFile> files;   ///< main file and the user's headers, by the names they are included by
-  std::vector<SourceFile> host_texts;  ///< what the host's parse saw of the user's files, in order of inclusion
+  std::string main_file;          ///< one of `files`
+  std::vector<SourceFile> files;  ///< main file and the user's headers, by the names they are included by
+  std::vector<SourceFile>
+      host_texts;  ///< what the host's parse saw of the user's files, in order of inclusion
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 
-/// Records, while the user's files are preprocessed, their tokens as they are handed out and the names by which
-/// the files are included: for the split to attribute to declarations. Must be made before the parse starts and
-/// outlive it.
+/// Records, while the user's files are preprocessed, their tokens as they are handed out and the names by
+/// which the files are included: for the split to attribute to declarations. Must be made before the parse
+/// starts and outlive it.
 class TokenRecorder {
  public:
   struct Token {
@@ -91,7 +92,7 @@ bool is_device_only(const clang::Decl& decl);
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
 
 /// The texts for the device's compiler.
-void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preprocessor, const TokenRecorder& tokens,
-                 DeviceSlice& slice);
+void slice_texts(clang::ASTContext& context, const clang::Preprocessor& preprocessor,
+                 const TokenRecorder& tokens, DeviceSlice& slice);
 
 }  // namespace tarsia::jit

@@ -23,8 +23,8 @@ double milliseconds_since(Clock::time_point start) {
 
 class Compile {
  public:
-  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack, Preludes& preludes,
-          DeviceCompiler& device)
+  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
+          Preludes& preludes, DeviceCompiler& device)
       : m_request(request), m_parts(parts), m_pack(std::move(pack)), m_preludes(preludes), m_device(device) {}
 
   CompileResult run() {
@@ -109,10 +109,13 @@ class Compile {
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
       if (!slice.empty())
-        job = std::make_unique<DeviceJob>(m_request, std::move(slice), unit.number, m_device, m_parts);
+        job =
+            std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device, m_parts);
     };
     hooks.find_object = [&](const Digest& key) { return m_parts.find(PartKind::host, key); };
-    hooks.keep_object = [&](const Digest& key, const std::string& object) { m_parts.keep(PartKind::host, key, object); };
+    hooks.keep_object = [&](const Digest& key, const std::string& object) {
+      m_parts.keep(PartKind::host, key, object);
+    };
     HostResult result = compile_host(unit, files, hooks);
     add(files->dependencies());
     return result;
@@ -121,7 +124,8 @@ class Compile {
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() {
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
     for (const auto* group : {&m_request.files, &m_request.headers})
-      for (const SourceFile& file : *group) files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+      for (const SourceFile& file : *group)
+        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
@@ -162,13 +166,17 @@ CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
   struct NoParts final : PartStore {
-    std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>&) override { return std::nullopt; }
+    std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>&) override {
+      return std::nullopt;
+    }
     void keep(PartKind, const std::array<unsigned char, 32>&, std::string) override {}
   } parts;
   return Compile(request, parts, m_pack, m_preludes, m_device).slices(diagnostics);
 }
 
-void Worker::idle() { m_device.precompile_headers(); }
+void Worker::idle() {
+  m_device.precompile_headers();
+}
 
 std::vector<std::string> Worker::archs() {
   constexpr int k_major = 75, k_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR

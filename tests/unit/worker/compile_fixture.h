@@ -53,7 +53,9 @@ class CompileTest : public testing::Test {
     if (result.cuda) result.cuda_parts = find_cuda_parts();
     return result;
   }
-  static bool have_cuda_headers() { return !find_cuda_parts().include_dirs.empty() && !find_cuda_parts().cudart.empty(); }
+  static bool have_cuda_headers() {
+    return !find_cuda_parts().include_dirs.empty() && !find_cuda_parts().cudart.empty();
+  }
   static bool have_nvrtc() { return have_cuda_headers() && !find_cuda_parts().nvrtc.empty(); }
 
   CompileResult compile(const CompileRequest& asked) {
@@ -63,7 +65,8 @@ class CompileTest : public testing::Test {
   static std::string errors(const CompileResult& result) {
     std::string text;
     for (const Diagnostic& d : result.diagnostics)
-      text += d.file + ":" + std::to_string(d.line) + ":" + std::to_string(d.column) + ": " + d.message + "\n";
+      text +=
+          d.file + ":" + std::to_string(d.line) + ":" + std::to_string(d.column) + ": " + d.message + "\n";
     return text;
   }
 

@@ -31,7 +31,8 @@ TEST_F(HostCompilerTest, c_style_function_is_exported_and_called) {
 }
 
 TEST_F(HostCompilerTest, default_arguments_may_be_left_out) {
-  CompileResult result = compile(request("a.cc", "int f(int a, int b = 10, int c = 100) { return a + b + c; }"));
+  CompileResult result =
+      compile(request("a.cc", "int f(int a, int b = 10, int c = 100) { return a + b + c; }"));
   ASSERT_TRUE(result.ok) << errors(result);
   Opened library(result.module);
   const tarsia_function* f = library.function("f");
@@ -46,14 +47,15 @@ TEST_F(HostCompilerTest, default_arguments_may_be_left_out) {
 }
 
 TEST_F(HostCompilerTest, what_is_not_exported_says_why) {
-  CompileResult result = compile(request("a.cc",
-                                         "struct Foo { int x; };\n"
-                                         "static int hidden(int x) { return x; }\n"
-                                         "template <class T> T generic(T x) { return x; }\n"
-                                         "namespace { int local(int x) { return x; } }\n"
-                                         "int takes(Foo f) { return f.x; }\n"
-                                         "int* gives() { return nullptr; }\n"
-                                         "namespace ns { inline namespace v1 { int good(int x) { return generic(hidden(local(x))); } } }\n"));
+  CompileResult result = compile(request(
+      "a.cc",
+      "struct Foo { int x; };\n"
+      "static int hidden(int x) { return x; }\n"
+      "template <class T> T generic(T x) { return x; }\n"
+      "namespace { int local(int x) { return x; } }\n"
+      "int takes(Foo f) { return f.x; }\n"
+      "int* gives() { return nullptr; }\n"
+      "namespace ns { inline namespace v1 { int good(int x) { return generic(hidden(local(x))); } } }\n"));
   ASSERT_TRUE(result.ok) << errors(result);
   Opened library(result.module);
   EXPECT_THAT(library.functions(), ElementsAre("ns::good"));
@@ -64,15 +66,17 @@ TEST_F(HostCompilerTest, what_is_not_exported_says_why) {
 }
 
 TEST_F(HostCompilerTest, overloads_are_several_functions_of_one_name) {
-  CompileResult result = compile(request("a.cc", "int f(int x) { return 1; }\ndouble f(double x) { return 2; }\n"));
+  CompileResult result =
+      compile(request("a.cc", "int f(int x) { return 1; }\ndouble f(double x) { return 2; }\n"));
   ASSERT_TRUE(result.ok) << errors(result);
   EXPECT_THAT(Opened(result.module).functions(), ElementsAre("f", "f"));
 }
 
 TEST_F(HostCompilerTest, marked_functions_only) {
-  CompileResult result = compile(request("a.cc",
-                                         "#include <tarsia/op.h>\nint f(int x) { return x; }\n"
-                                         "namespace ns { int g(int x) { return x; } }\nTARSIA_EXPORT(ns::g)\n"));
+  CompileResult result =
+      compile(request("a.cc",
+                      "#include <tarsia/op.h>\nint f(int x) { return x; }\n"
+                      "namespace ns { int g(int x) { return x; } }\nTARSIA_EXPORT(ns::g)\n"));
   ASSERT_TRUE(result.ok) << errors(result);
   EXPECT_THAT(Opened(result.module).functions(), ElementsAre("ns::g"));
 }
@@ -115,7 +119,8 @@ TEST_F(HostCompilerTest, files_outside_the_allowed_folders_are_not_read) {
 }
 
 TEST_F(HostCompilerTest, undefined_symbols_are_errors_of_the_link) {
-  CompileResult result = compile(request("a.cc", "int elsewhere(int);\nint f(int x) { return elsewhere(x); }\n"));
+  CompileResult result =
+      compile(request("a.cc", "int elsewhere(int);\nint f(int x) { return elsewhere(x); }\n"));
   ASSERT_FALSE(result.ok);
   EXPECT_EQ(result.stage, Stage::link);
   EXPECT_THAT(errors(result), HasSubstr("elsewhere(int)"));
@@ -172,7 +177,8 @@ TEST_F(HostCompilerTest, several_files_and_headers_make_one_module) {
 }
 
 TEST_F(HostCompilerTest, a_prelude_is_made_once_and_changes_nothing) {
-  std::string text = "#include <vector>\n#include <map>\nstd::vector<int> f(std::vector<int> v) { return v; }\n";
+  std::string text =
+      "#include <vector>\n#include <map>\nstd::vector<int> f(std::vector<int> v) { return v; }\n";
   CompileResult first = compile(request("a.cc", text));
   ASSERT_TRUE(first.ok) << errors(first);
   CompileResult second = compile(request("a.cc", text + "int g() { return 1; }\n"));

@@ -13,7 +13,8 @@ using testing::Not;
 class SplitTest : public CompileTest {
  protected:
   void SetUp() override {
-    if (!have_cuda_headers()) GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
+    if (!have_cuda_headers())
+      GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
   }
   // Parses the text and returns the slice.
   DeviceSlice split(const std::string& text, std::vector<SourceFile> headers = {}) {
@@ -21,7 +22,8 @@ class SplitTest : public CompileTest {
     m_request.headers = std::move(headers);
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
     for (const auto* group : {&m_request.files, &m_request.headers})
-      for (const SourceFile& file : *group) files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+      for (const SourceFile& file : *group)
+        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
@@ -55,8 +57,9 @@ TEST_F(SplitTest, host_functions_go_and_lines_stay) {
       "void before() {\n  int x = 1;\n  (void)x;\n}\n"
       "__global__ void k(float* x) { x[0] = 1; }\n"
       "int main() { k<<<1, 1>>>(nullptr); }\n");
-  EXPECT_EQ(text_of(slice), "               \n            \n          \n \n__global__ void k(float* x) { x[0] = 1; }\n" +
-                                std::string(36, ' ') + "\n");
+  EXPECT_EQ(text_of(slice),
+            "               \n            \n          \n \n__global__ void k(float* x) { x[0] = 1; }\n" +
+                std::string(36, ' ') + "\n");
   EXPECT_THAT(kernels(slice), ElementsAre("k"));
 }
 
@@ -102,7 +105,8 @@ TEST_F(SplitTest, functors_named_in_kernel_arguments_alone_stay) {
 TEST_F(SplitTest, host_members_of_a_shared_class_are_thinned_out) {
   DeviceSlice slice = split(
       "#include <string>\n"
-      "struct P {\n  float b;\n  P(float x) : b(x) { cudaFree(0); }\n  std::string name() const { return \"p\"; }\n"
+      "struct P {\n  float b;\n  P(float x) : b(x) { cudaFree(0); }\n  std::string name() const { return "
+      "\"p\"; }\n"
       "  __device__ float get() const { return b; }\n};\n"
       "__global__ void k(P p, float* x) { x[0] = p.get(); }\nvoid f() { k<<<1, 1>>>(P(1), nullptr); }\n");
   std::string text = text_of(slice);
@@ -114,8 +118,9 @@ TEST_F(SplitTest, host_members_of_a_shared_class_are_thinned_out) {
 
 TEST_F(SplitTest, headers_are_sliced_under_the_names_they_are_included_by) {
   DeviceSlice slice = split("#include \"sub/h.cuh\"\n__global__ void k(float* x) { x[0] = twice(TWO); }\n",
-                            {{"sub/h.cuh", "#include \"consts.h\"\n#include <vector>\nvoid host(std::vector<int>) {}\n"
-                                           "__device__ float twice(float x) { return 2 * x; }\n"},
+                            {{"sub/h.cuh",
+                              "#include \"consts.h\"\n#include <vector>\nvoid host(std::vector<int>) {}\n"
+                              "__device__ float twice(float x) { return 2 * x; }\n"},
                              {"sub/consts.h", "#define TWO 2\n"}});
   EXPECT_THAT(text_of(slice, "sub/h.cuh"), HasSubstr("__device__ float twice"));
   EXPECT_THAT(text_of(slice, "sub/h.cuh"), Not(HasSubstr("host(")));
@@ -134,7 +139,8 @@ TEST_F(SplitTest, conditionals_inside_host_code_go_on_holding) {
 TEST_F(SplitTest, device_bodies_need_not_parse_as_host_code) {
   DeviceSlice slice = split(
       "__device__ int lane() { int r; asm(\"mov.u32 %0, %laneid;\" : \"=r\"(r)); return r; }\n"
-      "__global__ void k(int* x) { x[threadIdx.x] = lane() + __shfl_sync(~0u, 1, 0) + no_such_thing_on_the_host; }\n");
+      "__global__ void k(int* x) { x[threadIdx.x] = lane() + __shfl_sync(~0u, 1, 0) + "
+      "no_such_thing_on_the_host; }\n");
   EXPECT_THAT(text_of(slice), HasSubstr("laneid"));
 }
 
