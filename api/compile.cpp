@@ -83,6 +83,7 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   o.lineinfo = options.lineinfo != 0;
   o.host_headers = options.host_headers ? jit::HostHeaders::system : jit::HostHeaders::own;
   source.timeout = std::chrono::milliseconds(options.timeout_ms);
+  source.cached_only = options.cached_only != 0;
   return source;
 }
 

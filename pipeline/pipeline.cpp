@@ -93,6 +93,7 @@ Pipeline& Pipeline::instance() {
 Module Pipeline::compile(Source source) {
   // 1. Check. From here on every text is UTF-8 and every option is one that we know.
   check(source);
+  const bool cached_only = source.cached_only;
 
   // 2. Resolve. From here on the request says all that decides the module's bytes, save what the compiler
   // will
@@ -108,6 +109,12 @@ Module Pipeline::compile(Source source) {
     return ready(std::move(*found), found->tier == cache::Tier::memory ? Origin::memory : Origin::disk,
                  request.cuda);
   }
+
+  if (cached_only)
+    throw Unsupported(
+        "this source is not in the cache, and no compile may start now (a CUDA graph is being captured); "
+        "load it once "
+        "before the capture begins");
 
   // 5. Compile, once for all who ask now.
   return compile_once(request, key, stores);

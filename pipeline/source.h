@@ -19,6 +19,7 @@ struct Source {
   std::vector<jit::SourceFile> headers;  ///< virtual headers
   jit::CompileOptions options;           ///< no archs: those of the GPUs present, else sm_90
   std::chrono::milliseconds timeout{0};  ///< 0: the default
+  bool cached_only = false;              ///< a source that would have to be compiled is an error
 };
 
 }  // namespace tarsia::pipeline

@@ -155,6 +155,7 @@ struct Options {
   Strings archs;
   bool ptx, fast_math, debug, lineinfo, system_headers;
   uint32_t timeout_ms;
+  bool cached_only;
 };
 
 /// A source and its options in the C interface's form.
@@ -189,6 +190,7 @@ class Request {
     c.debug = options.debug;
     c.lineinfo = options.lineinfo;
     c.timeout_ms = options.timeout_ms;
+    c.cached_only = options.cached_only;
   }
 
   Handle load() const {
@@ -246,11 +248,11 @@ void add_library(nb::module_& module) {
       .def("unload", [](const Handle& self) { check(tarsia_library_unload(self.get())); });
   nb::class_<Options>(module, "Options")
       .def(nb::init<std::optional<std::string>, std::optional<Strings>, Texts, Strings, Defines, Strings,
-                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t>(),
+                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t, bool>(),
            nb::arg("name").none(), nb::arg("functions").none(), nb::arg("headers"), nb::arg("include_dirs"),
            nb::arg("defines"), nb::arg("libraries"), nb::arg("library_dirs"), nb::arg("std"), nb::arg("opt"),
            nb::arg("archs"), nb::arg("ptx"), nb::arg("fast_math"), nb::arg("debug"), nb::arg("lineinfo"),
-           nb::arg("system_headers"), nb::arg("timeout_ms"));
+           nb::arg("system_headers"), nb::arg("timeout_ms"), nb::arg("cached_only"));
   module.def("load", load);
   module.def("load_inline",
              [](const Texts& source, const Options& options) { return Request(source, options).load(); });

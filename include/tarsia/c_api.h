@@ -90,6 +90,8 @@ typedef struct tarsia_options {
   int32_t debug;
   int32_t lineinfo;
   uint32_t timeout_ms; /* 0: the default */
+  int32_t cached_only; /* 1: a source that would have to be compiled is an error of code TARSIA_UNSUPPORTED,
+                          for callers that cannot wait, as while a CUDA graph is captured */
 } tarsia_options;
 
 /// Sets the size and the defaults: c++20, opt 2, own headers, everything exported.

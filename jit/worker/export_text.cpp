@@ -39,6 +39,15 @@ std::optional<Light> element_of(QualType type, const clang::ASTContext& context)
     light.bits = 16;
     if (name == "__half") return light.code = TARSIA_FLOAT, light;
     if (name == "__nv_bfloat16") return light.code = TARSIA_BFLOAT, light;
+    if (auto vector = cuda_vector(*record)) {
+      const std::string& base = vector->first;
+      light.lanes = vector->second;
+      light.bits = int(context.getTypeSize(type)) / light.lanes;
+      light.code = base == "float" || base == "double" ? TARSIA_FLOAT
+                   : base[0] == 'u'                    ? TARSIA_UINT
+                                                       : TARSIA_INT;
+      return light;
+    }
     return std::nullopt;
   }
   if (!type->isBuiltinType() || type->isIncompleteType()) return std::nullopt;

@@ -71,7 +71,7 @@ bool is_element(QualType type) {
   if (is_scalar(type)) return true;
   if (const auto* record = record_of(type)) {
     std::string name = qualified_name(*record);
-    return name == "__half" || name == "__nv_bfloat16" || name == "std::complex";
+    return name == "__half" || name == "__nv_bfloat16" || name == "std::complex" || cuda_vector(*record);
   }
   return false;
 }
@@ -213,6 +213,20 @@ class Lister {
 };
 
 }  // namespace
+
+std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDecl& record) {
+  const clang::SourceManager& sources = record.getASTContext().getSourceManager();
+  if (!record.getDeclContext()->isTranslationUnit() || !sources.isInSystemHeader(record.getLocation()))
+    return std::nullopt;
+  std::string name = record.getNameAsString();
+  if (name.size() < 2 || name.back() < '1' || name.back() > '4') return std::nullopt;
+  int lanes = name.back() - '0';
+  name.pop_back();
+  for (const char* base : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong",
+                           "ulonglong", "float", "double"})
+    if (name == base) return std::pair(name, lanes);
+  return std::nullopt;
+}
 
 bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location) {
   location = sources.getExpansionLoc(location);

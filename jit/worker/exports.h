@@ -1,8 +1,10 @@
 // Which functions of the user's text are exported, and the generated text that describes them.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
@@ -37,6 +39,10 @@ bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation loc
 /// Every function with a definition in the user's texts that can be called from outside: neither static nor
 /// a member nor a template, with parameter and result types that have an adapter. Sorted as in the text.
 Exports list_exports(clang::ASTContext& context, const ExportChoice& choice);
+
+/// The base type's name and the number of lanes if the record is one of CUDA's vectors ("float4" → "float",
+/// 4).
+std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDecl& record);
 
 /// "ns::f" without inline and unnamed namespaces; what people write.
 std::string qualified_name(const clang::NamedDecl& decl);

@@ -285,7 +285,17 @@ def _options(name, functions, headers, include_dirs, defines, libraries, library
         bool(lineinfo),
         host_headers == "system",
         0 if timeout is None else max(1, round(timeout * 1000)),
+        _capturing(),
     )
+
+
+def _capturing():
+    """Whether PyTorch captures a CUDA graph on this thread: a compile would stall it, and kernels cannot load then."""
+    torch = sys.modules.get("torch")
+    try:
+        return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+    except Exception:  # another module of that name, or a torch without CUDA
+        return False
 
 
 def _macro(value):
