@@ -78,6 +78,8 @@ void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
+  // Inside a brace that was never closed there is nothing to describe: the parser will say so.
+  if (!shared.sema->CurContext->isTranslationUnit()) return;
   shared.described = true;
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());

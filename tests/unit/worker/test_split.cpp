@@ -124,7 +124,7 @@ TEST_F(SplitTest, headers_are_sliced_under_the_names_they_are_included_by) {
                              {"sub/consts.h", "#define TWO 2\n"}});
   EXPECT_THAT(text_of(slice, "sub/h.cuh"), HasSubstr("__device__ float twice"));
   EXPECT_THAT(text_of(slice, "sub/h.cuh"), Not(HasSubstr("host(")));
-  EXPECT_EQ(text_of(slice, "consts.h"), "#define TWO 2\n");
+  EXPECT_EQ(text_of(slice, "sub/consts.h"), "#define TWO 2\n");
 }
 
 TEST_F(SplitTest, conditionals_inside_host_code_go_on_holding) {
