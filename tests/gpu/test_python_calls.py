@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from gpu_support import inline
 
 import tarsia
 
 torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("needs a GPU", allow_module_level=True)
 
 SOURCE = """
 #include <tarsia/op.h>
@@ -42,12 +41,11 @@ void mixed(tarsia::cpu<const float> from, tarsia::gpu<float> to, int n, cudaStre
   cudaMemcpyAsync(to, from, size_t(n) * 4, cudaMemcpyHostToDevice, stream);
 }
 """
-several = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lib():
-    return tarsia.load_inline(SOURCE, "gpu_calls")
+    return inline(SOURCE, name="gpu_calls")
 
 
 def test_tensors_are_taken_where_they_lie(lib):
@@ -151,17 +149,3 @@ def test_jax(lib):
     y = lib.scaled(x, 3.0)
     torch.cuda.synchronize()
     assert np.asarray(y).tolist() == [3] * 8 and np.asarray(x).tolist() == [1] * 8
-
-
-@several
-def test_calls_run_on_the_device_of_their_tensors(lib):
-    x = torch.ones(1000, device="cuda:1")
-    assert torch.cuda.current_device() == 0
-    assert lib.current_device(x) == 1 and lib.current_device(torch.ones(1, device="cuda:0")) == 0
-    lib.scale(x, 1000, 3.0)
-    y = lib.scaled(x, 2.0)
-    assert y.device == x.device and bool((y == 6).all())
-    assert torch.cuda.current_device() == 0
-    assert lib.made(3, 1).device == "cuda:1"
-    with pytest.raises(tarsia.ArgumentValueError, match="must be on"):
-        tarsia.load_inline(SOURCE + "\nvoid two(float* x, float* y, cudaStream_t s) {}").two(x, x.to("cuda:0"))

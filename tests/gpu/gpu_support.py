@@ -1,0 +1,136 @@
+"""What the GPU tests share."""
+
+import ctypes
+import fcntl
+import functools
+import gc
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tarsia
+
+PACKAGE = pathlib.Path(tarsia.__file__).parent
+INCLUDE = PACKAGE / "include"
+
+# Keeps a GPU busy for a while, on one thread of one block.
+SPIN = r"""
+__device__ void tarsia_test_spin(double seconds) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - begin < (unsigned long long)(seconds * 1e9));
+}
+__global__ void spin_kernel(double seconds) { tarsia_test_spin(seconds); }
+void spin(double seconds, cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(seconds); }
+"""
+
+RELU = r"""
+__global__ void relu_kernel(const float* x, float* y, long n) {
+  long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 0 ? x[i] : 0;
+}
+void relu(const float* x, float* y, long n, cudaStream_t stream) {
+  relu_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+}
+"""
+
+
+@functools.lru_cache
+def gpu_count():
+    """How many GPUs there are. Asked in another process: this one must not use CUDA before it forks."""
+    probe = ("import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); n = ctypes.c_int(); "
+             "assert cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(n)) == 0; print(n.value)")
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60)
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
+def require_gpus(n=1):
+    """Skips the test where there are fewer."""
+    if gpu_count() < n:
+        pytest.skip("needs a GPU" if n == 1 else f"needs {n} GPUs, there is {gpu_count() or 'none'}")
+
+
+def inline(source, *, gpus=1, **options):
+    """Compiles and loads; where GPUs are missing the test ends here, as skipped."""
+    lib = tarsia.load_inline(source, **options)
+    if gpu_count() < gpus:
+        pytest.skip("compiled and loaded; running it " + ("needs a GPU" if gpus == 1 else f"needs {gpus} GPUs"))
+    return lib
+
+
+def run_python(text, *arguments, timeout=90, **environment):
+    """Runs a Python program in a process of its own, gives what it printed."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]),
+                 **{name: str(value) for name, value in environment.items()}}
+    done = subprocess.run([sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=timeout, env=variables)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def nvcc():
+    """The path of nvcc, or the test is skipped."""
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    found = shutil.which("nvcc") or next(
+        (str(path) for home in homes if home and (path := pathlib.Path(home, "bin/nvcc")).exists()), None)
+    if not found:
+        pytest.skip("needs nvcc")
+    return found
+
+
+def build_with_nvcc(text, suffix, *flags):
+    """The path of what nvcc makes of the text for this machine's GPU, made once for all tests."""
+    program = nvcc()
+    folder = pathlib.Path(os.environ["TARSIA_CACHE_DIR"] + "-nvcc")
+    folder.mkdir(exist_ok=True)
+    output = folder / (hashlib.sha256("\0".join([text, *map(str, flags)]).encode()).hexdigest()[:16] + suffix)
+    with open(f"{output}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not output.exists():
+            source, part = output.with_suffix(".cu"), output.with_suffix(".part")
+            source.write_text(text)
+            done = subprocess.run([program, "-arch=native", *map(str, flags), str(source), "-o", str(part)],
+                                  capture_output=True, text=True, timeout=100)
+            assert done.returncode == 0, done.stdout + done.stderr
+            part.rename(output)
+    return output
+
+
+def tarsia_command():
+    """The command `tarsia`: the package's own, or the test is skipped."""
+    program = PACKAGE / "bin/tarsia"
+    if not program.exists():
+        program = shutil.which("tarsia")
+    if not program:
+        pytest.skip("this build has no command tarsia")
+    return str(program)
+
+
+def flush_c():
+    """Writes what C code has printed."""
+    ctypes.CDLL(None).fflush(None)
+
+
+def wait_until(condition, seconds=10):
+    """Whether the condition came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        gc.collect()
+        time.sleep(0.02)
+    return True
+
+
+def mapped_modules():
+    """How many of the libraries that Tarsia loaded are mapped: they lie in memory, or in its cache."""
+    cache = os.environ.get("TARSIA_CACHE_DIR", "/nowhere")
+    with open("/proc/self/maps") as maps:
+        return len({line.split()[4] for line in maps if "/memfd:tarsia" in line or cache in line})  # inodes
