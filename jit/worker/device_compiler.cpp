@@ -249,6 +249,8 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
                                      const std::atomic<bool>* cancelled) {
   DeviceResult result;
   result.dependencies = light.dependencies;
+  result.diagnostics = light.refused;
+  if (!light.refused.empty()) return result;
   auto start = Clock::now();
   const Nvrtc& nvrtc = Nvrtc::open(request.cuda.nvrtc);
   if (double time = milliseconds_since(start); time > 0.1) result.timings.emplace_back("nvrtc open", time);

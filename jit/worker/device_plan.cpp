@@ -28,8 +28,8 @@ class Planner {
   Planner(const DeviceRequest& request, bool light) : m_request(request), m_light(light) {}
 
   DevicePlan run() {
-    m_dirs = m_request.include_dirs;
-    m_dirs.insert(m_dirs.end(), m_request.cuda.include_dirs.begin(), m_request.cuda.include_dirs.end());
+    for (const auto* dirs : {&m_request.include_dirs, &m_request.cuda.include_dirs})
+      for (const std::string& dir : *dirs) m_dirs.push_back(normal_path(dir));
     for (const SourceFile& header : m_request.headers) m_user[normal_path(header.name)] = &header;
     m_user.erase(m_request.main.name);
 
@@ -44,12 +44,17 @@ class Planner {
       const SourceFile& header = m_request.headers[i];
       put(normal_path(header.name), rewritten(header, m_names[i + 1]));
     }
+    for (size_t i = 0; i < m_names.size(); ++i)
+      computed_includes(i == 0 ? m_request.main.name : m_request.headers[i - 1].name, m_names[i]);
     for (const std::string& name : walk.virtual_names()) resolve_virtual(name);
     put(std::string(k_device_prelude), prelude());
     close_over_embedded();
     options();
 
     m_plan.prefix = m_plan.text.substr(0, std::min(scan_source(m_plan.text).first_code, m_plan.text.size()));
+    for (const std::string& path : walk.outside())
+      refuse(m_request.main.name, 0,
+             "an include leads to " + path + ", which lies outside of the include directories");
     for (auto& [path, header] : walk.headers())
       if (header) m_plan.dependencies.push_back(header->dependency);
     for (auto& [name, text] : m_texts) m_plan.headers.push_back({name, std::move(text)});
@@ -329,6 +334,21 @@ class Planner {
     }
   }
 
+  /// An include that is not of a header of the user's texts.
+  void resolve(const std::string& file, const IncludeLine& line) {
+    if (is_virtual(line.name)) return resolve_virtual(line.name);
+    const std::string path = find_in_dirs(m_dirs, line.name);
+    if (path.empty() || !is_inside(m_dirs, path)) {
+      // The host's compiler found it or has complained: it is of no concern to device code.
+      put(line.name, "");
+      if (!path.empty())
+        refuse(file, line.line, "'" + line.name + "' lies outside of the include directories");
+      return;
+    }
+    if (!is_inside(m_request.cuda.include_dirs, path)) m_foreign = m_everything = true;
+    m_walk->add(path);
+  }
+
   /// The text with includes of the user's headers by their full names, which is how NVRTC finds them.
   std::string rewritten(const SourceFile& file, const SourceNames& names) {
     std::string text = file.text;
@@ -339,29 +359,49 @@ class Planner {
         if (full != line.name) text.replace(line.begin, line.end - line.begin, "\"" + full + "\"");
         continue;
       }
-      if (is_virtual(line.name)) {
-        resolve_virtual(line.name);
-        continue;
-      }
-      const std::string path = find_in_dirs(m_dirs, line.name);
-      if (path.empty()) {
-        // The host's compiler found it or has complained: it is of no concern to device code.
-        put(line.name, "");
-        continue;
-      }
-      const auto& cuda = m_request.cuda.include_dirs;
-      if (std::none_of(cuda.begin(), cuda.end(),
-                       [&](const std::string& dir) { return path.starts_with(dir + "/"); }))
-        m_foreign = m_everything = true;
-      m_walk->add(path);
+      resolve(file.name, line);
     }
     return text;
+  }
+
+  void refuse(const std::string& file, int line, std::string message) {
+    m_plan.refused.push_back({.file = file, .line = line, .message = std::move(message)});
+  }
+
+  /// Headers whose names are made by macros: those of simple ones are known, others could be any file.
+  void computed_includes(const std::string& file, const SourceNames& names) {
+    if (names.embed.line) refuse(file, names.embed.line, "#embed is not supported in device code");
+    for (const ComputedInclude& include : names.computed_includes) {
+      bool known = false;
+      auto take = [&](const std::string& header) {
+        known = true;
+        const IncludeLine line{.name = header, .line = include.line};
+        if (const SourceFile* user = users_header(file, line)) {
+          const std::string full = normal_path(user->name);
+          if (full != header) put(header, "#include \"" + full + "\"\n");
+        } else {
+          resolve(file, line);
+        }
+      };
+      for (const SourceNames& text : m_names)
+        for (const HeaderMacro& macro : text.header_macros)
+          if (macro.name == include.macro) take(macro.header);
+      for (const auto& [name, value] : m_request.defines)
+        if (name == include.macro && value && value->size() > 2) take(value->substr(1, value->size() - 2));
+      if (!known)
+        refuse(file, include.line,
+               "the name of this header is made by macros that are not looked into; write it out");
+    }
   }
 
   const SourceFile* users_header(const std::string& from, const IncludeLine& line) {
     const std::string folder = folder_of(from);
     for (const std::string& base : {line.angled ? std::string() : folder, std::string()}) {
       auto found = m_user.find(normal_path(base.empty() ? line.name : base + "/" + line.name));
+      if (found != m_user.end()) return found->second;
+    }
+    for (const std::string& dir : m_request.include_dirs) {
+      auto found = m_user.find(normal_path(dir + "/" + line.name));
       if (found != m_user.end()) return found->second;
     }
     return nullptr;

@@ -34,10 +34,12 @@ struct DeviceRequest {
 
 struct DevicePlan {
   std::string text;  ///< the main text, with includes of the user's headers by their full names
-  std::vector<SourceFile> headers;       ///< all that NVRTC is given as texts
-  std::vector<std::string> options;      ///< without the architecture
-  std::string prefix;                    ///< the directives before the main text's first declaration …
-  bool heavy_prefix = false;             ///< … which lead to libcu++ or CUB: worth precompiling
+  std::vector<SourceFile> headers;   ///< all that NVRTC is given as texts
+  std::vector<std::string> options;  ///< without the architecture
+  std::string prefix;                ///< the directives before the main text's first declaration …
+  bool heavy_prefix = false;         ///< … which lead to libcu++ or CUB: worth precompiling
+  std::vector<Diagnostic>
+      refused;  ///< why it must not be compiled: headers outside of the include directories
   std::vector<Dependency> dependencies;  ///< headers on disk that may be read
   Digest key{};                          ///< of all that determines the result, NVRTC's identity included
 };

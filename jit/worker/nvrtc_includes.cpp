@@ -51,6 +51,16 @@ std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string
   return {};
 }
 
+bool is_inside(const std::vector<std::string>& dirs, const std::string& path) {
+  const std::string plain = path.find("/../") == path.npos ? std::string() : normal_path(path);
+  const std::string& place = plain.empty() ? path : plain;
+  for (const std::string& dir : dirs)
+    if (place.size() > dir.size() && place.starts_with(dir) &&
+        (dir.ends_with('/') || place[dir.size()] == '/'))
+      return true;
+  return false;
+}
+
 std::string normal_path(std::string_view path) {
   std::vector<std::string_view> parts;
   const bool absolute = path.starts_with('/');
@@ -75,6 +85,10 @@ void IncludeWalk::add(const std::string& first) {
     const std::string path = std::move(work.back());
     work.pop_back();
     if (m_headers.contains(path)) continue;
+    if (!is_inside(m_dirs, path)) {
+      m_outside.insert(path);
+      continue;
+    }
     std::shared_ptr<const DiskHeader> header = disk_header(path);
     m_headers[path] = header;
     if (!header) continue;
@@ -91,10 +105,7 @@ void IncludeWalk::add(const std::string& first) {
         }
       auto [known, is_new] = m_found.try_emplace(line.name);
       if (is_new) known->second = find_in_dirs(m_dirs, line.name);
-      if (known->second.empty())
-        m_missing.insert(line.name);
-      else
-        work.push_back(known->second);
+      if (!known->second.empty()) work.push_back(known->second);
     }
   }
 }

@@ -30,6 +30,9 @@ std::shared_ptr<const DiskHeader> disk_header(const std::string& path);
 /// The regular file `name` in the first of the directories that has it; empty if none has.
 std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string& name);
 
+/// Whether a path lies in one of the folders, which are plain paths; links are not followed.
+bool is_inside(const std::vector<std::string>& dirs, const std::string& path);
+
 /// "a/../b/./c" → "b/c"; leading ".." stay.
 std::string normal_path(std::string_view path);
 
@@ -46,15 +49,15 @@ class IncludeWalk {
   const std::map<std::string, std::shared_ptr<const DiskHeader>>& headers() const { return m_headers; }
   /// Virtual names that the files on disk include.
   const std::set<std::string>& virtual_names() const { return m_virtual_names; }
-  /// Names that were found nowhere.
-  const std::set<std::string>& missing() const { return m_missing; }
+  /// Files that an include leads to outside of all directories; they were not read.
+  const std::set<std::string>& outside() const { return m_outside; }
 
  private:
   std::vector<std::string> m_dirs;
   std::function<bool(const std::string&)> m_is_virtual;
   std::map<std::string, std::shared_ptr<const DiskHeader>> m_headers;
   std::set<std::string> m_virtual_names;
-  std::set<std::string> m_missing;
+  std::set<std::string> m_outside;
   std::map<std::string, std::string>
       m_found;  // by name as written, for includes that do not depend on the file
 };

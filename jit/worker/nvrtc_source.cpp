@@ -108,10 +108,9 @@ class Scanner {
     const size_t begin = m_at;
     while (is_name_start(peek(0))) ++m_at;
     const std::string_view word = m_text.substr(begin, m_at - begin);
-    if (word == "include" || word == "include_next" || word == "import") {
-      include();
-      return;
-    }
+    if (word == "include" || word == "include_next" || word == "import") return include();
+    if (word == "embed" && m_names.embed.line == 0) m_names.embed = place(begin);
+    if (word == "define") header_macro();
     while (m_at < m_text.size() && m_text[m_at] != '\n') {
       const char c = m_text[m_at];
       if (c == '\\' && peek(1) == '\n') {
@@ -128,6 +127,22 @@ class Scanner {
     m_before = m_last = {};
   }
 
+  /// If the rest of this #define is a name and a header's name, keeps both. Reads nothing away.
+  void header_macro() {
+    std::string_view line = m_text.substr(m_at, m_text.find('\n', m_at) - m_at);
+    auto blank = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+    blank();
+    const size_t end =
+        std::find_if_not(line.begin(), line.end(), [](char c) { return is_name_start(c) || is_digit(c); }) -
+        line.begin();
+    const std::string_view name = line.substr(0, end);
+    line.remove_prefix(end);
+    blank();
+    if (name.empty() || line.empty() || (line[0] != '"' && line[0] != '<')) return;
+    const size_t close = line.find(line[0] == '<' ? '>' : '"', 1);
+    if (close != line.npos) m_names.header_macros.push_back({name, std::string(line.substr(1, close - 1))});
+  }
+
   void include() {
     while (is_blank(peek(0))) ++m_at;
     const char open = peek(0);
@@ -137,6 +152,13 @@ class Scanner {
       if (end != m_text.npos && m_text[end] == close)
         m_names.includes.push_back(
             {std::string(m_text.substr(m_at + 1, end - m_at - 1)), open == '<', m_line, m_at, end + 1});
+    } else {
+      const size_t begin = m_at;
+      while (is_name_start(peek(0)) || is_digit(peek(0))) ++m_at;
+      const std::string_view name = m_text.substr(begin, m_at - begin);
+      while (is_blank(peek(0))) ++m_at;
+      const bool lone = m_at >= m_text.size() || peek(0) == '\n' || peek(0) == '/';
+      m_names.computed_includes.push_back({lone ? name : std::string_view(), m_line});
     }
     while (m_at < m_text.size() && m_text[m_at] != '\n') ++m_at;
   }

@@ -19,6 +19,18 @@ struct IncludeLine {
   size_t end = 0;
 };
 
+/// "#define NAME "x.h"", which an "#include NAME" may mean.
+struct HeaderMacro {
+  std::string_view name;
+  std::string header;
+};
+
+/// "#include NAME": its header is not told by the line itself.
+struct ComputedInclude {
+  std::string_view macro;  ///< empty if it is no lone name
+  int line = 0;
+};
+
 /// A place in a text, both from 1.
 struct TextPlace {
   int line = 0;
@@ -27,10 +39,13 @@ struct TextPlace {
 
 struct SourceNames {
   std::vector<IncludeLine> includes;
+  std::vector<ComputedInclude> computed_includes;
+  std::vector<HeaderMacro> header_macros;
   std::unordered_set<std::string_view> identifiers;  ///< into the text; those of #include lines are left out
   std::unordered_set<std::string_view> std_names;    ///< X of every std::X
   bool using_std = false;                            ///< using namespace std
   TextPlace launch;                                  ///< the first <<<
+  TextPlace embed;                                   ///< the first #embed
   TextPlace device_lambda;                           ///< the first lambda marked __device__
   size_t first_code = 0;                             ///< where the first token stands that is no directive's
 };

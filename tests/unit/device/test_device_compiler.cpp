@@ -257,6 +257,21 @@ TEST_F(DeviceCompilerTest, headers_of_the_users_from_disk_have_all_of_std) {
   std::filesystem::remove_all(dir);
 }
 
+TEST_F(DeviceCompilerTest, nothing_of_a_refused_file_is_told) {
+  const std::string secret = testing::TempDir() + "tarsia-secret";
+  {
+    std::ofstream(secret) << "planted_secret\n";
+  }
+  for (std::string text : {"#include \"" + secret + "\"\n", "#define F \"" + secret + "\"\n#include F\n",
+                           "#define S(x) #x\n#include S(" + secret + ")\n"}) {
+    DeviceResult got = compile(text + "__global__ void k() {}\n");
+    EXPECT_FALSE(got.ok) << text;
+    EXPECT_THAT(format(got.diagnostics), testing::Not(HasSubstr("planted_secret")));
+    EXPECT_THAT(format(got.diagnostics), StartsWith("kernels.cu:"));
+  }
+  std::filesystem::remove(secret);
+}
+
 TEST_F(DeviceCompilerTest, a_cancelled_compile_ends_without_a_word) {
   DeviceRequest asked = request("__global__ void k(int *x) { *x = 1; }\n");
   const std::atomic<bool> cancelled = true;

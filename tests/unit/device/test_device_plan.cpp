@@ -146,6 +146,39 @@ TEST_F(DevicePlanTest, the_prefix_ends_at_the_first_declaration) {
             "#include <vector>\n#define N 3\n");
 }
 
+TEST_F(DevicePlanTest, files_outside_of_the_include_directories_are_refused) {
+  file("secret", "password\n");
+  for (std::string include :
+       {"\"" + (dir / "secret") + "\"", std::string("\"../secret\""), std::string("<cccl/../../secret>")}) {
+    DevicePlan plan = plan_device(request("int x;\n#include " + include + "\n"));
+    ASSERT_EQ(plan.refused.size(), 1u) << include;
+    EXPECT_EQ(plan.refused[0].line, 2);
+    EXPECT_THAT(plan.refused[0].message, HasSubstr("outside"));
+    EXPECT_TRUE(plan.dependencies.empty());
+  }
+  file("user/a.h", "#include \"../secret\"\n");
+  DeviceRequest asked = request("#include \"a.h\"\n");
+  asked.include_dirs = {dir / "user"};
+  EXPECT_EQ(plan_device(asked).refused.size(), 1u) << "from a header on disk";
+}
+
+TEST_F(DevicePlanTest, names_of_headers_made_by_macros) {
+  DeviceRequest asked =
+      request("#define A \"a.cuh\"\n#include A\n#include B // by an option\n#include \"inc/c.cuh\"\n");
+  asked.headers = {{"a.cuh", "int a;\n"},
+                   {"inc/b.cuh", "int b;\n"},
+                   {"inc/c.cuh", "#define D <cuda_fp16.h>\n#include D\n"}};
+  asked.defines = {{"B", "\"inc/b.cuh\""}};
+  DevicePlan plan = plan_device(asked);
+  EXPECT_TRUE(plan.refused.empty());
+  EXPECT_THAT(dependencies_of(plan), Contains("cuda/cuda_fp16.h"));
+  for (const char* text : {"#include NAME(x)\n", "#include UNKNOWN\n",
+                           "#define N(x) #x\n#include N(/etc/passwd)\n", "#embed \"x\"\n"})
+    EXPECT_EQ(plan_device(request(text)).refused.size(), 1u) << text;
+  EXPECT_THAT(plan_device(request("#define P \"/etc/passwd\"\n#include P\n")).refused.at(0).message,
+              HasSubstr("outside"));
+}
+
 TEST_F(DevicePlanTest, options_follow_the_request) {
   DeviceRequest asked = request("__global__ void k() {}");
   asked.std = "gnu++14";
