@@ -268,7 +268,9 @@ Attributes::Attributes(const tarsia_op& op, std::span<const char* const> names,
   for (unsigned i = 0; i < op.n_attributes; ++i) {
     if (given[i]) continue;
     const tarsia_attribute& attribute = op.attributes[i];
-    if (attribute.default_text) {
+    if (attribute.default_value) {
+      m_values[i] = parse(op, attribute, *attribute.default_value);
+    } else if (attribute.default_text) {
       m_values[i] = parse(op, attribute, keep(attribute.default_text));
     } else if (attribute.flags & TARSIA_ATTRIBUTE_REQUIRED) {
       throw ArgumentError::type_error(
@@ -283,7 +285,10 @@ Attributes::Attributes(const tarsia_op& op, std::span<const char* const> names,
 
 void check_default(const tarsia_op& op, const tarsia_attribute& attribute) {
   Attributes scratch;
-  scratch.parse(op, attribute, scratch.keep(attribute.default_text));
+  if (attribute.default_value)
+    scratch.parse(op, attribute, *attribute.default_value);
+  else if (attribute.default_text)
+    scratch.parse(op, attribute, scratch.keep(attribute.default_text));
 }
 
 }  // namespace tarsia::registry

@@ -40,7 +40,7 @@ class Attributes {
   std::deque<std::vector<tarsia_value>> m_lists;  ///< what list values point to
 };
 
-/// Throws unless the default can be parsed and is in range.
+/// Throws unless the default, if there is one, can be parsed and is in range.
 void check_default(const tarsia_op& op, const tarsia_attribute& attribute);
 
 }  // namespace tarsia::registry

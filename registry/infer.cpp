@@ -103,9 +103,8 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
   m_info.attribute_names = m_attributes.names().data();
   m_info.n_attributes = static_cast<std::uint32_t>(m_attributes.values().size());
   settle_arity(request);
-  if (op.create_params && op.create_params(op.user, &m_info, &m_info.params))
-    throw_op_error(op, "attributes");
   try {
+    create_params();
     infer();
   } catch (...) {
     if (op.destroy_params && m_info.params) op.destroy_params(op.user, m_info.params);
@@ -115,6 +114,17 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
 
 BoundInfo::~BoundInfo() {
   if (m_op.destroy_params && m_info.params) m_op.destroy_params(m_op.user, m_info.params);
+}
+
+void BoundInfo::create_params() {
+  if (!m_op.create_params) return;
+  if (m_op.create_params(m_op.user, &m_info, &m_info.params)) throw_op_error(m_op, "attributes");
+  for (unsigned i = 0; i < m_op.n_attributes; ++i) {
+    const tarsia_attribute& attribute = m_op.attributes[i];
+    if (attribute.set &&
+        attribute.set(static_cast<char*>(m_info.params) + attribute.offset, &m_attributes.values()[i]))
+      throw_op_error(m_op, attribute.name);
+  }
 }
 
 void BoundInfo::settle_arity(const tarsia_op_request& request) {
@@ -173,6 +183,10 @@ void BoundInfo::infer() {
       if (meta.storage == TARSIA_ANY_STORAGE) meta.storage = TARSIA_DENSE;
   }
   const std::vector<tarsia_meta> inputs = m_inputs, outputs = m_outputs;
+  if (!m_op.infer) {
+    infer_elementwise();
+    return;
+  }
   if (m_op.infer(m_op.user, &m_info)) throw_op_error(m_op, "inference");
   auto compare = [&](const std::vector<tarsia_meta>& known, std::vector<tarsia_meta>& inferred,
                      bool is_input) {
@@ -186,6 +200,40 @@ void BoundInfo::infer() {
   };
   compare(inputs, m_inputs, true);
   compare(outputs, m_outputs, false);
+}
+
+void BoundInfo::infer_elementwise() {
+  tarsia_meta all = unknown_meta();
+  std::string source;  // what `all` was learnt from
+  auto learn = [&](const tarsia_meta& meta, const std::string& name) {
+    const tarsia_meta before = all;
+    if (has_dtype(meta) && !has_dtype(all)) all.dtype = meta.dtype;
+    if (has_shape(meta) && !has_shape(all)) {
+      all.ndim = meta.ndim;
+      std::copy(meta.shape, meta.shape + meta.ndim, all.shape);
+    }
+    if (has_shape(meta) && meta.ndim == all.ndim)
+      for (int i = 0; i < all.ndim; ++i)
+        if (all.shape[i] < 0) all.shape[i] = meta.shape[i];
+    tarsia_meta plain = meta;
+    plain.storage = TARSIA_ANY_STORAGE;
+    if (!agree(plain, all))
+      throw ArgumentError::value_error(op_name(m_op) + ": " + source + " and " + name +
+                                       " have to be of one shape and dtype, and are " + describe(before) +
+                                       " and " + describe(meta));
+    if (source.empty()) source = name;
+  };
+  for (unsigned i = 0; i < m_inputs.size(); ++i)
+    if (m_inputs[i].present) learn(m_inputs[i], input_name(i));
+  for (unsigned i = 0; i < m_outputs.size(); ++i) learn(m_outputs[i], output_name(i));
+  auto fill = [&](tarsia_meta& meta) {
+    const std::uint8_t storage = meta.storage;
+    meta = all;
+    meta.storage = storage == TARSIA_ANY_STORAGE ? static_cast<std::uint8_t>(TARSIA_DENSE) : storage;
+  };
+  for (tarsia_meta& meta : m_inputs)
+    if (meta.present) fill(meta);
+  for (tarsia_meta& meta : m_outputs) fill(meta);
 }
 
 void BoundInfo::require_complete() const {

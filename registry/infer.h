@@ -42,7 +42,9 @@ class BoundInfo {
 
  private:
   void settle_arity(const tarsia_op_request& request);
+  void create_params();
   void infer();
+  void infer_elementwise();
   std::string port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const;
 
   const tarsia_op& m_op;

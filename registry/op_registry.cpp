@@ -22,7 +22,6 @@ void check_op(const tarsia_op& op, const Library& library) {
   auto fail = [&](const std::string& what) { throw LoadError(where + " " + what); };
   if (!op.name || !*op.name) fail("has no name");
   if (op.size < sizeof(tarsia_op)) fail("is described for an older Tarsia: build the library again");
-  if (!op.infer) fail("has no inference");
   bool has_forward = false;
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     const tarsia_implementation& a = op.implementations[i];
@@ -45,12 +44,10 @@ void check_op(const tarsia_op& op, const Library& library) {
     const tarsia_attribute& attribute = op.attributes[i];
     if (!names.insert(attribute.name).second)
       fail(std::string("declares attribute '") + attribute.name + "' twice");
-    if (attribute.default_text) {
-      try {
-        check_default(op, attribute);
-      } catch (const Error& e) {
-        fail(std::string("has a default that does not fit: ") + e.what());
-      }
+    try {
+      check_default(op, attribute);
+    } catch (const Error& e) {
+      fail(std::string("has a default that does not fit: ") + e.what());
     }
   }
   for (unsigned i = 0; i + 1 < op.n_inputs; ++i)

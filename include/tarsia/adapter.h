@@ -68,6 +68,16 @@ template <class T_>
 struct remove_const<const T_> {
   typedef T_ type;
 };
+template <class T_>
+struct moved_reference {
+  typedef T_&& type;
+};
+template <>
+struct moved_reference<bool> {
+  typedef bool type;
+};
+template <class T_>
+using moved = typename moved_reference<T_>::type;
 template <unsigned... i_>
 struct indices {};
 template <unsigned n_, unsigned... i_>

@@ -1,56 +1,60 @@
-// The parts of adapter.h on std types and on Tarsia's own, each there once its header is.
+// The parts of adapter.h on std types, each there once its header is, or once std_declared.h declares the
+// type. Bodies are templates, so that a type need be complete only where it is used.
 #include <tarsia/macros_push.h>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {
 namespace detail {
 
-#if defined(_BASIC_STRING_H) && !defined(TARSIA_ADAPTER_STRING)
+#if (defined(_BASIC_STRING_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_STRING)
 #define TARSIA_ADAPTER_STRING
-template <>
-struct arg<std::string, k_unsupported> {
+template <class T_, class A_>
+struct arg<std::basic_string<char, T_, A_>, k_unsupported> {
+  typedef std::basic_string<char, T_, A_> type;
   static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
-  static std::string get(const tarsia_value& v_) { return std::string(v_.s, v_.size); }
+  static type get(const tarsia_value& v_) { return type(v_.s, v_.size); }
 };
-template <>
-struct by_reference<std::string> {
+template <class T_, class A_>
+struct by_reference<std::basic_string<char, T_, A_>> {
   enum { value = 1 };
 };
-template <>
-struct result<std::string, k_unsupported> : arg<std::string> {
-  static int32_t put(tarsia_value* r_, const std::string& x_) {
+template <class T_, class A_>
+struct result<std::basic_string<char, T_, A_>, k_unsupported> : arg<std::basic_string<char, T_, A_>> {
+  static int32_t put(tarsia_value* r_, const std::basic_string<char, T_, A_>& x_) {
     return host()->result_string(r_, x_.data(), x_.size());
   }
 };
 #endif
 
-#if defined(_GLIBCXX_STRING_VIEW) && __cplusplus >= 201703L && !defined(TARSIA_ADAPTER_STRING_VIEW)
+#if (defined(_GLIBCXX_STRING_VIEW) || defined(TARSIA_STD_DECLARED)) && __cplusplus >= 201703L && \
+    !defined(TARSIA_ADAPTER_STRING_VIEW)
 #define TARSIA_ADAPTER_STRING_VIEW
-template <>
-struct arg<std::string_view, k_unsupported> {
+template <class T_>
+struct arg<std::basic_string_view<char, T_>, k_unsupported> {
+  typedef std::basic_string_view<char, T_> type;
   static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
-  static std::string_view get(const tarsia_value& v_) { return std::string_view(v_.s, v_.size); }
+  static type get(const tarsia_value& v_) { return type(v_.s, v_.size); }
 };
-template <>
-struct by_reference<std::string_view> {
+template <class T_>
+struct by_reference<std::basic_string_view<char, T_>> {
   enum { value = 1 };
 };
-template <>
-struct result<std::string_view, k_unsupported> : arg<std::string_view> {
-  static int32_t put(tarsia_value* r_, std::string_view x_) {
+template <class T_>
+struct result<std::basic_string_view<char, T_>, k_unsupported> : arg<std::basic_string_view<char, T_>> {
+  static int32_t put(tarsia_value* r_, const std::basic_string_view<char, T_>& x_) {
     return host()->result_string(r_, x_.data(), x_.size());
   }
 };
 #endif
 
-#if defined(_GLIBCXX_OPTIONAL) && __cplusplus >= 201703L && !defined(TARSIA_ADAPTER_OPTIONAL)
+#if (defined(_GLIBCXX_OPTIONAL) || defined(TARSIA_STD_DECLARED)) && __cplusplus >= 201703L && \
+    !defined(TARSIA_ADAPTER_OPTIONAL)
 #define TARSIA_ADAPTER_OPTIONAL
 template <class T_>
 struct arg<std::optional<T_>, k_unsupported> {
   static constexpr tarsia_type describe() { return add_flags(arg<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
   static std::optional<T_> get(const tarsia_value& v_) {
-    if (v_.kind == TARSIA_KIND_NONE) return std::nullopt;
-    return std::optional<T_>(arg<T_>::get(v_));
+    return v_.kind == TARSIA_KIND_NONE ? std::optional<T_>() : std::optional<T_>(arg<T_>::get(v_));
   }
 };
 template <class T_>
@@ -66,22 +70,22 @@ struct result<std::optional<T_>, k_unsupported> {
 };
 #endif
 
-#if defined(_STL_VECTOR_H) && !defined(TARSIA_ADAPTER_VECTOR)
+#if (defined(_STL_VECTOR_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_VECTOR)
 #define TARSIA_ADAPTER_VECTOR
-template <class T_>
-struct arg<std::vector<T_>, k_unsupported> {
+template <class T_, class A_>
+struct arg<std::vector<T_, A_>, k_unsupported> {
   static constexpr tarsia_type describe() {
     return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_type<T_>::value, 1);
   }
-  static std::vector<T_> get(const tarsia_value& v_) {
-    std::vector<T_> list_;
+  static std::vector<T_, A_> get(const tarsia_value& v_) {
+    std::vector<T_, A_> list_;
     list_.reserve(v_.size);
     for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
     return list_;
   }
 };
-template <class T_>
-struct by_reference<std::vector<T_>> {
+template <class T_, class A_>
+struct by_reference<std::vector<T_, A_>> {
   enum { value = 1 };
 };
 template <class T_>
@@ -90,36 +94,25 @@ struct static_result_type {
 };
 template <class T_>
 const tarsia_type static_result_type<T_>::value = result<T_>::describe();
-template <class T_>
-struct result<std::vector<T_>, k_unsupported> {
+template <class T_, class A_>
+struct result<std::vector<T_, A_>, k_unsupported> {
   static constexpr tarsia_type describe() {
     return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<T_>::value, 1);
   }
-  static int32_t put(tarsia_value* r_, std::vector<T_> list_) {
-    tarsia_value* v_ = host()->result_values(list_.size());
+  static int32_t put(tarsia_value* r_, std::vector<T_, A_> list_) {
+    const uint32_t n_ = static_cast<uint32_t>(list_.size());
+    tarsia_value* v_ = host()->result_values(n_);
     if (!v_) return TARSIA_OUT_OF_MEMORY;
-    r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
-    for (typename std::vector<T_>::size_type i_ = 0; i_ < list_.size(); ++i_)
-      if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_&&>(list_[i_]))) return code_;
-    return 0;
-  }
-};
-template <>
-struct result<std::vector<bool>, k_unsupported> {
-  static constexpr tarsia_type describe() {
-    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<bool>::value, 1);
-  }
-  static int32_t put(tarsia_value* r_, const std::vector<bool>& list_) {
-    tarsia_value* v_ = host()->result_values(list_.size());
-    if (!v_) return TARSIA_OUT_OF_MEMORY;
-    r_->v = v_, r_->size = static_cast<uint32_t>(list_.size()), r_->kind = TARSIA_KIND_LIST;
-    for (std::vector<bool>::size_type i_ = 0; i_ < list_.size(); ++i_) result<bool>::put(v_ + i_, list_[i_]);
+    r_->v = v_, r_->size = n_, r_->kind = TARSIA_KIND_LIST;
+    for (uint32_t i_ = 0; i_ < n_; ++i_)  // the cast moves; elements of vector<bool> are no references
+      if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_>(static_cast<moved<T_>>(list_[i_]))))
+        return code_;
     return 0;
   }
 };
 #endif
 
-#if defined(_STL_PAIR_H) && !defined(TARSIA_ADAPTER_PAIR)
+#if (defined(_STL_PAIR_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_PAIR)
 #define TARSIA_ADAPTER_PAIR
 template <class... T_>
 struct tuple_types {

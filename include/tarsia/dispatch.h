@@ -9,13 +9,8 @@ namespace tarsia {
 namespace detail {
 /// Throws a TypeError: "relu.cu:12: dtype int8 is none of (float, double)".
 [[noreturn]] inline void no_such_dtype(DType d_, const char* types_, const char* place_) {
-  char name_[16], text_[300];
-  char *w_ = text_, *end_ = text_ + sizeof(text_) - 1;
-  const char* parts_[] = {place_, ": dtype ", name_of(d_, name_), " is none of ", types_};
-  for (const char* p_ : parts_)
-    while (*p_ && w_ < end_) *w_++ = *p_++;
-  *w_ = 0;
-  throw TypeError(text_);
+  char name_[16];
+  throw TypeError(Message(place_) << ": dtype " << name_of(d_, name_) << " is none of " << types_);
 }
 }  // namespace detail
 }  // namespace tarsia

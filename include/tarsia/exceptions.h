@@ -3,54 +3,70 @@
 
 #include <tarsia/macros_push.h>
 
-#include <exception>
-
 #include <tarsia/abi.h>
 #include <tarsia/host.h>
+#include <tarsia/std_declared.h>
 
 namespace tarsia {
+
+/// A text put together without std::string; what is longer than the room is cut off.
+class Message {
+ public:
+  Message() noexcept : m_size(0) { m_text[0] = 0; }
+  Message(const char* text_) noexcept : Message() { *this << text_; }
+  Message& operator<<(const char* text_) noexcept {
+    while (text_ && *text_ && m_size + 1 < sizeof(m_text)) m_text[m_size++] = *text_++;
+    m_text[m_size] = 0;
+    return *this;
+  }
+  Message& operator<<(long long n_) noexcept {
+    char digits_[24];
+    char* w_ = digits_ + sizeof(digits_) - 1;
+    *w_ = 0;
+    unsigned long long u_ =
+        n_ < 0 ? 0 - static_cast<unsigned long long>(n_) : static_cast<unsigned long long>(n_);
+    do *--w_ = static_cast<char>('0' + u_ % 10);
+    while (u_ /= 10);
+    if (n_ < 0) *--w_ = '-';
+    return *this << w_;
+  }
+  const char* text() const noexcept { return m_text; }
+
+ private:
+  unsigned m_size;
+  char m_text[500];
+};
 
 /// An error with its class (a tarsia_code) and text. What Tarsia's own functions throw in an op's code.
 class CallError : public std::exception {
  public:
-  /// The text is copied; what is longer than the room is cut off.
-  CallError(int code_, const char* text_) noexcept : m_code(code_) {
-    unsigned i_ = 0;
-    for (; text_ && text_[i_] && i_ + 1 < sizeof(m_text); ++i_) m_text[i_] = text_[i_];
-    m_text[i_] = 0;
-  }
-  const char* what() const noexcept override { return m_text; }
+  CallError(int code_, const Message& text_) noexcept : m_code(code_), m_text(text_) {}
+  const char* what() const noexcept override { return m_text.text(); }
   int code() const noexcept { return m_code; }
 
  private:
   int m_code;
-  char m_text[500];
+  Message m_text;
 };
 
 /// A wrong dtype, device or kind of argument: Python's TypeError.
 class TypeError : public CallError {
  public:
-  explicit TypeError(const char* text_) noexcept : CallError(TARSIA_OP_TYPE_ERROR, text_) {}
+  explicit TypeError(const Message& text_) noexcept : CallError(TARSIA_OP_TYPE_ERROR, text_) {}
 };
 
 /// A wrong value: Python's ValueError.
 class ValueError : public CallError {
  public:
-  explicit ValueError(const char* text_) noexcept : CallError(TARSIA_OP_VALUE_ERROR, text_) {}
+  explicit ValueError(const Message& text_) noexcept : CallError(TARSIA_OP_VALUE_ERROR, text_) {}
 };
 
 namespace detail {
-/// Throws the thread's last error, whose code is given.
-[[noreturn]] inline void throw_last(const tarsia_host* host_, int code_) {
+/// Throws the thread's last error, whose code is given or read.
+[[noreturn]] inline void throw_last(const tarsia_host* host_, int code_ = 0) {
   const char* text_ = "";
-  host_->last_error(&text_);
-  throw CallError(code_, text_);
-}
-/// The code of the thread's last error, after a function that gave null.
-[[noreturn]] inline void throw_last(const tarsia_host* host_) {
-  const char* text_ = "";
-  const int code_ = host_->last_error(&text_);
-  throw CallError(code_ ? code_ : int(TARSIA_ERROR), text_);
+  const int last_ = host_->last_error(&text_);
+  throw CallError(code_ ? code_ : last_ ? last_ : static_cast<int>(TARSIA_ERROR), text_);
 }
 }  // namespace detail
 

@@ -8,12 +8,8 @@
 
 #include <tarsia/macros_push.h>
 
-#include <string>
-#include <tuple>
-#include <vector>
-#if __cplusplus >= 201703L
-#include <optional>
-#include <string_view>
+#if !defined(TARSIA_INLINE_SOURCE)
+#include <tuple>  // inline sources are asked at their end what they have included
 #endif
 
 #include <tarsia/dispatch.h>

@@ -77,7 +77,8 @@ typedef struct tarsia_attribute {
   const char* name;
   const char* description;
   tarsia_type type;
-  const char* default_text; /* null: none; parsed like a given text */
+  const char* default_text;          /* null: none; parsed like a given text */
+  const tarsia_value* default_value; /* null: none; typed */
   double min;
   double max;
   const char* const* choices; /* the texts that a string may be; an int then is the choice's index */
@@ -85,6 +86,9 @@ typedef struct tarsia_attribute {
   /// Custom attributes: 0 if the text can be parsed.
   int32_t (*check)(void* user, const char* text);
   void* user;
+  /// Stores the value `offset` bytes into the op's params; null: params have no such member.
+  int32_t (*set)(void* member, const tarsia_value* value);
+  uint64_t offset;
 } tarsia_attribute;
 
 /// What is known of a bound op, or of one being bound.
@@ -173,10 +177,11 @@ typedef struct tarsia_op {
   void* user; /* first argument of the functions below */
   /// Numbers of inputs and outputs, where they depend on attributes; null: those of the ports.
   int32_t (*arity)(void* user, const tarsia_bind_info* info, uint32_t* n_inputs, uint32_t* n_outputs);
-  /// The author's own form of the attributes; null: none.
+  /// The author's own form of the attributes; null: none. Attributes with `set` are then stored into it.
   int32_t (*create_params)(void* user, const tarsia_bind_info* info, void** params);
   void (*destroy_params)(void* user, void* params);
-  /// Fills in metas. What was known and is changed is the op's error, told by the caller.
+  /// Fills in metas. What was known and is changed is the op's error, told by the caller. Null: all inputs
+  /// and outputs have one shape and dtype.
   int32_t (*infer)(void* user, const tarsia_bind_info* info);
   /// State of a bound op, made at bind; null: none.
   int32_t (*create_state)(void* user, const tarsia_bind_info* info, void** state);

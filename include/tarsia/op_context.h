@@ -3,9 +3,6 @@
 
 #include <tarsia/macros_push.h>
 
-#include <stdexcept>
-#include <string>
-
 #include <tarsia/op_abi.h>
 #include <tarsia/tensor.h>
 
@@ -40,7 +37,7 @@ class Meta {
   tarsia_storage_type storage() const { return tarsia_storage_type(m_meta->storage); }
 
   void set_shape(const Dims& shape_) {
-    if (shape_.size() > TARSIA_MAX_NDIM) throw std::invalid_argument("tensors have at most 32 dimensions");
+    if (shape_.size() > TARSIA_MAX_NDIM) throw ValueError("tensors have at most 32 dimensions");
     m_meta->ndim = shape_.size();
     for (int i_ = 0; i_ < shape_.size(); ++i_) m_meta->shape[i_] = shape_[i_];
   }
@@ -53,32 +50,21 @@ class Meta {
   tarsia_meta* m_meta;
 };
 
-namespace detail {
-/// Decimal digits. Not std::to_string, whose table is a unique symbol with g++: it would keep the library
-/// mapped.
-inline std::string digits(long long n_) {
-  char text_[24];
-  char* w_ = text_ + sizeof(text_);
-  unsigned long long u_ =
-      n_ < 0 ? 0 - static_cast<unsigned long long>(n_) : static_cast<unsigned long long>(n_);
-  do *--w_ = char('0' + u_ % 10);
-  while (u_ /= 10);
-  if (n_ < 0) *--w_ = '-';
-  return std::string(w_, size_t(text_ + sizeof(text_) - w_));
-}
-}  // namespace detail
-
-/// "(2, 3)", with ? for what is unknown.
-inline std::string text_of(const Meta& m_) {
-  if (!m_.has_shape()) return "(?)";
-  std::string s_ = "(";
-  for (int i_ = 0; i_ < m_.ndim(); ++i_)
-    s_ += (i_ ? ", " : "") + (m_.size(i_) < 0 ? std::string("?") : detail::digits(m_.size(i_)));
-  return s_ + (m_.ndim() == 1 ? ",)" : ")");
+/// Writes "(2, 3)", with ? for what is unknown.
+inline Message& operator<<(Message& text_, const Meta& m_) {
+  if (!m_.has_shape()) return text_ << "(?)";
+  text_ << "(";
+  for (int i_ = 0; i_ < m_.ndim(); ++i_) {
+    if (i_) text_ << ", ";
+    if (m_.size(i_) < 0)
+      text_ << "?";
+    else
+      text_ << static_cast<long long>(m_.size(i_));
+  }
+  return text_ << (m_.ndim() == 1 ? ",)" : ")");
 }
 
-/// Makes two metas alike: each takes over what only the other knows. Throws std::invalid_argument if they
-/// differ.
+/// Makes two metas alike: each takes over what only the other knows. Throws ValueError if they differ.
 inline void unify_shape(Meta a_, Meta b_) {
   if (!a_.has_shape() || !b_.has_shape()) {
     if (a_.has_shape()) b_.set_shape(a_.shape());
@@ -92,17 +78,18 @@ inline void unify_shape(Meta a_, Meta b_) {
     if (y_ < 0) y_ = x_;
     same_ = x_ == y_;
   }
-  if (!same_)
-    throw std::invalid_argument("shapes " + text_of(a_) + " and " + text_of(b_) + " have to be the same");
+  if (same_) return;
+  Message text_("shapes ");
+  text_ << a_ << " and " << b_ << " have to be the same";
+  throw ValueError(text_);
 }
 inline void unify_dtype(Meta a_, Meta b_) {
   if (!a_.has_dtype()) a_.set_dtype(b_.dtype());
   if (!b_.has_dtype()) b_.set_dtype(a_.dtype());
-  if (a_.dtype() != b_.dtype()) {
-    char x_[16], y_[16];
-    throw std::invalid_argument(std::string("dtypes ") + name_of(a_.dtype(), x_) + " and " +
-                                name_of(b_.dtype(), y_) + " have to be the same");
-  }
+  if (a_.dtype() == b_.dtype()) return;
+  char x_[16], y_[16];
+  throw ValueError(Message("dtypes ") << name_of(a_.dtype(), x_) << " and " << name_of(b_.dtype(), y_)
+                                      << " have to be the same");
 }
 inline void unify(Meta a_, Meta b_) {
   unify_shape(a_, b_);
@@ -131,17 +118,14 @@ class BindInfo {
   template <class T_>
   T_ attribute(const char* name_) const {
     const tarsia_value* v_ = find(name_);
-    if (!v_) throw std::invalid_argument(std::string("op '") + op() + "' has no attribute '" + name_ + "'");
     const tarsia_type wanted_ = detail::arg<T_>::describe();
-    if (v_->kind == TARSIA_KIND_INT && wanted_.kind == TARSIA_KIND_FLOAT) {
+    if (v_ && v_->kind == TARSIA_KIND_INT && wanted_.kind == TARSIA_KIND_FLOAT) {
       tarsia_value f_ = *v_;
       f_.kind = TARSIA_KIND_FLOAT, f_.f = double(v_->i);
       return detail::arg<T_>::get(f_);
     }
-    if (v_->kind != wanted_.kind && !(v_->kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL)))
-      throw TypeError((std::string("attribute '") + name_ + "' of op '" + op() +
-                       "' is asked for as a type that it does not have")
-                          .c_str());
+    const bool absent_ = v_ && v_->kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL);
+    if (!v_ || (v_->kind != wanted_.kind && !absent_)) wrong_attribute(name_, v_ != nullptr);
     return detail::arg<T_>::get(*v_);
   }
   /// The struct whose members the attributes were declared as.
@@ -157,6 +141,11 @@ class BindInfo {
     for (uint32_t i_ = 0; i_ < m_info->n_attributes; ++i_)
       if (!__builtin_strcmp(m_info->attribute_names[i_], name_)) return m_info->attributes + i_;
     return nullptr;
+  }
+  [[noreturn]] void wrong_attribute(const char* name_, bool known_) const {
+    if (!known_) throw ValueError(Message("op '") << op() << "' has no attribute '" << name_ << "'");
+    throw TypeError(Message("attribute '")
+                    << name_ << "' of op '" << op() << "' is asked for as a type that it does not have");
   }
   const tarsia_bind_info* m_info;
 };

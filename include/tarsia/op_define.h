@@ -1,13 +1,11 @@
 // TARSIA_OP: declares an op and registers it when its library is loaded.
+//
+// A declaration fills the plain structs of op_abi.h and leaves the rest to libtarsia. It uses no std header
+// and instantiates next to nothing, so that an inline source with ops compiles as fast as one without. Texts
+// (names, descriptions) are kept as pointers: give literals.
 #pragma once
 
 #include <tarsia/macros_push.h>
-
-#include <cstdio>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include <tarsia/export.h>
 #include <tarsia/op_context.h>
@@ -17,42 +15,117 @@ namespace tarsia {
 
 namespace detail {
 
-inline std::string to_text(bool x_) {
-  return x_ ? "true" : "false";
-}
-inline std::string to_text(const std::string& x_) {
-  return x_;
-}
-inline std::string to_text(const char* x_) {
-  return x_;
-}
+/// A list that grows by doubling; items are plain structs.
 template <class T_>
-std::string to_text(T_ x_) {
-  if (T_(0.5) == T_(0)) return digits(static_cast<long long>(x_));
-  char text_[40];
-  std::snprintf(text_, sizeof(text_), "%.17g", double(x_));
-  return text_;
-}
+struct PlainList {
+  T_* items = nullptr;
+  uint32_t n = 0;
+
+  T_& add() {
+    if ((n & (n + 1)) == 0) {  // full at 0, 1, 3, 7, …
+      T_* more_ = new T_[2 * n + 1];
+      for (uint32_t i_ = 0; i_ < n; ++i_) more_[i_] = items[i_];
+      delete[] items;
+      items = more_;
+    }
+    items[n] = T_();
+    return items[n++];
+  }
+  T_& last() { return items[n - 1]; }
+};
+
+/// Frees what the declarations made when the library is unloaded.
+struct Keeper {
+  void* object;
+  void (*destroy)(void*);
+};
 template <class T_>
-std::string to_text(const std::vector<T_>& x_) {
-  std::string s_ = "(";
-  for (const auto& e_ : x_) s_ += (s_.size() > 1 ? ", " : "") + to_text(T_(e_));
-  return s_ + ")";
+T_* keep(PlainList<Keeper>& list_, T_* object_) {
+  Keeper& k_ = list_.add();
+  k_.object = object_;
+  k_.destroy = [](void* p_) { delete static_cast<T_*>(p_); };
+  return object_;
 }
 
+/// Values of attributes' defaults; lists and texts are copied and never freed: they are few.
+inline tarsia_value make_value(tarsia_kind kind_) {
+  tarsia_value v_ = tarsia_value();
+  v_.kind = kind_;
+  return v_;
+}
+inline tarsia_value make_text(const char* text_, size_t n_) {
+  tarsia_value v_ = make_value(TARSIA_KIND_STRING);
+  char* copy_ = new char[n_ + 1];
+  __builtin_memcpy(copy_, text_, n_);
+  copy_[n_] = 0;
+  v_.s = copy_;
+  v_.size = static_cast<uint32_t>(n_);
+  return v_;
+}
+template <class T_, int class_ = scalar<T_>::value>
+struct default_value {
+  static tarsia_value make(const T_& x_) {  // an optional
+    return x_ ? default_value<typename remove_const<typename T_::value_type>::type>::make(*x_)
+              : make_value(TARSIA_KIND_NONE);
+  }
+};
 template <class T_>
-struct attribute_type {
-  typedef T_ type;
+struct default_value<T_, k_bool> {
+  static tarsia_value make(T_ x_) {
+    tarsia_value v_ = make_value(TARSIA_KIND_BOOL);
+    v_.i = x_;
+    return v_;
+  }
+};
+template <class T_>
+struct default_value<T_, k_int> {
+  static tarsia_value make(T_ x_) {
+    tarsia_value v_ = make_value(TARSIA_KIND_INT);
+    v_.i = static_cast<int64_t>(x_);
+    return v_;
+  }
+};
+template <class T_>
+struct default_value<T_, k_enum> : default_value<T_, k_int> {};
+template <class T_>
+struct default_value<T_, k_float> {
+  static tarsia_value make(T_ x_) {
+    tarsia_value v_ = make_value(TARSIA_KIND_FLOAT);
+    v_.f = x_;
+    return v_;
+  }
 };
 template <>
-struct attribute_type<const char*> {
-  typedef std::string type;
+struct default_value<const char*, k_unsupported> {
+  static tarsia_value make(const char* x_) { return make_text(x_, __builtin_strlen(x_)); }
+};
+template <class T_, class A_>
+struct default_value<std::basic_string<char, T_, A_>, k_unsupported> {
+  static tarsia_value make(const std::basic_string<char, T_, A_>& x_) {
+    return make_text(x_.data(), x_.size());
+  }
+};
+template <class T_, class A_>
+struct default_value<std::vector<T_, A_>, k_unsupported> {
+  static tarsia_value make(const std::vector<T_, A_>& x_) {
+    tarsia_value v_ = make_value(TARSIA_KIND_LIST);
+    v_.size = static_cast<uint32_t>(x_.size());
+    v_.v = new tarsia_value[v_.size + 1];
+    for (uint32_t i_ = 0; i_ < v_.size; ++i_) v_.v[i_] = default_value<T_>::make(x_[i_]);
+    return v_;
+  }
 };
 
-template <class F_>
-int32_t guarded(const F_& f_) {
+/// The members' own defaults.
+template <class P_>
+const P_& default_params() {
+  static const P_ params_ = P_();
+  return params_;
+}
+template <class T_>
+int32_t set_member(void* member_, const tarsia_value* value_) {
   try {
-    f_();
+    *static_cast<T_*>(member_) = arg<T_>::get(*value_);
     return 0;
   } catch (...) {
     return host()->capture_exception();
@@ -65,17 +138,29 @@ int32_t guarded(const F_& f_) {
 /// (`describe`, `range`, …) speak of what was declared last.
 class OpDefinition {
  public:
-  OpDefinition(const char* name_, const char* location_) : m_name(name_), m_location(location_) {}
+  /// Registers a new definition for this library.
+  static OpDefinition& add(const char* name_, const char* location_) {
+    OpDefinition* d_ = new OpDefinition();
+    d_->m_op.size = sizeof(tarsia_op);
+    d_->m_op.name = name_;
+    d_->m_op.location = location_;
+    d_->m_op.description = "";
+    tarsia_module_ops = &list;
+    return *(all().definitions.add() = d_);
+  }
   OpDefinition(const OpDefinition&) = delete;
 
   /// Describes the op, or the port or attribute declared last.
   OpDefinition& describe(const char* text_) {
-    (m_last ? *m_last : m_description) = text_;
+    (m_last == 'i'   ? m_inputs.last().description
+     : m_last == 'o' ? m_outputs.last().description
+     : m_last == 'a' ? m_attributes.last().description
+                     : m_op.description) = text_;
     return *this;
   }
 
-  OpDefinition& input(const char* name_, unsigned flags_ = 0) { return port(m_inputs, name_, flags_); }
-  OpDefinition& output(const char* name_, unsigned flags_ = 0) { return port(m_outputs, name_, flags_); }
+  OpDefinition& input(const char* name_, unsigned flags_ = 0) { return port(m_inputs, 'i', name_, flags_); }
+  OpDefinition& output(const char* name_, unsigned flags_ = 0) { return port(m_outputs, 'o', name_, flags_); }
   /// An input that need not be given.
   OpDefinition& optional_input(const char* name_) { return input(name_, TARSIA_PORT_OPTIONAL); }
   /// An input that the op changes: auxiliary state, which has no gradient.
@@ -86,52 +171,59 @@ class OpDefinition {
   /// A required attribute, unless T is a std::optional.
   template <class T_>
   OpDefinition& attribute(const char* name_) {
-    Attribute& a_ = add_attribute(name_, detail::arg<T_>::describe());
-    if (!(a_.c.type.flags & TARSIA_TYPE_OPTIONAL)) a_.c.flags |= TARSIA_ATTRIBUTE_REQUIRED;
-    return *this;
+    return add_attribute(name_, detail::arg<T_>::describe(), nullptr);
   }
   /// An attribute with a default.
   template <class T_>
   OpDefinition& attribute(const char* name_, T_ default_) {
-    typedef typename detail::attribute_type<T_>::type V_;
-    Attribute& a_ = add_attribute(name_, detail::arg<V_>::describe());
-    a_.default_text = detail::to_text(default_);
-    a_.has_default = true;
-    return *this;
+    return add_attribute(name_, detail::arg<T_>::describe(),
+                         new_value(detail::default_value<T_>::make(default_)));
   }
   /// An attribute that sets a member of the op's struct of parameters, P, whose default is the member's own.
   template <class P_, class M_>
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
-    attribute<M_>(name_, P_().*member_);
-    m_new_params = [] { return static_cast<void*>(new P_()); };
-    m_delete_params = [](void* p_) { delete static_cast<P_*>(p_); };
-    const size_t index_ = m_attributes.size() - 1;
-    m_setters.push_back([index_, member_](void* p_, const tarsia_value* v_) {
-      static_cast<P_*>(p_)->*member_ = detail::arg<M_>::get(v_[index_]);
-    });
+    const P_& defaults_ = detail::default_params<P_>();
+    add_attribute(name_, detail::arg<M_>::describe(),
+                  new_value(detail::default_value<M_>::make(defaults_.*member_)));
+    m_attributes.last().set = &detail::set_member<M_>;
+    m_attributes.last().offset = static_cast<uint64_t>(reinterpret_cast<const char*>(&(defaults_.*member_)) -
+                                                       reinterpret_cast<const char*>(&defaults_));
+    m_op.create_params = [](void*, const tarsia_bind_info*, void** params_) -> int32_t {
+      try {
+        *params_ = new P_();
+        return 0;
+      } catch (...) {
+        return detail::host()->capture_exception();
+      }
+    };
+    m_op.destroy_params = [](void*, void* params_) { delete static_cast<P_*>(params_); };
     return *this;
   }
   /// The attribute declared last has to be given.
   OpDefinition& required() {
-    m_attributes.back()->c.flags |= TARSIA_ATTRIBUTE_REQUIRED;
-    m_attributes.back()->has_default = false;
+    m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
+    m_attributes.last().default_value = nullptr;
     return *this;
   }
   /// Its least and greatest value.
   OpDefinition& range(double min_, double max_) { return at_least(min_).at_most(max_); }
   OpDefinition& at_least(double min_) {
-    m_attributes.back()->c.flags |= TARSIA_ATTRIBUTE_MIN;
-    m_attributes.back()->c.min = min_;
+    m_attributes.last().flags |= TARSIA_ATTRIBUTE_MIN;
+    m_attributes.last().min = min_;
     return *this;
   }
   OpDefinition& at_most(double max_) {
-    m_attributes.back()->c.flags |= TARSIA_ATTRIBUTE_MAX;
-    m_attributes.back()->c.max = max_;
+    m_attributes.last().flags |= TARSIA_ATTRIBUTE_MAX;
+    m_attributes.last().max = max_;
     return *this;
   }
   /// The texts that it may be. An attribute of an enumeration gets the index.
   OpDefinition& choices(std::initializer_list<const char*> list_) {
-    m_attributes.back()->choices.assign(list_.begin(), list_.end());
+    const char** copy_ = new const char*[list_.size() + 1];
+    uint32_t n_ = 0;
+    for (const char* text_ : list_) copy_[n_++] = text_;
+    m_attributes.last().choices = copy_;
+    m_attributes.last().n_choices = n_;
     return *this;
   }
   /// Undeclared attributes are allowed, as strings.
@@ -144,22 +236,50 @@ class OpDefinition {
   /// Without it all inputs and outputs have one shape and dtype.
   template <class F_>
   OpDefinition& infer(F_ f_) {
-    m_infer = [f_](BindInfo& info_) { f_(info_); };
+    m_infer = detail::keep(m_kept, new F_(f_));
+    m_op.infer = [](void* self_, const tarsia_bind_info* c_) -> int32_t {
+      try {
+        BindInfo info_(c_);
+        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_infer))(info_);
+        return 0;
+      } catch (...) {
+        return detail::host()->capture_exception();
+      }
+    };
     return *this;
   }
   /// Numbers of inputs and outputs that depend on attributes: `void f(const BindInfo&, int* n_in, int*
   /// n_out)`.
   template <class F_>
   OpDefinition& arity(F_ f_) {
-    m_arity = [f_](const BindInfo& info_, int* in_, int* out_) { f_(info_, in_, out_); };
+    m_arity = detail::keep(m_kept, new F_(f_));
+    m_op.arity = [](void* self_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) -> int32_t {
+      try {
+        int a_ = int(*in_), b_ = int(*out_);
+        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_arity))(BindInfo(c_), &a_, &b_);
+        *in_ = uint32_t(a_), *out_ = uint32_t(b_);
+        return 0;
+      } catch (...) {
+        return detail::host()->capture_exception();
+      }
+    };
     return *this;
   }
   /// State of each bound op: `S* f(const BindInfo&)`, deleted with it.
   template <class F_>
   OpDefinition& state(F_ f_) {
-    typedef typename std::remove_pointer<decltype(f_(*static_cast<const BindInfo*>(nullptr)))>::type S_;
-    m_new_state = [f_](const BindInfo& info_) { return static_cast<void*>(f_(info_)); };
-    m_delete_state = [](void* s_) { delete static_cast<S_*>(s_); };
+    m_state = detail::keep(m_kept, new F_(f_));
+    m_op.create_state = [](void* self_, const tarsia_bind_info* c_, void** state_) -> int32_t {
+      try {
+        *state_ = (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_state))(BindInfo(c_));
+        return 0;
+      } catch (...) {
+        return detail::host()->capture_exception();
+      }
+    };
+    m_op.destroy_state = [](void*, void* state_) {
+      delete static_cast<decltype(f_(*static_cast<const BindInfo*>(nullptr)))>(state_);
+    };
     return *this;
   }
 
@@ -176,100 +296,103 @@ class OpDefinition {
   /// The implementation declared last runs only where `bool f(const BindInfo&)` says so.
   template <class F_>
   OpDefinition& when(F_ f_) {
-    tarsia_implementation& i_ = m_implementations.back();
-    std::shared_ptr<F_> held_(new F_(f_));
-    m_held.push_back(held_);
-    i_.applies_user = held_.get();
-    i_.applies = [](void* user_, const tarsia_bind_info* info_) -> int32_t {
+    m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
+    m_implementations.last().applies = [](void* user_, const tarsia_bind_info* info_) -> int32_t {
       try {
         return (*static_cast<F_*>(user_))(BindInfo(info_)) ? 1 : 0;
       } catch (...) {
-        host_error();
-        return 0;
+        return detail::host()->capture_exception(), 0;
       }
     };
     return *this;
   }
   /// It is preferred to those of lower priority.
   OpDefinition& priority(int priority_) {
-    m_implementations.back().priority = priority_;
+    m_implementations.last().priority = priority_;
     return *this;
   }
   /// It honours every write request itself.
   OpDefinition& honours_requests() {
-    m_implementations.back().requests = 15;
+    m_implementations.last().requests = 15;
     return *this;
   }
   /// A name for people.
   OpDefinition& named(const char* name_) {
-    m_implementations.back().name = name_;
+    m_implementations.last().name = name_;
     return *this;
   }
   /// Output `output_` may share the memory of input `input_`.
   OpDefinition& inplace(unsigned input_, unsigned output_) {
-    m_inplace.push_back(tarsia_inplace{input_, output_});
+    tarsia_inplace& p_ = m_inplace.add();
+    p_.input = input_;
+    p_.output = output_;
     return *this;
-  }
-
-  /// Registers a new definition for this library.
-  static OpDefinition& add(const char* name_, const char* location_) {
-    definitions().emplace_back(new OpDefinition(name_, location_));
-    tarsia_module_ops = &list;
-    return *definitions().back();
   }
 
  private:
-  struct Port {
-    std::string name, description;
-    unsigned flags;
+  /// The definitions of this library.
+  struct All {
+    detail::PlainList<OpDefinition*> definitions;
+    const tarsia_op** ops = nullptr;
+    ~All() {
+      for (uint32_t i_ = 0; i_ < definitions.n; ++i_) delete definitions.items[i_];
+      delete[] definitions.items;
+      delete[] ops;
+    }
   };
-  struct Attribute {
-    tarsia_attribute c{};
-    std::string name, description, default_text;
-    bool has_default = false;
-    std::vector<const char*> choices;
-  };
-
-  static void host_error() { detail::host()->capture_exception(); }
-  static std::vector<std::unique_ptr<OpDefinition>>& definitions() {
-    static std::vector<std::unique_ptr<OpDefinition>> list_;
-    return list_;
+  static All& all() {
+    static All all_;
+    return all_;
   }
   static const tarsia_op* const* list(uint64_t* n_) {
-    static std::vector<const tarsia_op*> list_;
-    if (list_.empty())
-      for (auto& d_ : definitions()) list_.push_back(d_->finish());
-    *n_ = list_.size();
-    return list_.data();
+    All& a_ = all();
+    if (!a_.ops) {
+      a_.ops = new const tarsia_op*[a_.definitions.n];
+      for (uint32_t i_ = 0; i_ < a_.definitions.n; ++i_) a_.ops[i_] = a_.definitions.items[i_]->finish();
+    }
+    *n_ = a_.definitions.n;
+    return a_.ops;
   }
 
-  OpDefinition& port(std::vector<std::unique_ptr<Port>>& list_, const char* name_, unsigned flags_) {
-    list_.emplace_back(new Port{name_, "", flags_});
-    m_last = &list_.back()->description;
+  OpDefinition() = default;
+  ~OpDefinition() {
+    for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
+    for (uint32_t i_ = 0; i_ < m_attributes.n; ++i_) {
+      delete m_attributes.items[i_].default_value;
+      delete[] m_attributes.items[i_].choices;
+    }
+    delete[] m_kept.items;
+    delete[] m_inputs.items;
+    delete[] m_outputs.items;
+    delete[] m_attributes.items;
+    delete[] m_implementations.items;
+    delete[] m_inplace.items;
+  }
+
+  OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_, const char* name_, unsigned flags_) {
+    tarsia_port& p_ = list_.add();
+    p_.name = name_;
+    p_.description = "";
+    p_.flags = flags_;
+    m_last = last_;
     return *this;
   }
-  Attribute& add_attribute(const char* name_, tarsia_type type_) {
-    m_attributes.emplace_back(new Attribute());
-    Attribute& a_ = *m_attributes.back();
+  static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
+  OpDefinition& add_attribute(const char* name_, tarsia_type type_, const tarsia_value* default_) {
+    tarsia_attribute& a_ = m_attributes.add();
+    a_.size = sizeof(tarsia_attribute);
     a_.name = name_;
-    a_.c.size = sizeof(tarsia_attribute);
-    a_.c.type = type_;
-    m_last = &a_.description;
-    return a_;
+    a_.description = "";
+    a_.type = type_;
+    a_.default_value = default_;
+    if (!default_ && !(type_.flags & TARSIA_TYPE_OPTIONAL)) a_.flags |= TARSIA_ATTRIBUTE_REQUIRED;
+    m_last = 'a';
+    return *this;
   }
   template <class F_>
   OpDefinition& implementation(tarsia_pass pass_, const char* device_, F_ f_) {
-    std::shared_ptr<F_> held_(new F_(f_));
-    m_held.push_back(held_);
-    tarsia_implementation i_{};
-    i_.size = sizeof(i_);
-    i_.pass = pass_;
-    i_.device_type = !__builtin_strcmp(device_, "cpu")   ? TARSIA_CPU
-                     : !__builtin_strcmp(device_, "gpu") ? TARSIA_GPU
-                                                         : 0;
-    i_.requests = 1 << TARSIA_REQUEST_WRITE;
-    i_.name = "";
-    i_.run_user = held_.get();
+    tarsia_implementation& i_ = add_implementation(pass_, device_);
+    i_.run_user = detail::keep(m_kept, new F_(f_));
     i_.run = [](void* user_, const tarsia_op_context* c_) -> int32_t {
       try {
         Context context_(c_);
@@ -279,98 +402,43 @@ class OpDefinition {
         return detail::host()->capture_exception();
       }
     };
-    m_implementations.push_back(i_);
-    m_last = nullptr;
     return *this;
   }
-
-  static OpDefinition& self(void* user_) { return *static_cast<OpDefinition*>(user_); }
-  static int32_t run_infer(void* user_, const tarsia_bind_info* c_) {
-    return detail::guarded([&] {
-      BindInfo info_(c_);
-      if (self(user_).m_infer) {
-        self(user_).m_infer(info_);
-        return;
-      }
-      for (int pass_ = 0; pass_ < 2; ++pass_) {  // twice: what the last one knows reaches the first
-        for (int i_ = 1; i_ < info_.n_inputs(); ++i_)
-          if (info_.input(i_).present()) unify(info_.input(0), info_.input(i_));
-        for (int i_ = 0; i_ < info_.n_outputs(); ++i_) unify(info_.input(0), info_.output(i_));
-      }
-    });
+  tarsia_implementation& add_implementation(tarsia_pass pass_, const char* device_) {
+    tarsia_implementation& i_ = m_implementations.add();
+    i_.size = sizeof(tarsia_implementation);
+    i_.pass = pass_;
+    i_.device_type = !__builtin_strcmp(device_, "cpu")   ? static_cast<int32_t>(TARSIA_CPU)
+                     : !__builtin_strcmp(device_, "gpu") ? static_cast<int32_t>(TARSIA_GPU)
+                                                         : 0;
+    i_.requests = 1 << TARSIA_REQUEST_WRITE;
+    i_.name = "";
+    m_last = 0;
+    return i_;
   }
-  static int32_t run_arity(void* user_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) {
-    return detail::guarded([&] {
-      int a_ = int(*in_), b_ = int(*out_);
-      self(user_).m_arity(BindInfo(c_), &a_, &b_);
-      *in_ = uint32_t(a_), *out_ = uint32_t(b_);
-    });
-  }
-  static int32_t run_new_params(void* user_, const tarsia_bind_info* c_, void** params_) {
-    return detail::guarded([&] {
-      std::unique_ptr<void, void (*)(void*)> p_(self(user_).m_new_params(), self(user_).m_delete_params);
-      for (auto& set_ : self(user_).m_setters) set_(p_.get(), c_->attributes);
-      *params_ = p_.release();
-    });
-  }
-  static void run_delete_params(void* user_, void* params_) { self(user_).m_delete_params(params_); }
-  static int32_t run_new_state(void* user_, const tarsia_bind_info* c_, void** state_) {
-    return detail::guarded([&] { *state_ = self(user_).m_new_state(BindInfo(c_)); });
-  }
-  static void run_delete_state(void* user_, void* state_) { self(user_).m_delete_state(state_); }
 
   const tarsia_op* finish() {
-    if (m_inputs.empty()) input("x");
-    if (m_outputs.empty()) output("y");
-    for (auto& p_ : m_inputs) m_c_inputs.push_back({p_->name.c_str(), p_->description.c_str(), p_->flags});
-    for (auto& p_ : m_outputs) m_c_outputs.push_back({p_->name.c_str(), p_->description.c_str(), p_->flags});
-    for (auto& a_ : m_attributes) {
-      a_->c.name = a_->name.c_str();
-      a_->c.description = a_->description.c_str();
-      a_->c.default_text = a_->has_default ? a_->default_text.c_str() : nullptr;
-      a_->c.choices = a_->choices.data();
-      a_->c.n_choices = uint32_t(a_->choices.size());
-      m_c_attributes.push_back(a_->c);
-    }
-    m_op.size = sizeof(m_op);
-    m_op.name = m_name.c_str();
-    m_op.description = m_description.c_str();
-    m_op.location = m_location.c_str();
-    m_op.n_inputs = uint32_t(m_c_inputs.size());
-    m_op.n_outputs = uint32_t(m_c_outputs.size());
-    m_op.n_attributes = uint32_t(m_c_attributes.size());
-    m_op.n_implementations = uint32_t(m_implementations.size());
-    m_op.n_inplace = uint32_t(m_inplace.size());
-    m_op.inputs = m_c_inputs.data();
-    m_op.outputs = m_c_outputs.data();
-    m_op.attributes = m_c_attributes.data();
-    m_op.implementations = m_implementations.data();
-    m_op.inplace = m_inplace.data();
+    if (!m_inputs.n) input("x");
+    if (!m_outputs.n) output("y");
+    m_op.inputs = m_inputs.items, m_op.n_inputs = m_inputs.n;
+    m_op.outputs = m_outputs.items, m_op.n_outputs = m_outputs.n;
+    m_op.attributes = m_attributes.items, m_op.n_attributes = m_attributes.n;
+    m_op.implementations = m_implementations.items, m_op.n_implementations = m_implementations.n;
+    m_op.inplace = m_inplace.items, m_op.n_inplace = m_inplace.n;
     m_op.user = this;
-    m_op.infer = &run_infer;
-    if (m_arity) m_op.arity = &run_arity;
-    if (m_new_params) m_op.create_params = &run_new_params, m_op.destroy_params = &run_delete_params;
-    if (m_new_state) m_op.create_state = &run_new_state, m_op.destroy_state = &run_delete_state;
     return &m_op;
   }
 
-  std::string m_name, m_location, m_description;
-  std::string* m_last = nullptr;
-  tarsia_op m_op{};
-  std::vector<std::unique_ptr<Port>> m_inputs, m_outputs;
-  std::vector<std::unique_ptr<Attribute>> m_attributes;
-  std::vector<tarsia_implementation> m_implementations;
-  std::vector<tarsia_inplace> m_inplace;
-  std::vector<tarsia_port> m_c_inputs, m_c_outputs;
-  std::vector<tarsia_attribute> m_c_attributes;
-  std::vector<std::shared_ptr<void>> m_held;
-  std::function<void(BindInfo&)> m_infer;
-  std::function<void(const BindInfo&, int*, int*)> m_arity;
-  std::function<void*(const BindInfo&)> m_new_state;
-  void (*m_delete_state)(void*) = nullptr;
-  void* (*m_new_params)() = nullptr;
-  void (*m_delete_params)(void*) = nullptr;
-  std::vector<std::function<void(void*, const tarsia_value*)>> m_setters;
+  tarsia_op m_op = tarsia_op();
+  char m_last = 0;  ///< what was declared last: 'i', 'o', 'a', or the op itself
+  detail::PlainList<tarsia_port> m_inputs, m_outputs;
+  detail::PlainList<tarsia_attribute> m_attributes;
+  detail::PlainList<tarsia_implementation> m_implementations;
+  detail::PlainList<tarsia_inplace> m_inplace;
+  detail::PlainList<detail::Keeper> m_kept;
+  void* m_infer = nullptr;
+  void* m_arity = nullptr;
+  void* m_state = nullptr;
 };
 
 }  // namespace tarsia

@@ -9,9 +9,10 @@
 
 #include <initializer_list>
 
+#include <tarsia/exceptions.h>
+
 #include <tarsia/adapter.h>
 #include <tarsia/device.h>
-#include <tarsia/exceptions.h>
 
 inline bool operator==(tarsia_dtype a_, tarsia_dtype b_) {
   return a_.code == b_.code && a_.bits == b_.bits && a_.lanes == b_.lanes;
@@ -252,14 +253,9 @@ inline const char* name_of(DType d_, char* text_) {
 }
 
 inline void Tensor::wrong_dtype(DType wanted_) const {
-  char have_[16], want_[16], text_[100];
-  char* w_ = text_;
-  const char* parts_[] = {"the tensor holds ", name_of(dtype(), have_), ", but its data is asked for as ",
-                          name_of(wanted_, want_)};
-  for (const char* p_ : parts_)
-    while (*p_) *w_++ = *p_++;
-  *w_ = 0;
-  throw TypeError(text_);
+  char have_[16], want_[16];
+  throw TypeError(Message("the tensor holds ")
+                  << name_of(dtype(), have_) << ", but its data is asked for as " << name_of(wanted_, want_));
 }
 
 /// A new contiguous tensor, elements unset, made by the framework of the caller.

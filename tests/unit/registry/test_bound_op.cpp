@@ -152,7 +152,8 @@ TEST_F(BoundOps, conflicts_name_both_values) {
       error_of([] { bind("test_matmul", {meta({2, 3}), meta({3, 1})}, {}, {meta({2, 2}), unknown_meta()}); }),
       HasSubstr("op 'test_matmul': output 'c' is float32 (2, 2), but the op infers float32 (2, 1)"));
   EXPECT_THAT(error_of([] { bind("test_relu", {meta({2})}, {}, {meta({3})}); }),
-              HasSubstr("op 'test_relu', inference: shapes (2,) and (3,) have to be the same"));
+              HasSubstr("op 'test_relu': input 'x' and output 'y' have to be of one shape and dtype, and are "
+                        "float32 (2,) and float32 (3,)"));
   EXPECT_THAT(error_of([] { bind("test_matmul", {meta({2, 3}), meta({4, 1})}); }),
               HasSubstr("op 'test_matmul', inference: inner extents differ"));
 }

@@ -1,7 +1,9 @@
 // Ops of every sort, for the tests of binding and calling. Also defines global names that ops_again.cc
 // defines.
-#include <cmath>
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <tarsia/op.h>
 

@@ -1,0 +1,48 @@
+// Declarations of the std templates that parameters, results and attributes may be made of, without their
+// headers: libstdc++'s own are many times the size of Tarsia's.
+#pragma once
+
+#include <tarsia/macros_push.h>
+
+#if defined(__has_include)
+#if __has_include(<bits/stringfwd.h>) && !defined(_GLIBCXX_DEBUG) && !defined(_GLIBCXX_PARALLEL)
+#define TARSIA_STD_DECLARED
+#endif
+#endif
+
+#if defined(TARSIA_STD_DECLARED)
+
+#include <bits/exception.h>
+#include <bits/stringfwd.h>
+
+namespace std _GLIBCXX_VISIBILITY(default) {
+_GLIBCXX_BEGIN_NAMESPACE_VERSION
+_GLIBCXX_BEGIN_NAMESPACE_CONTAINER
+template <typename, typename>
+class vector;
+_GLIBCXX_END_NAMESPACE_CONTAINER
+#if __cplusplus >= 201703L
+template <typename, typename>
+class basic_string_view;
+template <typename>
+class optional;
+#endif
+template <typename, typename>
+struct pair;
+_GLIBCXX_END_NAMESPACE_VERSION
+}  // namespace std _GLIBCXX_VISIBILITY(default)
+
+#else
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#include <string_view>
+#endif
+
+#endif
+
+#include <tarsia/macros_pop.h>
