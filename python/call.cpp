@@ -88,7 +88,7 @@ bool fill_streams(Frame& frame, const Plan& plan, uint32_t n_values, tarsia_valu
   return true;
 }
 
-/// main(argc, argv): all arguments in one list, the program's name first.
+/// main(argc, argv): all arguments in one list, the library's name first.
 bool match_main(Frame& frame, const Plan& plan, const Arguments& arguments, tarsia_value* values,
                 uint32_t& n_values, Mismatch& mismatch) {
   if (arguments.names && PyTuple_Size(arguments.names) > 0) {
@@ -102,7 +102,7 @@ bool match_main(Frame& frame, const Plan& plan, const Arguments& arguments, tars
     return false;
   }
   frame.keep(words);
-  PyTuple_SetItem(words, 0, PyUnicode_FromString(plan.function->name));
+  PyTuple_SetItem(words, 0, PyUnicode_DecodeFSDefault(plan.library_name));
   for (uint32_t i = 0; i < arguments.n_positional; ++i)
     PyTuple_SetItem(words, i + 1, Ref::borrow(arguments.items[i]).release());
   mismatch.object = words;

@@ -271,7 +271,7 @@ PyObject* make_function(tarsia_library* library, const tarsia_function* const* o
   self->release_gil = 1;
   self->plans = new Plan*[n];
   for (size_t i = 0; i < n; ++i) {
-    self->plans[i] = new Plan(overloads[i]);
+    self->plans[i] = new Plan(overloads[i], tarsia_library_name(library));
     ++self->n_plans;
   }
   self->is_plain =

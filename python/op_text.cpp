@@ -18,6 +18,34 @@ std::string ports_text(const tarsia_port* ports, uint32_t n) {
   return text;
 }
 
+/// A value as Python would write it.
+std::string value_text(const tarsia_value& value) {
+  switch (value.kind) {
+    case TARSIA_KIND_BOOL:
+      return value.i ? "True" : "False";
+    case TARSIA_KIND_INT:
+      return std::to_string(value.i);
+    case TARSIA_KIND_FLOAT:
+      return text_of(Ref(PyObject_Repr(Ref(PyFloat_FromDouble(value.f)).get())).get());
+    case TARSIA_KIND_STRING:
+      return "'" + std::string(value.s, value.size) + "'";
+    case TARSIA_KIND_LIST: {
+      std::string text = "[";
+      for (uint32_t i = 0; i < value.size; ++i) text += (i ? ", " : "") + value_text(value.v[i]);
+      return text + "]";
+    }
+    default:
+      return "None";
+  }
+}
+
+/// "=2.0", or nothing for an attribute that has to be given.
+std::string default_text(const tarsia_attribute& attribute) {
+  if (attribute.default_value) return "=" + value_text(*attribute.default_value);
+  if (attribute.default_text) return std::string("=") + attribute.default_text;
+  return attribute.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : "=None";
+}
+
 }  // namespace
 
 std::string op_text(const tarsia_op& op) {
@@ -25,7 +53,7 @@ std::string op_text(const tarsia_op& op) {
   for (uint32_t i = 0; i < op.n_attributes; ++i) {
     const tarsia_attribute& attribute = op.attributes[i];
     text += (i == 0 ? (op.n_inputs ? ", *, " : "*, ") : ", ") + std::string(attribute.name);
-    if (attribute.default_text) text += std::string("=") + attribute.default_text;
+    text += default_text(attribute);
   }
   return text + ") -> (" + ports_text(op.outputs, op.n_outputs) + ")";
 }

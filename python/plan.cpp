@@ -14,8 +14,9 @@ Place place_of(const tarsia_function& function, const tarsia_type& type) {
 
 }  // namespace
 
-Plan::Plan(const tarsia_function* described)
+Plan::Plan(const tarsia_function* described, const char* library_name)
     : function(described),
+      library_name(library_name),
       call(described->call),
       n_params(described->n_params),
       n_required(described->n_required),

@@ -20,12 +20,14 @@ struct Param {
 };
 
 struct Plan {
-  explicit Plan(const tarsia_function* described);
+  /// `library_name` lives as long as the function.
+  Plan(const tarsia_function* described, const char* library_name);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   const tarsia_function* function;
+  const char* library_name;  ///< what main is told as argv[0]
   tarsia_adapter call;
   uint32_t n_params;
   uint32_t n_required;

@@ -32,8 +32,10 @@ def test_ops_are_found(library):
 
 def test_ops_tell_of_themselves():
     op = tarsia.op("py_scale")
-    assert repr(op) == "<tarsia.Op py_scale(x, *, factor=2) -> (y)>"
-    assert op.__doc__ == "py_scale(x, *, factor=2) -> (y)\n\nMultiplies by a factor.\n\nfactor: What to multiply by."
+    assert repr(op) == "<tarsia.Op py_scale(x, *, factor=2.0) -> (y)>"
+    assert op.__doc__ == "py_scale(x, *, factor=2.0) -> (y)\n\nMultiplies by a factor.\n\nfactor: What to multiply by."
+    assert repr(tarsia.op("py_attributes")) == (
+        "<tarsia.Op py_attributes(x, *, flag=False, count=1, word='abc', shape=[1, 2], maybe=None) -> (y)>")
     assert "py_extremes(x, floor=None) -> (least, most)" in repr(tarsia.op("py_extremes"))
 
 
