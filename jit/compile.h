@@ -60,7 +60,8 @@ struct Dependency {
   std::string path;
   std::array<unsigned char, 32> content{};  ///< of the bytes the compiler read; unused if absent
   bool absent = false;
-  FileStamp stamp;  ///< of the open file before it was read: spares the client reading it again; zero: unknown
+  FileStamp
+      stamp;  ///< of the open file before it was read: spares the client reading it again; zero: unknown
 };
 
 struct CompileResult {

@@ -12,12 +12,13 @@ TARSIA_OP(py_scale)
     .output("y")
     .attribute<double>("factor", 2.0)
     .describe("What to multiply by.")
-    .forward("cpu", [](tarsia::Context& c) {
-      const float* x = c.input(0).data<const float>();
-      float* y = c.output(0).data<float>();
-      const double factor = c.attribute<double>("factor");
-      for (int64_t i = 0; i < c.input(0).numel(); ++i) y[i] = float(x[i] * factor);
-    })
+    .forward("cpu",
+             [](tarsia::Context& c) {
+               const float* x = c.input(0).data<const float>();
+               float* y = c.output(0).data<float>();
+               const double factor = c.attribute<double>("factor");
+               for (int64_t i = 0; i < c.input(0).numel(); ++i) y[i] = float(x[i] * factor);
+             })
     .backward("cpu", [](tarsia::Context& c) {
       const float* dy = c.out_grad(0).data<const float>();
       float* dx = c.in_grad(0).data<float>();

@@ -4,6 +4,7 @@
 // parse these would clash with the C library's. Their attributes are therefore switched off while the
 // runtime's headers are read, and on again for the user's text, whose device functions the split must see.
 #pragma once
+// clang-format off: the order of these includes matters
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define __NV_NO_HOST_COMPILER_CHECK 1
@@ -30,3 +31,4 @@
 #define __location__(a) __annotate__(a)
 #undef __managed__
 #define __managed__ __attribute__((device, annotate("tarsia_managed")))
+// clang-format on

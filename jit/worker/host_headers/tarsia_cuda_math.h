@@ -1,8 +1,13 @@
-// The functions that CUDA's math header adds to the C library's on the host (CUDA Math API, names and meanings).
+// The functions that CUDA's math header adds to the C library's on the host (CUDA Math API, names and
+// meanings).
 #pragma once
-#define TARSIA_MIN_MAX(A, B, R)                                                      \
-  static inline R min(const A x, const B y) { return (R)x < (R)y ? (R)x : (R)y; } \
-  static inline R max(const A x, const B y) { return (R)x > (R)y ? (R)x : (R)y; }
+#define TARSIA_MIN_MAX(A, B, R)               \
+  static inline R min(const A x, const B y) { \
+    return (R)x < (R)y ? (R)x : (R)y;         \
+  }                                           \
+  static inline R max(const A x, const B y) { \
+    return (R)x > (R)y ? (R)x : (R)y;         \
+  }
 TARSIA_MIN_MAX(int, int, int)
 TARSIA_MIN_MAX(unsigned int, unsigned int, unsigned int)
 TARSIA_MIN_MAX(int, unsigned int, unsigned int)
@@ -16,33 +21,75 @@ TARSIA_MIN_MAX(unsigned long long int, unsigned long long int, unsigned long lon
 TARSIA_MIN_MAX(long long int, unsigned long long int, unsigned long long int)
 TARSIA_MIN_MAX(unsigned long long int, long long int, unsigned long long int)
 #undef TARSIA_MIN_MAX
-static inline float min(const float x, const float y) { return __builtin_fminf(x, y); }
-static inline float max(const float x, const float y) { return __builtin_fmaxf(x, y); }
-static inline double min(const double x, const double y) { return __builtin_fmin(x, y); }
-static inline double max(const double x, const double y) { return __builtin_fmax(x, y); }
-static inline double min(const float x, const double y) { return __builtin_fmin(x, y); }
-static inline double max(const float x, const double y) { return __builtin_fmax(x, y); }
-static inline double min(const double x, const float y) { return __builtin_fmin(x, y); }
-static inline double max(const double x, const float y) { return __builtin_fmax(x, y); }
-static inline unsigned int umin(const unsigned int x, const unsigned int y) { return x < y ? x : y; }
-static inline unsigned int umax(const unsigned int x, const unsigned int y) { return x > y ? x : y; }
-static inline long long int llmin(const long long int x, const long long int y) { return x < y ? x : y; }
-static inline long long int llmax(const long long int x, const long long int y) { return x > y ? x : y; }
+static inline float min(const float x, const float y) {
+  return __builtin_fminf(x, y);
+}
+static inline float max(const float x, const float y) {
+  return __builtin_fmaxf(x, y);
+}
+static inline double min(const double x, const double y) {
+  return __builtin_fmin(x, y);
+}
+static inline double max(const double x, const double y) {
+  return __builtin_fmax(x, y);
+}
+static inline double min(const float x, const double y) {
+  return __builtin_fmin(x, y);
+}
+static inline double max(const float x, const double y) {
+  return __builtin_fmax(x, y);
+}
+static inline double min(const double x, const float y) {
+  return __builtin_fmin(x, y);
+}
+static inline double max(const double x, const float y) {
+  return __builtin_fmax(x, y);
+}
+static inline unsigned int umin(const unsigned int x, const unsigned int y) {
+  return x < y ? x : y;
+}
+static inline unsigned int umax(const unsigned int x, const unsigned int y) {
+  return x > y ? x : y;
+}
+static inline long long int llmin(const long long int x, const long long int y) {
+  return x < y ? x : y;
+}
+static inline long long int llmax(const long long int x, const long long int y) {
+  return x > y ? x : y;
+}
 static inline unsigned long long int ullmin(const unsigned long long int x, const unsigned long long int y) {
   return x < y ? x : y;
 }
 static inline unsigned long long int ullmax(const unsigned long long int x, const unsigned long long int y) {
   return x > y ? x : y;
 }
-static inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
-static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
-static inline float rsqrt(float x) { return rsqrtf(x); }
-static inline double rcbrt(double x) { return 1.0 / __builtin_cbrt(x); }
-static inline float rcbrtf(float x) { return 1.0f / __builtin_cbrtf(x); }
-static inline double sinpi(double x) { return __builtin_sin(x * 3.14159265358979323846); }
-static inline double cospi(double x) { return __builtin_cos(x * 3.14159265358979323846); }
-static inline float sinpif(float x) { return (float)sinpi((double)x); }
-static inline float cospif(float x) { return (float)cospi((double)x); }
+static inline double rsqrt(double x) {
+  return 1.0 / __builtin_sqrt(x);
+}
+static inline float rsqrtf(float x) {
+  return 1.0f / __builtin_sqrtf(x);
+}
+static inline float rsqrt(float x) {
+  return rsqrtf(x);
+}
+static inline double rcbrt(double x) {
+  return 1.0 / __builtin_cbrt(x);
+}
+static inline float rcbrtf(float x) {
+  return 1.0f / __builtin_cbrtf(x);
+}
+static inline double sinpi(double x) {
+  return __builtin_sin(x * 3.14159265358979323846);
+}
+static inline double cospi(double x) {
+  return __builtin_cos(x * 3.14159265358979323846);
+}
+static inline float sinpif(float x) {
+  return (float)sinpi((double)x);
+}
+static inline float cospif(float x) {
+  return (float)cospi((double)x);
+}
 static inline void sincospi(double x, double* s, double* c) {
   *s = sinpi(x);
   *c = cospi(x);
@@ -51,16 +98,36 @@ static inline void sincospif(float x, float* s, float* c) {
   *s = sinpif(x);
   *c = cospif(x);
 }
-static inline double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
-static inline float normcdff(float x) { return (float)normcdf((double)x); }
-static inline double erfcx(double x) { return __builtin_exp(x * x) * __builtin_erfc(x); }
-static inline float erfcxf(float x) { return (float)erfcx((double)x); }
-static inline double rhypot(double x, double y) { return 1.0 / __builtin_hypot(x, y); }
-static inline float rhypotf(float x, float y) { return 1.0f / __builtin_hypotf(x, y); }
-static inline double norm3d(double a, double b, double c) { return __builtin_sqrt(a * a + b * b + c * c); }
-static inline float norm3df(float a, float b, float c) { return __builtin_sqrtf(a * a + b * b + c * c); }
-static inline double rnorm3d(double a, double b, double c) { return 1.0 / norm3d(a, b, c); }
-static inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c); }
+static inline double normcdf(double x) {
+  return 0.5 * __builtin_erfc(-x * 0.70710678118654752440);
+}
+static inline float normcdff(float x) {
+  return (float)normcdf((double)x);
+}
+static inline double erfcx(double x) {
+  return __builtin_exp(x * x) * __builtin_erfc(x);
+}
+static inline float erfcxf(float x) {
+  return (float)erfcx((double)x);
+}
+static inline double rhypot(double x, double y) {
+  return 1.0 / __builtin_hypot(x, y);
+}
+static inline float rhypotf(float x, float y) {
+  return 1.0f / __builtin_hypotf(x, y);
+}
+static inline double norm3d(double a, double b, double c) {
+  return __builtin_sqrt(a * a + b * b + c * c);
+}
+static inline float norm3df(float a, float b, float c) {
+  return __builtin_sqrtf(a * a + b * b + c * c);
+}
+static inline double rnorm3d(double a, double b, double c) {
+  return 1.0 / norm3d(a, b, c);
+}
+static inline float rnorm3df(float a, float b, float c) {
+  return 1.0f / norm3df(a, b, c);
+}
 static inline double norm4d(double a, double b, double c, double d) {
   return __builtin_sqrt(a * a + b * b + c * c + d * d);
 }

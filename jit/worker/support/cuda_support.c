@@ -1,7 +1,7 @@
 // Linked into modules that hold device code: registers it with the CUDA runtime as nvcc's code would.
 //
-// One record per translation unit lies in the section tarsia_cuda_units; a record's layout is known here and in
-// device_tables.cpp alone.
+// One record per translation unit lies in the section tarsia_cuda_units; a record's layout is known here and
+// in device_tables.cpp alone.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +26,8 @@ struct unit {
 extern void** __cudaRegisterFatBinary(const void*);
 extern void __cudaRegisterFatBinaryEnd(void**);
 extern void __cudaUnregisterFatBinary(void**);
-extern void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
+extern void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*,
+                                   int*);
 extern void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int);
 extern void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, size_t, int, int);
 extern char __cudaInitModule(void**);
@@ -52,8 +53,8 @@ __attribute__((constructor(101))) static void register_units(void) {
         __cudaRegisterManagedVar(handle, (void**)unit->shadows[i], (char*)variable->device_name,
                                  variable->device_name, 0, variable->bytes, (int)variable->constant, 0);
       else
-        __cudaRegisterVar(handle, (char*)unit->shadows[i], (char*)variable->device_name, variable->device_name, 0,
-                          variable->bytes, (int)variable->constant, 0);
+        __cudaRegisterVar(handle, (char*)unit->shadows[i], (char*)variable->device_name,
+                          variable->device_name, 0, variable->bytes, (int)variable->constant, 0);
     }
     __cudaRegisterFatBinaryEnd(handle);
   }

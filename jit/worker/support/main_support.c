@@ -1,8 +1,8 @@
 // Linked into modules whose source is a whole program: runs its main as a function.
 //
-// exit() ends a program without unwinding its frames. Called under a main of ours it ends that main the same way,
-// with its code as the result, and the process lives on; anywhere else it is the C library's. The linker sends the
-// module's calls here by --wrap=exit.
+// exit() ends a program without unwinding its frames. Called under a main of ours it ends that main the same
+// way, with its code as the result, and the process lives on; anywhere else it is the C library's. The linker
+// sends the module's calls here by --wrap=exit.
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +39,8 @@ static void leave(struct frame** frame) {
 }
 
 // The strings are copied: a program may write to its arguments.
-__attribute__((visibility("hidden"))) int tarsia_run_main(int (*call)(int, char**, char**), const struct value* strings,
-                                                          unsigned n) {
+__attribute__((visibility("hidden"))) int tarsia_run_main(int (*call)(int, char**, char**),
+                                                          const struct value* strings, unsigned n) {
   size_t bytes = (n + 1) * sizeof(char*);
   for (unsigned i = 0; i < n; ++i) bytes += strings[i].size + 1;
   struct frame frame;

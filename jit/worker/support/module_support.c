@@ -1,7 +1,7 @@
 // Linked into every module: what crtbegin and crtend give to a shared library.
 //
-// Modules are linked without the C runtime's start files. Without this object a static C++ object's destructor,
-// registered under no library's handle, would be called after the module is gone.
+// Modules are linked without the C runtime's start files. Without this object a static C++ object's
+// destructor, registered under no library's handle, would be called after the module is gone.
 extern void __cxa_finalize(void*);
 extern int __cxa_atexit(void (*)(void*), void*, void*);
 

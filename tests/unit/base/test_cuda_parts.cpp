@@ -26,8 +26,7 @@ class CudaPartsTest : public testing::Test {
   }
   void headers(const std::string& at, int version) {
     file(at + "/cuda_runtime.h");
-    file(at + "/cuda_runtime_api.h",
-         "/* … */\n#define CUDART_VERSION  " + std::to_string(version) + "\n");
+    file(at + "/cuda_runtime_api.h", "/* … */\n#define CUDART_VERSION  " + std::to_string(version) + "\n");
   }
   void crt(const std::string& at) { file(at + "/crt/host_config.h"); }
   void cccl(const std::string& at) {

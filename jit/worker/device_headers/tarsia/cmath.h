@@ -73,9 +73,11 @@ using ::atan2f;
 using ::atanf;
 using ::ceilf;
 using ::cosf;
+using ::double_t;
 using ::exp2f;
 using ::expf;
 using ::fabsf;
+using ::float_t;
 using ::floorf;
 using ::fmaf;
 using ::fmaxf;
@@ -94,6 +96,4 @@ using ::sqrtf;
 using ::tanf;
 using ::tanhf;
 using ::truncf;
-using ::double_t;
-using ::float_t;
 }  // namespace std

@@ -18,11 +18,11 @@ class complex {
   TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR void real(T re) { m_value[0] = re; }
   TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR void imag(T im) { m_value[1] = im; }
   TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR complex& operator=(T re) { return *this = complex(re); }
-#define TARSIA_STD_ASSIGN(op)                                                                 \
-  TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR complex& operator op##=(const complex& z) {           \
-    return *this = *this op z;                                                                \
-  }                                                                                           \
-  TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR complex& operator op##=(T x) { return *this = *this op x; }
+#define TARSIA_STD_ASSIGN(op)                                                          \
+  TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR complex& operator op## = (const complex& z) { \
+    return *this = *this op z;                                                         \
+  }                                                                                    \
+  TARSIA_STD_MEMBER TARSIA_STD_CONSTEXPR complex& operator op## = (T x) { return *this = *this op x; }
   TARSIA_STD_ASSIGN(+)
   TARSIA_STD_ASSIGN(-)
   TARSIA_STD_ASSIGN(*)
@@ -40,9 +40,15 @@ class complex {
   friend TARSIA_STD_FN constexpr complex operator*(const complex& a, const complex& b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
-  friend TARSIA_STD_FN constexpr complex operator*(const complex& a, T b) { return {a.real() * b, a.imag() * b}; }
-  friend TARSIA_STD_FN constexpr complex operator*(T a, const complex& b) { return {a * b.real(), a * b.imag()}; }
-  friend TARSIA_STD_FN constexpr complex operator/(const complex& a, T b) { return {a.real() / b, a.imag() / b}; }
+  friend TARSIA_STD_FN constexpr complex operator*(const complex& a, T b) {
+    return {a.real() * b, a.imag() * b};
+  }
+  friend TARSIA_STD_FN constexpr complex operator*(T a, const complex& b) {
+    return {a * b.real(), a * b.imag()};
+  }
+  friend TARSIA_STD_FN constexpr complex operator/(const complex& a, T b) {
+    return {a.real() / b, a.imag() / b};
+  }
   // Smith's method, which does not overflow where the quotient does not.
   friend TARSIA_STD_FN TARSIA_STD_CONSTEXPR complex operator/(const complex& a, const complex& b) {
     const T c = b.real(), d = b.imag();

@@ -4,20 +4,20 @@
 
 namespace std {
 
-#define TARSIA_STD_BINARY(name, result, op)                                               \
-  template <class T = void>                                                                \
-  struct name {                                                                            \
-    typedef T first_argument_type;                                                         \
-    typedef T second_argument_type;                                                        \
-    typedef result result_type;                                                            \
+#define TARSIA_STD_BINARY(name, result, op)                                                        \
+  template <class T = void>                                                                        \
+  struct name {                                                                                    \
+    typedef T first_argument_type;                                                                 \
+    typedef T second_argument_type;                                                                \
+    typedef result result_type;                                                                    \
     TARSIA_STD_MEMBER constexpr result operator()(const T& a, const T& b) const { return a op b; } \
-  };                                                                                       \
-  template <>                                                                              \
-  struct name<void> {                                                                      \
-    template <class A, class B>                                                            \
-    TARSIA_STD_MEMBER constexpr auto operator()(A&& a, B&& b) const -> decltype(a op b) {  \
-      return a op b;                                                                       \
-    }                                                                                      \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct name<void> {                                                                              \
+    template <class A, class B>                                                                    \
+    TARSIA_STD_MEMBER constexpr auto operator()(A&& a, B&& b) const -> decltype(a op b) {          \
+      return a op b;                                                                               \
+    }                                                                                              \
   };
 TARSIA_STD_BINARY(plus, T, +)
 TARSIA_STD_BINARY(minus, T, -)

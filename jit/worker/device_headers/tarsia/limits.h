@@ -1,5 +1,5 @@
-// <limits>. All but the primary template are templates too: NVRTC writes the static members of every class that is
-// not, used or not, into the cubin.
+// <limits>. All but the primary template are templates too: NVRTC writes the static members of every class
+// that is not, used or not, into the cubin.
 #pragma once
 #include <float.h>
 #include <limits.h>
@@ -45,7 +45,8 @@ template <class T>
 struct tarsia_floating_limits {
   static constexpr bool is_specialized = true, is_integer = false, is_exact = false, is_bounded = true;
   static constexpr bool is_signed = true, is_modulo = false, is_iec559 = true;
-  static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true, tarsia_f = sizeof(T) == 4;
+  static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true,
+                        tarsia_f = sizeof(T) == 4;
   static constexpr int radix = 2, digits = tarsia_f ? FLT_MANT_DIG : DBL_MANT_DIG;
   static constexpr int digits10 = tarsia_f ? FLT_DIG : DBL_DIG, max_digits10 = tarsia_f ? 9 : 17;
   static constexpr int min_exponent = tarsia_f ? FLT_MIN_EXP : DBL_MIN_EXP;
@@ -65,13 +66,16 @@ struct tarsia_floating_limits {
     return T(__builtin_bit_cast(double, 0x7ff8000000000000));
   }
   TARSIA_STD_MEMBER static constexpr T signaling_NaN() noexcept { return quiet_NaN(); }
-  TARSIA_STD_MEMBER static constexpr T denorm_min() noexcept { return tarsia_f ? FLT_TRUE_MIN : DBL_TRUE_MIN; }
+  TARSIA_STD_MEMBER static constexpr T denorm_min() noexcept {
+    return tarsia_f ? FLT_TRUE_MIN : DBL_TRUE_MIN;
+  }
 };
 
 template <class T>
 struct numeric_limits
-    : conditional_t<is_integral<T>::value, tarsia_integer_limits<T>,
-                    conditional_t<is_floating_point<T>::value, tarsia_floating_limits<T>, tarsia_no_limits<T>>> {};
+    : conditional_t<
+          is_integral<T>::value, tarsia_integer_limits<T>,
+          conditional_t<is_floating_point<T>::value, tarsia_floating_limits<T>, tarsia_no_limits<T>>> {};
 template <class T>
 struct numeric_limits<const T> : numeric_limits<T> {};
 template <class T>

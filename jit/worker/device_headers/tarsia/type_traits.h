@@ -53,16 +53,16 @@ struct is_same : false_type {};
 template <class T>
 struct is_same<T, T> : true_type {};
 
-#define TARSIA_STD_TRANSFORM(name, from, to)             \
-  template <class T>                                      \
-  struct name {                                           \
-    typedef T type;                                       \
-  };                                                      \
-  template <class T>                                      \
-  struct name<from> {                                     \
-    typedef to type;                                      \
-  };                                                      \
-  template <class T>                                      \
+#define TARSIA_STD_TRANSFORM(name, from, to) \
+  template <class T>                         \
+  struct name {                              \
+    typedef T type;                          \
+  };                                         \
+  template <class T>                         \
+  struct name<from> {                        \
+    typedef to type;                         \
+  };                                         \
+  template <class T>                         \
   using name##_t = typename name<T>::type;
 TARSIA_STD_TRANSFORM(remove_const, const T, T)
 TARSIA_STD_TRANSFORM(remove_volatile, volatile T, T)
@@ -120,8 +120,9 @@ struct tarsia_remove_pointer<T*> {
 };
 template <class T>
 struct remove_pointer {
-  typedef typename conditional<is_same<typename tarsia_remove_pointer<remove_cv_t<T>>::type, remove_cv_t<T>>::value,
-                               T, typename tarsia_remove_pointer<remove_cv_t<T>>::type>::type type;
+  typedef typename conditional<
+      is_same<typename tarsia_remove_pointer<remove_cv_t<T>>::type, remove_cv_t<T>>::value, T,
+      typename tarsia_remove_pointer<remove_cv_t<T>>::type>::type type;
 };
 template <class T>
 using remove_pointer_t = typename remove_pointer<T>::type;
@@ -215,7 +216,7 @@ struct tarsia_is_integral : false_type {};
 template <class>
 struct tarsia_is_floating : false_type {};
 #define TARSIA_STD_INTEGRAL(type) \
-  template <>                      \
+  template <>                     \
   struct tarsia_is_integral<type> : true_type {};
 TARSIA_STD_INTEGRAL(bool)
 TARSIA_STD_INTEGRAL(char)
@@ -268,7 +269,7 @@ template <class T>
 struct is_unsigned : bool_constant<tarsia_sign<remove_cv_t<T>>::is_unsigned> {};
 
 #define TARSIA_STD_BUILTIN(name, ...) \
-  template <class T>                   \
+  template <class T>                  \
   struct name : bool_constant<__VA_ARGS__> {};
 TARSIA_STD_BUILTIN(is_enum, __is_enum(T))
 TARSIA_STD_BUILTIN(is_union, __is_union(T))
@@ -369,8 +370,9 @@ using aligned_storage_t = typename aligned_storage<size, align>::type;
 template <class T>
 struct decay {
   typedef remove_reference_t<T> bare;
-  typedef conditional_t<is_array<bare>::value, remove_extent_t<bare>*,
-                        conditional_t<is_function<bare>::value, typename add_pointer<bare>::type, remove_cv_t<bare>>>
+  typedef conditional_t<
+      is_array<bare>::value, remove_extent_t<bare>*,
+      conditional_t<is_function<bare>::value, typename add_pointer<bare>::type, remove_cv_t<bare>>>
       type;
 };
 template <class T>
@@ -396,15 +398,15 @@ using common_type_t = typename common_type<T...>::type;
 template <class>
 struct tarsia_signs;
 #define TARSIA_STD_SIGNS(s, u) \
-  template <>                   \
-  struct tarsia_signs<s> {      \
-    typedef s signed_type;      \
-    typedef u unsigned_type;    \
-  };                            \
-  template <>                   \
-  struct tarsia_signs<u> {      \
-    typedef s signed_type;      \
-    typedef u unsigned_type;    \
+  template <>                  \
+  struct tarsia_signs<s> {     \
+    typedef s signed_type;     \
+    typedef u unsigned_type;   \
+  };                           \
+  template <>                  \
+  struct tarsia_signs<u> {     \
+    typedef s signed_type;     \
+    typedef u unsigned_type;   \
   };
 TARSIA_STD_SIGNS(signed char, unsigned char)
 TARSIA_STD_SIGNS(short, unsigned short)
@@ -468,7 +470,9 @@ struct result_of<F(A...)> : tarsia_invoke_result<void, F, A...> {};
 template <class T>
 using result_of_t = typename result_of<T>::type;
 
-TARSIA_STD_FN constexpr bool is_constant_evaluated() noexcept { return __builtin_is_constant_evaluated(); }
+TARSIA_STD_FN constexpr bool is_constant_evaluated() noexcept {
+  return __builtin_is_constant_evaluated();
+}
 
 #if __cplusplus >= 201402L
 #if __cplusplus >= 201703L
@@ -477,13 +481,13 @@ TARSIA_STD_FN constexpr bool is_constant_evaluated() noexcept { return __builtin
 #define TARSIA_STD_VARIABLE constexpr
 #endif
 #define TARSIA_STD_V(name) \
-  template <class T>        \
+  template <class T>       \
   TARSIA_STD_VARIABLE bool name##_v = name<T>::value;
 #define TARSIA_STD_V2(name)   \
   template <class T, class U> \
   TARSIA_STD_VARIABLE bool name##_v = name<T, U>::value;
 #define TARSIA_STD_VN(name) \
-  template <class... T>      \
+  template <class... T>     \
   TARSIA_STD_VARIABLE bool name##_v = name<T...>::value;
 TARSIA_STD_V(is_void)
 TARSIA_STD_V(is_null_pointer)

@@ -137,8 +137,9 @@ struct tarsia_join<integer_sequence<T, i...>, integer_sequence<T, j...>, T, offs
 };
 template <class T, unsigned long long n>
 struct tarsia_sequence {
-  typedef typename tarsia_join<typename tarsia_sequence<T, n / 2>::type, typename tarsia_sequence<T, n - n / 2>::type,
-                               T, static_cast<T>(n / 2)>::type type;
+  typedef
+      typename tarsia_join<typename tarsia_sequence<T, n / 2>::type,
+                           typename tarsia_sequence<T, n - n / 2>::type, T, static_cast<T>(n / 2)>::type type;
 };
 template <class T>
 struct tarsia_sequence<T, 0> {
