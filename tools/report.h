@@ -1,0 +1,25 @@
+// Errors and warnings on standard error, as compilers print them.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include <span>
+#include <string>
+
+#include "tools/sources.h"
+
+namespace tarsia::tools {
+
+/// What the command exits with.
+enum Exit { k_done = 0, k_failed = 1, k_usage = 2 };
+
+/// "tarsia: error: message".
+void print_error(const std::string& message);
+
+/// "file:line:column: severity: message", the line of the text, and a caret below the column.
+void print_diagnostics(std::span<const tarsia_diagnostic> diagnostics, const Sources& sources);
+
+/// Prints the thread's last error of Tarsia and gives the exit code that it deserves.
+Exit report_last_error(const Sources* sources);
+
+}  // namespace tarsia::tools
