@@ -13,6 +13,8 @@ SOURCE = RELU + r"""
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdexcept>
+#include <tuple>
+#include <vector>
 
 template <class T>
 __global__ void twice_kernel(const T* x, T* y, int n) {
