@@ -39,6 +39,16 @@ int number_of(const std::string& arch) {
   return rest.empty() || rest == "a" || rest == "f" ? number : 0;
 }
 
+/// From the global namespace on, so that `using namespace std` makes no name ambiguous: "f<int>" →
+/// "::f<int>".
+std::string qualified(const std::string& expression) {
+  const bool address = expression.starts_with('&');
+  const std::string name = expression.substr(address);
+  if (name.empty() || name.starts_with(':') || name.starts_with('(') || name.starts_with("static_cast"))
+    return expression;
+  return (address ? "&::" : "::") + name;
+}
+
 std::string known_architectures(const Nvrtc& nvrtc) {
   std::string list;
   for (int arch : nvrtc.architectures()) list += (list.empty() ? "sm_" : ", sm_") + std::to_string(arch);
@@ -95,7 +105,7 @@ void explain_names(const DeviceRequest& request, std::vector<Diagnostic>& diagno
     std::string input = diagnostic.message.substr(at + k_input.size());
     input = without_blanks(input.substr(0, input.rfind('"')));
     for (const std::string& expression : request.expressions)
-      if (without_blanks(expression) == input) input = expression;
+      if (without_blanks(qualified(expression)) == input) input = expression;
     kept.push_back(error_of(
         request, "'" + input + "', which host code refers to, is no kernel or variable in device code"));
   }
@@ -167,8 +177,8 @@ NvrtcOutput DeviceCompiler::run(const Nvrtc& nvrtc, const DeviceRequest& request
                .text = plan.text,
                .headers = plan.headers,
                .options = plan.options,
-               .expressions = request.expressions,
                .cancelled = cancelled};
+  for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);
   leave_out_refused(job.options);
   NvrtcOutput output = plan.heavy_prefix ? run_with_headers(nvrtc, request, plan, job) : nvrtc.compile(job);
@@ -225,7 +235,7 @@ void DeviceCompiler::place_ptxas_errors(const Nvrtc& nvrtc, const DeviceRequest&
       .name = request.main.name, .text = plan.text, .headers = plan.headers, .options = plan.options};
   if (!request.debug && !request.lineinfo) job.options.push_back("-lineinfo");
   leave_out_refused(job.options);
-  job.expressions = request.expressions;
+  for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);
   std::vector<Diagnostic> placed = parse_nvrtc_log(nvrtc.compile(job).log);
   job.options.back() = "-arch=compute_" + arch.substr(3);

@@ -123,6 +123,7 @@ std::string device_prelude(std::span<const SourceNames> texts, bool everything) 
       if (const Part* part = part_of(name)) wanted.insert(part->file);
     if (!text.using_std) continue;
     for (std::string_view name : text.identifiers) {
+      if (name == "min" || name == "max") continue;  // NVRTC's own do
       const Part* part = part_of(name);
       if (part && std::any_of(part->headers.begin(), part->headers.end(),
                               [&](std::string_view header) { return included.contains(header); }))

@@ -33,19 +33,20 @@ class Planner {
     for (const SourceFile& header : m_request.headers) m_user[normal_path(header.name)] = &header;
     m_user.erase(m_request.main.name);
 
-    m_names.push_back(scan_source(m_request.main.text));
-    for (const SourceFile& header : m_request.headers) m_names.push_back(scan_source(header.text));
+    m_names.reserve(m_request.headers.size() + 1);  // references to its elements stay good
+    reach(m_request.main);
+    for (size_t i = 0; i < m_names.size(); ++i)
+      for (const ComputedInclude& include : m_names[i].computed_includes)
+        for (const std::string& header : headers_of(include))
+          if (const SourceFile* user = users_header(m_files[i]->name, {.name = header})) reach(*user);
     choose_tricks();
 
     IncludeWalk walk(m_dirs, [&](const std::string& name) { return is_virtual(name); });
     m_walk = &walk;
     m_plan.text = rewritten(m_request.main, m_names[0]);
-    for (size_t i = 0; i < m_request.headers.size(); ++i) {
-      const SourceFile& header = m_request.headers[i];
-      put(normal_path(header.name), rewritten(header, m_names[i + 1]));
-    }
-    for (size_t i = 0; i < m_names.size(); ++i)
-      computed_includes(i == 0 ? m_request.main.name : m_request.headers[i - 1].name, m_names[i]);
+    for (size_t i = 1; i < m_files.size(); ++i)
+      put(normal_path(m_files[i]->name), rewritten(*m_files[i], m_names[i]));
+    for (size_t i = 0; i < m_files.size(); ++i) computed_includes(m_files[i]->name, m_names[i]);
     for (const std::string& name : walk.virtual_names()) resolve_virtual(name);
     put(std::string(k_device_prelude), prelude());
     close_over_embedded();
@@ -64,6 +65,28 @@ class Planner {
   }
 
  private:
+  /// Looks into a text of the user's and those of its headers that it leads to.
+  void reach(const SourceFile& file) {
+    if (std::find(m_files.begin(), m_files.end(), &file) != m_files.end()) return;
+    m_files.push_back(&file);
+    const SourceNames& names = m_names.emplace_back(scan_source(file.text));
+    for (const IncludeLine& line : names.includes)
+      if (const SourceFile* header = users_header(file.name, line)) reach(*header);
+  }
+
+  /// What "#include NAME" may mean.
+  std::vector<std::string> headers_of(const ComputedInclude& include) const {
+    std::vector<std::string> headers;
+    if (include.macro.empty()) return headers;
+    for (const SourceNames& text : m_names)
+      for (const HeaderMacro& macro : text.header_macros)
+        if (macro.name == include.macro) headers.push_back(macro.header);
+    for (const auto& [name, value] : m_request.defines)
+      if (name == include.macro && value && value->size() > 2)
+        headers.push_back(value->substr(1, value->size() - 2));
+    return headers;
+  }
+
   bool mentions(std::string_view name) const {
     return std::any_of(m_names.begin(), m_names.end(),
                        [&](const SourceNames& n) { return n.identifiers.contains(name); });
@@ -257,8 +280,12 @@ class Planner {
   void put(const std::string& name, std::string text) { m_texts[name] = std::move(text); }
 
   void resolve_virtual(const std::string& name) {
-    if (m_user.contains(name) || m_texts.contains(name)) return;
-    put(name, text_of(name));
+    if (m_texts.contains(name)) return;
+    if (auto user = m_user.find(name); user == m_user.end())
+      put(name, text_of(name));
+    else if (const size_t before = m_files.size(); reach(*user->second), true)  // included by a file on disk
+      for (size_t i = before; i < m_files.size(); ++i)
+        put(normal_path(m_files[i]->name), rewritten(*m_files[i], m_names[i]));
   }
 
   std::string text_of(const std::string& name) {
@@ -372,9 +399,8 @@ class Planner {
   void computed_includes(const std::string& file, const SourceNames& names) {
     if (names.embed.line) refuse(file, names.embed.line, "#embed is not supported in device code");
     for (const ComputedInclude& include : names.computed_includes) {
-      bool known = false;
-      auto take = [&](const std::string& header) {
-        known = true;
+      const std::vector<std::string> headers = headers_of(include);
+      for (const std::string& header : headers) {
         const IncludeLine line{.name = header, .line = include.line};
         if (const SourceFile* user = users_header(file, line)) {
           const std::string full = normal_path(user->name);
@@ -382,13 +408,8 @@ class Planner {
         } else {
           resolve(file, line);
         }
-      };
-      for (const SourceNames& text : m_names)
-        for (const HeaderMacro& macro : text.header_macros)
-          if (macro.name == include.macro) take(macro.header);
-      for (const auto& [name, value] : m_request.defines)
-        if (name == include.macro && value && value->size() > 2) take(value->substr(1, value->size() - 2));
-      if (!known)
+      }
+      if (headers.empty())
         refuse(file, include.line,
                "the name of this header is made by macros that are not looked into; write it out");
     }
@@ -468,7 +489,8 @@ class Planner {
   bool m_foreign = false;     // a header of the user's is read from disk, as it stands
   std::vector<std::string> m_dirs;
   std::map<std::string, const SourceFile*> m_user;
-  std::vector<SourceNames> m_names;
+  std::vector<const SourceFile*> m_files;  // the main text and the user's headers that it leads to
+  std::vector<SourceNames> m_names;        // of each
   std::map<std::string, std::string> m_texts;
   IncludeWalk* m_walk = nullptr;
   DevicePlan m_plan;

@@ -56,6 +56,17 @@ TEST_F(DeviceCompilerTest, overloads_are_told_apart_by_casts) {
   EXPECT_THAT(got.lowered, ElementsAre("_Z1fPi", "_Z1fPfi"));
 }
 
+TEST_F(DeviceCompilerTest, names_of_std_do_not_hide_the_users) {
+  DeviceRequest asked = request(
+      "#include <tuple>\nusing namespace std;\n__global__ void apply(int *x) { tuple<int> t(1); *x = "
+      "get<0>(t); }\n"
+      "__constant__ int ignore[2];\n");
+  asked.expressions = {"apply", "&ignore"};
+  DeviceResult got = compile(asked);
+  ASSERT_TRUE(got.ok) << format(got.diagnostics);
+  EXPECT_THAT(got.lowered, ElementsAre("_Z5applyPi", "ignore"));
+}
+
 TEST_F(DeviceCompilerTest, several_architectures_and_ptx) {
   DeviceRequest asked = request("__global__ void k(int *x) { *x = __CUDA_ARCH__; }\n");
   asked.archs = {"sm_80", "sm_90"};

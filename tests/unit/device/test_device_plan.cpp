@@ -102,6 +102,25 @@ TEST_F(DevicePlanTest, includes_of_the_users_headers_get_their_full_names) {
   EXPECT_THAT(plan.text, HasSubstr("#include <b.cuh>"));
 }
 
+TEST_F(DevicePlanTest, headers_that_nobody_includes_do_not_count) {
+  const DeviceRequest plain = request("using namespace std;\n__device__ int count;\n");
+  DeviceRequest asked = plain;
+  asked.headers = {{"other.h", "#include <algorithm>\n__device__ cudaError_t e;\n"}};
+  DevicePlan plan = plan_device(asked);
+  EXPECT_EQ(plan.key, plan_device(plain).key);
+  EXPECT_EQ(text_of(plan, "other.h"), "none");
+  EXPECT_THAT(plan.options, Contains("-minimal"));
+}
+
+TEST_F(DevicePlanTest, headers_on_disk_may_include_the_users_texts) {
+  file("user/disk.h", "#include \"given.h\"\n");
+  DeviceRequest asked = request("#include \"disk.h\"\n");
+  asked.include_dirs = {dir / "user"};
+  asked.headers = {{"given.h", "#include \"more.h\"\n"}, {"more.h", "int x;\n"}};
+  DevicePlan plan = plan_device(asked);
+  EXPECT_EQ(text_of(plan, "more.h"), "int x;\n");
+}
+
 TEST_F(DevicePlanTest, unknown_headers_become_empty) {
   DevicePlan plan =
       plan_device(request("#include <mpi.h>\n#include \"helper_cuda.h\"\n#include <boost/array.hpp>\n"));
@@ -203,7 +222,10 @@ TEST_F(DevicePlanTest, everything_that_can_change_the_code_changes_the_key) {
   };
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.main.text += " "; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.main.name = "l.cu"; }));
-  EXPECT_TRUE(changed([](DeviceRequest& r) { r.headers.push_back({"x.h", ""}); }));
+  EXPECT_TRUE(changed([](DeviceRequest& r) {
+    r.main.text = "#include \"x.h\"\n" + r.main.text;
+    r.headers.push_back({"x.h", "int x;"});
+  }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.defines.push_back({"X", std::nullopt}); }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.std = "c++20"; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.archs = {"sm_80"}; }));
