@@ -30,7 +30,9 @@ class optional;
 template <typename, typename>
 struct pair;
 _GLIBCXX_END_NAMESPACE_VERSION
-}  // namespace std _GLIBCXX_VISIBILITY(default)
+// clang-format off: it takes the macro for a part of the name
+}
+// clang-format on
 
 #else
 
