@@ -21,9 +21,9 @@ def command(tmp_path_factory):
     assert COMMAND, f"the command is not among {PLACES}: build tarsia_command"
     cache = tmp_path_factory.mktemp("cache")
 
-    def run(*words, cwd=None, **env):
-        return subprocess.run([COMMAND, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300,
-                              env={**os.environ, "TARSIA_CACHE_DIR": str(cache), **env})
+    def run(*words, cwd=None, input=None, **env):
+        return subprocess.run([COMMAND, *map(str, words)], cwd=cwd, input=input, capture_output=True, text=True,
+                              timeout=300, env={**os.environ, "TARSIA_CACHE_DIR": str(cache), **env})
 
     done = run("doctor", "--json")
     report = json.loads(done.stdout)
@@ -68,10 +68,17 @@ def test_main_may_exit_and_throw(command, tmp_path):
     assert done.returncode == 1 and "program.cc: main ended by an exception: not today" in done.stderr
 
 
-def test_standard_input_is_the_programs(command, tmp_path):
-    (tmp_path / "echo.c").write_text("#include <stdio.h>\nint main(void) { int c = getchar(); putchar(c); return 0; }\n")
-    done = subprocess.run([COMMAND, "run", tmp_path / "echo.c"], input="x", capture_output=True, text=True, timeout=300)
-    assert done.stdout == "x", done.stderr
+def test_a_program_in_c_reads_its_input(command, tmp_path):
+    (tmp_path / "echo.c").write_text("""
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int class = getchar();  /* no C++ */
+  putchar(class);
+  puts(argv[argc - 1]);
+}
+""")
+    done = command("run", tmp_path / "echo.c", "last", input="x")
+    assert done.stdout == "xlast\n" and done.returncode == 0, done.stderr
 
 
 def test_a_source_without_main_is_listed(command, tmp_path):
@@ -188,7 +195,7 @@ def test_the_doctor_tries_what_it_reports(command, tmp_path):
 
     (tmp_path / "compiler").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "compiler").chmod(0o755)
-    done = command("doctor", TARSIA_COMPILER=str(tmp_path / "compiler"))
+    done = command("doctor", TARSIA_COMPILER=str(tmp_path / "compiler"), TARSIA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 1 and "Host code does NOT compile." in done.stdout and "FAILS" in done.stdout
     done = command("doctor", TARSIA_COMPILER=str(tmp_path / "none"), TARSIA_CACHE_DIR="/proc/none")
     assert done.returncode == 1 and done.stdout.count("MISSING") >= 1
