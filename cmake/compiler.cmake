@@ -48,14 +48,3 @@ target_link_libraries(tarsia_worker PUBLIC tarsia_llvm)
 
 add_executable(tarsia-compiler jit/worker/main.cpp)
 target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)
-
-# The preludes that lie beside the worker, made by itself.
-set(preludes_stamp ${CMAKE_BINARY_DIR}/generated/preludes.stamp)
-add_custom_command(
-  OUTPUT ${preludes_stamp}
-  COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/preludes
-  COMMAND tarsia-compiler --make-preludes ${CMAKE_BINARY_DIR}/preludes
-  COMMAND ${CMAKE_COMMAND} -E touch ${preludes_stamp}
-  DEPENDS tarsia-compiler ${TARSIA_SYSROOT_PACK}
-  COMMENT "Making the preludes" VERBATIM)
-add_custom_target(preludes DEPENDS ${preludes_stamp})

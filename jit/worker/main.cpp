@@ -2,8 +2,6 @@
 //
 //   tarsia-compiler                   started by libtarsia
 //   tarsia-compiler --version         says what it is built of
-//   tarsia-compiler --make-preludes DIR
-//                                     makes the preludes that are shipped beside it
 //
 // For work on the compiler itself, without a cache:
 //
@@ -27,7 +25,6 @@
 #include "base/paths.h"
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
-#include "jit/worker/shipped_preludes.h"
 #include "jit/worker/worker.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/TimeProfiler.h"
@@ -141,10 +138,6 @@ int main(int argc, char** argv) {
     jit::Worker worker(pack);
     if (argc > 2 && (!std::strcmp(argv[1], "--compile") || !std::strcmp(argv[1], "--slice")))
       return compile_files(worker, argc, argv);
-    if (argc == 3 && !std::strcmp(argv[1], "--make-preludes")) {
-      jit::make_shipped_preludes(worker, argv[2]);
-      return 0;
-    }
     jit::Hello hello;
     hello.build_id = jit::build_id();
     hello.compilers = {{"clang", clang::getClangFullVersion()}};

@@ -18,7 +18,6 @@
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
 #include "jit/worker/host_compiler.h"
-#include "jit/worker/shipped_preludes.h"
 
 namespace tarsia::jit {
 namespace {
@@ -51,11 +50,6 @@ std::optional<Vouch> vouch_for(const std::string& path) {
   return Vouch{int64_t(st.st_dev), int64_t(st.st_ino), int64_t(st.st_size),
                int64_t(st.st_mtim.tv_sec) * 1000000000 + st.st_mtim.tv_nsec,
                int64_t(st.st_ctim.tv_sec) * 1000000000 + st.st_ctim.tv_nsec};
-}
-
-std::optional<std::string> find_kept(const Digest& key, PartStore& parts) {
-  if (auto shipped = find_shipped_prelude(key)) return shipped;
-  return parts.find(PartKind::prelude, key);
 }
 
 }  // namespace
@@ -191,7 +185,7 @@ std::shared_ptr<const Prelude> Preludes::find_or_make(
   if (auto known = m_kept.find(key); known != m_kept.end()) {
     if (known->second->still_holds()) return {known->second, &known->second->prelude};
     m_kept.erase(known);
-  } else if (auto bytes = find_kept(key, parts)) {
+  } else if (auto bytes = parts.find(PartKind::prelude, key)) {
     auto kept = Kept::parse(*bytes);
     if (kept && kept->still_holds()) {
       m_kept[key] = kept;
