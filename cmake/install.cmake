@@ -31,3 +31,6 @@ if(TARGET tarsia_python)
   file(GLOB nanobind_license ${nanobind_DIR}/../../nanobind-*.dist-info/licenses/LICENSE)
   install(FILES ${nanobind_license} DESTINATION ${place}/licenses RENAME nanobind.txt COMPONENT wheel)
 endif()
+if(TARGET tests AND TARGET tarsia-compiler)
+  add_dependencies(tests tarsia-compiler sysroot)   # the tests end to end compile
+endif()
