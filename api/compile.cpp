@@ -101,11 +101,12 @@ registry::Origin to_origin(pipeline::Origin origin) {
 
 }  // namespace
 
-void tarsia_options_init(tarsia_options* options) {
-  *options = tarsia_options{};
-  options->size = sizeof(*options);
-  options->std = "c++20";
-  options->opt = 2;
+void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
+  tarsia_options defaults{};
+  defaults.size = size;
+  defaults.std = "c++20";
+  defaults.opt = 2;
+  std::memcpy(options, &defaults, std::min<std::size_t>(size, sizeof(defaults)));
 }
 
 int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,

@@ -106,7 +106,9 @@ std::string Sources::shown(std::string_view name) const {
   if (const File* file = find(name)) return file->path;
   // A header beside one of the files is written as that file was.
   for (const File& file : m_files) {
-    if (!name.starts_with(file.folder) || !name.substr(file.folder.size()).starts_with('/')) continue;
+    if (file.folder.empty() || !name.starts_with(file.folder) ||
+        !name.substr(file.folder.size()).starts_with('/'))
+      continue;
     const std::size_t slash = file.path.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : file.path.substr(0, slash + 1);
     return folder + std::string(name.substr(file.folder.size() + 1));

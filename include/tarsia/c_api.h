@@ -94,8 +94,12 @@ typedef struct tarsia_options {
                           for callers that cannot wait, as while a CUDA graph is captured */
 } tarsia_options;
 
-/// Sets the size and the defaults: c++20, opt 2, own headers, everything exported.
-TARSIA_API void tarsia_options_init(tarsia_options* options);
+/// Sets the defaults in options that are `size` bytes large for the caller: c++20, opt 2, own headers,
+/// everything exported.
+TARSIA_API void tarsia_options_defaults(tarsia_options* options, uint32_t size);
+static inline void tarsia_options_init(tarsia_options* options) {
+  tarsia_options_defaults(options, (uint32_t)sizeof(*options));
+}
 
 /// Compiles (or takes from the cache) and loads a source. One file with a null name is a lone string, which
 /// may hold CUDA; else the suffixes tell the language. One reference is handed over.

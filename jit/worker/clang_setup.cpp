@@ -21,6 +21,11 @@ std::string c_standard(const std::string&) {
   return "gnu17";
 }
 
+// g++ and nvcc without -std speak GNU's dialect, which takes all that the standard one takes.
+std::string gnu_standard(const std::string& standard) {
+  return standard.starts_with("c++") ? "gnu" + standard.substr(1) : standard;
+}
+
 // Places where a machine keeps its own headers; the newest libstdc++ that is there is taken.
 std::vector<std::string> system_cxx() {
   for (int version = 16; version >= 9; --version) {
@@ -51,43 +56,17 @@ bool known_standard(const std::string& std) {
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude) {
   const CompileOptions& options = request.options;
-  std::vector<std::string> args = {"-triple",
-                                   "x86_64-pc-linux-gnu",
-                                   "-emit-obj",
-                                   "-disable-free",
-                                   "-main-file-name",
-                                   input,
-                                   "-mrelocation-model",
-                                   "pic",
-                                   "-pic-level",
-                                   "2",
-                                   "-target-cpu",
-                                   "x86-64",
-                                   "-tune-cpu",
-                                   "generic",
-                                   "-mconstructor-aliases",
-                                   "-funwind-tables=2",
-                                   "-fgnuc-version=4.2.1",
-                                   "-fvisibility=hidden",
-                                   "-fno-ident",
-                                   "-nostdsysteminc",
-                                   "-nobuiltininc",
-                                   "-fdebug-compilation-dir=.",
-                                   "-ferror-limit",
-                                   "50",
-                                   "-fdiagnostics-absolute-paths",
-                                   "-Wall",
-                                   "-Wno-unused-function",
-                                   "-Wno-unused-variable",
-                                   "-Wno-unused-but-set-variable",
-                                   "-Wno-unused-const-variable",
-                                   "-Wno-unused-private-field",
-                                   "-fno-pch-timestamp",
-                                   "-fmacro-prefix-map=/tarsia/src/=",
-                                   "-fbracket-depth",
-                                   "2048",
-                                   "-mframe-pointer=none",
-                                   "-fno-caret-diagnostics"};
+  std::vector<std::string> args = {
+      "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-disable-free", "-main-file-name", input,
+      "-mrelocation-model", "pic", "-pic-level", "2", "-target-cpu", "x86-64", "-tune-cpu", "generic",
+      "-mconstructor-aliases", "-funwind-tables=2", "-fgnuc-version=4.2.1", "-fvisibility=hidden",
+      "-fno-ident", "-nostdsysteminc", "-nobuiltininc", "-fdebug-compilation-dir=.", "-ferror-limit", "50",
+      "-fdiagnostics-absolute-paths", "-Wall", "-Wno-unused-function", "-Wno-unused-variable",
+      "-Wno-unused-but-set-variable", "-Wno-unused-const-variable", "-Wno-unused-private-field",
+      "-fno-pch-timestamp", "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048",
+      "-mframe-pointer=none", "-fno-caret-diagnostics",
+      // What g++ takes with a warning.
+      "-Wno-error=c++11-narrowing", "-Wno-error=register", "-Wno-error=reserved-user-defined-literal"};
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };
 
   add("-O" + std::to_string(options.opt));
@@ -130,13 +109,18 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       add("-std=" + c_standard(options.std), "-x", "c");
       break;
     case Language::cxx:
-      add("-std=" + options.std, "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro", "-x", "c++");
+      add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro", "-x",
+          "c++");
       break;
     case Language::cuda:
       // The launch API of CUDA 9.2 and later is what Clang's code calls; it is asked for by version.
-      add("-std=" + options.std, "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro", "-aux-triple",
-          "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-fno-cuda-host-device-constexpr",
+      add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
+          "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-fno-cuda-host-device-constexpr",
           "-Wno-unknown-cuda-version", "-x", "cuda");
+      // nvcc leaves host code unoptimised unless told otherwise, so programs that reach past the language's
+      // rules (a missing return, numbers that wrap around, a float read as an int) do there what their
+      // authors expect.
+      add("-fno-strict-return", "-fwrapv", "-relaxed-aliasing");
       break;
   }
   if (!prelude.empty())

@@ -5,6 +5,7 @@
 // seen in the device code (assert, __LINE__, line information, diagnostics) they count.
 #include "jit/worker/device_job.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
@@ -104,6 +105,13 @@ DeviceJob::~DeviceJob() {
   if (m_outcome.valid()) m_outcome.wait();
 }
 
+std::string DeviceJob::name_in_request(const std::string& file) const {
+  std::string name = file;
+  for (const std::string& dir : m_request.options.include_dirs)
+    if (name.rfind(dir + "/", 0) == 0) name.erase(0, dir.size() + 1);
+  return name;
+}
+
 DeviceRequest DeviceJob::make_request() const {
   DeviceRequest request;
   for (const SourceFile& file : m_slice.files) {
@@ -111,10 +119,7 @@ DeviceRequest DeviceJob::make_request() const {
       request.main = file;
       continue;
     }
-    SourceFile header = file;
-    for (const std::string& dir : m_request.options.include_dirs)
-      if (header.name.rfind(dir + "/", 0) == 0) header.name.erase(0, dir.size() + 1);
-    request.headers.push_back(std::move(header));
+    request.headers.push_back({name_in_request(file.name), file.text});
   }
   // Of Tarsia's own headers device code may include these.
   for (const char* name : {"tarsia/op.h", "tarsia/device.h"})
@@ -140,6 +145,45 @@ DeviceRequest DeviceJob::make_request() const {
   return request;
 }
 
+// Blanks, in the request's texts, the doubts in which errors lie. False if there are none.
+bool DeviceJob::leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics,
+                                         std::vector<Doubt>& doubts, DeviceRequest& request) const {
+  const size_t before = doubts.size();
+  std::erase_if(doubts, [&](const Doubt& doubt) {
+    const std::string name = name_in_request(doubt.file);
+    if (std::none_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
+          return d.severity >= Severity::error && d.file == name && d.line >= doubt.first_line &&
+                 d.line <= doubt.last_line;
+        }))
+      return false;
+    auto blank = [&](SourceFile& file) {
+      if (file.name != name) return;
+      for (auto [begin, end] : doubt.ranges)
+        for (uint32_t i = begin; i < end && i < file.text.size(); ++i)
+          if (file.text[i] != '\n' && file.text[i] != '\r') file.text[i] = ' ';
+    };
+    blank(request.main);
+    for (SourceFile& header : request.headers) blank(header);
+    return true;
+  });
+  return doubts.size() < before;
+}
+
+DeviceResult DeviceJob::compile(DeviceRequest request, const DevicePlan& plan) {
+  DeviceResult result = m_compiler.compile(request, plan, &m_cancelled);
+  if (result.ok || m_cancelled) return result;
+  std::vector<Doubt> doubts = m_slice.doubts;
+  std::vector<Diagnostic> diagnostics = result.diagnostics;
+  while (leave_out_refused_doubts(diagnostics, doubts, request)) {
+    DeviceResult other = m_compiler.compile(request, plan_device(request), &m_cancelled);
+    other.timings.insert(other.timings.begin(), result.timings.begin(), result.timings.end());
+    if (other.ok || m_cancelled) return other;
+    diagnostics = std::move(other.diagnostics);
+    result.timings = std::move(other.timings);
+  }
+  return result;  // with the messages about the text as it is
+}
+
 DeviceJob::Outcome DeviceJob::run() {
   Outcome outcome;
   outcome.unit.number = m_number;
@@ -161,7 +205,7 @@ DeviceJob::Outcome DeviceJob::run() {
   outcome.reused = result.has_value();
   if (!result) {
     try {
-      result = m_compiler.compile(request, plan, &m_cancelled);
+      result = compile(request, plan);
     } catch (const std::exception& error) {
       result.emplace();
       Diagnostic diagnostic;

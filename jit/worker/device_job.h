@@ -37,6 +37,10 @@ class DeviceJob {
  private:
   Outcome run();
   DeviceRequest make_request() const;
+  std::string name_in_request(const std::string& file) const;
+  DeviceResult compile(DeviceRequest request, const DevicePlan& plan);
+  bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
+                                DeviceRequest& request) const;
 
   const CompileRequest& m_request;
   const SysrootPack& m_pack;

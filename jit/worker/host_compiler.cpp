@@ -62,16 +62,23 @@ struct Shared {
 
 // Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang
 // to make the stub that launches them.
+void empty_kernel(clang::ASTContext& context, clang::FunctionDecl* function) {
+  if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) return;
+  function->setHasSkippedBody(false);
+  function->setBody(clang::CompoundStmt::CreateEmpty(context, 0, false));
+}
+
 void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   for (clang::Decl* decl : scope->noload_decls()) {
     if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;
     if (auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) empty_kernels(context, space);
     if (auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) empty_kernels(context, linkage);
-    if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) decl = pattern->getTemplatedDecl();
-    auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl);
-    if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) continue;
-    function->setHasSkippedBody(false);
-    function->setBody(clang::CompoundStmt::CreateEmpty(context, 0, false));
+    if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+      // Explicit instantiations were made on the spot.
+      for (clang::FunctionDecl* special : pattern->specializations()) empty_kernel(context, special);
+      decl = pattern->getTemplatedDecl();
+    }
+    empty_kernel(context, llvm::dyn_cast<clang::FunctionDecl>(decl));
   }
 }
 
@@ -154,7 +161,7 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
-      slice_texts(context, m_clang.getPreprocessor(), *m_shared.tokens, m_shared.slice);
+      slice_texts(context, *m_shared.tokens, m_shared.slice);
       // Tarsia's own ending of the main file is not the device's.
       for (SourceFile& file : m_shared.slice.files)
         if (file.name == m_shared.slice.main_file) file.text.resize(m_shared.unit.file->text.size());
@@ -224,7 +231,8 @@ class HostConsumer final : public clang::SemaConsumer {
   void name_main(clang::FunctionDecl& function) {
     if (!function.isMain() || !function.isThisDeclarationADefinition()) return;
     m_shared.result.has_main = true;
-    function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), k_main_symbol));
+    const char* symbol = m_shared.unit.language == Language::c ? k_main_of_c_symbol : k_main_symbol;
+    function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), symbol));
   }
 
   Shared& m_shared;

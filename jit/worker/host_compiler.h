@@ -33,6 +33,9 @@ struct HostResult {
   std::vector<std::pair<std::string, double>> timings;
 };
 
+/// The symbol that the main of a C unit is given. It is described by a C++ main that calls it (worker.cpp).
+inline constexpr char k_main_of_c_symbol[] = "tarsia_main_of_c";
+
 /// What the compile tells and asks while it runs, on the thread that runs it.
 struct HostHooks {
   /// The parse is done and had no errors: the device's half can start. CUDA units only.

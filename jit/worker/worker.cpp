@@ -21,6 +21,16 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// Descriptors are C++, so a main in C gets one that calls it.
+const SourceFile& main_of_c() {
+  static const SourceFile s_file{std::string(k_main_of_c_symbol) + ".cc",
+                                 "extern \"C\" int " + std::string(k_main_of_c_symbol) +
+                                     "(int, char**, char**);\n"
+                                     "int main(int argc, char** argv, char** envp) { return " +
+                                     k_main_of_c_symbol + "(argc, argv, envp); }\n"};
+  return s_file;
+}
+
 class Compile {
  public:
   Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
@@ -36,16 +46,19 @@ class Compile {
         append(refused);
         return fail(Stage::split);
       }
-    for (size_t i = 0; i < m_request.files.size(); ++i) {
+    std::vector<const SourceFile*> files;
+    for (const SourceFile& file : m_request.files) files.push_back(&file);
+    for (size_t i = 0; i < files.size(); ++i) {
       HostUnit unit;
       unit.request = &m_request;
-      unit.file = &m_request.files[i];
+      unit.file = files[i];
       unit.language = language_of(*unit.file, m_request.cuda);
       unit.number = int(i);
       std::unique_ptr<DeviceJob> job;
       HostResult host = compile_unit(unit, job);
       append(host.diagnostics);
       m_has_main |= host.has_main;
+      if (host.has_main && unit.language == Language::c) files.push_back(&main_of_c());
       m_result.cacheable &= !host.volatile_text;
       for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
       if (job) {

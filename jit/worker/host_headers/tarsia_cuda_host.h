@@ -4,6 +4,7 @@
 // parse these would clash with the C library's. Their attributes are therefore switched off while the
 // runtime's headers are read, and on again for the user's text, whose device functions the split must see.
 #pragma once
+#pragma GCC system_header
 // clang-format off: the order of these includes matters
 #define __CUDACC__ 1
 #define __NVCC__ 1

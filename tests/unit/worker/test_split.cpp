@@ -166,5 +166,26 @@ TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_text) {
   EXPECT_NE(text_of(before), text_of(after));
 }
 
+TEST_F(SplitTest, what_one_macro_makes_for_both_sides_counts_for_the_host) {
+  std::string macro = "#define MAKE(n) __global__ void k(float* x) { x[0] = n; } int host() { return n; }\n";
+  DeviceSlice before = split(macro + "MAKE(1)\n"), after = split(macro + "MAKE(2)\n");
+  ASSERT_FALSE(before.host_texts.empty());
+  EXPECT_NE(before.host_texts.back().text, after.host_texts.back().text);
+}
+
+TEST_F(SplitTest, what_stays_for_its_name_alone_is_a_doubt) {
+  DeviceSlice slice = split(
+      "const int width =\n#define W 4\n  W;\n"
+      "__global__ void k(int* x) { int width = 2; x[0] = width; }\n");
+  ASSERT_EQ(slice.doubts.size(), 1u);
+  const Doubt& doubt = slice.doubts[0];
+  EXPECT_EQ(doubt.file, "a.cu");
+  EXPECT_EQ(doubt.first_line, 1);
+  EXPECT_EQ(doubt.last_line, 3);
+  std::string text = text_of(slice), left_out;
+  for (auto [begin, end] : doubt.ranges) left_out += text.substr(begin, end - begin);
+  EXPECT_EQ(left_out, "const int width =\n\n  W;");
+}
+
 }  // namespace
 }  // namespace tarsia::jit

@@ -1,0 +1,30 @@
+// Types that only the host can have.
+#pragma once
+
+#include <map>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+
+namespace tarsia::jit {
+
+/// Tells types that are or hold something of the C or C++ library that device code cannot have: containers,
+/// streams, threads, files, times. What is not known for sure to be one is none.
+class HostTypes {
+ public:
+  explicit HostTypes(const clang::ASTContext& context) : m_context(context) {}
+  bool is_host(clang::QualType type);
+  /// By its bases and data members.
+  bool is_host(const clang::CXXRecordDecl& record);
+  /// By its result and parameters.
+  bool is_host(const clang::FunctionDecl& function);
+
+ private:
+  bool is_host_declaration(const clang::NamedDecl& decl);
+  bool any_host(llvm::ArrayRef<clang::TemplateArgument> arguments);
+
+  const clang::ASTContext& m_context;
+  std::map<const clang::CXXRecordDecl*, bool> m_known;
+};
+
+}  // namespace tarsia::jit

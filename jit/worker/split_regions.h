@@ -1,0 +1,36 @@
+// What the preprocessor sees of a file and the parser does not: directives, and regions that a condition left
+// out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clang/Basic/LangOptions.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tarsia::jit {
+
+using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  ///< offsets in a text: [first, second)
+
+struct FileRegions {
+  struct Directive {
+    uint32_t begin = 0, end = 0;  ///< its line, continuation lines included, without a comment at the end
+    bool holds = false;  ///< a condition or definition: goes on holding where the text around it is blanked
+  };
+  std::vector<Directive> directives;  ///< in order
+  /// Identifiers of regions that the device may see though the host does not (`#ifdef __CUDA_ARCH__`), with
+  /// where they stand.
+  std::vector<std::pair<uint32_t, std::string>> names;
+  /// Tokens that the device does not see either.
+  Ranges dead;
+
+  bool in_directive(uint32_t at) const;
+};
+
+/// `text` must be followed by a NUL. `skipped`: what the preprocessor left out, directives included, in
+/// order.
+FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options);
+
+}  // namespace tarsia::jit
