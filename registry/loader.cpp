@@ -24,7 +24,7 @@
 #include "registry/host_table.h"
 #include "registry/library.h"
 #include "registry/op_registry.h"
-#include "registry/reaper.h"
+#include "registry/unmap.h"
 
 namespace tarsia::registry {
 

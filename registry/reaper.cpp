@@ -3,8 +3,6 @@
 // harm.
 #include "registry/reaper.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -181,14 +179,6 @@ class Reaper : public ForkAware {
 
 void when_idle(int device, std::function<void()> then) {
   Reaper::instance().add(device, std::move(then));
-}
-
-void unmap_when_idle(void* handle) noexcept {
-  try {
-    when_idle(-1, [handle] { dlclose(handle); });
-  } catch (const std::exception& e) {
-    log().warn("a library stays mapped: {}", e.what());
-  }
 }
 
 bool drain_reaper(int milliseconds) {

@@ -10,9 +10,6 @@ namespace tarsia::registry {
 /// std::system_error.
 void when_idle(int device, std::function<void()> then);
 
-/// Closes a mapped library (dlclose) once nothing on any GPU that was launched before is under way.
-void unmap_when_idle(void* handle) noexcept;
-
 /// Waits, for at most `milliseconds`, until nothing is pending; gives whether that is so. For tests and for
 /// programs that want their libraries gone.
 bool drain_reaper(int milliseconds);

@@ -14,7 +14,7 @@ CASES = [(program, arguments) for program in PROGRAMS for arguments in ARGUMENTS
 RUN = """
 import os, pathlib, sys, tarsia
 path = pathlib.Path(sys.argv[1])
-lib = tarsia.load_inline({path.name: path.read_text()}, name=path.stem, functions=["main"])
+lib = tarsia.load_inline({path.name: path.read_text()}, name=path.stem)
 code = lib.main(*sys.argv[2:])
 print(f"exit code {code}", flush=True)
 """

@@ -3,6 +3,7 @@
 import gc
 import resource
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -118,3 +119,33 @@ def test_a_library_is_unmapped_when_nothing_holds_it(build_library):
     del eleven
     gc.collect()
     assert not new & mapped()
+
+
+def test_the_addresses_of_a_library_with_kernels_are_not_used_again():
+    """The CUDA runtime keeps the addresses of unloaded kernels (registry/unmap.cpp)."""
+    source = "__global__ void k(float* y) { *y = %d; }\nvoid f(float* y, cudaStream_t s) { k<<<1, 1, 0, s>>>(y); }"
+
+    def ranges(of_files):
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+                if ("/" in line) == of_files and "libcudart" not in line:
+                    yield begin, end, line.split()[1]
+
+    before = set(ranges(True))
+    try:
+        lib = tarsia.load_inline(source % 1)
+    except tarsia.CompileError as e:
+        pytest.skip(f"CUDA sources cannot be compiled here: {e}")
+    mapped = set(ranges(True)) - before
+    assert mapped
+    lib.unload()
+    del lib
+    deadline = time.monotonic() + 10
+    while mapped & set(ranges(True)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not mapped & set(ranges(True))
+    second = tarsia.load_inline(source % 2)
+    assert second.functions == ("f",)
+    for begin, end, _ in mapped:
+        assert any(b <= begin and end <= e and rights == "---p" for b, e, rights in ranges(False)), hex(begin)
