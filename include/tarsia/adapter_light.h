@@ -4,7 +4,8 @@
 //
 // A function `float ns::f(const float* x, int n = 1)` of "relu.cu:12" is exported by
 //
-//   static int tarsia_call_0(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {
+//   TARSIA_LIGHT_PLAIN static int tarsia_call_0(const tarsia_light_value* a, unsigned n, tarsia_light_value*
+//   r) {
 //     TARSIA_LIGHT_TRY
 //     if (n == 1) r->f = ::ns::f((const float*)a[0].p); else
 //     r->f = ::ns::f((const float*)a[0].p, (int)a[1].i);
@@ -22,7 +23,13 @@
 #define TARSIA_ADAPTER_LIGHT_H
 
 #define TARSIA_LIGHT_SECTION(section_) __attribute__((retain, used, unused, section(section_)))
-#define TARSIA_LIGHT_HIDDEN __attribute__((weak, visibility("hidden")))
+// Adapters move a few words, and are left as they are: to optimise them, with a copy of the user's function
+// within, would take the compiler longer than the function itself.
+#if defined(__clang__)
+#define TARSIA_LIGHT_PLAIN __attribute__((optnone, noinline))
+#else
+#define TARSIA_LIGHT_PLAIN
+#endif
 #define TARSIA_LIGHT_TYPE(...) {__VA_ARGS__}
 #if defined(__EXCEPTIONS)
 #define TARSIA_LIGHT_TRY try {
@@ -95,13 +102,6 @@ struct tarsia_light_kernel {
 struct tarsia_light_skipped {
   const char *name, *reason;
 };
-struct tarsia_light_module {
-  unsigned abi_version, size;
-  const void *functions, *functions_end, *ops, *ops_end, *kernels, *kernels_end, *images;
-  unsigned long long n_images;
-  const void* skipped;
-  unsigned long long n_skipped;
-};
 struct tarsia_light_host {
   unsigned abi_version, size;
   int (*tarsia_capture)();
@@ -110,39 +110,8 @@ struct tarsia_light_host {
   int (*tarsia_string)(tarsia_light_value*, const char*, unsigned long long);
 };
 
-extern "C" {
-extern const void* const __start_tarsia_functions[] TARSIA_LIGHT_HIDDEN;
-extern const void* const __stop_tarsia_functions[] TARSIA_LIGHT_HIDDEN;
-extern const void* const __start_tarsia_kernels[] TARSIA_LIGHT_HIDDEN;
-extern const void* const __stop_tarsia_kernels[] TARSIA_LIGHT_HIDDEN;
-extern const tarsia_light_skipped __start_tarsia_skipped[] TARSIA_LIGHT_HIDDEN;
-extern const tarsia_light_skipped __stop_tarsia_skipped[] TARSIA_LIGHT_HIDDEN;
-extern const char tarsia_images[] TARSIA_LIGHT_HIDDEN;
-extern const unsigned long long tarsia_n_images TARSIA_LIGHT_HIDDEN;
-const tarsia_light_host* tarsia_module_host TARSIA_LIGHT_HIDDEN;
-const void* (*tarsia_module_ops)(unsigned long long*)TARSIA_LIGHT_HIDDEN;
-
-__attribute__((weak, used, visibility("default"))) const tarsia_light_module* tarsia_module_attach(
-    const tarsia_light_host* host_) {
-  static tarsia_light_module module_;
-  tarsia_module_host = host_;
-  unsigned long long n_ = 0;
-  const char* ops_ = tarsia_module_ops ? (const char*)tarsia_module_ops(&n_) : nullptr;
-  module_ = {1,
-             sizeof(tarsia_light_module),
-             __start_tarsia_functions,
-             __stop_tarsia_functions,
-             ops_,
-             ops_ + n_ * sizeof(void*),
-             __start_tarsia_kernels,
-             __stop_tarsia_kernels,
-             tarsia_images,
-             &tarsia_n_images ? tarsia_n_images : 0,
-             __start_tarsia_skipped,
-             (unsigned long long)(__stop_tarsia_skipped - __start_tarsia_skipped)};
-  return &module_;
-}
-}
+/// The module's own: jit/worker/support/attach_support.c.
+extern "C" const tarsia_light_host* tarsia_module_host __attribute__((visibility("hidden")));
 
 #endif
 

@@ -205,7 +205,7 @@ class Writer {
     unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
     int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
     m_out
-        << "static int tarsia_call_" << m_id
+        << "TARSIA_LIGHT_PLAIN static int tarsia_call_" << m_id
         << "(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {\n(void)a; (void)n; (void)r;\n"
            "TARSIA_LIGHT_TRY\n";
     for (unsigned count = required; count <= n; ++count) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "jit/worker/library_excerpt.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Demangle/Demangle.h"
@@ -23,6 +24,7 @@ LLD_HAS_DRIVER(elf)
 
 extern "C" {
 extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
+extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
 extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
 }
@@ -61,12 +63,15 @@ class OutputPipe {
   std::future<std::string> m_bytes;
 };
 
+// In the order in which they are searched.
+constexpr const char* k_run_time[] = {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2",
+                                      "libgcc_s.so.1"};
+
 // The run-time libraries that this process itself runs on: no -dev package has to be there.
 const std::map<std::string, std::string>& run_time_libraries() {
   static const std::map<std::string, std::string> found = [] {
     std::map<std::string, std::string> all;
-    for (const char* name : {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0",
-                             "ld-linux-x86-64.so.2", "libdl.so.2"}) {
+    for (const char* name : k_run_time) {
       void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
       struct link_map* map = nullptr;
       if (handle && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name[0])
@@ -75,6 +80,25 @@ const std::map<std::string, std::string>& run_time_libraries() {
     return all;
   }();
   return found;
+}
+
+/// The symbols of those of them that could be read.
+const std::map<std::string, LibrarySymbols>& run_time_symbols() {
+  static const std::map<std::string, LibrarySymbols> known = [] {
+    std::map<std::string, LibrarySymbols> all;
+    for (const char* name : k_run_time)
+      if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) try {
+          all.emplace(name, found->second);
+        } catch (const Error&) {
+          // It is linked against whole.
+        }
+    return all;
+  }();
+  return known;
+}
+
+std::string text(const char* begin, const char* end) {
+  return {begin, size_t(end - begin)};
 }
 
 std::string path_of(const UniqueFd& file) {
@@ -161,17 +185,17 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     names[path_of(files.back())] = name;
     args.push_back(path_of(files.back()));
   };
-  for (const LinkInput& input : inputs) add(input.name, input.bytes);
+  std::vector<LinkInput> objects = inputs;
   if (parts.has_main) {
-    add("the runner of main",
-        {tarsia_main_support_begin, size_t(tarsia_main_support_end - tarsia_main_support_begin)});
+    objects.push_back({"the runner of main", text(tarsia_main_support_begin, tarsia_main_support_end)});
     args.push_back("--wrap=exit");
   }
   if (parts.cuda)
-    add("the CUDA registration",
-        {tarsia_cuda_support_begin, size_t(tarsia_cuda_support_end - tarsia_cuda_support_begin)});
-  add("the module's start and end",
-      {tarsia_module_support_begin, size_t(tarsia_module_support_end - tarsia_module_support_begin)});
+    objects.push_back({"the CUDA registration", text(tarsia_cuda_support_begin, tarsia_cuda_support_end)});
+  objects.push_back({"the module's entry", text(tarsia_attach_support_begin, tarsia_attach_support_end)});
+  objects.push_back(
+      {"the module's start and end", text(tarsia_module_support_begin, tarsia_module_support_end)});
+  for (const LinkInput& object : objects) add(object.name, object.bytes);
 
   for (const std::string& library : request.options.libraries) {
     std::string path;
@@ -212,10 +236,19 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back(request.cuda_parts.cudart);
   }
   args.push_back("--as-needed");
-  for (const char* name :
-       {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2", "libgcc_s.so.1"})
-    if (auto found = run_time_libraries().find(name); found != run_time_libraries().end())
+  // A user's static library may bring further undefined symbols along.
+  auto undefined =
+      request.options.libraries.empty() && !parts.whole_libraries ? undefined_symbols(objects) : std::nullopt;
+  if (undefined && parts.has_main) undefined->insert("exit");  // --wrap gives it to __real_exit
+  for (const char* name : k_run_time) {
+    const auto symbols = run_time_symbols().find(name);
+    if (undefined && symbols != run_time_symbols().end()) {
+      if (const std::string excerpt = symbols->second.excerpt(*undefined); !excerpt.empty())
+        add(name, excerpt);
+    } else if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) {
       args.push_back(found->second);
+    }
+  }
 
   OutputPipe output;
   args.push_back("-o");

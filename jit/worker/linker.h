@@ -15,8 +15,9 @@ struct LinkInput {
 
 /// What of Tarsia's own goes in beside the inputs.
 struct LinkParts {
-  bool cuda = false;      ///< the registration of device code, and the CUDA runtime
-  bool has_main = false;  ///< the runner of a program's main
+  bool cuda = false;             ///< the registration of device code, and the CUDA runtime
+  bool has_main = false;         ///< the runner of a program's main
+  bool whole_libraries = false;  ///< link against the system's libraries, not excerpts: to compare
 };
 
 struct LinkResult {
