@@ -30,6 +30,16 @@ foreach(part module_support attach_support cuda_support main_support)
     DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
 endforeach()
+# What of Tarsia's headers needs not be compiled with each source. Complete constructors get code of their own:
+# sources call them by name.
+file(GLOB public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/tarsia/*.h)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/generated/op_support.o
+  COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+          -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include
+          ${CMAKE_SOURCE_DIR}/jit/worker/support/op_support.cpp -o ${CMAKE_BINARY_DIR}/generated/op_support.o
+  DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/op_support.cpp ${public_headers})
+list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/op_support.o)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.S
   COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/support_objects.S -DDIR=${CMAKE_BINARY_DIR}/generated

@@ -8,7 +8,7 @@
 namespace tarsia {
 namespace detail {
 /// Throws a TypeError: "relu.cu:12: dtype int8 is none of (float, double)".
-[[noreturn]] inline void no_such_dtype(DType d_, const char* types_, const char* place_) {
+[[noreturn]] TARSIA_DETAIL_SUPPORT void no_such_dtype(DType d_, const char* types_, const char* place_) {
   char name_[16];
   throw TypeError(Message(place_) << ": dtype " << name_of(d_, name_) << " is none of " << types_);
 }

@@ -6,6 +6,7 @@
 #include <tarsia/abi.h>
 #include <tarsia/host.h>
 #include <tarsia/std_declared.h>
+#include <tarsia/support.h>
 
 namespace tarsia {
 
@@ -13,13 +14,13 @@ namespace tarsia {
 class Message {
  public:
   Message() noexcept : m_size(0) { m_text[0] = 0; }
-  Message(const char* text_) noexcept : Message() { *this << text_; }
-  Message& operator<<(const char* text_) noexcept {
+  TARSIA_DETAIL_SUPPORT Message(const char* text_) noexcept : Message() { *this << text_; }
+  TARSIA_DETAIL_SUPPORT Message& operator<<(const char* text_) noexcept {
     while (text_ && *text_ && m_size + 1 < sizeof(m_text)) m_text[m_size++] = *text_++;
     m_text[m_size] = 0;
     return *this;
   }
-  Message& operator<<(long long n_) noexcept {
+  TARSIA_DETAIL_SUPPORT Message& operator<<(long long n_) noexcept {
     char digits_[24];
     char* w_ = digits_ + sizeof(digits_) - 1;
     *w_ = 0;
@@ -40,7 +41,7 @@ class Message {
 /// An error with its class (a tarsia_code) and text. What Tarsia's own functions throw in an op's code.
 class CallError : public std::exception {
  public:
-  CallError(int code_, const Message& text_) noexcept : m_code(code_), m_text(text_) {}
+  TARSIA_DETAIL_SUPPORT CallError(int code_, const Message& text_) noexcept : m_code(code_), m_text(text_) {}
   const char* what() const noexcept override { return m_text.text(); }
   int code() const noexcept { return m_code; }
 
@@ -52,18 +53,20 @@ class CallError : public std::exception {
 /// A wrong dtype, device or kind of argument: Python's TypeError.
 class TypeError : public CallError {
  public:
-  explicit TypeError(const Message& text_) noexcept : CallError(TARSIA_OP_TYPE_ERROR, text_) {}
+  TARSIA_DETAIL_SUPPORT explicit TypeError(const Message& text_) noexcept
+      : CallError(TARSIA_OP_TYPE_ERROR, text_) {}
 };
 
 /// A wrong value: Python's ValueError.
 class ValueError : public CallError {
  public:
-  explicit ValueError(const Message& text_) noexcept : CallError(TARSIA_OP_VALUE_ERROR, text_) {}
+  TARSIA_DETAIL_SUPPORT explicit ValueError(const Message& text_) noexcept
+      : CallError(TARSIA_OP_VALUE_ERROR, text_) {}
 };
 
 namespace detail {
 /// Throws the thread's last error, whose code is given or read.
-[[noreturn]] inline void throw_last(const tarsia_host* host_, int code_ = 0) {
+[[noreturn]] TARSIA_DETAIL_SUPPORT void throw_last(const tarsia_host* host_, int code_ = 0) {
   const char* text_ = "";
   const int last_ = host_->last_error(&text_);
   throw CallError(code_ ? code_ : last_ ? last_ : static_cast<int>(TARSIA_ERROR), text_);

@@ -36,7 +36,7 @@ class Meta {
   DType dtype() const { return m_meta->dtype; }
   tarsia_storage_type storage() const { return tarsia_storage_type(m_meta->storage); }
 
-  void set_shape(const Dims& shape_) {
+  TARSIA_DETAIL_SUPPORT void set_shape(const Dims& shape_) {
     if (shape_.size() > TARSIA_MAX_NDIM) throw ValueError("tensors have at most 32 dimensions");
     m_meta->ndim = shape_.size();
     for (int i_ = 0; i_ < shape_.size(); ++i_) m_meta->shape[i_] = shape_[i_];
@@ -51,7 +51,7 @@ class Meta {
 };
 
 /// Writes "(2, 3)", with ? for what is unknown.
-inline Message& operator<<(Message& text_, const Meta& m_) {
+TARSIA_DETAIL_SUPPORT Message& operator<<(Message& text_, const Meta& m_) {
   if (!m_.has_shape()) return text_ << "(?)";
   text_ << "(";
   for (int i_ = 0; i_ < m_.ndim(); ++i_) {
@@ -65,7 +65,7 @@ inline Message& operator<<(Message& text_, const Meta& m_) {
 }
 
 /// Makes two metas alike: each takes over what only the other knows. Throws ValueError if they differ.
-inline void unify_shape(Meta a_, Meta b_) {
+TARSIA_DETAIL_SUPPORT void unify_shape(Meta a_, Meta b_) {
   if (!a_.has_shape() || !b_.has_shape()) {
     if (a_.has_shape()) b_.set_shape(a_.shape());
     if (b_.has_shape()) a_.set_shape(b_.shape());
@@ -83,7 +83,7 @@ inline void unify_shape(Meta a_, Meta b_) {
   text_ << a_ << " and " << b_ << " have to be the same";
   throw ValueError(text_);
 }
-inline void unify_dtype(Meta a_, Meta b_) {
+TARSIA_DETAIL_SUPPORT void unify_dtype(Meta a_, Meta b_) {
   if (!a_.has_dtype()) a_.set_dtype(b_.dtype());
   if (!b_.has_dtype()) b_.set_dtype(a_.dtype());
   if (a_.dtype() == b_.dtype()) return;
@@ -91,7 +91,7 @@ inline void unify_dtype(Meta a_, Meta b_) {
   throw ValueError(Message("dtypes ") << name_of(a_.dtype(), x_) << " and " << name_of(b_.dtype(), y_)
                                       << " have to be the same");
 }
-inline void unify(Meta a_, Meta b_) {
+TARSIA_DETAIL_SUPPORT void unify(Meta a_, Meta b_) {
   unify_shape(a_, b_);
   unify_dtype(a_, b_);
 }
@@ -111,22 +111,13 @@ class BindInfo {
 
   /// Whether the attribute is declared or given, and not none.
   bool has_attribute(const char* name_) const {
-    const tarsia_value* v_ = find(name_);
+    const tarsia_value* v_ = find(m_info, name_);
     return v_ && v_->kind != TARSIA_KIND_NONE;
   }
   /// An attribute's value. Throws TypeError if it is none or cannot be had as a T.
   template <class T_>
   T_ attribute(const char* name_) const {
-    const tarsia_value* v_ = find(name_);
-    const tarsia_type wanted_ = detail::arg<T_>::describe();
-    if (v_ && v_->kind == TARSIA_KIND_INT && wanted_.kind == TARSIA_KIND_FLOAT) {
-      tarsia_value f_ = *v_;
-      f_.kind = TARSIA_KIND_FLOAT, f_.f = double(v_->i);
-      return detail::arg<T_>::get(f_);
-    }
-    const bool absent_ = v_ && v_->kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL);
-    if (!v_ || (v_->kind != wanted_.kind && !absent_)) wrong_attribute(name_, v_ != nullptr);
-    return detail::arg<T_>::get(*v_);
+    return detail::arg<T_>::get(find_as(m_info, name_, detail::arg<T_>::describe()));
   }
   /// The struct whose members the attributes were declared as.
   template <class P_>
@@ -137,15 +128,25 @@ class BindInfo {
   const tarsia_bind_info* get() const { return m_info; }
 
  private:
-  const tarsia_value* find(const char* name_) const {
-    for (uint32_t i_ = 0; i_ < m_info->n_attributes; ++i_)
-      if (!__builtin_strcmp(m_info->attribute_names[i_], name_)) return m_info->attributes + i_;
+  TARSIA_DETAIL_SUPPORT static const tarsia_value* find(const tarsia_bind_info* info_, const char* name_) {
+    for (uint32_t i_ = 0; i_ < info_->n_attributes; ++i_)
+      if (!__builtin_strcmp(info_->attribute_names[i_], name_)) return info_->attributes + i_;
     return nullptr;
   }
-  [[noreturn]] void wrong_attribute(const char* name_, bool known_) const {
-    if (!known_) throw ValueError(Message("op '") << op() << "' has no attribute '" << name_ << "'");
-    throw TypeError(Message("attribute '")
-                    << name_ << "' of op '" << op() << "' is asked for as a type that it does not have");
+  TARSIA_DETAIL_SUPPORT static tarsia_value find_as(const tarsia_bind_info* info_, const char* name_,
+                                                    tarsia_type wanted_) {
+    const tarsia_value* v_ = find(info_, name_);
+    if (!v_) throw ValueError(Message("op '") << info_->op << "' has no attribute '" << name_ << "'");
+    if (v_->kind == TARSIA_KIND_INT && wanted_.kind == TARSIA_KIND_FLOAT) {
+      tarsia_value f_ = *v_;
+      f_.kind = TARSIA_KIND_FLOAT, f_.f = double(v_->i);
+      return f_;
+    }
+    const bool absent_ = v_->kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL);
+    if (v_->kind != wanted_.kind && !absent_)
+      throw TypeError(Message("attribute '") << name_ << "' of op '" << info_->op
+                                             << "' is asked for as a type that it does not have");
+    return *v_;
   }
   const tarsia_bind_info* m_info;
 };

@@ -10,6 +10,11 @@
 #include <tarsia/export.h>
 #include <tarsia/op_context.h>
 
+// What declares runs once, when the library is loaded: to optimise it would take longer than the whole rest
+// of a small inline source.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 #pragma GCC visibility push(hidden)
 namespace tarsia {
 
@@ -39,11 +44,14 @@ struct Keeper {
   void* object;
   void (*destroy)(void*);
 };
-template <class T_>
-T_* keep(PlainList<Keeper>& list_, T_* object_) {
+TARSIA_DETAIL_SUPPORT void keep(PlainList<Keeper>& list_, void* object_, void (*destroy_)(void*)) {
   Keeper& k_ = list_.add();
   k_.object = object_;
-  k_.destroy = [](void* p_) { delete static_cast<T_*>(p_); };
+  k_.destroy = destroy_;
+}
+template <class T_>
+T_* keep(PlainList<Keeper>& list_, T_* object_) {
+  keep(list_, object_, [](void* p_) { delete static_cast<T_*>(p_); });
   return object_;
 }
 
@@ -53,7 +61,7 @@ inline tarsia_value make_value(tarsia_kind kind_) {
   v_.kind = kind_;
   return v_;
 }
-inline tarsia_value make_text(const char* text_, size_t n_) {
+TARSIA_DETAIL_SUPPORT tarsia_value make_text(const char* text_, size_t n_) {
   tarsia_value v_ = make_value(TARSIA_KIND_STRING);
   char* copy_ = new char[n_ + 1];
   __builtin_memcpy(copy_, text_, n_);
@@ -139,7 +147,7 @@ int32_t set_member(void* member_, const tarsia_value* value_) {
 class OpDefinition {
  public:
   /// Registers a new definition for this library.
-  static OpDefinition& add(const char* name_, const char* location_) {
+  TARSIA_DETAIL_SUPPORT static OpDefinition& add(const char* name_, const char* location_) {
     OpDefinition* d_ = new OpDefinition();
     d_->m_op.size = sizeof(tarsia_op);
     d_->m_op.name = name_;
@@ -151,7 +159,7 @@ class OpDefinition {
   OpDefinition(const OpDefinition&) = delete;
 
   /// Describes the op, or the port or attribute declared last.
-  OpDefinition& describe(const char* text_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& describe(const char* text_) {
     (m_last == 'i'   ? m_inputs.last().description
      : m_last == 'o' ? m_outputs.last().description
      : m_last == 'a' ? m_attributes.last().description
@@ -159,14 +167,24 @@ class OpDefinition {
     return *this;
   }
 
-  OpDefinition& input(const char* name_, unsigned flags_ = 0) { return port(m_inputs, 'i', name_, flags_); }
-  OpDefinition& output(const char* name_, unsigned flags_ = 0) { return port(m_outputs, 'o', name_, flags_); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& input(const char* name_, unsigned flags_ = 0) {
+    return port(m_inputs, 'i', name_, flags_);
+  }
+  TARSIA_DETAIL_SUPPORT OpDefinition& output(const char* name_, unsigned flags_ = 0) {
+    return port(m_outputs, 'o', name_, flags_);
+  }
   /// An input that need not be given.
-  OpDefinition& optional_input(const char* name_) { return input(name_, TARSIA_PORT_OPTIONAL); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& optional_input(const char* name_) {
+    return input(name_, TARSIA_PORT_OPTIONAL);
+  }
   /// An input that the op changes: auxiliary state, which has no gradient.
-  OpDefinition& mutable_input(const char* name_) { return input(name_, TARSIA_PORT_MUTABLE); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& mutable_input(const char* name_) {
+    return input(name_, TARSIA_PORT_MUTABLE);
+  }
   /// Any number of inputs, after the others.
-  OpDefinition& variadic_input(const char* name_) { return input(name_, TARSIA_PORT_VARIADIC); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& variadic_input(const char* name_) {
+    return input(name_, TARSIA_PORT_VARIADIC);
+  }
 
   /// A required attribute, unless T is a std::optional.
   template <class T_>
@@ -200,25 +218,25 @@ class OpDefinition {
     return *this;
   }
   /// The attribute declared last has to be given.
-  OpDefinition& required() {
+  TARSIA_DETAIL_SUPPORT OpDefinition& required() {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
     m_attributes.last().default_value = nullptr;
     return *this;
   }
   /// Its least and greatest value.
-  OpDefinition& range(double min_, double max_) { return at_least(min_).at_most(max_); }
-  OpDefinition& at_least(double min_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& range(double min_, double max_) { return at_least(min_).at_most(max_); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& at_least(double min_) {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_MIN;
     m_attributes.last().min = min_;
     return *this;
   }
-  OpDefinition& at_most(double max_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& at_most(double max_) {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_MAX;
     m_attributes.last().max = max_;
     return *this;
   }
   /// The texts that it may be. An attribute of an enumeration gets the index.
-  OpDefinition& choices(std::initializer_list<const char*> list_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& choices(std::initializer_list<const char*> list_) {
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
     for (const char* text_ : list_) copy_[n_++] = text_;
@@ -227,7 +245,7 @@ class OpDefinition {
     return *this;
   }
   /// Undeclared attributes are allowed, as strings.
-  OpDefinition& any_attributes() {
+  TARSIA_DETAIL_SUPPORT OpDefinition& any_attributes() {
     m_op.flags |= TARSIA_OP_ANY_ATTRIBUTES;
     return *this;
   }
@@ -307,22 +325,22 @@ class OpDefinition {
     return *this;
   }
   /// It is preferred to those of lower priority.
-  OpDefinition& priority(int priority_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& priority(int priority_) {
     m_implementations.last().priority = priority_;
     return *this;
   }
   /// It honours every write request itself.
-  OpDefinition& honours_requests() {
+  TARSIA_DETAIL_SUPPORT OpDefinition& honours_requests() {
     m_implementations.last().requests = 15;
     return *this;
   }
   /// A name for people.
-  OpDefinition& named(const char* name_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& named(const char* name_) {
     m_implementations.last().name = name_;
     return *this;
   }
   /// Output `output_` may share the memory of input `input_`.
-  OpDefinition& inplace(unsigned input_, unsigned output_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& inplace(unsigned input_, unsigned output_) {
     tarsia_inplace& p_ = m_inplace.add();
     p_.input = input_;
     p_.output = output_;
@@ -334,17 +352,17 @@ class OpDefinition {
   struct All {
     detail::PlainList<OpDefinition*> definitions;
     const tarsia_op** ops = nullptr;
-    ~All() {
+    TARSIA_DETAIL_SUPPORT ~All() {
       for (uint32_t i_ = 0; i_ < definitions.n; ++i_) delete definitions.items[i_];
       delete[] definitions.items;
       delete[] ops;
     }
   };
-  static All& all() {
+  TARSIA_DETAIL_SUPPORT static All& all() {
     static All all_;
     return all_;
   }
-  static const tarsia_op* const* list(uint64_t* n_) {
+  TARSIA_DETAIL_SUPPORT static const tarsia_op* const* list(uint64_t* n_) {
     All& a_ = all();
     if (!a_.ops) {
       a_.ops = new const tarsia_op*[a_.definitions.n];
@@ -354,8 +372,8 @@ class OpDefinition {
     return a_.ops;
   }
 
-  OpDefinition() = default;
-  ~OpDefinition() {
+  TARSIA_DETAIL_SUPPORT OpDefinition() {}
+  TARSIA_DETAIL_SUPPORT ~OpDefinition() {
     for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
     for (uint32_t i_ = 0; i_ < m_attributes.n; ++i_) {
       delete m_attributes.items[i_].default_value;
@@ -369,7 +387,8 @@ class OpDefinition {
     delete[] m_inplace.items;
   }
 
-  OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_, const char* name_, unsigned flags_) {
+  TARSIA_DETAIL_SUPPORT OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_,
+                                           const char* name_, unsigned flags_) {
     tarsia_port& p_ = list_.add();
     p_.name = name_;
     p_.description = "";
@@ -377,8 +396,9 @@ class OpDefinition {
     m_last = last_;
     return *this;
   }
-  static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
-  OpDefinition& add_attribute(const char* name_, tarsia_type type_, const tarsia_value* default_) {
+  TARSIA_DETAIL_SUPPORT static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
+  TARSIA_DETAIL_SUPPORT OpDefinition& add_attribute(const char* name_, tarsia_type type_,
+                                                    const tarsia_value* default_) {
     tarsia_attribute& a_ = m_attributes.add();
     a_.size = sizeof(tarsia_attribute);
     a_.name = name_;
@@ -404,7 +424,7 @@ class OpDefinition {
     };
     return *this;
   }
-  tarsia_implementation& add_implementation(tarsia_pass pass_, const char* device_) {
+  TARSIA_DETAIL_SUPPORT tarsia_implementation& add_implementation(tarsia_pass pass_, const char* device_) {
     tarsia_implementation& i_ = m_implementations.add();
     i_.size = sizeof(tarsia_implementation);
     i_.pass = pass_;
@@ -417,7 +437,7 @@ class OpDefinition {
     return i_;
   }
 
-  const tarsia_op* finish() {
+  TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {
     if (!m_inputs.n) input("x");
     if (!m_outputs.n) output("y");
     m_op.inputs = m_inputs.items, m_op.n_inputs = m_inputs.n;
@@ -443,6 +463,9 @@ class OpDefinition {
 
 }  // namespace tarsia
 #pragma GCC visibility pop
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif
 
 #include <tarsia/macros_pop.h>
 

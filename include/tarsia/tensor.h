@@ -126,6 +126,9 @@ class Dims {
   /// The product.
   int64_t numel() const noexcept {
     int64_t n_ = 1;
+#if defined(__clang__)
+#pragma clang loop unroll(disable) vectorize(disable)  // a few numbers, in very many places
+#endif
     for (int i_ = 0; i_ < m_size; ++i_) n_ *= m_data[i_];
     return n_;
   }
@@ -211,7 +214,7 @@ class Tensor {
     if (m_tensor->dtype.code != detail::dtype_of<E_>::code ||
         m_tensor->dtype.bits != detail::dtype_of<E_>::bits ||
         m_tensor->dtype.lanes != detail::dtype_of<E_>::lanes)
-      wrong_dtype(detail::dtype<E_>());
+      wrong_dtype(m_tensor->dtype, detail::dtype<E_>());
     return static_cast<T_*>(data());
   }
 
@@ -225,14 +228,14 @@ class Tensor {
   }
 
  private:
-  [[noreturn]] void wrong_dtype(DType wanted_) const;
+  [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
 
   const tarsia_tensor* m_tensor;
   tarsia_storage* m_storage;
 };
 
 /// "float32" and so on, written to `text` (16 bytes).
-inline const char* name_of(DType d_, char* text_) {
+TARSIA_DETAIL_SUPPORT const char* name_of(DType d_, char* text_) {
   const char* base_ = d_.code == TARSIA_INT       ? "int"
                       : d_.code == TARSIA_UINT    ? "uint"
                       : d_.code == TARSIA_FLOAT   ? "float"
@@ -252,24 +255,24 @@ inline const char* name_of(DType d_, char* text_) {
   return text_;
 }
 
-inline void Tensor::wrong_dtype(DType wanted_) const {
-  char have_[16], want_[16];
+TARSIA_DETAIL_SUPPORT void Tensor::wrong_dtype(DType have_, DType wanted_) {
+  char had_[16], want_[16];
   throw TypeError(Message("the tensor holds ")
-                  << name_of(dtype(), have_) << ", but its data is asked for as " << name_of(wanted_, want_));
+                  << name_of(have_, had_) << ", but its data is asked for as " << name_of(wanted_, want_));
 }
 
 /// A new contiguous tensor, elements unset, made by the framework of the caller.
-inline Tensor empty(const Dims& shape_, DType dtype_, Device device_) {
+TARSIA_DETAIL_SUPPORT Tensor empty(const Dims& shape_, DType dtype_, Device device_) {
   tarsia_storage* s_ = detail::host()->empty(shape_.data(), shape_.size(), dtype_, device_);
   if (!s_) detail::throw_last(detail::host());
   return Tensor::own(s_);
 }
-inline Tensor empty_like(const Tensor& t_) {
+TARSIA_DETAIL_SUPPORT Tensor empty_like(const Tensor& t_) {
   return empty(t_.shape(), t_.dtype(), t_.device());
 }
 
 /// Memory that lives until the call under way returns; on a GPU, ordered on the current stream.
-inline void* scratch(uint64_t bytes_, Device device_) {
+TARSIA_DETAIL_SUPPORT void* scratch(uint64_t bytes_, Device device_) {
   void* p_ = detail::host()->scratch(bytes_, device_);
   if (!p_ && bytes_) detail::throw_last(detail::host());
   return p_;
@@ -281,7 +284,7 @@ struct RandomRange {
   uint64_t seed;
   uint64_t offset;
 };
-inline RandomRange reserve_random(Device device_, uint64_t n_) {
+TARSIA_DETAIL_SUPPORT RandomRange reserve_random(Device device_, uint64_t n_) {
   RandomRange r_ = {0, 0};
   if (int32_t code_ = detail::host()->random_reserve(device_, n_, &r_.seed, &r_.offset))
     detail::throw_last(detail::host(), code_);

@@ -27,6 +27,7 @@ extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
 extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
 extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
+extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
 }
 
 namespace tarsia::jit {
@@ -178,6 +179,7 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
                                    "--threads=1",
                                    "--error-limit=50",
                                    "-Bsymbolic",
+                                   "--gc-sections",
                                    "-m",
                                    "elf_x86_64"};
   auto add = [&](const std::string& name, llvm::StringRef bytes) {
@@ -196,6 +198,11 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   objects.push_back(
       {"the module's start and end", text(tarsia_module_support_begin, tarsia_module_support_end)});
   for (const LinkInput& object : objects) add(object.name, object.bytes);
+  // Taken if something of it is used.
+  objects.push_back({"Tarsia's functions for ops", text(tarsia_op_support_begin, tarsia_op_support_end)});
+  args.push_back("--start-lib");
+  add(objects.back().name, objects.back().bytes);
+  args.push_back("--end-lib");
 
   for (const std::string& library : request.options.libraries) {
     std::string path;
