@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tools/comments.h"
+
 namespace tarsia::tools {
 namespace {
 
@@ -23,7 +25,7 @@ std::string read_text(const std::string& path) {
   // An empty file is no error, though inserting nothing sets the fail bit.
   text << in.rdbuf();
   if (in.bad()) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
-  return std::move(text).str();
+  return with_plain_comments(std::move(text).str());
 }
 
 /// The name in the source: the path itself where it is relative and stays below the working directory, else

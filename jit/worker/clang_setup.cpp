@@ -116,7 +116,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       // The launch API of CUDA 9.2 and later is what Clang's code calls; it is asked for by version.
       add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
           "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-fno-cuda-host-device-constexpr",
-          "-Wno-unknown-cuda-version", "-x", "cuda");
+          "-Wno-unknown-cuda-version", "-Wno-unknown-pragmas", "-Wno-vla-cxx-extension", "-x", "cuda");
       // nvcc leaves host code unoptimised unless told otherwise, so programs that reach past the language's
       // rules (a missing return, numbers that wrap around, a float read as an int) do there what their
       // authors expect.

@@ -125,7 +125,16 @@ class HostConsumer final : public clang::SemaConsumer {
     m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
   }
 
-  void InitializeSema(clang::Sema& sema) override { m_shared.sema = &sema; }
+  void InitializeSema(clang::Sema& sema) override {
+    m_shared.sema = &sema;
+    if (!m_shared.cuda()) return;
+    // They speak to the device's compiler. Clang's parser, which takes what it has registered out again by
+    // name, would refuse them where no loop follows.
+    for (auto& pragma : m_ignored_pragmas) {
+      sema.getPreprocessor().RemovePragmaHandler(&pragma);
+      sema.getPreprocessor().AddPragmaHandler(&pragma);
+    }
+  }
   void ForgetSema() override { m_shared.sema = nullptr; }
   void Initialize(clang::ASTContext& context) override { m_generator->Initialize(context); }
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
@@ -239,6 +248,8 @@ class HostConsumer final : public clang::SemaConsumer {
   clang::CompilerInstance& m_clang;
   llvm::LLVMContext m_llvm;
   std::unique_ptr<clang::CodeGenerator> m_generator;
+  clang::EmptyPragmaHandler m_ignored_pragmas[2] = {clang::EmptyPragmaHandler("unroll"),
+                                                    clang::EmptyPragmaHandler("nounroll")};
   bool m_holding = m_shared.cuda();
   std::vector<std::function<void()>> m_held;
 };

@@ -62,6 +62,10 @@ class Splitter {
       else
         for (const Cut& cut : item.cuts) apply(file, cut, text, gone);
     }
+    // nvcc takes it by default, but no standard of NVRTC's that Tarsia asks for does.
+    for (const TokenRecorder::Token& token : *file.tokens)
+      if (token.kind == clang::tok::kw_register && text.substr(token.begin).starts_with("register"))
+        std::fill_n(gone.begin() + token.begin, 8, ' ');
     // Inside a blanked range, conditionals and macro definitions go on holding.
     for (const FileRegions::Directive& directive : file.regions.directives) {
       auto begin = gone.begin() + directive.begin, end = gone.begin() + directive.end;
@@ -187,6 +191,16 @@ class Splitter {
   std::map<clang::FileID, File> m_files;
 };
 
+// NVRTC knows no byte order mark and no line that ends with a carriage return alone, and stops at a byte of
+// ones.
+void make_plain(std::string& text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.replace(0, 3, "   ");
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n')) text[i] = '\n';
+    if (text[i] == '\xFF') text[i] = '?';
+  }
+}
+
 }  // namespace
 
 bool has_device_attribute(const clang::Decl& decl) {
@@ -231,6 +245,7 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     std::string text = texts[path].str();
     for (size_t i = 0; i < mask.size(); ++i)
       if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i];
+    make_plain(text);
     slice.files.push_back({user_name(path), std::move(text)});
     slice.doubts.insert(slice.doubts.end(), doubts[path].begin(), doubts[path].end());
   }

@@ -47,7 +47,7 @@ class Diagnostic:
             text += f"\n{number}{self.source_line}"
             if self.column > 0:
                 # Columns count bytes; tabs stay tabs, so that the caret stands below its character.
-                before = self.source_line.encode()[: self.column - 1].decode(errors="ignore")
+                before = self.source_line.encode(errors="surrogateescape")[: self.column - 1].decode(errors="ignore")
                 blanks = "".join("\t" if c == "\t" else " " for c in before)
                 text += f"\n{' ' * (len(number) - 2)}| {blanks}^"
         return text

@@ -23,7 +23,8 @@ def command(tmp_path_factory):
 
     def run(*words, cwd=None, input=None, **env):
         return subprocess.run([COMMAND, *map(str, words)], cwd=cwd, input=input, capture_output=True, text=True,
-                              timeout=300, env={**os.environ, "TARSIA_CACHE_DIR": str(cache), **env})
+                              errors="replace", timeout=300,
+                              env={**os.environ, "TARSIA_CACHE_DIR": str(cache), **env})
 
     done = run("doctor", "--json")
     report = json.loads(done.stdout)
@@ -199,3 +200,13 @@ def test_the_doctor_tries_what_it_reports(command, tmp_path):
     assert done.returncode == 1 and "Host code does NOT compile." in done.stdout and "FAILS" in done.stdout
     done = command("doctor", TARSIA_COMPILER=str(tmp_path / "none"), TARSIA_CACHE_DIR="/proc/none")
     assert done.returncode == 1 and done.stdout.count("MISSING") >= 1
+
+
+def test_comments_need_not_be_utf8_but_code_must(command, tmp_path):
+    program = tmp_path / "a.cc"
+    program.write_bytes(b"// caf\xe9 \\\n still \xe9\n#include <cstdio>\n/* \xb5 */ int main() { std::puts(\"it's\"); }  // \xe9\n")
+    done = command("run", program)
+    assert (done.returncode, done.stdout) == (0, "it's\n"), done.stderr
+    program.write_bytes(b"#include <cstdio>\nint main() { std::puts(\"caf\xe9\"); }\n")
+    done = command("run", program)
+    assert done.returncode == 1 and "UTF-8" in done.stderr

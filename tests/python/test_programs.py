@@ -30,7 +30,7 @@ def command(tmp_path_factory):
 
 
 def expected(program):
-    marked = [line for line in program.read_bytes().decode().splitlines() if line.startswith("// expect:")]
+    marked = [line for line in program.read_bytes().decode(errors="replace").splitlines() if line.startswith("// expect:")]
     return "".join(line.removeprefix("// expect:").removeprefix(" ") + "\n" for line in marked)
 
 

@@ -173,6 +173,12 @@ TEST_F(SplitTest, what_one_macro_makes_for_both_sides_counts_for_the_host) {
   EXPECT_NE(before.host_texts.back().text, after.host_texts.back().text);
 }
 
+TEST_F(SplitTest, the_devices_text_is_plain) {
+  DeviceSlice slice =
+      split("\xEF\xBB\xBF// \xFF\r__global__ void k(float* x) { register int i = 0; x[i] = 1; }");
+  EXPECT_EQ(text_of(slice), "   // ?\n__global__ void k(float* x) {          int i = 0; x[i] = 1; }");
+}
+
 TEST_F(SplitTest, what_stays_for_its_name_alone_is_a_doubt) {
   DeviceSlice slice = split(
       "const int width =\n#define W 4\n  W;\n"

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Compiles published CUDA programs, a file each, with nvcc and with Tarsia; with --run, runs both builds and compares
+what they print.
+
+    bench/programs.py FOLDER_OR_FILE... [--run] [--jobs N]
+
+The reference is `nvcc -std=c++17 -arch=sm_90 FILE`, nvcc's own default standard and the architecture of --arch. What
+nvcc refuses is left out of the counts. Tarsia compiles with a living worker and an empty cache, each text for the first
+time; its standard is --std. As many compiles run at once as --jobs says, one by default: the times of several at once
+are only good for comparing, under the same load. A program is run with a time limit and twice where it is
+nvcc's: lines in which nvcc's own two runs differ (times, addresses) are compared with their numbers left out.
+
+Needs tarsia on Python's path, and nvcc on PATH or in /usr/local/cuda/bin.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+RUN = "import os, sys, tarsia\ncode = tarsia.load(sys.argv[1]).main(*sys.argv[2:])\nsys.exit(code)\n"
+NUMBER = re.compile(rb"[-+]?(0x[0-9a-fA-F]+|[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?|nan|inf)")
+
+
+def find_nvcc():
+    found = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    return found if pathlib.Path(found).exists() else None
+
+
+class Program:
+    def __init__(self, path, folder):
+        self.path = path
+        self.nvccs, self.ours = folder / "nvccs", folder / "ours.so"
+        self.result = {"program": str(path)}
+        folder.mkdir(parents=True)
+
+
+def compile_with_nvcc(nvcc, program, arguments):
+    command = [nvcc, "-std=c++17", f"-arch={arguments.arch}", "-w", "-I", program.path.parent, "-o", program.nvccs, program.path]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=600)
+    except subprocess.TimeoutExpired:
+        program.result["nvcc"] = "took more than 600 s"
+        return
+    program.result["nvcc_ms"] = 1000 * (time.perf_counter() - start)
+    if done.returncode != 0:
+        program.result["nvcc"] = (done.stdout + done.stderr)[-2000:]
+
+
+def compile_with_tarsia(program, arguments):
+    import tarsia
+
+    start = time.perf_counter()
+    try:
+        data = program.path.read_bytes()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+        tarsia.compile({program.path.name: text}, program.ours, arch=arguments.arch, std=arguments.std,
+                       include_dirs=[program.path.parent.resolve()])
+    except Exception as error:  # noqa: BLE001 — whatever it is, it counts as refused
+        program.result["tarsia"] = f"{type(error).__name__}: {error}"[:4000]
+    program.result["tarsia_ms"] = 1000 * (time.perf_counter() - start)
+
+
+def run_build(command, folder, limit):
+    folder.mkdir(exist_ok=True)
+    try:
+        done = subprocess.run([str(part) for part in command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=limit)
+    except subprocess.TimeoutExpired:
+        return None, b"", b""
+    return done.returncode, done.stdout, done.stderr
+
+
+def same_but_for_noise(ours, first, second):
+    """Whether the output is that of nvcc's build, apart from numbers where that differs from itself."""
+    lines = [text.split(b"\n") for text in (ours, first, second)]
+    if len({len(part) for part in lines}) != 1:
+        masked = [NUMBER.sub(b"#", text) for text in (ours, first, second)]
+        return masked[1] != masked[2] or masked[0] == masked[1]
+    for mine, one, other in zip(*lines):
+        if one == other and mine != one or one != other and NUMBER.sub(b"#", mine) != NUMBER.sub(b"#", one):
+            return False
+    return True
+
+
+def run_both(program, arguments):
+    folder = program.ours.parent
+    first = run_build([program.nvccs], folder / "a", arguments.limit)
+    second = run_build([program.nvccs], folder / "b", arguments.limit)
+    ours = run_build([sys.executable, "-c", RUN, program.ours], folder / "c", arguments.limit)
+    result = program.result
+    if first[0] is None:
+        result["run"] = "nvcc's build took too long"
+    elif ours[:2] == first[:2]:
+        result["run"] = "same"
+    elif ours[0] == first[0] and first[:2] != second[:2] and same_but_for_noise(ours[1], first[1], second[1]):
+        result["run"] = "same but for numbers that change"
+    else:
+        result["run"] = "different"
+        result["codes"] = [first[0], ours[0]]
+        result["printed"] = [part.decode(errors="replace")[-3000:] for part in (first[1], ours[1], first[2], ours[2])]
+
+
+def quantiles(values):
+    values = sorted(values)
+    return {q: values[min(len(values) - 1, int(q * len(values)))] for q in (0, 0.25, 0.5, 0.75, 0.9, 1)} if values else {}
+
+
+def show(what, values, form):
+    print(f"{what:28}" + "  ".join(f"{int(100 * q)}%: {form.format(v)}" for q, v in quantiles(values).items()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=pathlib.Path)
+    parser.add_argument("--run", action="store_true", help="run both builds and compare what they print")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=60, help="seconds for one run")
+    parser.add_argument("--std", default="c++20", help="Tarsia's standard")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--no-nvcc", action="store_true", help="Tarsia alone")
+    parser.add_argument("--nvcc-results", type=pathlib.Path, help="a file of --json: nvcc's answers and times are taken from it")
+    parser.add_argument("--json", type=pathlib.Path, help="write all results into this file")
+    arguments = parser.parse_args()
+    nvcc = None if arguments.no_nvcc else find_nvcc()
+    if not nvcc and arguments.run:
+        sys.exit("programs.py: --run needs nvcc")
+
+    with tempfile.TemporaryDirectory(prefix="tarsia-programs-") as temporary:
+        os.environ["TARSIA_CACHE_DIR"] = temporary + "/cache"
+        import tarsia
+
+        files = sorted(file for path in arguments.paths for file in ([path] if path.is_file() else path.rglob("*.cu")))
+        programs = [Program(file, pathlib.Path(temporary) / str(i)) for i, file in enumerate(files)]
+        if arguments.nvcc_results:
+            known = {entry["program"]: entry for entry in json.loads(arguments.nvcc_results.read_text())}
+            for program in programs:
+                program.result |= {k: v for k, v in known.get(str(program.path), {}).items() if k.startswith("nvcc")}
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            started = threading.Barrier(arguments.jobs)
+
+            def start_worker(i):
+                started.wait()  # so that each is a worker of its own
+                tarsia.compile({"start.cu": f"__global__ void k{i}() {{}}\n"}, f"{temporary}/start{i}.so", arch=arguments.arch)
+
+            list(pool.map(start_worker, range(arguments.jobs)))
+            if nvcc:
+                list(pool.map(lambda program: "nvcc_ms" in program.result or compile_with_nvcc(nvcc, program, arguments), programs))
+            accepted = [program for program in programs if "nvcc" not in program.result]
+            list(pool.map(lambda program: compile_with_tarsia(program, arguments), accepted))
+            taken = [program for program in accepted if "tarsia" not in program.result]
+            if arguments.run:
+                list(pool.map(lambda program: run_both(program, arguments), taken))
+
+        for program in accepted:
+            if "tarsia" in program.result:
+                print(f"REFUSED {program.path}\n    " + program.result["tarsia"].replace("\n", "\n    ")[:1500])
+            elif program.result.get("run") == "different":
+                print(f"DIFFERENT {program.path}: exit codes {program.result['codes']}")
+        print(f"{len(programs)} programs; nvcc takes {len(accepted)}" if nvcc else f"{len(programs)} programs")
+        print(f"Tarsia takes {len(taken)} of {len(accepted)}: {100 * len(taken) / max(1, len(accepted)):.1f} %")
+        show("Tarsia's time, ms", [program.result["tarsia_ms"] for program in taken], "{:.0f}")
+        timed = [program.result for program in taken if "nvcc_ms" in program.result]
+        if timed:
+            show("nvcc's time, ms", [result["nvcc_ms"] for result in timed], "{:.0f}")
+            ratios = [result["tarsia_ms"] / result["nvcc_ms"] for result in timed]
+            show("Tarsia's time / nvcc's", ratios, "{:.3f}")
+            print(f"median of the ratios: {statistics.median(ratios):.3f}")
+        if arguments.run:
+            outcomes = [program.result["run"] for program in taken]
+            print("runs: " + ", ".join(f"{outcomes.count(kind)} {kind}" for kind in sorted(set(outcomes))))
+        if arguments.json:
+            arguments.json.write_text(json.dumps([program.result for program in programs], indent=1))
+        sys.stdout.flush()
+    return 0 if len(taken) == len(accepted) and not any(p.result.get("run") == "different" for p in taken) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
