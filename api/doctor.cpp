@@ -1,5 +1,4 @@
 // What is found or missing on this machine: looked up where looking is enough, tried where it is not.
-#include <dlfcn.h>
 #include <sys/stat.h>
 #include <tarsia/c_api.h>
 
@@ -108,10 +107,7 @@ class Trial {
 };
 
 void look_at_library(Report& report) {
-  Dl_info self{};
-  dladdr(reinterpret_cast<void*>(&tarsia_version), &self);
-  report.add("libtarsia", true, self.dli_fname ? self.dli_fname : "",
-             std::string("version ") + tarsia_version());
+  report.add("libtarsia", true, library_dir() + "/libtarsia.so", std::string("version ") + tarsia_version());
 }
 
 void look_at_headers(Report& report) {

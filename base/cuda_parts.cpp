@@ -108,16 +108,18 @@ Choice choose(const CudaSearch& search, const std::vector<CudaPlace>& places) {
 }
 
 /// Names of wheels carry the major up to CUDA 12 only.
-std::string pip_install(std::string package, int major) {
+std::string wheel_name(std::string package, int major) {
   if (major != 0 && major < 13) {
     if (package == "nvidia-cuda-crt") package = "nvidia-cuda-nvcc";
     package += "-cu" + std::to_string(major);
   }
-  return "pip install " + package;
+  return package;
 }
 
-std::vector<CudaFinding> explain(const Choice& choice, const CudaParts& parts) {
-  std::vector<CudaFinding> lines;
+/// Fills the lines, and what is missing.
+void explain(const Choice& choice, CudaFindings& findings) {
+  const CudaParts& parts = findings.parts;
+  std::vector<CudaFinding>& lines = findings.lines;
   const int major = choice.major;
   auto line = [&](const char* part, const CudaPlace* place, std::string path, CudaVersion version,
                   const char* package, const char* use) {
@@ -125,7 +127,7 @@ std::vector<CudaFinding> explain(const Choice& choice, const CudaParts& parts) {
       lines.push_back({part, std::move(path), text_of(version) + (place ? ", " + place->origin : "")});
     else
       lines.push_back({part, "",
-                       std::string("needed for ") + use + ": " + pip_install(package, major) +
+                       std::string("needed for ") + use + ": " + "pip install " + wheel_name(package, major) +
                            ", or set TARSIA_CUDA_HOME to a toolkit that has it" +
                            (major ? " (CUDA " + std::to_string(major) + ")" : "")});
   };
@@ -148,7 +150,22 @@ std::vector<CudaFinding> explain(const Choice& choice, const CudaParts& parts) {
        "nvidia-cuda-cccl", "<cub/…>, <cuda/std/…> and most of <cooperative_groups.h>");
   line("cuRAND headers", choice.curand, dir(choice.curand, &CudaPlace::curand), version(choice.curand),
        "nvidia-curand", "<curand_kernel.h>");
-  return lines;
+
+  // NVRTC is named too, though sources without kernels do without it.
+  if (choice.cudart && choice.headers && choice.crt) return;
+  std::string names, packages;
+  for (const auto& [part, package] : {std::pair{"CUDA headers", "nvidia-cuda-runtime"},
+                                      {"CUDA crt headers", "nvidia-cuda-crt"},
+                                      {"CUDA runtime", "nvidia-cuda-runtime"},
+                                      {"NVRTC", "nvidia-cuda-nvrtc"}}) {
+    auto found = [&](const CudaFinding& line) { return line.part == part && !line.path.empty(); };
+    if (std::any_of(lines.begin(), lines.end(), found)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(part);
+    const std::string wheel = wheel_name(package, major);
+    if (packages.find(wheel) == packages.npos) packages += " " + wheel;
+  }
+  findings.missing = names + ": pip install" + packages +
+                     ", or set TARSIA_CUDA_HOME to a CUDA toolkit; `tarsia doctor` tells what is there";
 }
 
 }  // namespace
@@ -195,7 +212,7 @@ CudaFindings find_cuda_parts_in(const CudaSearch& search) {
     if (std::find(dirs.begin(), dirs.end(), dir) == dirs.end()) dirs.push_back(std::move(dir));
   parts.library_dirs = std::move(dirs);
   if (!parts.nvrtc.empty()) parts.nvrtc_identity = identify_nvrtc(parts.nvrtc);
-  findings.lines = explain(choice, parts);
+  explain(choice, findings);
   return findings;
 }
 

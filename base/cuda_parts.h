@@ -30,6 +30,7 @@ struct CudaFinding {
 struct CudaFindings {
   CudaParts parts;
   std::vector<CudaFinding> lines;
+  std::string missing;  ///< of what every CUDA source needs: names and remedy; empty: nothing is
 };
 
 /// Where to look; `search_places` fills it from the environment and this process.

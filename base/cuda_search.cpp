@@ -64,8 +64,11 @@ std::string toolkit_on_path() {
 /// The folder above the one in which libtarsia lies, where it is part of an installed Python package.
 std::string own_site_packages() {
   Dl_info info{};
-  if (!::dladdr(reinterpret_cast<void*>(&search_places), &info) || !info.dli_fname) return {};
-  std::string path = info.dli_fname;
+  char real[PATH_MAX];  // the command finds its library as …/tarsia/bin/../libtarsia.so
+  if (!::dladdr(reinterpret_cast<void*>(&search_places), &info) || !info.dli_fname ||
+      !::realpath(info.dli_fname, real))
+    return {};
+  std::string path = real;
   for (int i = 0; i < 2; ++i) {
     const size_t slash = path.rfind('/');
     if (slash == path.npos) return {};

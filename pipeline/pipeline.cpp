@@ -148,7 +148,10 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   const Kind kind = kind_of(source.files, source.headers);
   request.cuda = kind == Kind::cuda;
   if (kind != Kind::host) {
-    request.cuda_parts = find_cuda_parts();
+    const std::shared_ptr<const CudaFindings> findings = cuda_findings();
+    if (request.cuda && !findings->missing.empty())
+      throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);
+    request.cuda_parts = findings->parts;
   } else if (!request.options.libraries.empty()) {
     // One of them may be NVIDIA's.
     request.cuda_parts.library_dirs = find_cuda_parts().library_dirs;

@@ -137,6 +137,18 @@ TEST_F(CudaPartsTest, remedies_name_the_wheels_of_the_major) {
   EXPECT_THAT(detail_of(found, "CUDA crt headers"), HasSubstr("pip install nvidia-cuda-nvcc-cu12"));
 }
 
+TEST_F(CudaPartsTest, what_every_cuda_source_needs_and_is_missing_is_told_with_one_remedy) {
+  EXPECT_THAT(
+      find_cuda_parts_in({}).missing,
+      StartsWith("CUDA headers, CUDA crt headers, CUDA runtime, NVRTC: pip install nvidia-cuda-runtime "
+                 "nvidia-cuda-crt nvidia-cuda-nvrtc, or"));
+  headers("tk/include", 13000), nvrtc("tk/lib64", "13", "13.0"), file("tk/lib64/libcudart.so.13");
+  EXPECT_THAT(find_cuda_parts_in({.homes = {home("tk")}}).missing,
+              StartsWith("CUDA crt headers: pip install nvidia-cuda-crt, or"));
+  crt("tk/include");
+  EXPECT_EQ(find_cuda_parts_in({.homes = {home("tk")}}).missing, "");
+}
+
 TEST_F(CudaPartsTest, nothing_anywhere_is_no_error) {
   CudaFindings found = find_cuda_parts_in({.homes = {home("absent")}, .site_packages = {dir / "absent"}});
   EXPECT_EQ(found.parts.major, 0);

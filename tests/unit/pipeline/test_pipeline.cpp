@@ -16,6 +16,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/cuda_parts.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "jit/build_id.h"
@@ -477,6 +478,7 @@ TEST_F(Pipe, cuda_is_told_and_resolved) {
   Pipeline pipeline(test_settings());
   const Module host = pipeline.compile({.files = {{"op", "compile host"}}});
   EXPECT_FALSE(host.cuda);
+  if (const std::string missing = cuda_findings()->missing; !missing.empty()) GTEST_SKIP() << missing;
   Source kernel{.files = {{"op", "compile __global__ void k();"}}};
   const Module cuda = pipeline.compile(kernel);
   EXPECT_TRUE(cuda.cuda);
