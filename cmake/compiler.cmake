@@ -58,3 +58,13 @@ target_link_libraries(tarsia_worker PUBLIC tarsia_llvm)
 
 add_executable(tarsia-compiler jit/worker/main.cpp)
 target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)
+
+# The preludes that lie beside the worker, made by itself (docs/preludes.md).
+set(TARSIA_PRELUDES_PACK ${CMAKE_BINARY_DIR}/tarsia-preludes.pack)
+add_custom_command(
+  OUTPUT ${TARSIA_PRELUDES_PACK}
+  COMMAND tarsia-compiler --make-preludes ${TARSIA_PRELUDES_PACK}
+  DEPENDS tarsia-compiler ${TARSIA_SYSROOT_PACK}
+  COMMENT "Precompiling the preludes"
+  VERBATIM)
+add_custom_target(preludes ALL DEPENDS ${TARSIA_PRELUDES_PACK})

@@ -24,8 +24,9 @@ if(TARGET tarsia_worker)
   tarsia_test(unit/worker tarsia_worker)
 endif()
 if(TARGET test_unit_worker)
-  add_dependencies(test_unit_worker sysroot)
-  target_compile_definitions(test_unit_worker PRIVATE TARSIA_TEST_SYSROOT="${TARSIA_SYSROOT_PACK}" TARSIA_TEST_INCLUDE="${CMAKE_SOURCE_DIR}/include")
+  add_dependencies(test_unit_worker sysroot preludes)
+  target_compile_definitions(test_unit_worker PRIVATE TARSIA_TEST_SYSROOT="${TARSIA_SYSROOT_PACK}"
+                             TARSIA_TEST_PRELUDES="${TARSIA_PRELUDES_PACK}" TARSIA_TEST_INCLUDE="${CMAKE_SOURCE_DIR}/include")
 endif()
 # A worker without compilers, for the tests of its client and of the pipeline.
 add_executable(test_worker ${CMAKE_SOURCE_DIR}/tests/unit/jit/worker/test_worker.cpp)

@@ -103,7 +103,8 @@ double milliseconds(const Work& work) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 50;
-  jit::Worker worker(std::make_shared<const jit::SysrootPack>(library_dir() + "/tarsia-sysroot.pack"));
+  jit::Worker worker(std::make_shared<const jit::SysrootPack>(library_dir() + "/tarsia-sysroot.pack"),
+                     library_dir() + "/tarsia-preludes.pack");
   constexpr int k_warm_up = 3;
   std::vector<double> ours, bare;
   for (int k = 0; k < k_warm_up + rounds; ++k) {

@@ -8,6 +8,7 @@
 #include "jit/worker/host_compiler.h"
 
 #include <chrono>
+#include <set>
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -28,7 +29,7 @@
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/host_tables.h"
-#include "jit/worker/prelude.h"
+#include "jit/worker/prelude_layer.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -273,6 +274,21 @@ class HostAction final : public clang::ASTFrontendAction {
   Shared& m_shared;
 };
 
+// Notes the names in all #includes that are met.
+class IncludeNames final : public clang::PPCallbacks {
+ public:
+  explicit IncludeNames(std::set<std::string>& names) : m_names(names) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    m_names.insert(name.str());
+  }
+
+ private:
+  std::set<std::string>& m_names;
+};
+
 class PreludeGenerator final : public clang::PCHGenerator {
  public:
   using PCHGenerator::PCHGenerator;
@@ -294,20 +310,24 @@ class PreludeGenerator final : public clang::PCHGenerator {
 
 class PreludeAction final : public clang::ASTFrontendAction {
  public:
-  explicit PreludeAction(std::shared_ptr<clang::PCHBuffer> buffer) : m_buffer(std::move(buffer)) {}
+  PreludeAction(std::string path, std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names)
+      : m_path(std::move(path)), m_buffer(std::move(buffer)), m_names(names) {}
 
  protected:
   clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
-    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), k_prelude_path,
-                                              "", m_buffer, clang.getCodeGenOpts(),
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
+    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
+                                              m_buffer, clang.getCodeGenOpts(),
                                               clang.getFrontendOpts().ModuleFileExtensions,
                                               /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
 
  private:
+  std::string m_path;
   std::shared_ptr<clang::PCHBuffer> m_buffer;
+  std::set<std::string>& m_names;
 };
 
 // A Clang set up for these arguments, ready to run an action.
@@ -346,9 +366,6 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text);
-  // Clang looks the prelude's own text up where an instantiation in it is named (<optional> has some).
-  if (!unit.prelude.empty())
-    files->add_text(k_prelude_text_path, leading_includes(*unit.file, *unit.request));
   DiagnosticCollector collector(unit.file->name, count_lines(unit.file->text));
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
@@ -366,30 +383,31 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   return result;
 }
 
-std::optional<std::vector<Diagnostic>> compile_prelude(const CompileRequest& request, Language language,
-                                                       llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                       const std::string& text, std::string& pch) {
+bool compile_prelude(const CompileRequest& request, Language language,
+                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
+                     std::string& pch) {
   initialize_llvm();
-  const std::string path = k_prelude_text_path;
-  files->add_text(path, text);
+  const std::string path = prelude_text_path(layer.depth);
+  if (layer.base) layer.base->add_to(*files);
+  files->add_text(path, layer.text);
   DiagnosticCollector collector("", 0);
-  std::vector<std::string> arguments = clang_arguments(request, language, path, "");
+  std::vector<std::string> arguments =
+      clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
   // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of
   // <cmath>).
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto clang = make_clang(arguments, files, collector, language == Language::cuda);
   auto buffer = std::make_shared<clang::PCHBuffer>();
+  std::set<std::string> names;
   if (clang) {
     clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    PreludeAction action(buffer);
+    PreludeAction action(prelude_path(layer.depth), buffer, names);
     clang->ExecuteAction(action);
   }
-  if (!buffer->IsComplete) {
-    auto diagnostics = collector.take();
-    return diagnostics;
-  }
+  if (!buffer->IsComplete) return false;
+  layer.names.assign(names.begin(), names.end());
   pch.assign(buffer->Data.begin(), buffer->Data.end());
-  return std::nullopt;
+  return true;
 }
 
 }  // namespace tarsia::jit

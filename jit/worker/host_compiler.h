@@ -49,10 +49,11 @@ struct HostHooks {
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                         const HostHooks& hooks);
 
-/// Writes a precompiled header of `text` (C++ or CUDA, with the request's options) to `pch`.
-/// Returns the diagnostics if it fails.
-std::optional<std::vector<Diagnostic>> compile_prelude(const CompileRequest& request, Language language,
-                                                       llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                       const std::string& text, std::string& pch);
+struct PreludeLayer;
+
+/// Precompiles `layer.text` (C++ or CUDA, with the request's options) on top of `layer.base`, and sets
+/// `layer.names`. False if it has errors.
+bool compile_prelude(const CompileRequest& request, Language language,
+                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer, std::string& pch);
 
 }  // namespace tarsia::jit

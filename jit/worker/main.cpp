@@ -1,7 +1,9 @@
 // tarsia-compiler: the worker program. Speaks the protocol (docs/protocol.md) on file descriptor 3.
 //
-//   tarsia-compiler                   started by libtarsia
+//   tarsia-compiler --serve DIR       started by libtarsia; DIR holds the packs of headers and preludes
 //   tarsia-compiler --version         says what it is built of
+//   tarsia-compiler --make-preludes FILE
+//                                     makes the preludes that are shipped beside it
 //
 // For work on the compiler itself, without a cache:
 //
@@ -134,8 +136,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    auto pack = std::make_shared<const jit::SysrootPack>(library_dir() + "/tarsia-sysroot.pack");
-    jit::Worker worker(pack);
+    // An unpacked worker does not lie beside its packs and is told where they are.
+    const std::string folder = argc == 3 && !std::strcmp(argv[1], "--serve") ? argv[2] : library_dir();
+    auto pack = std::make_shared<const jit::SysrootPack>(folder + "/tarsia-sysroot.pack");
+    jit::Worker worker(pack, folder + "/tarsia-preludes.pack");
+    if (argc == 3 && !std::strcmp(argv[1], "--make-preludes")) {
+      worker.make_shipped_preludes(argv[2]);
+      return 0;
+    }
     if (argc > 2 && (!std::strcmp(argv[1], "--compile") || !std::strcmp(argv[1], "--slice")))
       return compile_files(worker, argc, argv);
     jit::Hello hello;

@@ -11,35 +11,43 @@
 #include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/clang_setup.h"
+#include "jit/worker/prelude_layer.h"
+#include "jit/worker/shipped_preludes.h"
 #include "jit/worker/source_fs.h"
 
 namespace tarsia::jit {
 
-/// The `#include <…>` directives with which the text begins, one a line: up to the first other directive or
-/// declaration, and up to the first header that is not the system's, Tarsia's or CUDA's.
-std::string leading_includes(const SourceFile& file, const CompileRequest& request);
-
-/// A precompiled header and the real files that went into it.
+/// What a unit is compiled on top of.
 struct Prelude {
-  std::string pch;
-  std::vector<Dependency> dependencies;
+  std::shared_ptr<const PreludeLayer> top;  ///< null: of nothing
+  std::vector<Dependency> absent;           ///< looked for in the source's folders, in vain
+  enum { none, shipped, kept, made } origin = none;
 };
 
-/// The preludes of one worker: in memory, from the client's cache, or made now. Used by one thread.
+/// The preludes of one worker: in memory, shipped, from the client's cache, or made now. Used by one thread.
 class Preludes {
  public:
-  explicit Preludes(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
+  Preludes(std::shared_ptr<const SysrootPack> pack, std::string shipped_path)
+      : m_pack(std::move(pack)), m_shipped(std::move(shipped_path)) {}
 
-  /// Null where none pays off or none can be made (an include that is not found: the compile will say so).
+  using MakeFiles = std::function<llvm::IntrusiveRefCntPtr<SourceFileSystem>()>;
+
+  /// None where none pays off or none can be made (an include that is not found: the compile will say so).
   /// `make_files` gives a fresh file system of the request.
-  std::shared_ptr<const Prelude> find_or_make(
-      const CompileRequest& request, const SourceFile& file, Language language, PartStore& parts,
-      const std::function<llvm::IntrusiveRefCntPtr<SourceFileSystem>()>& make_files);
+  Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
+                       PartStore& parts, const MakeFiles& make_files);
+
+  /// Makes what lies beside the worker. Throws Error naming what could not be made.
+  void make_shipped(const std::string& path);
 
  private:
-  struct Kept;
+  Prelude find_shipped(const CompileRequest& request, Language language,
+                       const std::vector<std::string>& includes, Digest& identity);
+  Digest settings(const CompileRequest& request, Language language) const;
+
   std::shared_ptr<const SysrootPack> m_pack;
-  std::map<Digest, std::shared_ptr<const Kept>> m_kept;
+  ShippedPreludes m_shipped;
+  std::map<Digest, std::shared_ptr<const KeptLayer>> m_kept;
 };
 
 }  // namespace tarsia::jit

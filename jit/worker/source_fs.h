@@ -23,8 +23,6 @@ inline constexpr char k_device_headers_dir[] = "/tarsia/device";
 inline constexpr char k_include_dir[] = "/tarsia/include";
 inline constexpr char k_sysroot_dir[] = "/tarsia/sysroot";
 inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
-inline constexpr char k_prelude_path[] = "/tarsia/prelude.pch";
-inline constexpr char k_prelude_text_path[] = "/tarsia/prelude.h";
 inline constexpr char k_exports_path[] = "/tarsia/exports";
 
 /// Serves virtual texts from memory, the sysroot from its pack, and real files only below allowed folders

@@ -110,14 +110,15 @@ class Compile {
  private:
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
     auto start = Clock::now();
-    auto prelude =
+    const Prelude prelude =
         m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
-    m_result.timings.emplace_back("prelude", milliseconds_since(start));
+    static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made"};
+    m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
     auto files = make_files();
-    if (prelude) {
-      files->add_text(k_prelude_path, prelude->pch);
-      files->inherit(prelude->dependencies);
-      unit.prelude = k_prelude_path;
+    if (prelude.top) {
+      prelude.top->add_to(*files);
+      files->inherit(prelude.absent);
+      unit.prelude = prelude_path(prelude.top->depth);
     }
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {

@@ -12,12 +12,16 @@ namespace tarsia::jit {
 
 class Worker final : public Handler {
  public:
-  explicit Worker(std::shared_ptr<const SysrootPack> pack) : m_pack(pack), m_preludes(std::move(pack)) {}
+  /// `shipped_preludes` names a pack of preludes, or a file that does not exist.
+  Worker(std::shared_ptr<const SysrootPack> pack, std::string shipped_preludes)
+      : m_pack(pack), m_preludes(std::move(pack), std::move(shipped_preludes)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
   /// What the device's compiler would be given of each CUDA file, headers included: for work on the split.
   std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
   void idle() override;
+  /// Makes the pack of preludes that lies beside the worker. Throws Error naming what could not be made.
+  void make_shipped_preludes(const std::string& path) { m_preludes.make_shipped(path); }
 
  private:
   std::shared_ptr<const SysrootPack> m_pack;

@@ -35,6 +35,11 @@ class TestParts final : public PartStore {
     ++kept[kind];
     m_parts[{kind, key}] = std::move(bytes);
   }
+  size_t bytes(PartKind kind) const {
+    size_t sum = 0;
+    for (const auto& [key, bytes] : m_parts) sum += key.first == kind ? bytes.size() : 0;
+    return sum;
+  }
   std::map<PartKind, int> hits, kept;
 
  private:
@@ -59,7 +64,7 @@ class CompileTest : public testing::Test {
   static bool have_nvrtc() { return have_cuda_headers() && !find_cuda_parts().nvrtc.empty(); }
 
   CompileResult compile(const CompileRequest& asked) {
-    static Worker worker(test_pack());
+    static Worker worker(test_pack(), TARSIA_TEST_PRELUDES);
     return worker.compile(asked, parts);
   }
   static std::string errors(const CompileResult& result) {

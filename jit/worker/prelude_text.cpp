@@ -1,0 +1,227 @@
+// What a source's prelude would be precompiled from.
+#include "jit/worker/prelude_text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tarsia::jit {
+namespace {
+
+bool is_cheap(std::string_view name) {
+  static const std::set<std::string_view> cheap = {
+      "assert.h", "ctype.h",  "errno.h", "float.h",  "inttypes.h", "limits.h", "stdbool.h",
+      "stddef.h", "stdint.h", "stdio.h", "string.h", "time.h",     "unistd.h", "cassert",
+      "cctype",   "cerrno",   "cfloat",  "climits",  "cstdarg",    "cstddef",  "cstdint",
+      "cstdio",   "cstring",  "ctime",   "stdarg.h", "sys/time.h", "signal.h", "initializer_list",
+      "version",  "stdlib.h", "math.h",  "cstdlib"};
+  return cheap.count(name) > 0;
+}
+
+// Tarsia's, and those of the C++, C and POSIX standards, which say that their order and number of times do
+// not matter ([using.headers]; 7.1.2 "Standard headers"); <cassert> follows NDEBUG, which no include changes.
+bool is_free(std::string_view name) {
+  static const std::set<std::string_view> free = {"tarsia/op.h",
+                                                  "algorithm",
+                                                  "any",
+                                                  "array",
+                                                  "atomic",
+                                                  "barrier",
+                                                  "bit",
+                                                  "bitset",
+                                                  "cassert",
+                                                  "cctype",
+                                                  "cerrno",
+                                                  "cfenv",
+                                                  "cfloat",
+                                                  "charconv",
+                                                  "chrono",
+                                                  "cinttypes",
+                                                  "climits",
+                                                  "clocale",
+                                                  "cmath",
+                                                  "compare",
+                                                  "complex",
+                                                  "concepts",
+                                                  "condition_variable",
+                                                  "coroutine",
+                                                  "csetjmp",
+                                                  "csignal",
+                                                  "cstdarg",
+                                                  "cstddef",
+                                                  "cstdint",
+                                                  "cstdio",
+                                                  "cstdlib",
+                                                  "cstring",
+                                                  "ctime",
+                                                  "cuchar",
+                                                  "cwchar",
+                                                  "cwctype",
+                                                  "deque",
+                                                  "exception",
+                                                  "execution",
+                                                  "filesystem",
+                                                  "forward_list",
+                                                  "fstream",
+                                                  "functional",
+                                                  "future",
+                                                  "initializer_list",
+                                                  "iomanip",
+                                                  "ios",
+                                                  "iosfwd",
+                                                  "iostream",
+                                                  "istream",
+                                                  "iterator",
+                                                  "latch",
+                                                  "limits",
+                                                  "list",
+                                                  "locale",
+                                                  "map",
+                                                  "memory",
+                                                  "memory_resource",
+                                                  "mutex",
+                                                  "new",
+                                                  "numbers",
+                                                  "numeric",
+                                                  "optional",
+                                                  "ostream",
+                                                  "queue",
+                                                  "random",
+                                                  "ranges",
+                                                  "ratio",
+                                                  "regex",
+                                                  "scoped_allocator",
+                                                  "semaphore",
+                                                  "set",
+                                                  "shared_mutex",
+                                                  "source_location",
+                                                  "span",
+                                                  "sstream",
+                                                  "stack",
+                                                  "stdexcept",
+                                                  "stop_token",
+                                                  "streambuf",
+                                                  "string",
+                                                  "string_view",
+                                                  "system_error",
+                                                  "thread",
+                                                  "tuple",
+                                                  "type_traits",
+                                                  "typeindex",
+                                                  "typeinfo",
+                                                  "unordered_map",
+                                                  "unordered_set",
+                                                  "utility",
+                                                  "valarray",
+                                                  "variant",
+                                                  "vector",
+                                                  "version",
+                                                  "assert.h",
+                                                  "ctype.h",
+                                                  "errno.h",
+                                                  "fenv.h",
+                                                  "float.h",
+                                                  "inttypes.h",
+                                                  "limits.h",
+                                                  "locale.h",
+                                                  "math.h",
+                                                  "setjmp.h",
+                                                  "signal.h",
+                                                  "stdarg.h",
+                                                  "stdbool.h",
+                                                  "stddef.h",
+                                                  "stdint.h",
+                                                  "stdio.h",
+                                                  "stdlib.h",
+                                                  "string.h",
+                                                  "time.h",
+                                                  "wchar.h",
+                                                  "wctype.h",
+                                                  "fcntl.h",
+                                                  "pthread.h",
+                                                  "sched.h",
+                                                  "strings.h",
+                                                  "sys/mman.h",
+                                                  "sys/stat.h",
+                                                  "sys/time.h",
+                                                  "sys/types.h",
+                                                  "unistd.h"};
+  return free.count(name) > 0;
+}
+
+std::string_view name_of(std::string_view include) {
+  return include.substr(1, include.size() - 2);
+}
+
+// Quoted includes that can only mean the system's.
+bool is_known_quoted(const std::string& name) {
+  for (const char* prefix :
+       {"cuda", "curand", "cooperative_groups", "tarsia/", "mma.h", "device_", "vector_types.h",
+        "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
+    if (name.rfind(prefix, 0) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request) {
+  llvm::StringRef text = file.text;
+  std::vector<std::string> result;
+  while (true) {
+    text = text.ltrim(" \t\r\n\f\v");
+    if (text.consume_front("//")) {
+      text = text.drop_front(std::min(text.find('\n'), text.size()));
+      continue;
+    }
+    if (text.starts_with("/*")) {
+      size_t end = text.find("*/", 2);
+      if (end == llvm::StringRef::npos) return result;
+      text = text.drop_front(end + 2);
+      continue;
+    }
+    if (!text.consume_front("#")) return result;
+    text = text.ltrim(" \t");
+    if (!text.consume_front("include")) return result;
+    text = text.ltrim(" \t");
+    bool angled = text.consume_front("<");
+    if (!angled && !text.consume_front("\"")) return result;
+    size_t end = text.find_first_of(angled ? ">\n" : "\"\n");
+    if (end == llvm::StringRef::npos || text[end] == '\n') return result;
+    std::string name = text.substr(0, end).str();
+    text = text.drop_front(end + 1);
+    // What follows on the line must be nothing, or the start of a comment.
+    llvm::StringRef rest = text.substr(0, text.find('\n')).ltrim(" \t\r");
+    if (!rest.empty() && !rest.starts_with("//") && !rest.starts_with("/*")) return result;
+    if (!angled && !is_known_quoted(name)) return result;
+    for (const auto* group : {&request.files, &request.headers})
+      for (const SourceFile& own : *group)
+        if (own.name == name) return result;
+    std::error_code ec;
+    for (const std::string& dir : request.options.include_dirs)
+      if (std::filesystem::exists(dir + "/" + name, ec)) return result;
+    result.push_back(angled ? "<" + name + ">" : "\"" + name + "\"");
+  }
+}
+
+PreludeText prelude_text(const std::vector<std::string>& includes) {
+  auto end = std::find_if_not(includes.begin(), includes.end(),
+                              [](const std::string& include) { return is_free(name_of(include)); });
+  std::set<std::string> free;
+  for (auto at = includes.begin(); at != end; ++at) free.insert("<" + std::string(name_of(*at)) + ">");
+  return {{free.begin(), free.end()}, {end, includes.end()}};
+}
+
+std::string directives(const std::vector<std::string>& includes) {
+  std::string text;
+  for (const std::string& include : includes) text += "#include " + include + "\n";
+  return text;
+}
+
+bool are_cheap(const std::vector<std::string>& includes) {
+  return std::all_of(includes.begin(), includes.end(),
+                     [](const std::string& include) { return is_cheap(name_of(include)); });
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,31 @@
+// What a source's prelude would be precompiled from: the includes with which its text begins.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+/// The `#include <…>` directives with which the text begins, up to the first other directive or declaration,
+/// and up to the first header that is not the system's, Tarsia's or CUDA's. Each as "<name>" or "\"name\"".
+std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
+
+/// Leading includes, as a prelude takes them.
+struct PreludeText {
+  /// Headers in the first run of those whose order cannot matter: sorted, each once, as "<name>".
+  std::vector<std::string> free;
+  /// The others, in the text's order.
+  std::vector<std::string> ordered;
+};
+PreludeText prelude_text(const std::vector<std::string>& includes);
+
+/// One directive a line.
+std::string directives(const std::vector<std::string>& includes);
+
+/// Whether Clang takes less time to read these headers than to load a prelude of them.
+bool are_cheap(const std::vector<std::string>& includes);
+
+}  // namespace tarsia::jit
