@@ -98,7 +98,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   }
   if (request.cuda) {
     add("-internal-isystem", k_host_headers_dir);
-    for (const std::string& dir : request.cuda_parts.include_dirs) add("-internal-isystem", dir);
+    if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
   }
 
   add("-D", "TARSIA_INLINE_SOURCE=1");

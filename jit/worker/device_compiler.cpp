@@ -331,6 +331,19 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
   return result;
 }
 
+void DeviceCompiler::warm_up(const std::string& path) {
+  if (path.empty() || m_warm_up.valid()) return;
+  m_warm_up = std::async(std::launch::async, [path] {
+    try {
+      const Nvrtc& nvrtc = Nvrtc::open(path);
+      nvrtc.compile({.name = "warm_up.cu",
+                     .text = "__global__ void k(float* x) { x[threadIdx.x] *= 2; }",
+                     .options = {"--gpu-architecture=sm_" + std::to_string(nvrtc.architectures().back())}});
+    } catch (const std::exception&) {
+    }
+  });
+}
+
 void DeviceCompiler::precompile_headers() {
   if (!m_next_header) return;
   std::unique_ptr<Header> header = std::move(m_next_header);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,11 @@ class DeviceCompiler {
                        const std::atomic<bool>* cancelled = nullptr);
   DeviceResult compile(const DeviceRequest& request) { return compile(request, plan_device(request)); }
 
+  /// Opens NVRTC and has it compile its first kernel, on a thread of its own, where that has not happened
+  /// yet: both take as long as a kernel's compile later. For while the host's text is parsed. Never throws;
+  /// what is wrong, compile() tells.
+  void warm_up(const std::string& nvrtc);
+
   /// To be called when a result has been handed over and nothing compiles: starts a process that precompiles
   /// the headers of the last compile if that is worth while, and returns at once.
   void precompile_headers();
@@ -61,6 +67,7 @@ class DeviceCompiler {
     std::vector<SourceFile> texts;  // of the job
   };
   std::unique_ptr<Header> m_next_header;
+  std::future<void> m_warm_up;
 };
 
 }  // namespace tarsia::jit

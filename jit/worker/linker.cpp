@@ -159,6 +159,10 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
 
 }  // namespace
 
+void prepare_links() {
+  run_time_symbols();
+}
+
 LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts) {
   LinkResult result;
   std::vector<UniqueFd> files;

@@ -27,6 +27,10 @@ struct LinkResult {
   std::vector<Dependency> dependencies;  ///< the user's libraries
 };
 
+/// Reads what every link needs of this machine's libraries, unless that has happened. Any thread; the first
+/// link waits for it.
+void prepare_links();
+
 /// Links against the C and C++ run time of this machine, the CUDA runtime if asked for, and the user's
 /// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of
 /// the CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.

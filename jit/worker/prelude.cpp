@@ -10,9 +10,11 @@
 
 #include <algorithm>
 
+#include "base/cuda_parts.h"
 #include "base/error.h"
 #include "jit/build_id.h"
 #include "jit/worker/host_compiler.h"
+#include "jit/worker/host_headers.h"
 #include "jit/worker/prelude_text.h"
 
 namespace tarsia::jit {
@@ -35,6 +37,22 @@ std::vector<std::string> left_over(const PreludeText& text, const PreludeLayer* 
   return left;
 }
 
+// Dependencies on CUDA's headers, by the paths that they have on every machine.
+std::vector<Dependency> virtual_dependencies(const std::vector<Dependency>& real,
+                                             const std::vector<std::string>& cuda_dirs) {
+  std::map<std::string, Dependency> all;
+  for (const Dependency& dependency : real)
+    for (const std::string& dir : cuda_dirs) {
+      if (!dependency.path.starts_with(dir + "/")) continue;
+      const std::string path = k_cuda_dir + dependency.path.substr(dir.size());
+      Dependency& known = all.try_emplace(path, Dependency{path, {}, true}).first->second;
+      if (!dependency.absent) known = {path, dependency.content, false};
+    }
+  std::vector<Dependency> result;
+  for (auto& [path, dependency] : all) result.push_back(std::move(dependency));
+  return result;
+}
+
 }  // namespace
 
 // The input's name is the prelude's own; folders of the source are looked into when a layer is found.
@@ -55,6 +73,14 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   const ShippedLayer* shipped = m_shipped.find(settings(request, language), includes);
   if (!shipped) return {};
   Prelude found{.top = shipped->layer, .origin = Prelude::shipped};
+  if (!shipped->layer->dependencies.empty()) {
+    Adopted& adopted = m_adopted[shipped];
+    const std::vector<std::string>& dirs = request.cuda_parts.include_dirs;
+    if (adopted.cuda_dirs != dirs || (adopted.layer && !adopted.layer->still_holds()))
+      adopted = {dirs, KeptLayer::adopt(*shipped->layer, dirs)};
+    if (!adopted.layer) return {};
+    found.top = {adopted.layer, &adopted.layer->layer()};
+  }
   if (found.top->is_hidden_by(request.files) || found.top->is_hidden_by(request.headers) ||
       found.top->is_hidden_by(request.options.include_dirs, found.absent))
     return {};
@@ -65,7 +91,7 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
 Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
-  const PreludeText text = prelude_text(leading_includes(file, request));
+  const PreludeText text = prelude_text(leading_includes(file, request), language == Language::cuda);
   if (language == Language::cxx && are_cheap(text.free) && are_cheap(text.ordered)) return {};
 
   Digest base_identity{};
@@ -111,21 +137,31 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
 }
 
 void Preludes::make_shipped(const std::string& path) {
-  ShippedPreludes::write(path, [&](const ShippedPreludes::Plan& plan,
-                                   std::shared_ptr<const PreludeLayer> base, Digest& settings_of_plan) {
-    CompileRequest request;
-    request.options.std = plan.standard;
-    settings_of_plan = settings(request, Language::cxx);
-    PreludeLayer layer;
-    layer.base = base;
-    layer.depth = base ? base->depth + 1 : 0;
-    layer.text = directives(plan.includes);
-    std::string pch;
-    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
-    if (!compile_prelude(request, Language::cxx, files, layer, pch))
-      throw Error("no prelude could be made of\n" + layer.text);
-    return KeptLayer(std::move(layer), std::move(pch)).layer();
-  });
+  const CudaParts cuda_parts = find_cuda_parts();
+  const bool with_cuda = !cuda_parts.include_dirs.empty();
+  ShippedPreludes::write(
+      path, with_cuda,
+      [&](const ShippedPreludes::Plan& plan, std::shared_ptr<const PreludeLayer> base,
+          Digest& settings_of_plan) {
+        CompileRequest request;
+        request.options.std = plan.standard;
+        request.cuda = plan.language == Language::cuda;
+        if (request.cuda) request.cuda_parts = cuda_parts;
+        settings_of_plan = settings(request, plan.language);
+        PreludeLayer layer;
+        layer.base = base;
+        layer.depth = base ? base->depth + 1 : 0;
+        layer.text = directives(plan.includes);
+        std::string pch;
+        auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
+        for (const HostHeader& header : host_headers())
+          files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
+        files->set_cuda_dirs(request.cuda_parts.include_dirs);
+        if (!compile_prelude(request, plan.language, files, layer, pch))
+          throw Error("no prelude could be made of\n" + layer.text);
+        layer.dependencies = virtual_dependencies(files->dependencies(), request.cuda_parts.include_dirs);
+        return KeptLayer(std::move(layer), std::move(pch)).layer();
+      });
 }
 
 }  // namespace tarsia::jit

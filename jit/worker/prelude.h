@@ -48,6 +48,11 @@ class Preludes {
   std::shared_ptr<const SysrootPack> m_pack;
   ShippedPreludes m_shipped;
   std::map<Digest, std::shared_ptr<const KeptLayer>> m_kept;
+  struct Adopted {
+    std::vector<std::string> cuda_dirs;
+    std::shared_ptr<const KeptLayer> layer;  ///< null: these folders hold other headers
+  };
+  std::map<const ShippedLayer*, Adopted> m_adopted;
 };
 
 }  // namespace tarsia::jit

@@ -63,6 +63,47 @@ KeptLayer::KeptLayer(PreludeLayer layer, std::string pch) : m_layer(std::move(la
   for (const Dependency& dependency : m_layer.dependencies) m_vouches.push_back(vouch_for(dependency.path));
 }
 
+namespace {
+std::shared_ptr<const PreludeLayer> without_dependencies(PreludeLayer layer) {
+  layer.dependencies.clear();
+  if (layer.base) layer.base = without_dependencies(*layer.base);
+  return std::make_shared<const PreludeLayer>(std::move(layer));
+}
+}  // namespace
+
+std::shared_ptr<const KeptLayer> KeptLayer::adopt(const PreludeLayer& layer,
+                                                  const std::vector<std::string>& cuda_dirs) {
+  std::shared_ptr<KeptLayer> kept(new KeptLayer);
+  kept->m_layer = layer;
+  kept->m_layer.dependencies.clear();
+  if (layer.base) kept->m_layer.base = without_dependencies(*layer.base);  // they are among the layer's own
+  auto add = [&](Dependency dependency, const Vouch& vouch) {
+    kept->m_layer.dependencies.push_back(std::move(dependency));
+    kept->m_vouches.push_back(vouch);
+  };
+  for (const Dependency& dependency : layer.dependencies) {
+    bool found = false;
+    for (const std::string& dir : cuda_dirs) {
+      const std::string path = dir + dependency.path.substr(sizeof k_cuda_dir - 1);
+      const Vouch vouch = vouch_for(path);
+      if (!vouch) {
+        add({.path = path, .absent = true}, vouch);
+        continue;
+      }
+      try {
+        if (dependency.absent || hash_bytes(read_file(path)) != dependency.content) return nullptr;
+      } catch (const std::exception&) {
+        return nullptr;
+      }
+      add({path, dependency.content, false}, vouch);
+      found = true;
+      break;
+    }
+    if (!found && !dependency.absent) return nullptr;
+  }
+  return kept;
+}
+
 bool KeptLayer::still_holds() const {
   for (size_t i = 0; i < m_vouches.size(); ++i) {
     const Dependency& dependency = m_layer.dependencies[i];

@@ -49,6 +49,10 @@ struct PreludeLayer {
 class KeptLayer {
  public:
   KeptLayer(PreludeLayer layer, std::string pch);
+  /// A layer that was made elsewhere of CUDA's headers, its dependencies by virtual paths: as one that was
+  /// made here of the headers in these folders, if they are the same. Null if they are not.
+  static std::shared_ptr<const KeptLayer> adopt(const PreludeLayer& layer,
+                                                const std::vector<std::string>& cuda_dirs);
   /// The bytes that `parse` takes.
   std::string serialize() const;
   /// Null when these are no such bytes. `base`, `depth` and `text` are as for the layer that was kept.

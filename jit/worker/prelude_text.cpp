@@ -151,6 +151,14 @@ bool is_free(std::string_view name) {
   return free.count(name) > 0;
 }
 
+bool is_of_cuda_runtime(std::string_view name) {
+  for (const char* one :
+       {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "vector_types.h",
+        "vector_functions.h", "driver_types.h", "builtin_types.h", "host_defines.h"})
+    if (name == one) return true;
+  return false;
+}
+
 std::string_view name_of(std::string_view include) {
   return include.substr(1, include.size() - 2);
 }
@@ -205,9 +213,10 @@ std::vector<std::string> leading_includes(const SourceFile& file, const CompileR
   }
 }
 
-PreludeText prelude_text(const std::vector<std::string>& includes) {
-  auto end = std::find_if_not(includes.begin(), includes.end(),
-                              [](const std::string& include) { return is_free(name_of(include)); });
+PreludeText prelude_text(const std::vector<std::string>& includes, bool cuda) {
+  auto end = std::find_if_not(includes.begin(), includes.end(), [&](const std::string& include) {
+    return is_free(name_of(include)) || (cuda && is_of_cuda_runtime(name_of(include)));
+  });
   std::set<std::string> free;
   for (auto at = includes.begin(); at != end; ++at) free.insert("<" + std::string(name_of(*at)) + ">");
   return {{free.begin(), free.end()}, {end, includes.end()}};

@@ -13,14 +13,15 @@ namespace tarsia::jit {
 /// and up to the first header that is not the system's, Tarsia's or CUDA's. Each as "<name>" or "\"name\"".
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
 
-/// Leading includes, as a prelude takes them.
+/// Leading includes, as a prelude takes them. `cuda`: of a CUDA source, which all begin with the CUDA
+/// runtime's headers, so to include these again says nothing.
 struct PreludeText {
   /// Headers in the first run of those whose order cannot matter: sorted, each once, as "<name>".
   std::vector<std::string> free;
   /// The others, in the text's order.
   std::vector<std::string> ordered;
 };
-PreludeText prelude_text(const std::vector<std::string>& includes);
+PreludeText prelude_text(const std::vector<std::string>& includes, bool cuda);
 
 /// One directive a line.
 std::string directives(const std::vector<std::string>& includes);

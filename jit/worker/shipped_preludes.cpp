@@ -57,29 +57,37 @@ struct ShippedPreludes::Entry {
   std::vector<std::string> needed;  // includes that bring in all of it and of what is below
   std::string text;
   std::vector<std::string> names;
+  std::vector<Dependency> dependencies;
   uint64_t offset = 0, size = 0, sum = 0;
   enum { unknown, whole, damaged } state = unknown;
   ShippedLayer shipped;
 };
 
+// Those of CUDA come last.
 const std::vector<ShippedPreludes::Plan>& ShippedPreludes::plans() {
+  constexpr Language cxx = Language::cxx, cuda = Language::cuda;
   static const std::vector<Plan> all = {
-      {"c++20", -1, {"<tarsia/op.h>"}},          // 0
-      {"c++20", 0, {"<cmath>"}},                 // 1
-      {"c++20", 0, {"<vector>"}},                // 2
-      {"c++20", -1, {"<cmath>"}},                // 3
-      {"c++20", 3, {"<algorithm>"}},             // 4
-      {"c++20", -1, {"<vector>"}},               // 5
-      {"c++20", 5, {"<cmath>"}},                 // 6
-      {"c++20", 5, {"<string>"}},                // 7
-      {"c++20", 7, {"<stdexcept>"}},             // 8
-      {"c++20", 8, {"<iostream>"}},              // 9
-      {"c++20", 9, {"<algorithm>", "<cmath>"}},  // 10
-      {"c++20", 9, {"<map>"}},                   // 11
-      {"c++20", -1, {"<string>"}},               // 12
-      {"c++20", 12, {"<stdexcept>"}},            // 13
-      {"c++20", 13, {"<iostream>"}},             // 14
-      {"c++17", -1, {"<tarsia/op.h>"}},          // 15
+      {cxx, "c++20", -1, {"<tarsia/op.h>"}},          // 0
+      {cxx, "c++20", 0, {"<cmath>"}},                 // 1
+      {cxx, "c++20", 0, {"<vector>"}},                // 2
+      {cxx, "c++20", -1, {"<cmath>"}},                // 3
+      {cxx, "c++20", 3, {"<algorithm>"}},             // 4
+      {cxx, "c++20", -1, {"<vector>"}},               // 5
+      {cxx, "c++20", 5, {"<cmath>"}},                 // 6
+      {cxx, "c++20", 5, {"<string>"}},                // 7
+      {cxx, "c++20", 7, {"<stdexcept>"}},             // 8
+      {cxx, "c++20", 8, {"<iostream>"}},              // 9
+      {cxx, "c++20", 9, {"<algorithm>", "<cmath>"}},  // 10
+      {cxx, "c++20", 9, {"<map>"}},                   // 11
+      {cxx, "c++20", -1, {"<string>"}},               // 12
+      {cxx, "c++20", 12, {"<stdexcept>"}},            // 13
+      {cxx, "c++20", 13, {"<iostream>"}},             // 14
+      {cxx, "c++17", -1, {"<tarsia/op.h>"}},          // 15
+      {cuda, "c++20", -1, {}},                        // 16
+      {cuda, "c++20", 16, {"<tarsia/op.h>"}},         // 17
+      {cuda, "c++20", 16, {"<vector>"}},              // 18
+      {cuda, "c++20", 16, {"<iostream>"}},            // 19
+      {cuda, "c++20", 19, {"<vector>"}},              // 20
   };
   return all;
 }
@@ -117,6 +125,8 @@ void ShippedPreludes::read_index() {
     e.needed = entry.at("needed").get<std::vector<std::string>>();
     e.text = entry.at("text");
     e.names = entry.at("names").get<std::vector<std::string>>();
+    for (const nlohmann::json& file : entry.at("files"))
+      e.dependencies.push_back({file.at(0), file.at(1).get<Digest>(), file.at(2)});
     e.offset = entry.at("offset");
     e.size = entry.at("size");
     e.sum = entry.at("checksum");
@@ -141,6 +151,7 @@ bool ShippedPreludes::check(Entry& entry) {
   layer->depth = base ? base->shipped.layer->depth + 1 : 0;
   layer->text = entry.text;
   layer->names = entry.names;
+  layer->dependencies = entry.dependencies;
   entry.shipped.identity = Hasher("tarsia shipped prelude")
                                .field(base ? base->shipped.identity : Digest{})
                                .field(entry.settings)
@@ -166,15 +177,19 @@ const ShippedLayer* ShippedPreludes::find(const Digest& settings, const std::vec
   return best;
 }
 
-void ShippedPreludes::write(const std::string& path, const Make& make) {
+void ShippedPreludes::write(const std::string& path, bool with_cuda, const Make& make) {
   std::vector<std::shared_ptr<const PreludeLayer>> layers;
   std::vector<std::vector<std::string>> needed;
   nlohmann::json index = nlohmann::json::array();
   std::string blobs;
   for (const Plan& plan : plans()) {
+    if (plan.language == Language::cuda && !with_cuda) break;
     Digest settings{};
     auto base = plan.base < 0 ? nullptr : layers[plan.base];
     auto layer = std::make_shared<const PreludeLayer>(make(plan, base, settings));
+    nlohmann::json files = nlohmann::json::array();
+    for (const Dependency& file : layer->dependencies)
+      files.push_back(nlohmann::json::array({file.path, file.content, file.absent}));
     // What the layers below need is not asked of the source where this layer's headers include it anyway.
     std::vector<std::string> needs = plan.includes;
     if (base) {
@@ -189,6 +204,7 @@ void ShippedPreludes::write(const std::string& path, const Make& make) {
                      {"needed", needs},
                      {"text", layer->text},
                      {"names", layer->names},
+                     {"files", files},
                      {"offset", blobs.size()},
                      {"size", layer->pch.size()},
                      {"checksum", checksum(layer->pch)}});

@@ -9,12 +9,14 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "jit/worker/clang_setup.h"
 #include "jit/worker/prelude_layer.h"
 #include "jit/worker/prelude_text.h"
 
 namespace tarsia::jit {
 
-/// A layer of the pack, and what a source must include to be given it.
+/// A layer of the pack. One of CUDA's headers names them by their virtual paths: whether those of this
+/// machine are the same is still to be seen.
 struct ShippedLayer {
   std::shared_ptr<const PreludeLayer> layer;
   Digest identity{};  ///< of the bytes, and of the layers below
@@ -34,6 +36,7 @@ class ShippedPreludes {
 
   /// One layer to be shipped: of these includes, on top of the layer of that number or (-1) of nothing.
   struct Plan {
+    Language language = Language::cxx;
     std::string standard;
     int base = -1;
     std::vector<std::string> includes;
@@ -42,8 +45,8 @@ class ShippedPreludes {
   /// Makes a layer and gives the settings' hash that it is found by.
   using Make =
       std::function<PreludeLayer(const Plan&, std::shared_ptr<const PreludeLayer> base, Digest& settings)>;
-  /// Makes all plans' layers and writes the pack. Throws what `make` throws.
-  static void write(const std::string& path, const Make& make);
+  /// Makes all plans' layers, or all but CUDA's, and writes the pack. Throws what `make` throws.
+  static void write(const std::string& path, bool with_cuda, const Make& make);
 
  private:
   struct Entry;

@@ -82,6 +82,16 @@ std::optional<std::string> read_regular(const std::string& path) {
 
 }  // namespace
 
+std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs) {
+  if (!below(path, k_cuda_dir)) return path;
+  for (const std::string& dir : cuda_dirs) {
+    std::string real = dir + path.substr(sizeof k_cuda_dir - 1);
+    struct stat st{};
+    if (::stat(real.c_str(), &st) == 0) return real;
+  }
+  return path;
+}
+
 void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text) {
   m_texts[normal(path)] = text;
 }
@@ -114,6 +124,13 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
     found.content = text->second;
     return found;
   }
+  if (below(path, k_cuda_dir)) {
+    for (const std::string& dir : m_cuda_dirs) {
+      found = find_real(dir + path.drop_front(sizeof k_cuda_dir - 1).str());
+      if (found.kind != Found::none) return found;
+    }
+    return found;
+  }
   if (below(path, "/tarsia")) {
     if (auto content = m_pack->find({path.data(), path.size()})) {
       found.kind = Found::text;
@@ -131,8 +148,12 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
       if (below(root, path)) found.kind = Found::dir;
     return found;
   }
+  return find_real(path.str());
+}
+
+SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name) {
+  Found found;
   struct stat st{};
-  std::string name = path.str();
   if (::stat(name.c_str(), &st) == 0) {
     if (S_ISDIR(st.st_mode)) found.kind = Found::dir;
     if (S_ISREG(st.st_mode)) {

@@ -23,7 +23,12 @@ inline constexpr char k_device_headers_dir[] = "/tarsia/device";
 inline constexpr char k_include_dir[] = "/tarsia/include";
 inline constexpr char k_sysroot_dir[] = "/tarsia/sysroot";
 inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
+/// CUDA's include folders, one over the other: what the first does not have comes from the next.
+inline constexpr char k_cuda_dir[] = "/tarsia/cuda";
 inline constexpr char k_exports_path[] = "/tarsia/exports";
+
+/// The real file that a path below k_cuda_dir stands for; any other path as it is.
+std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs);
 
 /// Serves virtual texts from memory, the sysroot from its pack, and real files only below allowed folders
 /// (regular files of bounded size; anything else is as absent). Remembers which real files were read, with
@@ -35,6 +40,7 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// The text must live as long as the file system, and be followed by a NUL.
   void add_text(const std::string& path, llvm::StringRef text);
   void allow_root(const std::string& dir);
+  void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
 
   /// What was read or missed so far, sorted by path. `inherited` ones count as read.
   std::vector<Dependency> dependencies() const;
@@ -53,11 +59,12 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
     llvm::StringRef content;
   };
   Found find(llvm::StringRef path);
+  Found find_real(const std::string& path);
   bool allowed(llvm::StringRef path) const;
 
   std::shared_ptr<const SysrootPack> m_pack;
   std::map<std::string, llvm::StringRef, std::less<>> m_texts;
-  std::vector<std::string> m_roots;
+  std::vector<std::string> m_roots, m_cuda_dirs;
   std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once
   std::map<std::string, Dependency> m_dependencies;
 };

@@ -143,11 +143,15 @@ class Compile {
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
+    files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
     return files;
   }
 
   void append(std::vector<Diagnostic>& diagnostics) {
-    for (Diagnostic& diagnostic : diagnostics) m_result.diagnostics.push_back(std::move(diagnostic));
+    for (Diagnostic& diagnostic : diagnostics) {
+      diagnostic.file = real_cuda_path(diagnostic.file, m_request.cuda_parts.include_dirs);
+      m_result.diagnostics.push_back(std::move(diagnostic));
+    }
   }
 
   // A header read for the device and for the host counts once.
@@ -174,7 +178,19 @@ class Compile {
 
 }  // namespace
 
+namespace {
+bool has_kernels(const CompileRequest& request) {
+  if (!request.cuda) return false;
+  for (const auto* group : {&request.files, &request.headers})
+    for (const SourceFile& file : *group)
+      if (file.text.find("__global__") != file.text.npos) return true;
+  return false;
+}
+}  // namespace
+
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
+  if (!m_prepared.valid()) m_prepared = std::async(std::launch::async, prepare_links);
+  if (has_kernels(request)) m_device.warm_up(request.cuda_parts.nvrtc);
   return Compile(request, parts, m_pack, m_preludes, m_device).run();
 }
 

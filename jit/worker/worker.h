@@ -1,6 +1,7 @@
 // The compiler: takes a request through split, device, host and link.
 #pragma once
 
+#include <future>
 #include <memory>
 
 #include "jit/protocol_server.h"
@@ -27,6 +28,7 @@ class Worker final : public Handler {
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes m_preludes;
   DeviceCompiler m_device;
+  std::future<void> m_prepared;  ///< links: while the first source is parsed
 };
 
 }  // namespace tarsia::jit

@@ -9,10 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PreludeText text_of(const std::string& source, const std::string& own_header = "own.h") {
+PreludeText text_of(const std::string& source, const std::string& own_header = "own.h", bool cuda = false) {
   CompileRequest request;
   request.headers.push_back({own_header, ""});
-  return prelude_text(leading_includes({"a.cc", source}, request));
+  return prelude_text(leading_includes({"a.cc", source}, request), cuda);
 }
 
 TEST(PreludeText, order_and_repetition_of_standard_headers_do_not_count) {
@@ -26,6 +26,13 @@ TEST(PreludeText, other_headers_keep_their_order_and_end_the_run) {
   PreludeText text = text_of("#include <vector>\n#include <sys/wait.h>\n#include <omp.h>\n#include <map>\n");
   EXPECT_THAT(text.free, ElementsAre("<vector>"));
   EXPECT_THAT(text.ordered, ElementsAre("<sys/wait.h>", "<omp.h>", "<map>"));
+}
+
+TEST(PreludeText, cuda_sources_have_the_runtimes_headers_already) {
+  const char* text = "#include <stdio.h>\n#include \"cuda_runtime.h\"\n#include <vector>\n";
+  EXPECT_THAT(text_of(text, "own.h", true).free, ElementsAre("<cuda_runtime.h>", "<stdio.h>", "<vector>"));
+  EXPECT_THAT(text_of(text, "own.h", false).ordered, ElementsAre("\"cuda_runtime.h\"", "<vector>"));
+  EXPECT_THAT(text_of("#include <cuda_fp16.h>\n", "own.h", true).ordered, ElementsAre("<cuda_fp16.h>"));
 }
 
 TEST(PreludeText, it_ends_where_something_else_begins) {

@@ -85,7 +85,8 @@ TEST_F(ShippedPreludesTest, modules_are_those_that_a_worker_without_them_makes) 
 }
 
 TEST_F(ShippedPreludesTest, what_else_is_included_is_made_on_top_and_kept) {
-  CompileRequest asked = request("a.cc", std::string("#include <unordered_map>\n#include <iostream>\n") + k_text);
+  CompileRequest asked =
+      request("a.cc", std::string("#include <unordered_map>\n#include <iostream>\n") + k_text);
   CompileResult with = compile_fresh(asked);
   ASSERT_TRUE(with.ok) << errors(with);
   EXPECT_TRUE(took(with, "prelude made"));
@@ -168,6 +169,37 @@ TEST_F(ShippedPreludesTest, a_pack_that_is_damaged_cut_off_or_missing_is_as_none
     EXPECT_FALSE(took_shipped(result));
     EXPECT_TRUE(took(result, "prelude made"));
   }
+}
+
+// The pack has them if CUDA's headers were there when Tarsia was built, as they are here.
+TEST_F(ShippedPreludesTest, cuda_sources_take_one_made_of_the_same_headers) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileRequest asked = request("a.cu",
+                                 "#include <cuda_runtime.h>\n__global__ void k(float* x) { *x = 1; }\n"
+                                 "void f(float* x, cudaStream_t s) { k<<<1, 1, 0, s>>>(x); }\n");
+  CompileResult result = compile_fresh(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_TRUE(took_shipped(result));
+  EXPECT_EQ(parts->kept[PartKind::prelude], 0);
+  const auto& real = result.dependencies;
+  EXPECT_TRUE(std::any_of(real.begin(), real.end(), [&](const Dependency& d) {
+    return d.path == asked.cuda_parts.include_dirs[0] + "/cuda_runtime.h" && !d.absent;
+  }));
+  for (const Dependency& dependency : real) EXPECT_FALSE(dependency.path.starts_with("/tarsia/"));
+}
+
+TEST_F(ShippedPreludesTest, cuda_sources_take_none_made_of_other_headers) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileRequest asked = request("a.cu",
+                                 "__global__ void k(float* x) { *x = EDITED; }\n"
+                                 "int f() { return EDITED; }\n");
+  const std::string edited = read_file(asked.cuda_parts.include_dirs[0] + "/cuda_runtime.h");
+  write_file(dir.path() + "/cuda_runtime.h", edited + "\n#define EDITED 7\n");
+  auto& dirs = asked.cuda_parts.include_dirs;
+  dirs.insert(dirs.begin(), dir.path());
+  CompileResult result = compile_fresh(asked);
+  EXPECT_FALSE(took_shipped(result));
+  EXPECT_TRUE(took(result, "prelude made"));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class SplitTest : public CompileTest {
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
+    files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
     HostUnit unit;
     unit.request = &m_request;
     unit.file = &m_request.files[0];
