@@ -197,49 +197,80 @@ std::int32_t BoundOp::run_with_copies(const tarsia_implementation& implementatio
   }
 }
 
+namespace {
+
+bool is_plainly(const tarsia_tensor* tensor, const tarsia_meta& meta, const tarsia_device& device) {
+  if (!tensor || meta.storage != TARSIA_DENSE || tensor->ndim != meta.ndim || tensor->strides ||
+      std::memcmp(&tensor->device, &device, sizeof(device)) != 0 ||
+      std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) != 0)
+    return false;
+  for (int i = 0; i < meta.ndim; ++i)
+    if (tensor->shape[i] != meta.shape[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+// The commonest call, seen to be right without a word.
+bool BoundOp::fits_plainly(const tarsia_op_call& call) const noexcept {
+  const tarsia_bind_info& info = m_bound.info();
+  if (call.pass != TARSIA_FORWARD || call.n_inputs != info.n_inputs || call.n_outputs != info.n_outputs)
+    return false;
+  for (std::uint32_t i = 0; i < call.n_inputs; ++i)
+    if (!is_plainly(call.inputs[i], info.inputs[i], info.device)) return false;
+  for (std::uint32_t i = 0; i < call.n_outputs; ++i)
+    if (!is_plainly(call.outputs[i], info.outputs[i], info.device)) return false;
+  return true;
+}
+
 void BoundOp::check(const tarsia_op_call& call) const {
+  if (fits_plainly(call)) return;
   const tarsia_bind_info& info = m_bound.info();
   const bool backward = call.pass == TARSIA_BACKWARD;
-  const std::string where = op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": ";
-  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const std::string& name,
+  // Texts are put together for errors alone: this runs before every call.
+  auto where = [&] { return op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": "; };
+  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const auto& name,
                           bool optional) {
     if (!tensor) {
       if (optional || !meta.present) return;
-      throw ArgumentError::type_error(where + name + " is missing");
+      throw ArgumentError::type_error(where() + name() + " is missing");
     }
     if (meta.storage != TARSIA_DENSE) return;
     if (tensor->device.type != info.device.type && is_gpu(tensor->device) != is_gpu(info.device))
-      throw ArgumentError::value_error(where + name + " is on " + device_text(tensor->device) +
+      throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
                                        "; the op is bound to " + device_text(info.device));
     if (is_gpu(info.device) && tensor->device.id != info.device.id)
-      throw ArgumentError::value_error(where + name + " is on " + device_text(tensor->device) +
+      throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
                                        "; the op is bound to " + device_text(info.device));
     bool same =
         tensor->ndim == meta.ndim && std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) == 0;
     for (int i = 0; same && i < meta.ndim; ++i) same = tensor->shape[i] == meta.shape[i];
     if (!same)
-      throw ArgumentError::value_error(where + name + " is " + describe(meta_of(*tensor)) +
+      throw ArgumentError::value_error(where() + name() + " is " + describe(meta_of(*tensor)) +
                                        "; the op is bound to " + describe(meta) +
                                        ": bind it again for another shape or dtype");
-    if (!is_contiguous(*tensor)) throw ArgumentError::value_error(where + name + " is not contiguous");
+    if (!is_contiguous(*tensor)) throw ArgumentError::value_error(where() + name() + " is not contiguous");
   };
   const std::uint32_t n_in = info.n_inputs, n_out = info.n_outputs;
   if (call.n_inputs != (backward ? 2 * n_out + n_in : n_in) || call.n_outputs != (backward ? n_in : n_out))
-    throw ArgumentError::type_error(where + "takes " + std::to_string(backward ? 2 * n_out + n_in : n_in) +
+    throw ArgumentError::type_error(where() + "takes " + std::to_string(backward ? 2 * n_out + n_in : n_in) +
                                     " inputs and " + std::to_string(backward ? n_in : n_out) +
                                     " outputs, not " + std::to_string(call.n_inputs) + " and " +
                                     std::to_string(call.n_outputs));
   const std::uint32_t first = backward ? n_out : 0;
   for (std::uint32_t i = 0; backward && i < n_out; ++i) {
-    check_tensor(call.inputs[i], m_bound.outputs()[i], "gradient of " + m_bound.output_name(i), false);
-    check_tensor(call.inputs[n_out + n_in + i], m_bound.outputs()[i], m_bound.output_name(i), true);
+    check_tensor(
+        call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); }, false);
+    check_tensor(
+        call.inputs[n_out + n_in + i], m_bound.outputs()[i], [&] { return m_bound.output_name(i); }, true);
   }
   for (std::uint32_t i = 0; i < n_in; ++i)
-    check_tensor(call.inputs[first + i], m_bound.inputs()[i], m_bound.input_name(i), false);
+    check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
   for (std::uint32_t i = 0; i < (backward ? n_in : n_out); ++i)
-    check_tensor(call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
-                 backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i),
-                 call.requests && call.requests[i] == TARSIA_REQUEST_NULL);
+    check_tensor(
+        call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
+        [&] { return backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i); },
+        call.requests && call.requests[i] == TARSIA_REQUEST_NULL);
 }
 
 }  // namespace tarsia::registry

@@ -33,6 +33,7 @@ class BoundOp : public Counted<BoundOp> {
   void check(const tarsia_op_call& call) const;
 
  private:
+  bool fits_plainly(const tarsia_op_call& call) const noexcept;
   friend class Counted<BoundOp>;
   ~BoundOp();
   void destroy() { delete this; }

@@ -5,7 +5,10 @@
 #include <tarsia/errors.h>
 #include <tarsia/values.h>
 
+#include <array>
+#include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,9 +43,14 @@ class BoundOp {
     return outputs;
   }
   /// Runs into tensors that exist; `requests` is one tarsia_request for each output, or empty for "write".
-  void run(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-           const std::vector<uint8_t>& requests = {}) const {
+  /// Allocates nothing for up to 16 tensors.
+  void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+           std::span<const uint8_t> requests = {}) const {
     call(inputs, outputs, requests, TARSIA_FORWARD);
+  }
+  /// The same: `bound.run({x}, {y})`.
+  void run(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) const {
+    call({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, {}, TARSIA_FORWARD);
   }
   /// The gradients of the inputs.
   std::vector<Tensor> backward(const std::vector<Tensor>& out_grads, const std::vector<Tensor>& inputs,
@@ -72,18 +80,36 @@ class BoundOp {
     detail::check(tarsia_empty(meta.shape, meta.ndim, meta.dtype, device, &storage));
     return Tensor::own(storage);
   }
-  void call(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs,
-            const std::vector<uint8_t>& requests, tarsia_pass pass) const {
-    std::vector<const tarsia_tensor*> in, out;
-    for (const Tensor& t : inputs) in.push_back(t.get());
-    for (const Tensor& t : outputs) out.push_back(t.get());
+  /// Views of tensors, in place for a few.
+  class Views {
+   public:
+    Views(std::span<const Tensor> tensors, size_t n) : m_n(n) {  // n: or more, null
+      if (n > m_few.size()) m_many.resize(n);
+      m_views = n > m_few.size() ? m_many.data() : m_few.data();
+      for (size_t i = 0; i < n; ++i) m_views[i] = i < tensors.size() ? tensors[i].get() : nullptr;
+    }
+    Views(const Views&) = delete;
+    const tarsia_tensor* const* data() const { return m_views; }
+    uint32_t size() const { return static_cast<uint32_t>(m_n); }
+
+   private:
+    size_t m_n;
+    const tarsia_tensor** m_views;
+    std::array<const tarsia_tensor*, 16> m_few;
+    std::vector<const tarsia_tensor*> m_many;
+  };
+
+  void call(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+            std::span<const uint8_t> requests, tarsia_pass pass) const {
     uint32_t n_inputs = 0;
     tarsia_bound_inputs(m_bound, &n_inputs);
-    if (pass == TARSIA_FORWARD && in.size() < n_inputs) in.resize(n_inputs);  // optional ones left out
+    // In forward, optional inputs may be left out.
+    const Views in(inputs, pass == TARSIA_FORWARD && inputs.size() < n_inputs ? n_inputs : inputs.size());
+    const Views out(outputs, outputs.size());
     tarsia_op_call c{};
     c.size = sizeof(c);
-    c.n_inputs = static_cast<uint32_t>(in.size());
-    c.n_outputs = static_cast<uint32_t>(out.size());
+    c.n_inputs = in.size();
+    c.n_outputs = out.size();
     c.inputs = in.data();
     c.outputs = out.data();
     c.requests = requests.empty() ? nullptr : requests.data();
