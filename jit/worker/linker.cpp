@@ -70,7 +70,8 @@ constexpr const char* k_run_time[] = {"libstdc++.so.6", "libm.so.6", "libc.so.6"
 
 // The run-time libraries that this process itself runs on: no -dev package has to be there.
 const std::map<std::string, std::string>& run_time_libraries() {
-  static const std::map<std::string, std::string> found = [] {
+  // Never destroyed, as a thread may be reading it when the process ends; nor is run_time_symbols().
+  static const auto& found = *new auto([] {
     std::map<std::string, std::string> all;
     for (const char* name : k_run_time) {
       void* handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
@@ -79,13 +80,13 @@ const std::map<std::string, std::string>& run_time_libraries() {
         all[name] = map->l_name;
     }
     return all;
-  }();
+  }());
   return found;
 }
 
 /// The symbols of those of them that could be read.
 const std::map<std::string, LibrarySymbols>& run_time_symbols() {
-  static const std::map<std::string, LibrarySymbols> known = [] {
+  static const auto& known = *new auto([] {
     std::map<std::string, LibrarySymbols> all;
     for (const char* name : k_run_time)
       if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) try {
@@ -94,7 +95,7 @@ const std::map<std::string, LibrarySymbols>& run_time_symbols() {
           // It is linked against whole.
         }
     return all;
-  }();
+  }());
   return known;
 }
 

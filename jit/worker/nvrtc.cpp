@@ -96,8 +96,9 @@ Nvrtc::Nvrtc(const std::string& path) {
 }
 
 const Nvrtc& Nvrtc::open(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<Nvrtc>> libraries;
+  // Never destroyed, as a thread may be compiling when the process ends.
+  static auto& mutex = *new std::mutex;
+  static auto& libraries = *new std::map<std::string, std::unique_ptr<Nvrtc>>;
   if (path.empty())
     throw LoadError(
         "NVRTC, which compiles kernels, was not found: install it with `pip install nvidia-cuda-nvrtc`, or "
