@@ -32,14 +32,16 @@ foreach(part module_support attach_support cuda_support main_support)
 endforeach()
 # What of Tarsia's headers needs not be compiled with each source. Complete constructors get code of their own:
 # sources call them by name.
-file(GLOB public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/tarsia/*.h)
-add_custom_command(
-  OUTPUT ${CMAKE_BINARY_DIR}/generated/op_support.o
-  COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
-          -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include
-          ${CMAKE_SOURCE_DIR}/jit/worker/support/op_support.cpp -o ${CMAKE_BINARY_DIR}/generated/op_support.o
-  DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/op_support.cpp ${public_headers})
-list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/op_support.o)
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
+foreach(part op_support mxnet_support mxnet_graph_support)
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
+    COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+            -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include
+            ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.cpp -o ${CMAKE_BINARY_DIR}/generated/${part}.o
+    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.cpp ${public_headers})
+  list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
+endforeach()
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.S
   COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/support_objects.S -DDIR=${CMAKE_BINARY_DIR}/generated

@@ -1,6 +1,8 @@
 // Python values as attributes.
 #include "attributes.h"
 
+#include <cstring>
+
 namespace tarsia::python {
 namespace {
 
@@ -10,6 +12,13 @@ bool read_text(PyObject* string, tarsia_value& value) {
   value.kind = TARSIA_KIND_STRING;
   value.size = static_cast<uint32_t>(size);
   return value.s != nullptr;
+}
+
+bool read_str(Frame& frame, PyObject* object, tarsia_value& value) {
+  PyObject* text = PyObject_Str(object);
+  if (!text) return false;
+  frame.keep(text);
+  return read_text(text, value);
 }
 
 bool read_value(Frame& frame, PyObject* object, tarsia_value& value);
@@ -51,21 +60,27 @@ bool read_value(Frame& frame, PyObject* object, tarsia_value& value) {
   }
   if (PyUnicode_Check(object)) return read_text(object, value);
   if (PyList_Check(object) || PyTuple_Check(object)) return read_list(frame, object, value);
-  PyObject* text = PyObject_Str(object);
-  if (!text) return false;
-  frame.keep(text);
-  return read_text(text, value);
+  return read_str(frame, object, value);
+}
+
+bool is_declared(const tarsia_op& op, const char* name) {
+  for (uint32_t i = 0; i < op.n_attributes; ++i)
+    if (std::strcmp(op.attributes[i].name, name) == 0) return true;
+  return false;
 }
 
 }  // namespace
 
-bool read_attributes(Frame& frame, PyObject* names, PyObject* const* values, Attributes& attributes) {
+bool read_attributes(Frame& frame, const tarsia_op& op, PyObject* names, PyObject* const* values,
+                     Attributes& attributes) {
   const Py_ssize_t n = names ? PyTuple_Size(names) : 0;
   attributes.names.resize(n);
   attributes.values.resize(n);
   for (Py_ssize_t i = 0; i < n; ++i) {
     attributes.names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, i), nullptr);
-    if (!attributes.names[i] || !read_value(frame, values[i], attributes.values[i])) return false;
+    if (!attributes.names[i]) return false;
+    const bool by_text = (op.flags & TARSIA_OP_ANY_ATTRIBUTES) && !is_declared(op, attributes.names[i]);
+    if (!(by_text ? read_str : read_value)(frame, values[i], attributes.values[i])) return false;
   }
   return true;
 }

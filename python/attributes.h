@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include <tarsia/op_abi.h>
+
 #include "frame.h"
 
 namespace tarsia::python {
@@ -12,8 +14,10 @@ struct Attributes {
   std::vector<tarsia_value> values;
 };
 
-/// Converts keyword arguments: None, bool, int, float, str, and lists and tuples of these; anything else goes
-/// by its str(). False with an error set on failure. Texts live as long as the frame and the arguments.
-bool read_attributes(Frame& frame, PyObject* names, PyObject* const* values, Attributes& attributes);
+/// Converts keyword arguments: None, bool, int, float, str, and lists and tuples of these; anything else, and
+/// what the op does not declare, goes by its str(). False with an error set on failure. Texts live as long as
+/// the frame and the arguments.
+bool read_attributes(Frame& frame, const tarsia_op& op, PyObject* names, PyObject* const* values,
+                     Attributes& attributes);
 
 }  // namespace tarsia::python

@@ -1,14 +1,13 @@
 // Calls of bound ops.
 #include "bound_op.h"
 
-#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "call.h"
 #include "errors.h"
 #include "op_text.h"
-#include "result.h"
-#include "tensor.h"
+#include "sparse.h"
 
 namespace tarsia::python {
 namespace {
@@ -18,21 +17,11 @@ PyTypeObject* g_type = nullptr;
 struct BoundObject {
   PyObject head;
   vectorcallfunc vectorcall;
-  tarsia_op_handle* op;
-  const tarsia_op* description;
-  tarsia_bound_op* bound;
-  const tarsia_meta* inputs;
-  const tarsia_meta* outputs;
-  uint32_t n_inputs, n_outputs;
-  tarsia_device device;
+  Bound bound;
 };
 
 BoundObject* self_of(PyObject* object) {
   return reinterpret_cast<BoundObject*>(object);
-}
-
-const tarsia_port* port_of(const tarsia_op& op, uint32_t i) {
-  return op.n_inputs ? &op.inputs[std::min(i, op.n_inputs - 1)] : nullptr;
 }
 
 std::string input_name(const tarsia_op& op, uint32_t i) {
@@ -40,149 +29,48 @@ std::string input_name(const tarsia_op& op, uint32_t i) {
   return "input " + std::to_string(i + 1) + (port && *port->name ? std::string(" '") + port->name + "'" : "");
 }
 
-/// Reads a tensor; the error names it as `which()`. Null with an error set on failure.
-template <class Which>
-const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* object, bool writes,
-                                 Which which) {
-  View* view = frame.new_view(object);
-  const Why why = view_of(frame, *view);
-  const auto refuse = [&](bool is_value_error, const std::string& words) {
-    raise_argument_error(is_value_error, std::string(op.name) + ": " + which() + words);
-    return nullptr;
-  };
-  if (why == Why::failed || why == Why::unreadable) return nullptr;
-  if (why != Why::fits)
-    return refuse(false, " must be a tensor of numbers, got " + describe_argument(object));
-  if (writes && view->read_only) return refuse(true, " is written to, but is read-only; pass a copy");
-  if (!view->tensor.data && element_count(view->tensor) != 0)
-    return refuse(true, " has no memory behind it (a meta or fake tensor)");
-  return &view->tensor;
+/// Whether every tensor is stored as the op is bound to it. Raises otherwise.
+bool check_storage(const Pass& pass, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+  const Bound& bound = *pass.bound;
+  const bool backward = pass.pass == TARSIA_BACKWARD;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!inputs[i]) continue;
+    const uint32_t first = backward ? bound.n_outputs : 0, last = first + bound.n_inputs;
+    if (i >= last + first) return true;  // the wrong number: said by the check to come
+    const tarsia_meta& meta = i < first  ? bound.outputs[i]
+                              : i < last ? bound.inputs[i - first]
+                                         : bound.outputs[i - last];
+    if (storage_of(frame, inputs[i]) == meta.storage) continue;
+    static constexpr const char* k_storages[] = {"dense", "row-sparse", "CSR"};
+    raise_argument_error(false, std::string(bound.description->name) + ": tensor " + std::to_string(i + 1) +
+                                    " is " + k_storages[storage_of(frame, inputs[i])] +
+                                    "; the op is bound to a " + k_storages[meta.storage] +
+                                    " one: bind it again");
+    return false;
+  }
+  return true;
 }
 
-/// One pass of a bound op: what goes out of it, and what of that the caller sees. Backward gives the
-/// gradients of the inputs.
-struct Pass {
-  const BoundObject* self;
-  tarsia_pass pass;
-
-  uint32_t n() const { return pass == TARSIA_FORWARD ? self->n_outputs : self->n_inputs; }
-  const tarsia_meta& meta(uint32_t i) const {
-    return pass == TARSIA_FORWARD ? self->outputs[i] : self->inputs[i];
-  }
-  /// Whether it is made, but not given to the caller.
-  bool is_hidden(uint32_t i) const {
-    const tarsia_op& op = *self->description;
-    return pass == TARSIA_FORWARD && i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
-  }
-  /// Whether there is such an output at all: not every input has a gradient.
-  bool is_wanted(uint32_t i) const {
-    if (pass == TARSIA_FORWARD) return true;
-    const tarsia_port* port = port_of(*self->description, i);
-    return meta(i).present && !(port && port->flags & (TARSIA_PORT_NO_GRADIENT | TARSIA_PORT_MUTABLE));
-  }
-};
-
-/// The outputs of a call: given by the caller, or made by the framework of its tensors.
-class Outputs {
- public:
-  Outputs(Pass pass, Frame& frame)
-      : m_pass(pass),
-        m_frame(frame),
-        m_n(pass.n()),
-        m_tensors(frame.room_for<const tarsia_tensor*>(m_n)),
-        m_made(frame.room_for<tarsia_storage*>(m_n)),
-        m_requests(frame.room_for<uint8_t>(m_n)) {
-    for (uint32_t i = 0; i < m_n; ++i) {
-      m_tensors[i] = nullptr;
-      m_made[i] = nullptr;
-      m_requests[i] = pass.is_wanted(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL;
-      m_n_visible += !pass.is_hidden(i);
-    }
-  }
-  ~Outputs() {
-    for (uint32_t i = 0; i < m_n; ++i)
-      if (m_made[i]) release(m_made[i]);
-  }
-  Outputs(const Outputs&) = delete;
-  Outputs& operator=(const Outputs&) = delete;
-
-  /// Takes `out`: a tensor, or a list or tuple of as many as there are visible outputs.
-  bool take(PyObject* out) {
-    const bool is_list = PyList_Check(out) || PyTuple_Check(out);
-    PyObject* items = is_list ? PySequence_Tuple(out) : PyTuple_Pack(1, out);
-    if (!items) return false;
-    m_frame.keep(items);
-    const tarsia_op& op = *m_pass.self->description;
-    if (PyTuple_Size(items) != m_n_visible) {
-      raise_argument_error(false, std::string(op.name) + ": out must have " + std::to_string(m_n_visible) +
-                                      " tensors, got " + std::to_string(PyTuple_Size(items)));
-      return false;
-    }
-    m_given = out;
-    Py_ssize_t next = 0;
-    for (uint32_t i = 0; i < m_n; ++i) {
-      if (m_pass.is_hidden(i)) continue;
-      PyObject* item = PyTuple_GetItem(items, next++);
-      if (item == Py_None && !m_pass.is_wanted(i)) continue;
-      m_tensors[i] = read_tensor(m_frame, op, item, true, [] { return "out"; });
-      if (!m_tensors[i]) return false;
-    }
-    return true;
-  }
-
-  /// Makes the outputs that were not given. A Call has to be under way.
-  bool make() {
-    const tarsia_host* host = tarsia_get_host();
-    for (uint32_t i = 0; i < m_n; ++i) {
-      if (m_tensors[i] || !m_pass.is_wanted(i)) continue;
-      const tarsia_meta& meta = m_pass.meta(i);
-      m_made[i] = host->empty(meta.shape, meta.ndim, meta.dtype, m_pass.self->device);
-      if (!m_made[i]) {
-        raise_last_error();
+/// Whether inputs that inference found mutable can be written to. Raises otherwise.
+bool check_mutable(const Bound& bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+  for (uint32_t i = 0; i < n && i < bound.n_inputs; ++i) {
+    if (!(bound.inputs[i].flags & TARSIA_PORT_MUTABLE) || !inputs[i]) continue;
+    for (const View* view = frame.last_view; view; view = view->previous)
+      if (&view->tensor == inputs[i] && view->read_only) {
+        raise_argument_error(true, std::string(bound.description->name) + ": " +
+                                       input_name(*bound.description, i) +
+                                       " is written to, but is read-only; pass a copy");
         return false;
       }
-      m_tensors[i] = m_made[i]->tensor;
-    }
-    return true;
   }
+  return true;
+}
 
-  /// Fills in a call's outputs.
-  void put_into(tarsia_op_call& call) const {
-    call.n_outputs = m_n;
-    call.outputs = m_tensors;
-    call.requests = m_requests;
-    call.pass = m_pass.pass;
-  }
-
-  /// What the call returns: `out` as it was given, one tensor, a tuple of several, or None.
-  PyObject* object() {
-    if (m_given || m_n_visible == 0) return Ref::borrow(m_given ? m_given : Py_None).release();
-    Ref tuple(m_n_visible > 1 ? PyTuple_New(m_n_visible) : nullptr);
-    Py_ssize_t next = 0;
-    for (uint32_t i = 0; i < m_n; ++i) {
-      if (m_pass.is_hidden(i)) continue;
-      tarsia_storage* made = std::exchange(m_made[i], nullptr);
-      PyObject* item = made ? tensor_object(m_frame, made) : Ref::borrow(Py_None).release();
-      if (!item || m_n_visible == 1) return item;
-      PyTuple_SetItem(tuple.get(), next++, item);
-    }
-    return tuple.release();
-  }
-
- private:
-  Pass m_pass;
-  Frame& m_frame;
-  uint32_t m_n;
-  const tarsia_tensor** m_tensors;
-  tarsia_storage** m_made;
-  uint8_t* m_requests;
-  Py_ssize_t m_n_visible = 0;
-  PyObject* m_given = nullptr;
-};
-
-PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n, PyObject* out) {
+PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n, const Wishes& wishes) {
   Outputs outputs(pass, frame);
-  if (out && !outputs.take(out)) return nullptr;
+  if ((wishes.out || wishes.req) && !outputs.take(wishes)) return nullptr;
+  if (!check_storage(pass, frame, inputs, n)) return nullptr;
+  if (pass.pass == TARSIA_FORWARD && !check_mutable(*pass.bound, frame, inputs, n)) return nullptr;
   const Call call(frame);
   if (!outputs.make()) return nullptr;
   tarsia_op_call request{};
@@ -190,7 +78,7 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
   request.n_inputs = n;
   request.inputs = inputs;
   outputs.put_into(request);
-  tarsia_bound_op* bound = pass.self->bound;
+  tarsia_bound_op* bound = pass.bound->bound;
   if (tarsia_bound_check(bound, &request)) return raise_last_error();
   int32_t code;
   {
@@ -200,54 +88,99 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
   return code ? raise_last_error() : outputs.object();
 }
 
-/// The only keyword of a bound op's call.
-bool find_out(const tarsia_op& op, PyObject* names, PyObject* const* values, PyObject*& out) {
+/// The keywords of a bound op's call.
+bool read_wishes(const tarsia_op& op, PyObject* names, PyObject* const* values, Wishes& wishes) {
   const Py_ssize_t n = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
     const std::string name = text_of(PyTuple_GetItem(names, i));
-    if (name != "out") {
-      raise_argument_error(false, std::string(op.name) + ": a bound op takes tensors and out=…, not '" +
-                                      name + "'; attributes are given when it is bound");
+    if (name != "out" && name != "req") {
+      raise_argument_error(false, std::string(op.name) +
+                                      ": a bound op takes tensors, out=… and req=…, not '" + name +
+                                      "'; attributes are given when it is bound");
       return false;
     }
-    if (values[i] != Py_None) out = values[i];
+    if (values[i] != Py_None) (name == "out" ? wishes.out : wishes.req) = values[i];
   }
   return true;
 }
 
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
-  const tarsia_op& op = *self_of(object)->description;
+  const tarsia_op& op = *self_of(object)->bound.description;
   const auto n = static_cast<uint32_t>(PyVectorcall_NARGS(nargs));
   try {
-    PyObject* out = nullptr;
-    if (names && !find_out(op, names, args + n, out)) return nullptr;
+    Wishes wishes;
+    if (names && !read_wishes(op, names, args + n, wishes)) return nullptr;
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, op, args, n, inputs)) return nullptr;
-    return run_bound(object, frame, inputs, n, out);
+    return run_bound(object, frame, inputs, n, wishes);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
 }
 
-/// bound.backward(*gradients of outputs, *inputs, *outputs, out=None): the gradients of the inputs.
+/// The tensors of backward(out_grads, inputs, outputs), each a tensor or a list of them, in one row. They
+/// live as long as the frame. False with an error set on failure.
+bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t n,
+             std::vector<PyObject*>& all) {
+  bool grouped = false;
+  for (Py_ssize_t i = 0; i < n; ++i) grouped |= PyList_Check(args[i]) || PyTuple_Check(args[i]);
+  if (!grouped && n == 2 && bound.n_inputs == 1 && bound.n_outputs == 1) grouped = true;
+  if (!grouped) {
+    all.assign(args, args + n);
+    return true;
+  }
+  const uint32_t sizes[] = {bound.n_outputs, bound.n_inputs, bound.n_outputs};
+  static constexpr const char* k_names[] = {"out_grads", "inputs", "outputs"};
+  if (n > 3) {
+    raise_argument_error(false,
+                         std::string(bound.description->name) +
+                             ": backward takes out_grads, inputs and outputs, each a tensor or a list");
+    return false;
+  }
+  for (Py_ssize_t k = 0; k < 3; ++k) {
+    PyObject* group = k < n ? args[k] : Py_None;
+    if (k == 2 && group == Py_None) {
+      all.insert(all.end(), sizes[k], Py_None);
+      continue;
+    }
+    const bool is_list = PyList_Check(group) || PyTuple_Check(group);
+    PyObject* items = is_list ? PySequence_Tuple(group) : PyTuple_Pack(1, group);
+    if (!items) return false;
+    frame.keep(items);
+    if (PyTuple_Size(items) != sizes[k]) {
+      raise_argument_error(false, std::string(bound.description->name) + ": backward takes " +
+                                      std::to_string(sizes[k]) + " " + k_names[k] + ", got " +
+                                      std::to_string(PyTuple_Size(items)));
+      return false;
+    }
+    for (uint32_t i = 0; i < sizes[k]; ++i) all.push_back(PyTuple_GetItem(items, i));
+  }
+  return true;
+}
+
+/// bound.backward(out_grads, inputs, outputs, out=None, req=None): the gradients of the inputs.
 PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  const BoundObject* self = self_of(object);
+  const Bound& bound = self_of(object)->bound;
   try {
-    PyObject* out = nullptr;
-    if (names && !find_out(*self->description, names, args + n, out)) return nullptr;
+    Wishes wishes;
+    if (names && !read_wishes(*bound.description, names, args + n, wishes)) return nullptr;
     Frame frame;
-    auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-    frame.given = args;
-    frame.n_given = static_cast<uint32_t>(n);
-    for (Py_ssize_t i = 0; i < n; ++i) {
+    std::vector<PyObject*> all;
+    if (!flatten(frame, bound, args, n, all)) return nullptr;
+    auto** inputs = frame.room_for<const tarsia_tensor*>(all.size());
+    frame.given = all.data();
+    frame.n_given = static_cast<uint32_t>(all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
       inputs[i] = nullptr;
-      if (args[i] == Py_None) continue;
-      inputs[i] = read_tensor(frame, *self->description, args[i], false,
-                              [&] { return "argument " + std::to_string(i + 1) + " of backward"; });
+      if (all[i] == Py_None) continue;
+      inputs[i] = read_tensor(
+          frame, *bound.description, all[i], false,
+          [](const tarsia_op&, uint32_t k) { return "argument " + std::to_string(k + 1) + " of backward"; },
+          static_cast<uint32_t>(i));
       if (!inputs[i]) return nullptr;
     }
-    return run({self, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(n), out);
+    return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), wishes);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -256,38 +189,39 @@ PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
 void dealloc(PyObject* object) {
   BoundObject* self = self_of(object);
   PyTypeObject* type = Py_TYPE(object);
-  tarsia_bound_release(self->bound);
-  tarsia_op_release(self->op);
+  tarsia_bound_release(self->bound.bound);
+  tarsia_op_release(self->bound.op);
   PyObject_Free(object);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
 PyObject* repr(PyObject* object) {
-  return PyUnicode_FromFormat("<tarsia.BoundOp %s>", op_text(*self_of(object)->description).c_str());
+  return PyUnicode_FromFormat("<tarsia.BoundOp %s>", op_text(*self_of(object)->bound.description).c_str());
 }
 
 PyObject* get_name(PyObject* object, void*) {
-  return PyUnicode_FromString(self_of(object)->description->name);
+  return PyUnicode_FromString(self_of(object)->bound.description->name);
 }
 
 PyObject* get_inputs(PyObject* object, void*) {
-  return metas_object(self_of(object)->inputs, self_of(object)->n_inputs);
+  return metas_object(self_of(object)->bound.inputs, self_of(object)->bound.n_inputs);
 }
 
 PyObject* get_outputs(PyObject* object, void*) {
-  return metas_object(self_of(object)->outputs, self_of(object)->n_outputs);
+  return metas_object(self_of(object)->bound.outputs, self_of(object)->bound.n_outputs);
 }
 
 PyObject* get_has_backward(PyObject* object, void*) {
-  return PyBool_FromLong(tarsia_bound_has_backward(self_of(object)->bound));
+  return PyBool_FromLong(tarsia_bound_has_backward(self_of(object)->bound.bound));
 }
 
-PyMethodDef g_methods[] = {{"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)),
-                            METH_FASTCALL | METH_KEYWORDS,
-                            "backward($self, /, *tensors, out=None)\n--\n\nThe gradients of the inputs, from "
-                            "the gradients of the outputs, "
-                            "the inputs and the outputs, in this order. None for inputs without gradient."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef g_methods[] = {
+    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
+     "A tuple of the gradients of the inputs, None for inputs without gradient. Each "
+     "argument is a tensor or a list of tensors; the tensors may also be given in one row."},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {
     {"has_backward", get_has_backward, nullptr, "Whether backward() can be called.", nullptr},
     {"name", get_name, nullptr, "The op's name.", nullptr},
@@ -304,9 +238,10 @@ PyType_Slot g_slots[] = {
     {Py_tp_methods, g_methods},
     {Py_tp_getset, g_properties},
     {Py_tp_members, g_members},
-    {Py_tp_doc,
-     const_cast<char*>("An op bound to shapes, dtypes, a device and attributes. Call it with tensors; "
-                       "out= takes a tensor, or a tuple of tensors, to write to.")},
+    {Py_tp_doc, const_cast<char*>(
+                    "An op bound to shapes, dtypes, a device and attributes. Call it with tensors; "
+                    "out= takes a tensor, or a tuple of tensors, to write to; req= says how: 'write', 'add', "
+                    "'inplace' or 'null', for all outputs or one for each.")},
     {0, nullptr}};
 PyType_Spec g_spec = {"tarsia.BoundOp", sizeof(BoundObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
@@ -329,13 +264,14 @@ PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_devic
   }
   BoundObject* self = self_of(object);
   tarsia_op_retain(op);
-  self->op = op;
-  self->description = tarsia_op_describe(op);
-  self->bound = stolen;
   self->vectorcall = call;
-  self->inputs = tarsia_bound_inputs(stolen, &self->n_inputs);
-  self->outputs = tarsia_bound_outputs(stolen, &self->n_outputs);
-  self->device = device;
+  Bound& bound = self->bound;
+  bound.op = op;
+  bound.description = tarsia_op_describe(op);
+  bound.bound = stolen;
+  bound.inputs = tarsia_bound_inputs(stolen, &bound.n_inputs);
+  bound.outputs = tarsia_bound_outputs(stolen, &bound.n_outputs);
+  bound.device = device;
   return object;
 }
 
@@ -348,7 +284,7 @@ bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint3
     if (args[i] == Py_None) continue;
     const tarsia_port* port = port_of(op, i);
     const bool writes = port && port->flags & TARSIA_PORT_MUTABLE;
-    inputs[i] = read_tensor(frame, op, args[i], writes, [&] { return input_name(op, i); });
+    inputs[i] = read_tensor(frame, op, args[i], writes, input_name, i);
     if (!inputs[i]) return false;
   }
   return true;
@@ -359,7 +295,7 @@ tarsia_device device_of(const Frame& frame) {
 }
 
 bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
-  const BoundObject* self = self_of(bound);
+  const Bound* self = &self_of(bound)->bound;
   const tarsia_device device = device_of(frame);
   if (n > self->n_inputs || device.type != self->device.type || device.id != self->device.id) return false;
   for (uint32_t i = 0; i < self->n_inputs; ++i) {
@@ -368,22 +304,23 @@ bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* cons
     if ((input != nullptr) != (meta.present != 0)) return false;
     if (!input) continue;
     if (!(input->dtype == meta.dtype) || input->ndim != meta.ndim ||
-        std::memcmp(input->shape, meta.shape, sizeof(int64_t) * meta.ndim) != 0)
+        std::memcmp(input->shape, meta.shape, sizeof(int64_t) * meta.ndim) != 0 ||
+        storage_of(frame, input) != meta.storage)
       return false;
   }
   return true;
 }
 
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                    PyObject* out) {
-  const BoundObject* self = self_of(bound);
+                    const Wishes& wishes) {
+  const Bound* self = &self_of(bound)->bound;
   if (n < self->n_inputs) {  // optional ones at the end may be left out
     auto** all = frame.room_for<const tarsia_tensor*>(self->n_inputs);
     for (uint32_t i = 0; i < self->n_inputs; ++i) all[i] = i < n ? inputs[i] : nullptr;
     inputs = all;
     n = self->n_inputs;
   }
-  return run({self, TARSIA_FORWARD}, frame, inputs, n, out);
+  return run({self, TARSIA_FORWARD}, frame, inputs, n, wishes);
 }
 
 }  // namespace tarsia::python

@@ -4,6 +4,7 @@
 #include <tarsia/c_api.h>
 
 #include "frame.h"
+#include "outputs.h"
 
 namespace tarsia::python {
 
@@ -23,8 +24,8 @@ tarsia_device device_of(const Frame& frame);
 /// Whether a BoundOp was bound with inputs of these shapes and dtypes, on this device.
 bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n);
 
-/// Runs a BoundOp on inputs that were read; `out` as Python passes it, or null.
+/// Runs a BoundOp on inputs that were read.
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                    PyObject* out);
+                    const Wishes& wishes);
 
 }  // namespace tarsia::python

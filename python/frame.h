@@ -18,6 +18,8 @@ struct View {
   bool read_only;
 };
 
+struct SparseArgument;
+
 class Frame {
  public:
   Frame() = default;
@@ -63,6 +65,7 @@ class Frame {
     if (m_kept || m_chunks) give_back();
     m_used = 0;
     last_view = nullptr;
+    last_sparse = nullptr;
     device = {0, 0};
     has_pointer_device = false;
     gpu = -1;
@@ -74,6 +77,7 @@ class Frame {
   }
 
   View* last_view = nullptr;
+  SparseArgument* last_sparse = nullptr;  ///< the sparse tensors of a call form a list
 
   // Facts about the call, gathered while arguments are converted.
   tarsia_device device{0, 0};        ///< of the pointers that may be anywhere

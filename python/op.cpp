@@ -10,7 +10,9 @@
 #include "bound_op.h"
 #include "call.h"
 #include "errors.h"
+#include "op_infer.h"
 #include "op_text.h"
+#include "sparse.h"
 
 namespace tarsia::python {
 namespace {
@@ -64,7 +66,7 @@ bool refresh(OpObject* self) {
   return true;
 }
 
-bool metas_of(const tarsia_op& op, const tarsia_tensor* const* inputs, uint32_t n,
+bool metas_of(const tarsia_op& op, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
               std::vector<tarsia_meta>& metas) {
   metas.resize(n);
   for (uint32_t i = 0; i < n; ++i) {
@@ -76,6 +78,7 @@ bool metas_of(const tarsia_op& op, const tarsia_tensor* const* inputs, uint32_t 
     meta.ndim = inputs[i]->ndim;
     meta.dtype = inputs[i]->dtype;
     meta.present = 1;
+    meta.storage = storage_of(frame, inputs[i]);
     if (meta.ndim > TARSIA_MAX_NDIM) {
       raise_argument_error(true, std::string(op.name) + ": a tensor may have at most " +
                                      std::to_string(TARSIA_MAX_NDIM) + " dimensions");
@@ -92,7 +95,8 @@ PyObject* bind_for(OpObject* self, Frame& frame, const tarsia_tensor* const* inp
   const tarsia_op& op = *tarsia_op_describe(self->handle);
   std::vector<tarsia_meta> metas;
   Attributes attributes;
-  if (!metas_of(op, inputs, n, metas) || !read_attributes(frame, names, values, attributes)) return nullptr;
+  if (!metas_of(op, frame, inputs, n, metas) || !read_attributes(frame, op, names, values, attributes))
+    return nullptr;
   tarsia_op_request request{};
   request.size = sizeof request;
   request.n_inputs = n;
@@ -123,15 +127,16 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
   }
 }
 
-/// Takes `out` from among the keywords. The rest are the attributes.
-bool split_out(PyObject* names, PyObject* const* values, PyObject*& out, Ref& attribute_names,
-               std::vector<PyObject*>& attributes) {
+/// Takes `out` and `req` from among the keywords. The rest are the attributes.
+bool split_wishes(PyObject* names, PyObject* const* values, Wishes& wishes, Ref& attribute_names,
+                  std::vector<PyObject*>& attributes) {
   const Py_ssize_t n = PyTuple_Size(names);
   const Ref list(PyList_New(0));
   for (Py_ssize_t i = 0; list && i < n; ++i) {
     PyObject* name = PyTuple_GetItem(names, i);
-    if (text_of(name) == "out") {
-      out = values[i] == Py_None ? nullptr : values[i];
+    const std::string text = text_of(name);
+    if (text == "out" || text == "req") {
+      (text == "out" ? wishes.out : wishes.req) = values[i] == Py_None ? nullptr : values[i];
       continue;
     }
     if (PyList_Append(list.get(), name) != 0) return false;
@@ -173,19 +178,35 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (!read_inputs(frame, op_of(object), args, n, inputs)) return nullptr;
   if (is_as_last(*self->last, names, args + n) && is_bound_for(self->last->bound, frame, inputs, n)) {
     const Ref bound = Ref::borrow(self->last->bound);
-    return run_bound(bound.get(), frame, inputs, n, nullptr);
+    return run_bound(bound.get(), frame, inputs, n, {});
   }
-  PyObject* out = nullptr;
+  Wishes wishes;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
-  if (names && !split_out(names, args + n, out, attribute_names, attributes)) return nullptr;
+  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
   const Ref bound(bind_for(self, frame, inputs, n, attribute_names.get(), attributes.data()));
   if (!bound) return nullptr;
-  if (!out) remember(self, bound.get(), names, args + n);
-  return run_bound(bound.get(), frame, inputs, n, out);
+  if (!wishes.out && !wishes.req) remember(self, bound.get(), names, args + n);
+  return run_bound(bound.get(), frame, inputs, n, wishes);
 }
 
-/// op(*inputs, out=None, **attributes): binds and calls.
+/// op.infer(shapes, dtypes, **attributes).
+PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    if (!refresh(self_of(object))) return nullptr;
+    if (n != 2) {
+      raise_argument_error(false,
+                           std::string(op_of(object).name) +
+                               ": infer takes the inputs' shapes and dtypes, None for what is unknown");
+      return nullptr;
+    }
+    return infer_op(self_of(object)->handle, args[0], args[1], names, args + n);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// op(*inputs, out=None, req=None, **attributes): binds and calls.
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
   try {
     return call_with(object, args, static_cast<uint32_t>(PyVectorcall_NARGS(nargs)), names);
@@ -222,6 +243,12 @@ PyMethodDef g_methods[] = {
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
      "inputs "
      "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
+    {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "infer($self, /, shapes, dtypes, **attributes)\n--\n\nInfers without tensors. Takes a shape and a dtype "
+     "for "
+     "each input, None for what is unknown, within shapes too; gives two lists, shapes and dtypes, of the "
+     "inputs and then the outputs, None for what stays unknown."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {{"name", get_name, nullptr, "The name it is registered under.", nullptr},
                               {"__name__", get_name, nullptr, nullptr, nullptr},

@@ -11,6 +11,7 @@
 #include "registry/last_error.h"
 #include "registry/memory.h"
 #include "registry/requests.h"
+#include "registry/sparse.h"
 
 namespace tarsia::registry {
 
@@ -41,11 +42,6 @@ std::string devices_of(const tarsia_op& op, tarsia_pass pass) {
         break;
       }
   return text;
-}
-
-std::int32_t allocate_no_sparse(const tarsia_op_context* context, std::uint32_t, std::int64_t, std::int64_t) {
-  return set_last_error(TARSIA_UNSUPPORTED, "call",
-                        std::string("op '") + context->info->op + "' has no sparse output to allocate");
 }
 
 }  // namespace
@@ -116,7 +112,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.size = sizeof(context);
   context.n_inputs = n_inputs;
   context.n_outputs = n_outputs;
-  context.reserved = 0;
+  context.pass = call.pass;
   context.inputs = call.inputs;
   context.outputs = call.outputs;
   context.requests = call.requests ? call.requests : m_write.data();
@@ -124,7 +120,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.state = m_state;
   context.stream = nullptr;
   context.device = info.device;
-  context.allocate_sparse = &allocate_no_sparse;
+  context.allocate_sparse = &allocate_sparse;
   context.caller = this;
   std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
   if (call.requests) {
@@ -235,7 +231,6 @@ void BoundOp::check(const tarsia_op_call& call) const {
       if (optional || !meta.present) return;
       throw ArgumentError::type_error(where() + name() + " is missing");
     }
-    if (meta.storage != TARSIA_DENSE) return;
     if (tensor->device.type != info.device.type && is_gpu(tensor->device) != is_gpu(info.device))
       throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
                                        "; the op is bound to " + device_text(info.device));
@@ -249,6 +244,7 @@ void BoundOp::check(const tarsia_op_call& call) const {
       throw ArgumentError::value_error(where() + name() + " is " + describe(meta_of(*tensor)) +
                                        "; the op is bound to " + describe(meta) +
                                        ": bind it again for another shape or dtype");
+    if (meta.storage != TARSIA_DENSE) return;
     if (!is_contiguous(*tensor)) throw ArgumentError::value_error(where() + name() + " is not contiguous");
   };
   const std::uint32_t n_in = info.n_inputs, n_out = info.n_outputs;

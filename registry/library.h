@@ -68,6 +68,7 @@ class Library : public Counted<Library> {
   UniqueFd m_file;
   void* m_handle = nullptr;
   bool m_uses_cuda = false;
+  bool m_has_extension = false;  ///< it registers through MXNet's extension API
   const CudaRuntime* m_runtime = nullptr;
   std::vector<tarsia_function> m_described;  ///< copies of the functions whose module gave no signature
   std::vector<std::string> m_texts;

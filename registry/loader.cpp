@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "registry/elf.h"
 #include "registry/host_table.h"
+#include "registry/last_error.h"
 #include "registry/library.h"
 #include "registry/op_registry.h"
 #include "registry/unmap.h"
@@ -78,6 +79,15 @@ void open_needed(const ElfLibrary& elf, const std::string& path) {
   }
 }
 
+/// The version of MXNet that libraries for its extension API are told: the least that the newest ones want.
+constexpr std::int32_t k_mxnet_version = 20000;
+
+/// initialize(int) of such a library, whether it is declared extern "C" or not; null if it is not exported.
+void* find_initialize(void* handle) {
+  void* found = dlsym(handle, "initialize");
+  return found ? found : dlsym(handle, "_Z10initializei");
+}
+
 std::string demangled(const std::string& symbol) {
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
@@ -128,7 +138,6 @@ class LibraryLoader {
     library->m_name = m_module.name;
     library->m_origin = m_module.origin;
     library->m_warning_texts = std::move(m_module.warnings);
-    for (const Diagnostic& warning : library->m_warning_texts) library->m_warnings.push_back(to_c(warning));
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
     library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -137,6 +146,7 @@ class LibraryLoader {
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
     attach(*library);
+    for (const Diagnostic& warning : library->m_warning_texts) library->m_warnings.push_back(to_c(warning));
     OpRegistry::instance().add(library);
     return library;
   }
@@ -163,12 +173,40 @@ class LibraryLoader {
       library.m_ops.push_back(*op);
       library.m_op_names.push_back((*op)->name);
     }
+    library.m_has_extension = module->size >= sizeof(tarsia_module) && module->extension;
+    if (library.m_has_extension) attach_extension(library, *module->extension);
     if (module->images) library.m_images = {module->images, module->n_images};
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
-    if (library.m_functions.empty() && library.m_kernels.empty() && library.m_ops.empty())
+    if (library.m_functions.empty() && library.m_kernels.empty() && library.m_ops.empty() &&
+        !library.m_has_extension)
       throw_nothing(library);
     order_functions(library.m_functions);
     complete_functions(library);
+  }
+
+  /// Takes the ops of MXNet's extension API, when its header was Tarsia's own.
+  void attach_extension(Library& library, const tarsia_extension& extension) {
+    auto* found = reinterpret_cast<std::int32_t (*)(std::int32_t)>(find_initialize(library.m_handle));
+    if (extension.initialize(found, k_mxnet_version)) throw_extension_error();
+    const tarsia_op* const* ops = nullptr;
+    std::uint64_t n = 0;
+    if (extension.ops(&ops, &n)) throw_extension_error();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      library.m_ops.push_back(ops[i]);
+      library.m_op_names.push_back(ops[i]->name);
+    }
+    const char* const* ignored = extension.ignored(&n);
+    std::vector<std::string> names(ignored, ignored + n);
+    if (!names.empty()) warn_ignored(library, names);
+  }
+
+  [[noreturn]] void throw_extension_error() { throw LoadError(m_module.path + ": " + last_error().message); }
+
+  static void warn_ignored(Library& library, const std::vector<std::string>& names) {
+    std::string text = "ignored, since only ops are run here: ";
+    for (const std::string& name : names) text += (&name == &names.front() ? "" : ", ") + name;
+    library.m_warning_texts.push_back({"", 0, 0, Severity::warning, text});
+    log().warn("{}: {}", library.m_name, text);
   }
 
   /// Puts the functions of a file into the order of their lines, which overloads are tried in: g++ writes the

@@ -6,13 +6,14 @@
 #include "registry/call_context.h"
 #include "registry/infer.h"
 #include "registry/memory.h"
+#include "registry/sparse.h"
 #include "registry/tensor_math.h"
 
 namespace tarsia::registry {
 
 RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& implementation,
                              const tarsia_op_context& context)
-    : m_context(context), m_asked(context), m_temporaries(context.n_outputs) {
+    : m_context(context), m_asked(context), m_temporaries(context.n_outputs), m_sparse(context.n_outputs) {
   const bool backward = implementation.pass == TARSIA_BACKWARD;
   const tarsia_bind_info& info = *context.info;
   m_outputs.assign(context.outputs, context.outputs + context.n_outputs);
@@ -33,9 +34,15 @@ RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& i
     m_requests[i] = TARSIA_REQUEST_WRITE;
     if (asked == TARSIA_REQUEST_INPLACE && is_pair(i)) continue;
     const tarsia_meta& meta = backward ? info.inputs[i] : info.outputs[i];
-    if (meta.storage != TARSIA_DENSE)
-      throw Unsupported(std::string("op '") + op.name + "' does not honour write requests on sparse outputs");
+    if (meta.storage != TARSIA_DENSE && asked == TARSIA_REQUEST_ADD)
+      throw Unsupported(std::string("op '") + op.name + "' cannot add to a sparse output");
+    if (meta.storage != TARSIA_DENSE && asked == TARSIA_REQUEST_INPLACE) continue;
     if (backward && !meta.present) continue;
+    if (meta.storage != TARSIA_DENSE) {
+      m_sparse[i] = empty_sparse(meta, info.device);
+      m_outputs[i] = &m_sparse[i].whole;
+      continue;
+    }
     tarsia_tensor& temporary = m_temporaries[i];
     temporary.device = info.device;
     temporary.ndim = meta.ndim;
@@ -46,6 +53,10 @@ RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& i
   }
   m_context.outputs = m_outputs.data();
   m_context.requests = m_requests.data();
+}
+
+RequestCopies::~RequestCopies() {
+  for (tarsia_sparse& sparse : m_sparse) release_parts(sparse);
 }
 
 void RequestCopies::finish() {

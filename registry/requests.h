@@ -16,6 +16,9 @@ class RequestCopies {
   /// Throws.
   RequestCopies(const tarsia_op& op, const tarsia_implementation& implementation,
                 const tarsia_op_context& context);
+  ~RequestCopies();
+  RequestCopies(const RequestCopies&) = delete;
+  RequestCopies& operator=(const RequestCopies&) = delete;
 
   const tarsia_op_context& context() const { return m_context; }
 
@@ -26,6 +29,7 @@ class RequestCopies {
   tarsia_op_context m_context;
   const tarsia_op_context& m_asked;
   std::vector<tarsia_tensor> m_temporaries;  ///< one an output; null data where there is none
+  std::vector<tarsia_sparse> m_sparse;       ///< in place of sparse outputs that are not asked for
   std::vector<const tarsia_tensor*> m_outputs;
   std::vector<std::uint8_t> m_requests;
 };

@@ -190,6 +190,19 @@ typedef struct tarsia_skipped {
 
 struct tarsia_op; /* <tarsia/op_abi.h> */
 
+/// What a library adds whose ops were written for another interface: MXNet's, <lib_api.h>.
+typedef struct tarsia_extension {
+  uint32_t size; /* sizeof(tarsia_extension) */
+  uint32_t reserved;
+  /// Called first, once, with the interface's version of the host; `found` is an exported function
+  /// initialize(int), or null. 0, or a code with the last error set: the library refuses.
+  int32_t (*initialize)(int32_t (*found)(int32_t), int32_t version);
+  /// Lists the ops, n of them. 0, or a code with the last error set.
+  int32_t (*ops)(const struct tarsia_op* const** ops, uint64_t* n);
+  /// What else is registered, and ignored: "pass 'x'".
+  const char* const* (*ignored)(uint64_t* n);
+} tarsia_extension;
+
 /// What a module holds. Arrays of pointers may contain nulls, which are stepped over.
 typedef struct tarsia_module {
   uint32_t abi_version; /* TARSIA_ABI_VERSION */
@@ -204,6 +217,7 @@ typedef struct tarsia_module {
   uint64_t n_images;
   const tarsia_skipped* skipped;
   uint64_t n_skipped;
+  const tarsia_extension* extension; /* null: none */
 } tarsia_module;
 
 struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */

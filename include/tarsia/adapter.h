@@ -36,9 +36,10 @@ extern const tarsia_skipped __stop_tarsia_skipped[] TARSIA_DETAIL_HIDDEN;
 extern const tarsia_image tarsia_images[] TARSIA_DETAIL_HIDDEN;
 extern const uint64_t tarsia_n_images TARSIA_DETAIL_HIDDEN;
 // The module's own state, one however many translation units: what libtarsia gave it, and what lists the ops
-// that static initialisers registered.
+// that static initialisers registered, and those of another interface.
 const tarsia_host* tarsia_module_host TARSIA_DETAIL_HIDDEN;
 const tarsia_op* const* (*tarsia_module_ops)(uint64_t* n)TARSIA_DETAIL_HIDDEN;
+const tarsia_extension* (*tarsia_module_extension)() TARSIA_DETAIL_HIDDEN;
 #undef TARSIA_DETAIL_HIDDEN
 }
 
@@ -670,6 +671,7 @@ const tarsia_module* tarsia_module_attach(const tarsia_host* tarsia_host_) {
   module_.n_images = &tarsia_n_images ? tarsia_n_images : 0;
   module_.skipped = __start_tarsia_skipped;
   module_.n_skipped = uint64_t(__stop_tarsia_skipped - __start_tarsia_skipped);
+  if (tarsia_module_extension) module_.extension = tarsia_module_extension();
   return &module_;
 }
 #endif

@@ -33,18 +33,21 @@ typedef struct tarsia_meta {
   tarsia_dtype dtype;
   uint8_t storage; /* tarsia_storage_type */
   uint8_t present; /* 0: an optional input that was not given */
-  uint16_t reserved;
-  uint32_t reserved2;
+  uint16_t flags;  /* of an input, TARSIA_PORT_MUTABLE: found mutable by inference */
+  uint32_t reserved;
   int64_t shape[TARSIA_MAX_NDIM]; /* -1: unknown extent */
 } tarsia_meta;
 
 /// A sparse tensor. Stands where a tarsia_tensor stands when the meta says so: `whole` comes first, its data
-/// is null and its shape that of the whole. An absent part has null data.
+/// is null and its shape that of the whole. An absent part has null data and shape.
 typedef struct tarsia_sparse {
   tarsia_tensor whole;
   tarsia_tensor values;
   tarsia_tensor indices; /* int64 */
   tarsia_tensor indptr;  /* int64; CSR */
+  /// Of an output, after the call: what allocate_sparse made, values, indices, indptr; the caller's to
+  /// release. The caller sets them to null.
+  tarsia_storage* made[3];
 } tarsia_sparse;
 
 enum {                              /* tarsia_port.flags */
@@ -111,7 +114,7 @@ typedef struct tarsia_op_context {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
-  uint32_t reserved;
+  uint32_t pass;                       /* tarsia_pass */
   const tarsia_tensor* const* inputs;  /* null where an optional one is absent; sparse: tarsia_sparse */
   const tarsia_tensor* const* outputs; /* null where the request is TARSIA_REQUEST_NULL */
   const uint8_t* requests;             /* tarsia_request, one an output */
@@ -119,7 +122,8 @@ typedef struct tarsia_op_context {
   void* state; /* what create_state made */
   void* stream;
   tarsia_device device;
-  /// Gives a sparse output its size: fills the parts of outputs[i]. n_indptr is 0 for row-sparse.
+  /// Gives a sparse output its size, n_indices elements or rows: fills the parts of outputs[i]. n_indptr is
+  /// the number of rows + 1 for CSR, 0 for row-sparse. The last call counts.
   int32_t (*allocate_sparse)(const struct tarsia_op_context* self, uint32_t i, int64_t n_indices,
                              int64_t n_indptr);
   void* caller; /* libtarsia's own */

@@ -84,6 +84,27 @@ std::string cast_expression(const KernelUse& kernel) {
   return text + "))&" + kernel.name;
 }
 
+/// MXNet's extension API as device code sees it. cuRAND, which is dear, only where its states are named.
+void add_mxnet_headers(const DeviceSlice& slice, const SysrootPack& pack, std::vector<SourceFile>& headers) {
+  const auto types = pack.find(std::string(k_include_dir) + "/tarsia/mxnet/device.h");
+  if (!types) return;
+  headers.push_back({"tarsia/mxnet/device.h", std::string(*types)});
+  std::string text = "#pragma once\n#include <tarsia/mxnet/device.h>\n";
+  const bool random = std::any_of(slice.files.begin(), slice.files.end(), [](const SourceFile& file) {
+    return file.text.find("mx_gpu_rand_t") != std::string::npos;
+  });
+  if (random)
+    text +=
+        "#include <curand_kernel.h>\n"
+        "namespace mxnet { namespace ext { typedef curandStatePhilox4_32_10_t mx_gpu_rand_t; } }\n";
+  for (const std::string name : {"mxnet/lib_api.h", "lib_api.h"}) {
+    const bool global = name == "lib_api.h";
+    const bool users = std::any_of(headers.begin(), headers.end(),
+                                   [&](const SourceFile& header) { return header.name == name; });
+    if (!users) headers.push_back({name, text + (global ? "using namespace mxnet::ext;\n" : "")});
+  }
+}
+
 }  // namespace
 
 DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
@@ -125,6 +146,7 @@ DeviceRequest DeviceJob::make_request() const {
   for (const char* name : {"tarsia/op.h", "tarsia/device.h"})
     if (auto text = m_pack.find(std::string(k_include_dir) + "/" + name))
       request.headers.push_back({name, std::string(*text)});
+  add_mxnet_headers(m_slice, m_pack, request.headers);
   request.defines = m_request.options.defines;
   request.include_dirs = m_request.options.include_dirs;
   request.cuda = m_request.cuda_parts;

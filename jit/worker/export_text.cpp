@@ -123,6 +123,9 @@ class Writer {
       ++m_id;
     }
     for (const KernelUse& kernel : slice.kernels) add_kernel(kernel);
+    if (exports.mxnet_initialize)
+      m_out << "extern \"C\" int tarsia_mxnet_initialize(int v) { return (int)::"
+            << exports.mxnet_initialize->getName() << "(v); }\n";
     for (const Skipped& skipped : exports.skipped)
       m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
             << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";

@@ -186,8 +186,21 @@ class Lister {
   Exports take() { return std::move(m_exports); }
 
  private:
+  bool is_mxnet_initialize(const clang::FunctionDecl& function) const {
+    if (!function.getIdentifier() || function.getName() != "initialize" || function.getNumParams() != 1 ||
+        !function.getDeclContext()->getRedeclContext()->isTranslationUnit() ||
+        !function.getParamDecl(0)->getType()->isSpecificBuiltinType(clang::BuiltinType::Int))
+      return false;
+    const clang::DeclarationName hook(&m_context.Idents.get("tarsia_mxnet_initialize"));
+    return !m_context.getTranslationUnitDecl()->lookup(hook).empty();
+  }
+
   void consider(const clang::FunctionDecl& function) {
     if (!function.isThisDeclarationADefinition() || function.isDeleted() || function.isInvalidDecl()) return;
+    if (is_mxnet_initialize(function)) {
+      m_exports.mxnet_initialize = &function;
+      return;
+    }
     if (llvm::isa<clang::CXXMethodDecl>(function) || function.isOverloadedOperator() ||
         function.getFormalLinkage() != clang::Linkage::External || function.isTemplateInstantiation() ||
         function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate)

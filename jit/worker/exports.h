@@ -25,6 +25,8 @@ struct Skipped {
 struct Exports {
   std::vector<const clang::FunctionDecl*> functions;
   std::vector<Skipped> skipped;
+  /// initialize(int) of a source that includes MXNet's extension API (tarsia/mxnet/glue.h); else null.
+  const clang::FunctionDecl* mxnet_initialize = nullptr;
 };
 
 /// The `functions` of the request. (Marks in the text, TARSIA_EXPORT, are found there.)

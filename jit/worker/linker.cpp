@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tarsia/abi.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -28,6 +29,8 @@ extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
 extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
 extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
+extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
+extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
 }
 
 namespace tarsia::jit {
@@ -158,6 +161,11 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
   }
 }
 
+/// Whether it names something of <lib_api.h>.
+bool uses_mxnet(const LinkInput& object) {
+  return object.bytes.find("5mxnet3ext") != std::string::npos;
+}
+
 }  // namespace
 
 void prepare_links() {
@@ -204,10 +212,20 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
       {"the module's start and end", text(tarsia_module_support_begin, tarsia_module_support_end)});
   for (const LinkInput& object : objects) add(object.name, object.bytes);
   // Taken if something of it is used.
+  const size_t n_own = objects.size();
   objects.push_back({"Tarsia's functions for ops", text(tarsia_op_support_begin, tarsia_op_support_end)});
+  if (std::any_of(inputs.begin(), inputs.end(), uses_mxnet)) {
+    objects.push_back({"MXNet's extension API", text(tarsia_mxnet_support_begin, tarsia_mxnet_support_end)});
+    objects.push_back(
+        {"MXNet's graphs", text(tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end)});
+  }
   args.push_back("--start-lib");
-  add(objects.back().name, objects.back().bytes);
+  for (size_t i = n_own; i < objects.size(); ++i) add(objects[i].name, objects[i].bytes);
   args.push_back("--end-lib");
+  // Templates of std are visible outside by their own word; nobody may find them there, and unused ones go.
+  static const std::string k_exported = "{ global: " TARSIA_MODULE_SYMBOL "; local: *; };";
+  files.push_back(make_memfd("tarsia-exported", k_exported));
+  args.push_back("--version-script=" + path_of(files.back()));
 
   for (const std::string& library : request.options.libraries) {
     std::string path;

@@ -166,8 +166,8 @@ std::string_view name_of(std::string_view include) {
 // Quoted includes that can only mean the system's.
 bool is_known_quoted(const std::string& name) {
   for (const char* prefix :
-       {"cuda", "curand", "cooperative_groups", "tarsia/", "mma.h", "device_", "vector_types.h",
-        "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
+       {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h", "mxnet/lib_api.h", "mma.h", "device_",
+        "vector_types.h", "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
     if (name.rfind(prefix, 0) == 0) return true;
   return false;
 }

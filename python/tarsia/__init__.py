@@ -33,6 +33,7 @@ __all__ = [
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "RowSparse",
     "Tensor",
     "Unsupported",
     "__version__",
@@ -77,6 +78,8 @@ def __getattr__(name):
         from . import _errors
 
         value = getattr(_errors, name)
+    elif name == "RowSparse":
+        from ._sparse import RowSparse as value
     elif name == "ops":
         from ._ops import ops as value
     else:

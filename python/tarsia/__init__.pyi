@@ -24,6 +24,7 @@ from ._errors import (
     Unsupported as Unsupported,
 )
 from ._ops import _Ops
+from ._sparse import RowSparse as RowSparse
 from ._tarsia import BoundOp as BoundOp, Function as Function, Op as Op, Tensor as Tensor, op as op, seed as seed
 
 __version__: str

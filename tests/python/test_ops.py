@@ -112,9 +112,14 @@ def test_gradients():
     bound = tarsia.op("py_scale").bind(x, factor=3.0)
     assert bound.has_backward
     y = bound(x)
-    assert bound.backward(torch.full((3,), 2.0), x, y).tolist() == [6] * 3
+    (dx,) = bound.backward(torch.full((3,), 2.0), x, y)
+    assert dx.tolist() == [6] * 3
+    (dx,) = bound.backward([torch.full((3,), 2.0)], [x], [y])
+    assert dx.tolist() == [6] * 3
     out = torch.zeros(3)
     assert bound.backward(torch.ones(3), x, y, out=out) is out and out.tolist() == [3] * 3
+    bound.backward(torch.ones(3), x, y, out=out, req="add")
+    assert out.tolist() == [6] * 3
     running = tarsia.op("py_running").bind(x, x)
     assert not running.has_backward
     with pytest.raises(tarsia.Unsupported):
@@ -134,7 +139,7 @@ def test_misfits_are_told():
         bound(x, x)
     with pytest.raises(TypeError, match="input 1 'x' must be a tensor of numbers, got str 'x'"):
         bound("x")
-    with pytest.raises(TypeError, match="a bound op takes tensors and out"):
+    with pytest.raises(TypeError, match="a bound op takes tensors, out=… and req=…"):
         bound(x, factor=2)
     with pytest.raises(ValueError, match="bind it again"):
         bound(x, out=np.ones(4, np.float32))

@@ -8,6 +8,7 @@
 
 HIDDEN const struct tarsia_host* tarsia_module_host;
 HIDDEN const struct tarsia_op* const* (*tarsia_module_ops)(uint64_t* n);
+HIDDEN const tarsia_extension* (*tarsia_module_extension)(void);
 HIDDEN extern const tarsia_function* const __start_tarsia_functions[];
 HIDDEN extern const tarsia_function* const __stop_tarsia_functions[];
 HIDDEN extern const tarsia_kernel* const __start_tarsia_kernels[];
@@ -34,5 +35,6 @@ __attribute__((weak, visibility("default"))) const tarsia_module* tarsia_module_
   module.n_images = &tarsia_n_images ? tarsia_n_images : 0;
   module.skipped = __start_tarsia_skipped;
   module.n_skipped = (uint64_t)(__stop_tarsia_skipped - __start_tarsia_skipped);
+  if (tarsia_module_extension) module.extension = tarsia_module_extension();
   return &module;
 }

@@ -1,0 +1,199 @@
+// How the functions of an op are called, whatever the generation of their signatures: attributes by value or
+// reference, as std::map or std::unordered_map; tensors by value, reference or pointer; int or MXReturnValue.
+#pragma once
+
+#include <tarsia/macros_push.h>
+
+#include <tarsia/mxnet/resource.h>
+
+namespace mxnet {
+namespace ext {
+
+class CustomStatefulOp;
+
+typedef std::unordered_map<std::string, std::string> tarsia_attributes;
+typedef std::vector<std::vector<unsigned int> > tarsia_shapes;
+
+/// The by-pointer signatures, under the names that sources use.
+typedef MXReturnValue (*fcomp_t)(const tarsia_attributes&, std::vector<MXTensor>*, std::vector<MXTensor>*,
+                                 const OpResource&);
+typedef MXReturnValue (*parseAttrs_t)(const tarsia_attributes&, int*, int*);
+typedef MXReturnValue (*inferType_t)(const tarsia_attributes&, std::vector<int>*, std::vector<int>*);
+typedef MXReturnValue (*inferSType_t)(const tarsia_attributes&, std::vector<int>*, std::vector<int>*);
+typedef MXReturnValue (*inferShape_t)(const tarsia_attributes&, tarsia_shapes*, tarsia_shapes*);
+typedef MXReturnValue (*mutateInputs_t)(const tarsia_attributes&, std::vector<int>*);
+typedef MXReturnValue (*createOpState_t)(const tarsia_attributes&, const MXContext&, const tarsia_shapes&,
+                                         const std::vector<int>, CustomStatefulOp**);
+
+}  // namespace ext
+}  // namespace mxnet
+
+// The containers of the signatures are instantiated once, in the object that is linked to inline sources.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_SUPPORT_OBJECT)
+#define TARSIA_MXNET_EXTERN
+#else
+#define TARSIA_MXNET_EXTERN extern
+#endif
+namespace std {
+TARSIA_MXNET_EXTERN template class vector<int>;
+TARSIA_MXNET_EXTERN template class vector<unsigned int>;
+TARSIA_MXNET_EXTERN template class vector<int64_t>;
+TARSIA_MXNET_EXTERN template class vector<vector<unsigned int> >;
+TARSIA_MXNET_EXTERN template class vector<mxnet::ext::MXTensor>;
+TARSIA_MXNET_EXTERN template class _Hashtable<
+    string, pair<const string, string>, allocator<pair<const string, string> >, __detail::_Select1st,
+    equal_to<string>, hash<string>, __detail::_Mod_range_hashing, __detail::_Default_ranged_hash,
+    __detail::_Prime_rehash_policy, __detail::_Hashtable_traits<true, false, true> >;
+TARSIA_MXNET_EXTERN template class unordered_map<string, string>;
+TARSIA_MXNET_EXTERN template class _Rb_tree<string, pair<const string, string>,
+                                            _Select1st<pair<const string, string> >, less<string> >;
+TARSIA_MXNET_EXTERN template class map<string, string>;
+}  // namespace std
+#endif
+
+namespace mxnet {
+namespace ext {
+
+namespace tarsia_detail {
+
+/// Gives an argument of type T_ from what the call has.
+template <class T_>
+struct give;
+template <>
+struct give<const tarsia_attributes&> {
+  static const tarsia_attributes& from(const tarsia_attributes& a_) { return a_; }
+};
+template <>
+struct give<tarsia_attributes> : give<const tarsia_attributes&> {};
+template <>
+struct give<std::map<std::string, std::string> > {
+  static std::map<std::string, std::string> from(const tarsia_attributes& a_) {
+    return std::map<std::string, std::string>(a_.begin(), a_.end());
+  }
+};
+template <>
+struct give<const std::map<std::string, std::string>&> : give<std::map<std::string, std::string> > {};
+template <class T_>
+struct give<std::vector<T_>*> {
+  static std::vector<T_>* from(std::vector<T_>& v_) { return &v_; }
+};
+template <class T_>
+struct give<std::vector<T_>&> {
+  static std::vector<T_>& from(std::vector<T_>& v_) { return v_; }
+};
+template <class T_>
+struct give<const std::vector<T_>&> : give<std::vector<T_>&> {};
+template <class T_>
+struct give<std::vector<T_> > : give<std::vector<T_>&> {};
+
+/// A function of any signature. `call` knows how to call what `function` points to; it gives 0 for failure.
+typedef void (*any_function)();
+struct Compute {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, std::vector<MXTensor>&, std::vector<MXTensor>&,
+              const OpResource&);
+};
+struct Parse {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, int*, int*);
+};
+struct Infer {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, std::vector<int>&, std::vector<int>&);
+};
+struct InferShape {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, tarsia_shapes&, tarsia_shapes&);
+};
+struct Mutate {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, std::vector<int>&);
+};
+struct Create {
+  any_function function;
+  int (*call)(any_function, const tarsia_attributes&, const MXContext&, const tarsia_shapes&,
+              const std::vector<int>&, CustomStatefulOp**);
+};
+
+template <class R_, class A_, class I_, class O_, class Res_>
+Compute compute(R_ (*f_)(A_, I_, O_, Res_)) {
+  Compute c_ = {reinterpret_cast<any_function>(f_),
+                [](any_function f_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
+                   std::vector<MXTensor>& o_, const OpResource& r_) -> int {
+                  return reinterpret_cast<R_ (*)(A_, I_, O_, Res_)>(f_)(
+                      give<A_>::from(a_), give<I_>::from(i_), give<O_>::from(o_), r_);
+                }};
+  return c_;
+}
+template <class R_, class A_, class I_, class O_>
+Compute compute(R_ (*f_)(A_, I_, O_)) {
+  Compute c_ = {reinterpret_cast<any_function>(f_),
+                [](any_function f_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
+                   std::vector<MXTensor>& o_, const OpResource&) -> int {
+                  return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+                                                                  give<O_>::from(o_));
+                }};
+  return c_;
+}
+template <class R_, class A_>
+Parse parse(R_ (*f_)(A_, int*, int*)) {
+  Parse p_ = {reinterpret_cast<any_function>(f_),
+              [](any_function f_, const tarsia_attributes& a_, int* i_, int* o_) -> int {
+                return reinterpret_cast<R_ (*)(A_, int*, int*)>(f_)(give<A_>::from(a_), i_, o_);
+              }};
+  return p_;
+}
+template <class R_, class A_, class I_, class O_>
+Infer infer(R_ (*f_)(A_, I_, O_)) {
+  Infer n_ = {
+      reinterpret_cast<any_function>(f_),
+      [](any_function f_, const tarsia_attributes& a_, std::vector<int>& i_, std::vector<int>& o_) -> int {
+        return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+                                                        give<O_>::from(o_));
+      }};
+  return n_;
+}
+template <class R_, class A_, class I_, class O_>
+InferShape infer_shape(R_ (*f_)(A_, I_, O_)) {
+  InferShape n_ = {
+      reinterpret_cast<any_function>(f_),
+      [](any_function f_, const tarsia_attributes& a_, tarsia_shapes& i_, tarsia_shapes& o_) -> int {
+        return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+                                                        give<O_>::from(o_));
+      }};
+  return n_;
+}
+template <class R_, class A_, class I_>
+Mutate mutate(R_ (*f_)(A_, I_)) {
+  Mutate m_ = {reinterpret_cast<any_function>(f_),
+               [](any_function f_, const tarsia_attributes& a_, std::vector<int>& i_) -> int {
+                 return reinterpret_cast<R_ (*)(A_, I_)>(f_)(give<A_>::from(a_), give<I_>::from(i_));
+               }};
+  return m_;
+}
+template <class R_, class A_, class C_, class S_, class T_>
+Create create(R_ (*f_)(A_, C_, S_, T_, CustomStatefulOp**)) {
+  Create c_ = {reinterpret_cast<any_function>(f_),
+               [](any_function f_, const tarsia_attributes& a_, const MXContext& x_, const tarsia_shapes& s_,
+                  const std::vector<int>& t_, CustomStatefulOp** state_) -> int {
+                 return reinterpret_cast<R_ (*)(A_, C_, S_, T_, CustomStatefulOp**)>(f_)(give<A_>::from(a_),
+                                                                                         x_, s_, t_, state_);
+               }};
+  return c_;
+}
+template <class R_, class A_>
+Create create(R_ (*f_)(A_, CustomStatefulOp**)) {
+  Create c_ = {reinterpret_cast<any_function>(f_),
+               [](any_function f_, const tarsia_attributes& a_, const MXContext&, const tarsia_shapes&,
+                  const std::vector<int>&, CustomStatefulOp** state_) -> int {
+                 return reinterpret_cast<R_ (*)(A_, CustomStatefulOp**)>(f_)(give<A_>::from(a_), state_);
+               }};
+  return c_;
+}
+
+}  // namespace tarsia_detail
+}  // namespace ext
+}  // namespace mxnet
+
+#include <tarsia/macros_pop.h>

@@ -1,0 +1,26 @@
+// What device code may use of MXNet's extension API: the numbers of dtypes and storage types.
+#pragma once
+
+namespace mxnet {
+namespace ext {
+
+enum MXDType {
+  kFloat32 = 0,
+  kFloat64 = 1,
+  kFloat16 = 2,
+  kUint8 = 3,
+  kInt32 = 4,
+  kInt8 = 5,
+  kInt64 = 6,
+  kUNSET = 100
+};
+
+enum MXStorageType { kDefaultStorage = 0, kRowSparseStorage = 1, kCSRStorage = 2 };
+
+enum MXReturnValue { MX_FAIL = 0, MX_SUCCESS = 1 };
+
+}  // namespace ext
+}  // namespace mxnet
+
+#define MX_NUM_CPU_RANDOM_STATES 1024
+#define MX_NUM_GPU_RANDOM_STATES 32768

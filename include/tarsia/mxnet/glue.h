@@ -1,0 +1,15 @@
+// From ops registered through MXNet's extension API to Tarsia's descriptions of ops (op_abi.h).
+#pragma once
+
+#include <tarsia/macros_push.h>
+
+#include <tarsia/mxnet/op.h>
+
+extern "C" {
+/// In an inline source the compiler defines it, if the source defines initialize().
+int tarsia_mxnet_initialize(int version) __attribute__((weak, visibility("hidden")));
+}
+
+#include <tarsia/mxnet/glue_functions.h>
+
+#include <tarsia/macros_pop.h>

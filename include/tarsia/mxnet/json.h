@@ -1,0 +1,217 @@
+// JSON as MXNet's extension API has it: for ops that read their subgraph.
+#pragma once
+
+#include <tarsia/macros_push.h>
+
+#include <tarsia/mxnet/messages.h>
+#include <tarsia/mxnet/std.h>
+
+#define MX_STR_SUBGRAPH_SYM_JSON "subgraph_sym_json"
+#define MX_STR_DTYPE "__ext_dtype__"
+#define MX_STR_SHAPE "__ext_shape__"
+#define MX_STR_EXTRA_INPUTS "__ext_extra_inputs__"
+
+namespace mxnet {
+namespace ext {
+
+enum JsonType { ERR, STR, NUM, LIST, MAP };
+
+/// A value. Numbers are whole; a text that is no JSON gives a value of type ERR.
+struct JsonVal {
+  TARSIA_DETAIL_SUPPORT JsonVal() : type(ERR), num(-1) {}
+  TARSIA_DETAIL_SUPPORT explicit JsonVal(JsonType type_) : type(type_), num(-1) {}
+  TARSIA_DETAIL_SUPPORT explicit JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
+  TARSIA_DETAIL_SUPPORT explicit JsonVal(int number_)
+      : type(NUM), num(number_), str(tarsia_detail::number(number_)) {}
+  TARSIA_DETAIL_SUPPORT JsonVal(JsonType type_, int number_, std::string text_)
+      : type(type_), num(number_), str(std::move(text_)) {}
+
+  TARSIA_DETAIL_SUPPORT bool operator<(const JsonVal& o_) const {
+    if (type != o_.type) return type < o_.type;
+    switch (type) {
+      case STR:
+        return str < o_.str;
+      case NUM:
+        return num < o_.num;
+      case LIST:
+        return list < o_.list;
+      case MAP:
+        return map < o_.map;
+      default:
+        return false;
+    }
+  }
+
+  /// As JSON.
+  TARSIA_DETAIL_SUPPORT std::string dump() const {
+    std::string text_;
+    write(text_);
+    return text_;
+  }
+  /// For people.
+  TARSIA_DETAIL_SUPPORT std::string toString() const { return dump(); }
+
+  TARSIA_DETAIL_SUPPORT static JsonVal parse(const std::string& json_) {
+    unsigned at_ = 0;
+    return parse(json_, &at_);
+  }
+  TARSIA_DETAIL_SUPPORT static JsonVal parse(const std::string& json_, unsigned* at_) {
+    skip_blanks(json_, at_);
+    if (*at_ >= json_.size()) return fail("the text ends too early");
+    const char first_ = json_[*at_];
+    if (first_ == '"') return ++*at_, parse_string(json_, at_);
+    if (first_ == '[') return ++*at_, parse_list(json_, at_);
+    if (first_ == '{') return ++*at_, parse_map(json_, at_);
+    if (first_ == '-' || is_digit(first_)) return parse_num(json_, at_);
+    return fail("an unexpected character");
+  }
+  /// From behind the opening quote.
+  TARSIA_DETAIL_SUPPORT static JsonVal parse_string(const std::string& json_, unsigned* at_) {
+    JsonVal value_(STR);
+    for (; *at_ < json_.size(); ++*at_) {
+      char c_ = json_[*at_];
+      if (c_ == '"') return ++*at_, value_;
+      if (c_ == '\\' && *at_ + 1 < json_.size()) {
+        value_.str += c_;  // escapes stay as they are written, and so are written back
+        c_ = json_[++*at_];
+      }
+      value_.str += c_;
+    }
+    return fail("a string without end");
+  }
+  TARSIA_DETAIL_SUPPORT static JsonVal parse_num(const std::string& json_, unsigned* at_) {
+    JsonVal value_(NUM);
+    while (*at_ < json_.size() &&
+           (is_digit(json_[*at_]) || std::string("+-.eE").find(json_[*at_]) != std::string::npos))
+      value_.str += json_[(*at_)++];
+    value_.num = atoi(value_.str.c_str());
+    return value_;
+  }
+  /// From behind the opening bracket.
+  TARSIA_DETAIL_SUPPORT static JsonVal parse_list(const std::string& json_, unsigned* at_) {
+    JsonVal value_(LIST);
+    for (;;) {
+      skip_blanks(json_, at_, ',');
+      if (*at_ >= json_.size()) return fail("a list without end");
+      if (json_[*at_] == ']') return ++*at_, value_;
+      value_.list.push_back(parse(json_, at_));
+      if (value_.list.back().type == ERR) return JsonVal();
+    }
+  }
+  /// From behind the opening brace.
+  TARSIA_DETAIL_SUPPORT static JsonVal parse_map(const std::string& json_, unsigned* at_) {
+    JsonVal value_(MAP);
+    for (;;) {
+      skip_blanks(json_, at_, ',');
+      if (*at_ >= json_.size()) return fail("a map without end");
+      if (json_[*at_] == '}') return ++*at_, value_;
+      const JsonVal key_ = parse(json_, at_);
+      skip_blanks(json_, at_, ':');
+      const JsonVal item_ = key_.type == ERR ? JsonVal() : parse(json_, at_);
+      if (item_.type == ERR) return JsonVal();
+      value_.map[key_] = item_;
+    }
+  }
+
+  JsonType type;
+  int num;
+  std::string str;
+  std::vector<JsonVal> list;
+  std::map<JsonVal, JsonVal> map;
+
+ private:
+  TARSIA_DETAIL_SUPPORT static bool is_digit(char c_) { return c_ >= '0' && c_ <= '9'; }
+  TARSIA_DETAIL_SUPPORT static void skip_blanks(const std::string& json_, unsigned* at_, char more_ = ' ') {
+    while (*at_ < json_.size() &&
+           (json_[*at_] == more_ || std::string(" \t\r\n").find(json_[*at_]) != std::string::npos))
+      ++*at_;
+  }
+  TARSIA_DETAIL_SUPPORT static JsonVal fail(const char* why_) {
+    MX_ERROR_MSG << "JSON cannot be read: " << why_;
+    return JsonVal();
+  }
+  TARSIA_DETAIL_SUPPORT void write(std::string& text_) const {
+    bool first_ = true;
+    switch (type) {
+      case ERR:
+        text_ += "null";
+        break;
+      case STR:
+        text_ += '"' + str + '"';
+        break;
+      case NUM:
+        text_ += str.empty() ? tarsia_detail::number(num) : str;
+        break;
+      case LIST:
+        text_ += '[';
+        for (const JsonVal& item_ : list) {
+          if (!first_) text_ += ", ";
+          first_ = false;
+          item_.write(text_);
+        }
+        text_ += ']';
+        break;
+      case MAP:
+        text_ += '{';
+        for (const std::pair<const JsonVal, JsonVal>& item_ : map) {
+          if (!first_) text_ += ", ";
+          first_ = false;
+          item_.first.write(text_);
+          text_ += ": ";
+          item_.second.write(text_);
+        }
+        text_ += '}';
+        break;
+    }
+  }
+};
+
+/// The reader of JSON up to library version 7.
+struct JsonParser {
+  TARSIA_DETAIL_SUPPORT JsonVal parse_to_json(const std::string& json_) { return JsonVal::parse(json_); }
+  TARSIA_DETAIL_SUPPORT JsonVal parse(const std::string& json_, unsigned* at_) {
+    return JsonVal::parse(json_, at_);
+  }
+  TARSIA_DETAIL_SUPPORT JsonVal parse_string(const std::string& json_, unsigned* at_) {
+    return JsonVal::parse_string(json_, at_);
+  }
+  TARSIA_DETAIL_SUPPORT JsonVal parse_num(const std::string& json_, unsigned* at_) {
+    return JsonVal::parse_num(json_, at_);
+  }
+  TARSIA_DETAIL_SUPPORT JsonVal parse_list(const std::string& json_, unsigned* at_) {
+    return JsonVal::parse_list(json_, at_);
+  }
+  TARSIA_DETAIL_SUPPORT JsonVal parse_map(const std::string& json_, unsigned* at_) {
+    return JsonVal::parse_map(json_, at_);
+  }
+  TARSIA_DETAIL_SUPPORT std::string dump(const JsonVal& value_) { return value_.dump(); }
+  TARSIA_DETAIL_SUPPORT std::string json_val_string(const JsonVal& value_) { return value_.toString(); }
+  TARSIA_DETAIL_SUPPORT void print_json_val(const JsonVal& value_) {
+    std::cout << value_.toString() << std::endl;
+  }
+};
+
+/// Part `index_` of "[[1,2],[3]]": "[1,2]"; empty if there is none.
+TARSIA_DETAIL_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigned index_) {
+  size_t at_ = 0;
+  for (unsigned i_ = 0;; ++i_) {
+    at_ = shapes_.find('[', at_ + 1);
+    if (at_ == std::string::npos) return std::string();
+    if (i_ == index_) return shapes_.substr(at_, shapes_.find(']', at_) + 1 - at_);
+  }
+}
+/// Part `index_` of "[0,1]": "0"; empty if there is none.
+TARSIA_DETAIL_SUPPORT std::string getDtypeAt(const std::string& dtypes_, unsigned index_) {
+  size_t begin_ = 0;
+  for (unsigned i_ = 0;; ++i_) {
+    const size_t end_ = dtypes_.find_first_of(",]", begin_ + 1);
+    if (end_ == std::string::npos) return std::string();
+    if (i_ == index_) return dtypes_.substr(begin_ + 1, end_ - begin_ - 1);
+    begin_ = end_;
+  }
+}
+
+}  // namespace ext
+}  // namespace mxnet
+
+#include <tarsia/macros_pop.h>

@@ -1,0 +1,92 @@
+// What sources written for MXNet's extension API expect to be included, and DLPack 0.2 as that API had it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <functional>
+#include <iostream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <tarsia/support.h>
+
+#if defined(__NVCC__)
+#include <tarsia/mxnet/cuda.cuh>
+#endif
+
+#if !defined(DLPACK_VERSION)
+#define DLPACK_VERSION 020
+#define DLPACK_DLL
+#define DLPACK_EXTERN_C extern "C"
+
+extern "C" {
+
+typedef enum {
+  kDLCPU = 1,
+  kDLGPU = 2,
+  kDLCPUPinned = 3,
+  kDLOpenCL = 4,
+  kDLVulkan = 7,
+  kDLMetal = 8,
+  kDLVPI = 9,
+  kDLROCM = 10,
+  kDLExtDev = 12
+} DLDeviceType;
+
+typedef struct {
+  DLDeviceType device_type;
+  int device_id;
+} DLContext;
+
+typedef enum { kDLInt = 0, kDLUInt = 1, kDLFloat = 2 } DLDataTypeCode;
+
+typedef struct {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+} DLDataType;
+
+/// Strides are in elements; null means row-major contiguous.
+typedef struct {
+  void* data;
+  DLContext ctx;
+  int ndim;
+  DLDataType dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} DLTensor;
+
+}  // extern "C"
+#endif
+
+namespace mxnet {
+namespace ext {
+namespace tarsia_detail {
+/// std::to_string would leave a unique symbol behind, which keeps a library mapped for ever.
+TARSIA_DETAIL_SUPPORT std::string number(long long n_) {
+  char digits_[24];
+  char* w_ = digits_ + sizeof(digits_);
+  unsigned long long u_ =
+      n_ < 0 ? 0 - static_cast<unsigned long long>(n_) : static_cast<unsigned long long>(n_);
+  do *--w_ = static_cast<char>('0' + u_ % 10);
+  while (u_ /= 10);
+  if (n_ < 0) *--w_ = '-';
+  return std::string(w_, digits_ + sizeof(digits_));
+}
+}  // namespace tarsia_detail
+}  // namespace ext
+}  // namespace mxnet
+
+/// State of the header, one a library however many translation units: two libraries must not share it.
+#define TARSIA_MXNET_HIDDEN __attribute__((visibility("hidden")))

@@ -1,0 +1,15 @@
+// Inference without tensors.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "py.h"
+
+namespace tarsia::python {
+
+/// (shapes, dtypes) of inputs and outputs, from what is known of the inputs. Null with an error set on
+/// failure.
+PyObject* infer_op(tarsia_op_handle* op, PyObject* shapes, PyObject* dtypes, PyObject* names,
+                   PyObject* const* attributes);
+
+}  // namespace tarsia::python
