@@ -25,6 +25,7 @@ if(TARGET tarsia_worker)
 endif()
 if(TARGET test_unit_worker)
   add_dependencies(test_unit_worker sysroot preludes)
+  set_target_properties(test_unit_worker PROPERTIES ENABLE_EXPORTS ON)   # test_registration stands in for the CUDA runtime
   target_compile_definitions(test_unit_worker PRIVATE TARSIA_TEST_SYSROOT="${TARSIA_SYSROOT_PACK}"
                              TARSIA_TEST_PRELUDES="${TARSIA_PRELUDES_PACK}" TARSIA_TEST_INCLUDE="${CMAKE_SOURCE_DIR}/include")
 endif()

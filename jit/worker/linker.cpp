@@ -193,6 +193,8 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
                                    "--error-limit=50",
                                    "-Bsymbolic",
                                    "--gc-sections",
+                                   "-z",
+                                   "nostart-stop-gc",
                                    "-m",
                                    "elf_x86_64"};
   auto add = [&](const std::string& name, llvm::StringRef bytes) {

@@ -1,0 +1,97 @@
+// What a module tells the CUDA runtime when it is loaded and unloaded. The functions of the runtime that do
+// the registration are this program's here, and take note; no GPU is asked.
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace {
+
+struct Noted {
+  int binaries = 0, ends = 0, unregistered = 0;
+  std::string image;
+  std::map<std::string, const void*> kernels;
+  std::map<std::string, size_t> variables, managed;
+};
+Noted noted;
+
+struct Wrapper {  // __fatBinC_Wrapper_t
+  int magic, version;
+  const char* data;
+  void* more;
+};
+
+}  // namespace
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED void** __cudaRegisterFatBinary(void* wrapper) {
+  ++noted.binaries;
+  const auto* header = static_cast<const Wrapper*>(wrapper);
+  Elf64_Ehdr elf;  // for one architecture a bare cubin
+  std::memcpy(&elf, header->data, sizeof elf);
+  noted.image.assign(header->data, elf.e_shoff + size_t(elf.e_shnum) * elf.e_shentsize);
+  return reinterpret_cast<void**>(&noted);
+}
+EXPORTED void __cudaRegisterFatBinaryEnd(void**) {
+  ++noted.ends;
+}
+EXPORTED void __cudaUnregisterFatBinary(void**) {
+  ++noted.unregistered;
+}
+EXPORTED void __cudaRegisterFunction(void**, const char* stub, char*, const char* name, int, void*, void*,
+                                     void*, void*, int*) {
+  noted.kernels[name] = stub;
+}
+EXPORTED void __cudaRegisterVar(void**, char*, char*, const char* name, int, size_t size, int, int) {
+  noted.variables[name] = size;
+}
+EXPORTED void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t size, int, int) {
+  noted.managed[name] = size;
+}
+
+namespace tarsia::jit {
+namespace {
+
+using testing::IsSupersetOf;
+using testing::Pair;
+using testing::SizeIs;
+
+TEST_F(CompileTest, a_module_registers_what_its_source_holds) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileResult result = compile(request("a.cu", R"(
+__constant__ float table[10];
+__device__ int counter;
+__managed__ double total;
+template <class T> __global__ void scale(T* x, T by) { *x = *x * by + table[0] + counter + total; }
+__global__ void plain(float* x) { *x = 1; }
+void f(float* x, double* y, cudaStream_t s) {
+  scale<<<1, 1, 0, s>>>(x, 2.0f);
+  scale<<<1, 1, 0, s>>>(y, 2.0);
+  plain<<<1, 1, 0, s>>>(x);
+}
+)"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  noted = {};
+  ASSERT_NE(::dlopen(find_cuda_parts().cudart.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
+  {
+    Opened library(result.module);
+    EXPECT_EQ(noted.binaries, 1);
+    EXPECT_EQ(noted.ends, 1);
+    EXPECT_THAT(noted.kernels, SizeIs(3));
+    for (const auto& [name, stub] : noted.kernels) EXPECT_NE(stub, nullptr) << name;
+    EXPECT_TRUE(noted.kernels.contains("_Z5plainPf"));
+    EXPECT_THAT(noted.variables, IsSupersetOf({Pair("table", 40u), Pair("counter", 4u)}));
+    EXPECT_THAT(noted.managed, SizeIs(1));
+    // The names are those of the device code that was registered.
+    for (const auto& [name, stub] : noted.kernels)
+      EXPECT_NE(noted.image.find(name), std::string::npos) << name;
+    EXPECT_EQ(noted.unregistered, 0);
+  }
+  EXPECT_EQ(noted.unregistered, 1);
+}
+
+}  // namespace
+}  // namespace tarsia::jit
