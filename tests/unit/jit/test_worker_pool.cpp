@@ -189,6 +189,9 @@ TEST(WorkerPool, garbage_on_the_socket_is_a_crash) {
 }
 
 TEST(WorkerPool, workers_that_cannot_be_used_are_told) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer makes vfork a fork, which cannot tell why exec failed";
+#endif
   PoolSettings absent = settings();
   absent.program = [] { return WorkerProgram{.path = "/nonexistent/tarsia-compiler"}; };
   WorkerPool none(std::move(absent));
@@ -278,6 +281,9 @@ TEST(WorkerPool, workers_end_with_their_parent_in_the_middle_of_a_compile) {
 }
 
 TEST(WorkerPool, a_forked_child_has_workers_of_its_own) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no threads in a forked child";
+#endif
   WorkerPool pool(settings());
   compile(pool, "compile");
   const pid_t parents = pool.idle_pids().at(0);
