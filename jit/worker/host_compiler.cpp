@@ -25,6 +25,7 @@
 #include "clang/Sema/SemaConsumer.h"
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
+#include "jit/worker/argument_order.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
@@ -143,11 +144,18 @@ class HostConsumer final : public clang::SemaConsumer {
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* decl : group)
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
-    later([=, this] { m_generator->HandleTopLevelDecl(group); });
+    later([=, this] {
+      if (m_shared.cuda())
+        for (clang::Decl* decl : group) order(decl);
+      m_generator->HandleTopLevelDecl(group);
+    });
     return true;
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
-    later([=, this] { m_generator->HandleInlineFunctionDefinition(decl); });
+    later([=, this] {
+      if (m_shared.cuda()) order(decl);
+      m_generator->HandleInlineFunctionDefinition(decl);
+    });
   }
   void HandleTagDeclDefinition(clang::TagDecl* decl) override {
     later([=, this] { m_generator->HandleTagDeclDefinition(decl); });
@@ -227,6 +235,10 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const Dependency& dependency : m_shared.files->dependencies())
       if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
     return hasher.finish();
+  }
+
+  void order(clang::Decl* decl) {
+    if (is_user_file(m_clang.getSourceManager(), decl->getLocation())) order_arguments(*decl);
   }
 
   template <class Step>
