@@ -88,11 +88,39 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   return found;
 }
 
+std::shared_ptr<const KeptLayer> Preludes::find(const Digest& key, const PreludeLayer& wanted,
+                                                PartStore& parts) {
+  if (auto known = m_kept.find(key); known != m_kept.end()) {
+    if (known->second->still_holds()) return known->second;
+    m_kept.erase(known);
+  } else if (auto bytes = parts.find(PartKind::prelude, key)) {
+    auto kept = KeptLayer::parse(std::move(*bytes), wanted);
+    if (kept && kept->still_holds()) return m_kept[key] = kept;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const KeptLayer> Preludes::make(const CompileRequest& request, Language language,
+                                                const Digest& key, PreludeLayer wanted, PartStore& parts,
+                                                const MakeFiles& make_files) {
+  CompileRequest asked = request;
+  asked.options = reading(request.options);
+  std::string pch;
+  auto files = make_files();
+  if (!compile_prelude(asked, language, files, wanted, pch)) return nullptr;
+  wanted.dependencies = files->dependencies();
+  auto kept = std::make_shared<const KeptLayer>(std::move(wanted), std::move(pch));
+  parts.keep(PartKind::prelude, key, kept->serialize());
+  return m_kept[key] = kept;
+}
+
 Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
-  const PreludeText text = prelude_text(leading_includes(file, request), language == Language::cuda);
-  if (language == Language::cxx && are_cheap(text.free) && are_cheap(text.ordered)) return {};
+  const std::vector<std::string> includes = leading_includes(file, request);
+  if (language == Language::cuda) return find_or_make_cuda(request, includes, parts, make_files);
+  const PreludeText text = prelude_text(includes);
+  if (are_cheap(text.free) && are_cheap(text.ordered)) return {};
 
   Digest base_identity{};
   Prelude prelude = find_shipped(request, language, text.free, base_identity);
@@ -107,33 +135,54 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
   hasher.field(settings(request, language)).field(base_identity).field(wanted.text);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
   const Digest key = hasher.finish();
-  auto take = [&](const std::shared_ptr<const KeptLayer>& kept) {
+  auto kept = find(key, wanted, parts);
+  prelude.origin = kept ? Prelude::kept : Prelude::made;
+  if (!kept) kept = make(request, language, key, wanted, parts, make_files);
+  if (kept)
     prelude.top = {kept, &kept->layer()};
-    return prelude;
-  };
+  else
+    prelude.origin = prelude.top ? Prelude::shipped : Prelude::none;
+  return prelude;
+}
 
-  prelude.origin = Prelude::kept;
-  if (auto known = m_kept.find(key); known != m_kept.end()) {
-    if (known->second->still_holds()) return take(known->second);
-    m_kept.erase(known);
-  } else if (auto bytes = parts.find(PartKind::prelude, key)) {
-    auto kept = KeptLayer::parse(std::move(*bytes), wanted);
-    if (kept && kept->still_holds()) return take(m_kept[key] = kept);
+// On top of a shipped layer, or of one for what nvcc puts before every source, one for each header that is
+// not cheap, in an order of our own: so sources that have some of their includes in common share those
+// layers, and a new one costs no more than its header does.
+Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
+                                    PartStore& parts, const MakeFiles& make_files) {
+  CompileRequest plain = request;
+  plain.options.include_dirs.clear();  // of no concern, as none of them hides a header of the layers
+  Digest base_identity{};
+  std::vector<std::string> headers = cuda_layers(includes), bracketed;
+  for (const std::string& header : headers) bracketed.push_back("<" + header + ">");
+  std::sort(bracketed.begin(), bracketed.end());
+  Prelude prelude = find_shipped(request, Language::cuda, bracketed, base_identity);
+  if (!prelude.top) headers.insert(headers.begin(), "");
+  Hasher hasher("tarsia cuda prelude");
+  hasher.field(settings(request, Language::cuda)).field(base_identity);
+  for (const std::string& dir : request.cuda_parts.include_dirs) hasher.field(dir);
+  Digest key = hasher.finish();
+  bool more = false;
+  for (const std::string& header : headers) {
+    if (prelude.top && prelude.top->met(header)) continue;
+    PreludeLayer wanted;
+    wanted.base = prelude.top;
+    wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
+    if (!header.empty()) wanted.text = "#include <" + header + ">\n";
+    key = Hasher("tarsia cuda layer").field(key).field(wanted.text).finish();
+    auto kept = find(key, wanted, parts);
+    prelude.origin = kept && prelude.origin != Prelude::made ? Prelude::kept : Prelude::made;
+    if (!kept) kept = make(plain, Language::cuda, key, wanted, parts, make_files);
+    if (!kept) break;
+    prelude.top = {kept, &kept->layer()};
+    more = true;
   }
-
-  prelude.origin = Prelude::made;
-  CompileRequest asked = request;
-  asked.options = reading(request.options);
-  std::string pch;
-  auto files = make_files();
-  if (!compile_prelude(asked, language, files, wanted, pch)) {
-    if (wanted.base) prelude.origin = Prelude::shipped;
-    return wanted.base ? prelude : Prelude{};
-  }
-  wanted.dependencies = files->dependencies();
-  auto kept = std::make_shared<const KeptLayer>(std::move(wanted), std::move(pch));
-  parts.keep(PartKind::prelude, key, kept->serialize());
-  return take(m_kept[key] = kept);
+  if (!more) return prelude;
+  prelude.absent.clear();
+  if (prelude.top->is_hidden_by(request.files) || prelude.top->is_hidden_by(request.headers) ||
+      prelude.top->is_hidden_by(request.options.include_dirs, prelude.absent))
+    return {};
+  return prelude;
 }
 
 void Preludes::make_shipped(const std::string& path) {

@@ -41,6 +41,11 @@ class Preludes {
   void make_shipped(const std::string& path);
 
  private:
+  Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
+                            PartStore& parts, const MakeFiles& make_files);
+  std::shared_ptr<const KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
+  std::shared_ptr<const KeptLayer> make(const CompileRequest& request, Language language, const Digest& key,
+                                        PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
   Prelude find_shipped(const CompileRequest& request, Language language,
                        const std::vector<std::string>& includes, Digest& identity);
   Digest settings(const CompileRequest& request, Language language) const;

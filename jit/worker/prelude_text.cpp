@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "llvm/ADT/StringRef.h"
 
@@ -151,6 +152,7 @@ bool is_free(std::string_view name) {
   return free.count(name) > 0;
 }
 
+// With which every CUDA source begins, so to include these again says nothing.
 bool is_of_cuda_runtime(std::string_view name) {
   for (const char* one :
        {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "vector_types.h",
@@ -172,6 +174,43 @@ bool is_known_quoted(const std::string& name) {
   return false;
 }
 
+// Others of the C library and the compiler, which are read where they stand and define nothing that a layer
+// asks for.
+bool is_known_c(std::string_view name) {
+  for (const char* one : {"dirent.h", "dlfcn.h", "getopt.h", "immintrin.h", "libgen.h", "malloc.h",
+                          "math_constants.h", "memory.h", "omp.h", "sys/ioctl.h", "sys/resource.h",
+                          "sys/sysinfo.h", "sys/timeb.h", "sys/wait.h", "unistd.h", "x86intrin.h"})
+    if (name == one) return true;
+  return false;
+}
+
+// CUDA's own, which depend on no order either.
+bool is_cuda(std::string_view name) {
+  for (std::string_view prefix : {"cuda", "curand", "cooperative_groups", "mma.h", "cub/", "cuComplex.h"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+// Takes a `#define` off the text if it is of a macro that no header of the system's or CUDA's asks for: one
+// with a capital letter, which is not reserved, and none of theirs.
+bool consume_harmless_define(llvm::StringRef& text) {
+  llvm::StringRef rest = text;
+  if (!rest.consume_front("define") || rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) return false;
+  rest = rest.ltrim(" \t");
+  const llvm::StringRef name = rest.take_while([](char c) { return isalnum(c) || c == '_'; });
+  if (name.empty() || name[0] == '_' || std::none_of(name.begin(), name.end(), isupper)) return false;
+  for (const char* prefix : {"CU", "THRUST", "CCCL", "NV", "NULL", "EOF", "NDEBUG", "M_", "NAN", "INFINITY"})
+    if (name.starts_with(prefix)) return false;
+  if (name.ends_with("_MAX") || name.ends_with("_MIN")) return false;
+  do {
+    auto [line, more] = rest.split('\n');
+    rest = more;
+    if (!line.rtrim('\r').ends_with("\\")) break;
+  } while (!rest.empty());
+  text = rest;
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request) {
@@ -191,6 +230,7 @@ std::vector<std::string> leading_includes(const SourceFile& file, const CompileR
     }
     if (!text.consume_front("#")) return result;
     text = text.ltrim(" \t");
+    if (consume_harmless_define(text)) continue;
     if (!text.consume_front("include")) return result;
     text = text.ltrim(" \t");
     bool angled = text.consume_front("<");
@@ -213,13 +253,41 @@ std::vector<std::string> leading_includes(const SourceFile& file, const CompileR
   }
 }
 
-PreludeText prelude_text(const std::vector<std::string>& includes, bool cuda) {
-  auto end = std::find_if_not(includes.begin(), includes.end(), [&](const std::string& include) {
-    return is_free(name_of(include)) || (cuda && is_of_cuda_runtime(name_of(include)));
-  });
+PreludeText prelude_text(const std::vector<std::string>& includes) {
+  auto end = std::find_if_not(includes.begin(), includes.end(),
+                              [](const std::string& include) { return is_free(name_of(include)); });
   std::set<std::string> free;
   for (auto at = includes.begin(); at != end; ++at) free.insert("<" + std::string(name_of(*at)) + ">");
   return {{free.begin(), free.end()}, {end, includes.end()}};
+}
+
+std::vector<std::string> cuda_layers(const std::vector<std::string>& includes) {
+  static const std::vector<std::string_view> first = {"cooperative_groups.h",
+                                                      "cuda_fp16.h",
+                                                      "curand_kernel.h",
+                                                      "iostream",
+                                                      "vector",
+                                                      "chrono",
+                                                      "algorithm",
+                                                      "string",
+                                                      "random",
+                                                      "fstream",
+                                                      "iomanip",
+                                                      "sstream"};
+  auto rank = [](const std::string& name) {
+    const size_t at = std::find(first.begin(), first.end(), name) - first.begin();
+    return std::make_tuple(!is_cuda(name), at, name);
+  };
+  std::vector<std::string> layers;
+  for (const std::string& include : includes) {
+    std::string name(name_of(include));
+    if (is_cheap(name) || is_of_cuda_runtime(name) || is_known_c(name)) continue;
+    if (!is_free(name) && !is_cuda(name)) break;
+    layers.push_back(std::move(name));
+  }
+  std::sort(layers.begin(), layers.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+  return layers;
 }
 
 std::string directives(const std::vector<std::string>& includes) {

@@ -9,19 +9,23 @@
 
 namespace tarsia::jit {
 
-/// The `#include <…>` directives with which the text begins, up to the first other directive or declaration,
-/// and up to the first header that is not the system's, Tarsia's or CUDA's. Each as "<name>" or "\"name\"".
+/// The `#include <…>` directives with which the text begins, up to the first declaration or other directive
+/// (definitions of macros that no header knows aside), and up to the first header that is not the system's,
+/// Tarsia's or CUDA's. Each as "<name>" or "\"name\"".
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
 
-/// Leading includes, as a prelude takes them. `cuda`: of a CUDA source, which all begin with the CUDA
-/// runtime's headers, so to include these again says nothing.
+/// Leading includes, as the prelude of a C++ source takes them.
 struct PreludeText {
   /// Headers in the first run of those whose order cannot matter: sorted, each once, as "<name>".
   std::vector<std::string> free;
   /// The others, in the text's order.
   std::vector<std::string> ordered;
 };
-PreludeText prelude_text(const std::vector<std::string>& includes, bool cuda);
+PreludeText prelude_text(const std::vector<std::string>& includes);
+
+/// The headers for which a CUDA source is given a layer each: those that are not cheap, in an order of our
+/// own, in which CUDA's and the most used come first. Up to the first whose order may matter.
+std::vector<std::string> cuda_layers(const std::vector<std::string>& includes);
 
 /// One directive a line.
 std::string directives(const std::vector<std::string>& includes);

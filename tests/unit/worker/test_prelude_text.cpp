@@ -9,10 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PreludeText text_of(const std::string& source, const std::string& own_header = "own.h", bool cuda = false) {
+PreludeText text_of(const std::string& source, const std::string& own_header = "own.h") {
   CompileRequest request;
   request.headers.push_back({own_header, ""});
-  return prelude_text(leading_includes({"a.cc", source}, request), cuda);
+  return prelude_text(leading_includes({"a.cc", source}, request));
 }
 
 TEST(PreludeText, order_and_repetition_of_standard_headers_do_not_count) {
@@ -28,15 +28,23 @@ TEST(PreludeText, other_headers_keep_their_order_and_end_the_run) {
   EXPECT_THAT(text.ordered, ElementsAre("<sys/wait.h>", "<omp.h>", "<map>"));
 }
 
-TEST(PreludeText, cuda_sources_have_the_runtimes_headers_already) {
-  const char* text = "#include <stdio.h>\n#include \"cuda_runtime.h\"\n#include <vector>\n";
-  EXPECT_THAT(text_of(text, "own.h", true).free, ElementsAre("<cuda_runtime.h>", "<stdio.h>", "<vector>"));
-  EXPECT_THAT(text_of(text, "own.h", false).ordered, ElementsAre("\"cuda_runtime.h\"", "<vector>"));
-  EXPECT_THAT(text_of("#include <cuda_fp16.h>\n", "own.h", true).ordered, ElementsAre("<cuda_fp16.h>"));
+TEST(PreludeText, macros_that_no_header_knows_do_not_end_it) {
+  EXPECT_THAT(text_of("#define N 16\r\n#define CHECK(x) \\\n  x\n#include <vector>\n").free,
+              ElementsAre("<vector>"));
+  for (const char* macro : {"_GNU_SOURCE", "min(a, b) a", "NDEBUG", "CUDA_NO_HALF", "__N", "INT_MAX 3"})
+    EXPECT_THAT(text_of(std::string("#define ") + macro + "\n#include <vector>\n").free, IsEmpty()) << macro;
+}
+
+TEST(PreludeText, a_cuda_source_has_a_layer_for_each_header_that_is_not_cheap) {
+  EXPECT_THAT(cuda_layers({"<stdio.h>", "\"cuda_runtime.h\"", "<vector>", "<chrono>", "\"cuda_fp16.h\"",
+                           "<iostream>", "<vector>"}),
+              ElementsAre("cuda_fp16.h", "iostream", "vector", "chrono"));
+  EXPECT_THAT(cuda_layers({"<vector>", "<omp.h>", "<map>"}), ElementsAre("vector", "map"));
+  EXPECT_THAT(cuda_layers({"<vector>", "<third.h>", "<map>"}), ElementsAre("vector"));
 }
 
 TEST(PreludeText, it_ends_where_something_else_begins) {
-  EXPECT_THAT(text_of("#include <vector>\n#define A\n#include <map>\n").free, ElementsAre("<vector>"));
+  EXPECT_THAT(text_of("#include <vector>\n#if 1\n#include <map>\n").free, ElementsAre("<vector>"));
   EXPECT_THAT(text_of("#include <vector> int x;\n").free, IsEmpty());
   EXPECT_THAT(text_of("#include \"mine.h\"\n#include <map>\n").free, IsEmpty());
   EXPECT_THAT(text_of("#include <vector>\n", "vector").free, IsEmpty());
