@@ -209,7 +209,7 @@ def test_pinned_memory_is_the_cpus(lib):
 
 def test_launch_errors_are_the_authors_to_throw(lib):
     y = torch.zeros(1, device="cuda")
-    with pytest.raises(tarsia.OpError, match="invalid configuration"):
+    with pytest.raises(tarsia.OpError, match="invalid"):
         lib.too_many_threads(y)
     lib.fill(y, 1)
     assert float(y) == 5
