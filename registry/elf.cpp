@@ -169,6 +169,7 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
     if (symbol.st_shndx == SHN_UNDEF) continue;
     if (ELF64_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE) library.has_unique_symbols = true;
     std::string_view name = reader.string_at(strings + symbol.st_name);
+    if (name == "_opRegSize") library.has_mxnet_symbols = true;
     if (name.starts_with("tarsia_")) library.tarsia_symbols.emplace_back(name);
   }
   return library;

@@ -11,8 +11,9 @@ namespace tarsia::registry {
 struct ElfLibrary {
   std::vector<std::string> needed;          ///< DT_NEEDED, in order
   std::vector<std::string> tarsia_symbols;  ///< defined dynamic symbols that begin with tarsia_
-  bool has_unique_symbols = false;          ///< STB_GNU_UNIQUE: stays mapped after dlclose
-  std::uint64_t image_bytes = 0;            ///< where the last of its segments and tables ends
+  bool has_mxnet_symbols = false;   ///< it registers ops through MXNet's extension API, by its C symbols
+  bool has_unique_symbols = false;  ///< STB_GNU_UNIQUE: stays mapped after dlclose
+  std::uint64_t image_bytes = 0;    ///< where the last of its segments and tables ends
 };
 
 /// Reads a shared library of this machine. Throws LoadError, naming `path`, for what is none, is truncated,

@@ -12,6 +12,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "registry/cuda_runtime.h"
+#include "registry/mxnet_library.h"
 #include "registry/ref.h"
 
 namespace tarsia::registry {
@@ -68,7 +69,8 @@ class Library : public Counted<Library> {
   UniqueFd m_file;
   void* m_handle = nullptr;
   bool m_uses_cuda = false;
-  bool m_has_extension = false;  ///< it registers through MXNet's extension API
+  bool m_has_extension = false;           ///< it registers through MXNet's extension API
+  std::unique_ptr<MxnetLibrary> m_mxnet;  ///< if it was built against MXNet's own header
   const CudaRuntime* m_runtime = nullptr;
   std::vector<tarsia_function> m_described;  ///< copies of the functions whose module gave no signature
   std::vector<std::string> m_texts;

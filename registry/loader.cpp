@@ -79,9 +79,6 @@ void open_needed(const ElfLibrary& elf, const std::string& path) {
   }
 }
 
-/// The version of MXNet that libraries for its extension API are told: the least that the newest ones want.
-constexpr std::int32_t k_mxnet_version = 20000;
-
 /// initialize(int) of such a library, whether it is declared extern "C" or not; null if it is not exported.
 void* find_initialize(void* handle) {
   void* found = dlsym(handle, "initialize");
@@ -125,8 +122,9 @@ class LibraryLoader {
       Mapping mapping(m_module.file.get());
       return read_elf(mapping.bytes(), m_module.path);
     }();
-    if (std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(), TARSIA_MODULE_SYMBOL) ==
-        elf.tarsia_symbols.end())
+    const bool is_module = std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(),
+                                     TARSIA_MODULE_SYMBOL) != elf.tarsia_symbols.end();
+    if (!is_module && !elf.has_mxnet_symbols)
       throw LoadError(
           m_module.path +
           " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
@@ -145,7 +143,10 @@ class LibraryLoader {
     library->m_file = std::move(m_module.file);
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
-    attach(*library);
+    if (is_module)
+      attach(*library);
+    else
+      attach_mxnet(*library);
     for (const Diagnostic& warning : library->m_warning_texts) library->m_warnings.push_back(to_c(warning));
     OpRegistry::instance().add(library);
     return library;
@@ -191,13 +192,22 @@ class LibraryLoader {
     const tarsia_op* const* ops = nullptr;
     std::uint64_t n = 0;
     if (extension.ops(&ops, &n)) throw_extension_error();
-    for (std::uint64_t i = 0; i < n; ++i) {
-      library.m_ops.push_back(ops[i]);
-      library.m_op_names.push_back(ops[i]->name);
-    }
+    for (std::uint64_t i = 0; i < n; ++i) add_op(library, ops[i]);
     const char* const* ignored = extension.ignored(&n);
     std::vector<std::string> names(ignored, ignored + n);
     if (!names.empty()) warn_ignored(library, names);
+  }
+
+  /// Takes the ops of a library that was built against MXNet's own header.
+  void attach_mxnet(Library& library) {
+    library.m_mxnet = std::make_unique<MxnetLibrary>(library.m_handle, m_module.path);
+    for (const tarsia_op* op : library.m_mxnet->ops()) add_op(library, op);
+    if (!library.m_mxnet->ignored().empty()) warn_ignored(library, {library.m_mxnet->ignored()});
+  }
+
+  static void add_op(Library& library, const tarsia_op* op) {
+    library.m_ops.push_back(op);
+    library.m_op_names.push_back(op->name);
   }
 
   [[noreturn]] void throw_extension_error() { throw LoadError(m_module.path + ": " + last_error().message); }

@@ -75,7 +75,7 @@ def build(storage, shape, values, indices, indptr, like, dtype):
     if storage == ROW_SPARSE:
         return RowSparse(values, indices, shape)
     if uses_torch:
-        return torch.sparse_csr_tensor(indptr, indices, values, size=shape)
+        return torch.sparse_csr_tensor(indptr, indices, values, size=shape, check_invariants=False)
     try:
         from scipy.sparse import csr_matrix
     except ImportError:

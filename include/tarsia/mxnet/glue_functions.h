@@ -6,6 +6,7 @@
 
 #include <tarsia/macros_push.h>
 
+#include <tarsia/mxnet/dtypes.h>
 #include <tarsia/mxnet/op.h>
 
 #define TARSIA_MXNET_FUNCTION TARSIA_DETAIL_SUPPORT TARSIA_MXNET_HIDDEN
@@ -68,39 +69,6 @@ class TARSIA_MXNET_HIDDEN Listening {
 
 TARSIA_MXNET_FUNCTION int32_t wrong(const std::string& text_) {
   return host()->set_error(TARSIA_OP_VALUE_ERROR, text_.c_str());
-}
-
-/// -1 for what is unknown, -2 for dtypes that the API does not have.
-TARSIA_MXNET_FUNCTION int from_dtype(tarsia_dtype d_) {
-  if (d_.code == TARSIA_ANY_DTYPE) return -1;
-  switch (d_.lanes == 1 ? d_.code * 256 + d_.bits : -1) {
-    case TARSIA_FLOAT * 256 + 32:
-      return kFloat32;
-    case TARSIA_FLOAT * 256 + 64:
-      return kFloat64;
-    case TARSIA_FLOAT * 256 + 16:
-      return kFloat16;
-    case TARSIA_UINT * 256 + 8:
-      return kUint8;
-    case TARSIA_INT * 256 + 32:
-      return kInt32;
-    case TARSIA_INT * 256 + 8:
-      return kInt8;
-    case TARSIA_INT * 256 + 64:
-      return kInt64;
-    default:
-      return -2;
-  }
-}
-TARSIA_MXNET_FUNCTION bool to_dtype(int type_, tarsia_dtype& d_) {
-  static const uint8_t codes_[] = {TARSIA_FLOAT, TARSIA_FLOAT, TARSIA_FLOAT, TARSIA_UINT,
-                                   TARSIA_INT,   TARSIA_INT,   TARSIA_INT};
-  static const uint8_t bits_[] = {32, 64, 16, 8, 32, 8, 64};
-  if (type_ < 0 || type_ > kInt64) return false;
-  d_.code = codes_[type_];
-  d_.bits = bits_[type_];
-  d_.lanes = 1;
-  return true;
 }
 
 TARSIA_MXNET_FUNCTION tarsia_attributes attributes_of(const tarsia_bind_info& info_) {
@@ -203,7 +171,7 @@ TARSIA_MXNET_FUNCTION int32_t infer_types(const CustomOp& op_, const tarsia_bind
   std::vector<int> in_(info_.n_inputs, -1), out_(info_.n_outputs, -1);
   for (uint32_t i_ = 0; i_ < info_.n_inputs; ++i_) {
     in_[i_] = from_dtype(info_.inputs[i_].dtype);
-    if (in_[i_] == -2)
+    if (in_[i_] == k_foreign_dtype)
       return host()->set_error(
           TARSIA_OP_TYPE_ERROR,
           ("input " + number(i_ + 1) +
