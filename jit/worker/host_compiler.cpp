@@ -84,6 +84,20 @@ void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   }
 }
 
+// Directives that take back the user's macros, which the text that describes the exports must not meet.
+std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& preprocessor) {
+  std::set<std::string> names;
+  for (const auto& [name, definition] : shared.unit.request->options.defines)
+    if (!name.starts_with("TARSIA_")) names.insert(name);
+  for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false))
+    if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
+        macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
+      names.insert(identifier->getName().str());
+  std::string text;
+  for (const std::string& name : names) text += "#undef " + name + "\n";
+  return text;
+}
+
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
@@ -95,7 +109,8 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
   Exports exports = list_exports(context, shared.choice);
-  shared.export_text = export_text(exports, shared.slice, context, shared.unit.request->cuda);
+  shared.export_text = without_macros_of_user(shared, preprocessor) +
+                       export_text(exports, shared.slice, context, shared.unit.request->cuda);
   clang::SourceManager& sources = preprocessor.getSourceManager();
   clang::FileID file =
       sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),

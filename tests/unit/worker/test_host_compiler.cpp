@@ -30,6 +30,17 @@ TEST_F(HostCompilerTest, c_style_function_is_exported_and_called) {
   EXPECT_EQ(out.f, 3.5);
 }
 
+TEST_F(HostCompilerTest, macros_of_the_users_do_not_reach_what_describes_the_exports) {
+  CompileRequest asked = request("a.cc",
+                                 "#include <string>\n#define size 3\n#define name x\n#define data y\n"
+                                 "#define value 4\n#define T float\n#define type\n"
+                                 "int f(int a, std::string s) { return a + value + int(s.length()); }\n");
+  asked.options.defines.push_back({"shape", "7"});
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_NE(Opened(result.module).function("f"), nullptr);
+}
+
 TEST_F(HostCompilerTest, default_arguments_may_be_left_out) {
   CompileResult result =
       compile(request("a.cc", "int f(int a, int b = 10, int c = 100) { return a + b + c; }"));
