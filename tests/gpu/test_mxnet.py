@@ -1,0 +1,88 @@
+"""CUDA sources for MXNet's extension API, unchanged: as strings, and built ahead of time by nvcc against Tarsia's headers."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from gpu_support import PACKAGE, build_with_nvcc
+
+import tarsia
+
+torch = pytest.importorskip("torch")
+
+SOURCE = pathlib.Path(__file__).parent / "mxnet" / "relu.cu"
+
+
+@pytest.fixture(params=["inline", "nvcc"])
+def library(request):
+    text = SOURCE.read_text()
+    if request.param == "inline":
+        return tarsia.load_inline({"relu.cu": text})
+    return tarsia.load(build_with_nvcc(text, ".so", "-shared", "-Xcompiler", "-fPIC", "-cudart=shared",
+                                       f"-I{PACKAGE}/include"))
+
+
+def test_forward_backward_and_scratch(library):
+    x = torch.randn(1000, 37, device="cuda")
+    bound = tarsia.op("mxg_relu").bind(x)
+    y = bound(x)
+    assert torch.equal(y, x.relu())
+    g = torch.randn_like(x)
+    (dx,) = bound.backward([g], [x], [y])
+    assert torch.equal(dx, g * (x > 0))
+    host = np.array([-1, 2], np.float32)
+    assert tarsia.ops.mxg_relu(host).tolist() == [0, 2]
+
+
+def test_work_goes_to_the_callers_stream(library):
+    x = torch.randn(1 << 16, device="cuda")
+    bound = tarsia.op("mxg_relu").bind(x)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        y = bound(x)
+    stream.synchronize()
+    assert torch.equal(y, x.relu())
+
+
+def test_write_requests(library):
+    x = torch.randn(513, device="cuda")
+    bound = tarsia.op("mxg_relu").bind(x)
+    out = torch.full_like(x, 3)
+    bound(x, out=out, req="add")
+    assert torch.allclose(out, 3 + x.relu())
+    bound(x, out=out, req="null")
+    assert torch.allclose(out, 3 + x.relu())
+    expected = x.relu()
+    bound(x, out=x, req="inplace")
+    assert torch.equal(x, expected)
+
+
+def test_state(library):
+    x = torch.randn(100, device="cuda")
+    bound = tarsia.op("mxg_state_relu").bind(x)
+    assert torch.equal(bound(x), x.relu()) and torch.equal(bound(x), x.relu())
+
+
+def test_random_states_are_seeded_and_go_on(library):
+    x = torch.full((100_000,), 10.0, device="cuda")
+    bound = tarsia.op("mxg_noisy_relu").bind(x)
+    tarsia.seed(5)
+    first, second = bound(x), bound(x)
+    tarsia.seed(5)
+    assert torch.equal(bound(x), first) and not torch.equal(first, second)
+    noise = first - x
+    assert abs(float(noise.mean())) < 0.02 and abs(float(noise.std()) - 1) < 0.02
+
+
+def test_launch_errors_name_the_op(library):
+    if library.origin == "prebuilt":
+        pytest.skip("nvcc links a CUDA runtime of its own into the library")
+    x = torch.zeros(4, device="cuda")
+    with pytest.raises(tarsia.CudaError, match="op 'mxg_bad_launch', forward on GPU 0: cudaErrorInvalid"):
+        tarsia.ops.mxg_bad_launch(x)
+    assert torch.equal(tarsia.ops.mxg_relu(x), x)
+
+
+def test_no_gpu_implementation_is_told(library):
+    with pytest.raises(tarsia.Unsupported, match="mxg_state_relu"):
+        tarsia.ops.mxg_state_relu(np.zeros(3, np.float32))
