@@ -65,7 +65,8 @@ target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)
 set(TARSIA_PRELUDES_PACK ${CMAKE_BINARY_DIR}/tarsia-preludes.pack)
 add_custom_command(
   OUTPUT ${TARSIA_PRELUDES_PACK}
-  COMMAND tarsia-compiler --make-preludes ${TARSIA_PRELUDES_PACK}
+  COMMAND tarsia-compiler --make-preludes ${TARSIA_PRELUDES_PACK} $<$<NOT:$<BOOL:${TARSIA_CUDA_PRELUDES}>>:--without-cuda>
+  COMMAND_EXPAND_LISTS
   DEPENDS tarsia-compiler ${TARSIA_SYSROOT_PACK}
   COMMENT "Precompiling the preludes"
   VERBATIM)

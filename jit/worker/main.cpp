@@ -2,8 +2,9 @@
 //
 //   tarsia-compiler --serve DIR       started by libtarsia; DIR holds the packs of headers and preludes
 //   tarsia-compiler --version         says what it is built of
-//   tarsia-compiler --make-preludes FILE
-//                                     makes the preludes that are shipped beside it
+//   tarsia-compiler --make-preludes FILE [--without-cuda]
+//                                     makes the preludes that are shipped beside it, of CUDA's headers too if
+//                                     they are found
 //
 // For work on the compiler itself, without a cache:
 //
@@ -140,8 +141,9 @@ int main(int argc, char** argv) {
     const std::string folder = argc == 3 && !std::strcmp(argv[1], "--serve") ? argv[2] : library_dir();
     auto pack = std::make_shared<const jit::SysrootPack>(folder + "/tarsia-sysroot.pack");
     jit::Worker worker(pack, folder + "/tarsia-preludes.pack");
-    if (argc == 3 && !std::strcmp(argv[1], "--make-preludes")) {
-      worker.make_shipped_preludes(argv[2]);
+    if (argc >= 3 && !std::strcmp(argv[1], "--make-preludes")) {
+      const bool with_cuda = argc == 3 || std::strcmp(argv[3], "--without-cuda") != 0;
+      worker.make_shipped_preludes(argv[2], with_cuda);
       return 0;
     }
     if (argc > 2 && (!std::strcmp(argv[1], "--compile") || !std::strcmp(argv[1], "--slice")))

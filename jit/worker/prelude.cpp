@@ -185,9 +185,9 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
   return prelude;
 }
 
-void Preludes::make_shipped(const std::string& path) {
-  const CudaParts cuda_parts = find_cuda_parts();
-  const bool with_cuda = !cuda_parts.include_dirs.empty();
+void Preludes::make_shipped(const std::string& path, bool with_cuda) {
+  const CudaParts cuda_parts = with_cuda ? find_cuda_parts() : CudaParts();
+  with_cuda = !cuda_parts.include_dirs.empty();
   ShippedPreludes::write(
       path, with_cuda,
       [&](const ShippedPreludes::Plan& plan, std::shared_ptr<const PreludeLayer> base,

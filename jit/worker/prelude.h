@@ -38,7 +38,7 @@ class Preludes {
                        PartStore& parts, const MakeFiles& make_files);
 
   /// Makes what lies beside the worker. Throws Error naming what could not be made.
-  void make_shipped(const std::string& path);
+  void make_shipped(const std::string& path, bool with_cuda);
 
  private:
   Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,

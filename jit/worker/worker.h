@@ -22,7 +22,9 @@ class Worker final : public Handler {
   std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
   void idle() override;
   /// Makes the pack of preludes that lies beside the worker. Throws Error naming what could not be made.
-  void make_shipped_preludes(const std::string& path) { m_preludes.make_shipped(path); }
+  void make_shipped_preludes(const std::string& path, bool with_cuda) {
+    m_preludes.make_shipped(path, with_cuda);
+  }
 
  private:
   std::shared_ptr<const SysrootPack> m_pack;
