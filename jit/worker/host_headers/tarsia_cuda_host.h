@@ -17,7 +17,19 @@
 #undef __location__
 #define __location__(a)
 #define __MATH_FUNCTIONS_H__
+// <math.h> of C++20 puts std::lerp into the global namespace, where many programs, and the header of vector
+// functions that came with CUDA's samples, have one of their own. It stays in std.
+#if __cplusplus > 201703L
+#include <cmath>
+namespace std {
+void tarsia_no_lerp();
+}
+#define lerp tarsia_no_lerp
 #include <math.h>
+#undef lerp
+#else
+#include <math.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -122,6 +122,17 @@ TEST_F(HostCompilerTest, unknown_include) {
   EXPECT_THAT(errors(result), HasSubstr("a.cc:1:10: 'nowhere.h' file not found"));
 }
 
+TEST_F(HostCompilerTest, cuda_sources_may_have_a_lerp_of_their_own) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileResult result = compile(request("a.cu", R"(
+#include <cmath>
+inline __device__ __host__ float lerp(float a, float b, float t) { return a + t * (b - a); }
+__global__ void k(float* x) { *x = lerp(0.0f, 1.0f, 0.25f); }
+double f(double x) { return std::lerp(1.0, 2.0, x) + lerp(0.0f, 1.0f, float(x)) + sin(x) + ::floor(x); }
+)"));
+  EXPECT_TRUE(result.ok) << errors(result);
+}
+
 TEST_F(HostCompilerTest, files_outside_the_allowed_folders_are_not_read) {
   CompileResult result = compile(request("a.cc", "#include \"/etc/passwd\"\n"));
   ASSERT_FALSE(result.ok);
