@@ -93,6 +93,10 @@ int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound) {
   return from_c(bound)->has_backward();
 }
 
+int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i) {
+  return i < from_c(bound)->bound().inputs().size() && from_c(bound)->has_gradient(i);
+}
+
 int32_t tarsia_bound_call(tarsia_bound_op* bound, const tarsia_op_call* call) {
   return from_c(bound)->call(*call);
 }

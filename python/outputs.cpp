@@ -71,9 +71,7 @@ bool Pass::is_hidden(uint32_t i) const {
 
 bool Pass::is_wanted(uint32_t i) const {
   if (pass == TARSIA_FORWARD) return true;
-  const tarsia_port* port = port_of(*bound->description, i);
-  const uint32_t flags = (port ? port->flags : 0) | meta(i).flags;
-  return meta(i).present && !(flags & (TARSIA_PORT_NO_GRADIENT | TARSIA_PORT_MUTABLE));
+  return tarsia_bound_has_gradient(bound->bound, i) != 0;
 }
 
 Outputs::Outputs(Pass pass, Frame& frame)
@@ -125,16 +123,29 @@ bool Outputs::take_out(PyObject* out) {
     if (m_pass.is_hidden(i)) continue;
     PyObject* item = PyTuple_GetItem(items, next++);
     if (item == Py_None) continue;
-    if (m_pass.meta(i).storage != TARSIA_DENSE) {
-      raise_argument_error(false, std::string(op.name) + ": output " + std::to_string(next) +
-                                      " is sparse, so the op makes it: give None for it in out");
-      return false;
-    }
     m_items[i] = item;
+    if (m_pass.meta(i).storage != TARSIA_DENSE) {
+      if (!take_sparse(i, item)) return false;
+      continue;
+    }
     m_tensors[i] = read_tensor(
         m_frame, op, item, true, [](const tarsia_op&, uint32_t) { return std::string("out"); }, i);
     if (!m_tensors[i]) return false;
   }
+  return true;
+}
+
+bool Outputs::take_sparse(uint32_t i, PyObject* item) {
+  const tarsia_tensor* given = read_sparse(m_frame, item);
+  if (!given && PyErr_Occurred()) return false;
+  if (!given || storage_of(m_frame, given) != m_pass.meta(i).storage) {
+    raise_argument_error(false, std::string(m_pass.bound->description->name) + ": out has to be a " +
+                                    (m_pass.meta(i).storage == TARSIA_CSR ? "CSR" : "row-sparse") +
+                                    " tensor, as the op makes them, not " + describe_argument(item));
+    return false;
+  }
+  m_sparse[i] = m_frame.room_for<tarsia_sparse>(1);
+  *m_sparse[i] = *reinterpret_cast<const tarsia_sparse*>(given);
   return true;
 }
 
@@ -156,8 +167,7 @@ bool Outputs::take_requests(PyObject* req) {
     ++next;
     if (request < 0) return false;
     if (!m_pass.is_wanted(i)) continue;
-    if ((request == TARSIA_REQUEST_ADD || request == TARSIA_REQUEST_INPLACE) && !m_tensors[i] &&
-        m_pass.meta(i).storage == TARSIA_DENSE) {
+    if ((request == TARSIA_REQUEST_ADD || request == TARSIA_REQUEST_INPLACE) && !m_items[i]) {
       raise_argument_error(true, std::string(op.name) + ": req='" + k_requests[static_cast<size_t>(request)] +
                                      "' needs the tensor to write to: out=…");
       return false;
@@ -173,14 +183,20 @@ bool Outputs::make() {
     if (m_tensors[i] || m_requests[i] == TARSIA_REQUEST_NULL) continue;
     const tarsia_meta& meta = m_pass.meta(i);
     if (meta.storage != TARSIA_DENSE) [[unlikely]] {
-      m_sparse[i] = m_frame.room_for<tarsia_sparse>(1);
-      *m_sparse[i] = {};
-      tarsia_tensor& whole = m_sparse[i]->whole;
-      whole.device = m_pass.bound->device;
-      whole.ndim = meta.ndim;
-      whole.dtype = meta.dtype;
-      whole.shape = const_cast<int64_t*>(meta.shape);
-      m_tensors[i] = &whole;
+      if (!m_sparse[i]) {
+        m_sparse[i] = m_frame.room_for<tarsia_sparse>(1);
+        *m_sparse[i] = {};
+        tarsia_tensor& whole = m_sparse[i]->whole;
+        whole.device = m_pass.bound->device;
+        whole.ndim = meta.ndim;
+        whole.dtype = meta.dtype;
+        whole.shape = const_cast<int64_t*>(meta.shape);
+      } else if (m_requests[i] != TARSIA_REQUEST_ADD) {  // what is there goes
+        const tarsia_tensor whole = m_sparse[i]->whole;
+        *m_sparse[i] = {};
+        m_sparse[i]->whole = whole;
+      }
+      m_tensors[i] = &m_sparse[i]->whole;
       continue;
     }
     m_made[i] = host->empty(meta.shape, meta.ndim, meta.dtype, m_pass.bound->device);
@@ -201,8 +217,12 @@ void Outputs::put_into(tarsia_op_call& call) const {
 }
 
 PyObject* Outputs::object() {
+  for (uint32_t i = 0; i < m_n; ++i)
+    if (m_sparse[i] && m_items[i] && m_requests[i] != TARSIA_REQUEST_NULL &&
+        !store_sparse(m_frame, *m_sparse[i], m_pass.meta(i).storage, m_items[i]))
+      return nullptr;
   bool complete = m_given != nullptr;  // everything that there is was given
-  for (uint32_t i = 0; i < m_n; ++i) complete &= !m_made[i] && !m_sparse[i];
+  for (uint32_t i = 0; i < m_n; ++i) complete &= !m_made[i] && (!m_sparse[i] || m_items[i]);
   if (complete || m_n_visible == 0) return Ref::borrow(complete && m_given ? m_given : Py_None).release();
   const bool is_tuple = m_n_visible > 1 || m_pass.pass == TARSIA_BACKWARD;
   Ref tuple(is_tuple ? PyTuple_New(m_n_visible) : nullptr);
@@ -210,9 +230,9 @@ PyObject* Outputs::object() {
   for (uint32_t i = 0; i < m_n; ++i) {
     if (m_pass.is_hidden(i)) continue;
     tarsia_storage* made = std::exchange(m_made[i], nullptr);
-    PyObject* item = m_sparse[i] ? sparse_object(m_frame, *m_sparse[i], m_pass.meta(i).storage)
-                     : made      ? tensor_object(m_frame, made)
-                                 : Ref::borrow(m_items[i] ? m_items[i] : Py_None).release();
+    PyObject* item = m_sparse[i] && !m_items[i] ? sparse_object(m_frame, *m_sparse[i], m_pass.meta(i).storage)
+                     : made                     ? tensor_object(m_frame, made)
+                                                : Ref::borrow(m_items[i] ? m_items[i] : Py_None).release();
     if (!item || !is_tuple) return item;
     PyTuple_SetItem(tuple.get(), next++, item);
   }

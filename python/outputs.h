@@ -63,6 +63,7 @@ class Outputs {
 
  private:
   bool take_out(PyObject* out);
+  bool take_sparse(uint32_t i, PyObject* item);
   bool take_requests(PyObject* req);
 
   Pass m_pass;

@@ -60,7 +60,8 @@ const tarsia_tensor* read_sparse(Frame& frame, PyObject* object) {
   return &sparse.whole;
 }
 
-PyObject* sparse_object(Frame& frame, tarsia_sparse& sparse, uint8_t storage) {
+namespace {
+PyObject* build(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* like) {
   Ref parts[3];
   bool made = true;
   for (int i = 0; i < 3; ++i) {
@@ -72,9 +73,19 @@ PyObject* sparse_object(Frame& frame, tarsia_sparse& sparse, uint8_t storage) {
   const Ref shape(PyTuple_New(sparse.whole.ndim));
   for (int32_t i = 0; shape && i < sparse.whole.ndim; ++i)
     PyTuple_SetItem(shape.get(), i, PyLong_FromLongLong(sparse.whole.shape[i]));
-  PyObject* like = frame.first_object ? frame.first_object : Py_None;
   return call_helper("build", Py_BuildValue("iOOOOOs", storage, shape.get(), parts[0].get(), parts[1].get(),
                                             parts[2].get(), like, dtype_name(sparse.whole.dtype).c_str()));
+}
+
+}  // namespace
+
+PyObject* sparse_object(Frame& frame, tarsia_sparse& sparse, uint8_t storage) {
+  return build(frame, sparse, storage, frame.first_object ? frame.first_object : Py_None);
+}
+
+bool store_sparse(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* into) {
+  const Ref made(build(frame, sparse, storage, into));
+  return made && Ref(call_helper("assign", PyTuple_Pack(2, into, made.get())));
 }
 
 }  // namespace tarsia::python

@@ -29,4 +29,7 @@ inline uint8_t storage_of(const Frame& frame, const tarsia_tensor* tensor) {
 /// was made.
 PyObject* sparse_object(Frame& frame, tarsia_sparse& sparse, uint8_t storage);
 
+/// Puts what was made into the sparse tensor `into`. False with an error set on failure.
+bool store_sparse(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* into);
+
 }  // namespace tarsia::python

@@ -49,19 +49,63 @@ tarsia_value make_int(const tarsia_type& type, __int128 number, std::string_view
   return value;
 }
 
-/// The elements of "(1, 2)", "[1, 2]" or "1, 2".
+/// Where the bracket that opens at the start closes; npos if it does not.
+size_t closing_bracket(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if ((text[i] == ')' || text[i] == ']') && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// The elements of "(1, 2)", "[1, 2]" or "1, 2"; elements may be lists themselves.
 std::vector<std::string_view> split_list(std::string_view text) {
   text = trim(text);
-  if (text.size() >= 2 &&
-      ((text.front() == '(' && text.back() == ')') || (text.front() == '[' && text.back() == ']')))
-    text = trim(text.substr(1, text.size() - 2));
+  if (text.starts_with('(') || text.starts_with('['))
+    if (closing_bracket(text) == text.size() - 1) text = trim(text.substr(1, text.size() - 2));
   std::vector<std::string_view> parts;
   while (!text.empty()) {
-    const size_t comma = text.find(',');
+    size_t comma = 0;
+    for (int depth = 0; comma < text.size() && (depth || text[comma] != ','); ++comma) {
+      if (text[comma] == '(' || text[comma] == '[') ++depth;
+      if (text[comma] == ')' || text[comma] == ']') --depth;
+    }
     parts.push_back(trim(text.substr(0, comma)));
-    text = comma == std::string_view::npos ? std::string_view() : trim(text.substr(comma + 1));
+    text = comma == text.size() ? std::string_view() : trim(text.substr(comma + 1));
   }
   return parts;
+}
+
+std::string number_text(double number) {
+  char text[32];
+  auto [end, error] = std::to_chars(text, text + sizeof(text), number);
+  return std::string(text, error == std::errc() ? end : text);
+}
+
+/// A list as text, for attributes whose text the op reads.
+std::string list_text(const tarsia_value& value);
+std::string value_text(const tarsia_value& value) {
+  switch (value.kind) {
+    case TARSIA_KIND_BOOL:
+      return value.i ? "true" : "false";
+    case TARSIA_KIND_INT:
+      return std::to_string(value.i);
+    case TARSIA_KIND_FLOAT:
+      return number_text(value.f);
+    case TARSIA_KIND_STRING:
+      return std::string(value.s, value.size);
+    case TARSIA_KIND_LIST:
+    case TARSIA_KIND_TUPLE:
+      return list_text(value);
+    default:
+      return "None";
+  }
+}
+std::string list_text(const tarsia_value& value) {
+  std::string text = "(";
+  for (unsigned i = 0; i < value.size; ++i) text += (i ? ", " : "") + value_text(value.v[i]);
+  return text + ")";
 }
 
 std::string quoted_choices(const tarsia_attribute& attribute) {
@@ -71,15 +115,9 @@ std::string quoted_choices(const tarsia_attribute& attribute) {
   return text;
 }
 
-std::string number_text(double number) {
-  char text[32];
-  auto [end, error] = std::to_chars(text, text + sizeof(text), number);
-  return std::string(text, error == std::errc() ? end : text);
-}
-
 void check_range(const tarsia_attribute& attribute, const tarsia_value& value) {
   if (!(attribute.flags & (TARSIA_ATTRIBUTE_MIN | TARSIA_ATTRIBUTE_MAX))) return;
-  if (value.kind == TARSIA_KIND_LIST) {
+  if (value.kind == TARSIA_KIND_LIST || value.kind == TARSIA_KIND_TUPLE) {
     for (unsigned i = 0; i < value.size; ++i) check_range(attribute, value.v[i]);
     return;
   }
@@ -104,6 +142,20 @@ tarsia_value Attributes::keep(std::string_view text) {
   tarsia_value value = make(TARSIA_KIND_STRING);
   value.s = m_texts.back().c_str();
   value.size = static_cast<std::uint32_t>(m_texts.back().size());
+  return value;
+}
+
+template <class F>
+tarsia_value Attributes::keep_list(const tarsia_type& type, size_t n, F&& element_of) {
+  const bool is_tuple = type.kind == TARSIA_KIND_TUPLE;
+  if (is_tuple && n != type.n_elements)
+    throw Misfit{"has to be " + std::to_string(type.n_elements) + " values, not " + std::to_string(n)};
+  std::vector<tarsia_value> elements;
+  for (size_t i = 0; i < n; ++i) elements.push_back(element_of(i, type.elements[is_tuple ? i : 0]));
+  m_lists.push_back(std::move(elements));
+  tarsia_value value = make(static_cast<tarsia_kind>(type.kind));
+  value.v = m_lists.back().data();
+  value.size = static_cast<std::uint32_t>(n);
   return value;
 }
 
@@ -139,14 +191,11 @@ tarsia_value Attributes::parse_text(const tarsia_type& type, std::string_view te
       if (stop != end || begin == end || error != std::errc()) misfit("a number", text);
       return value;
     }
-    case TARSIA_KIND_LIST: {
-      std::vector<tarsia_value> elements;
-      for (std::string_view part : split_list(text)) elements.push_back(parse_text(*type.elements, part));
-      m_lists.push_back(std::move(elements));
-      tarsia_value value = make(TARSIA_KIND_LIST);
-      value.v = m_lists.back().data();
-      value.size = static_cast<std::uint32_t>(m_lists.back().size());
-      return value;
+    case TARSIA_KIND_LIST:
+    case TARSIA_KIND_TUPLE: {
+      const std::vector<std::string_view> parts = split_list(text);
+      return keep_list(type, parts.size(),
+                       [&](size_t i, const tarsia_type& element) { return parse_text(element, parts[i]); });
     }
     default:
       misfit(describe(type), text);
@@ -194,14 +243,9 @@ tarsia_value Attributes::parse(const tarsia_type& type, const tarsia_value& give
       misfit(describe(type), number_text(given.f));
     case TARSIA_KIND_LIST:
     case TARSIA_KIND_TUPLE: {
-      if (type.kind != TARSIA_KIND_LIST) misfit(describe(type), "a list");
-      std::vector<tarsia_value> elements;
-      for (unsigned i = 0; i < given.size; ++i) elements.push_back(parse(*type.elements, given.v[i]));
-      m_lists.push_back(std::move(elements));
-      tarsia_value value = make(TARSIA_KIND_LIST);
-      value.v = m_lists.back().data();
-      value.size = given.size;
-      return value;
+      if (type.kind != TARSIA_KIND_LIST && type.kind != TARSIA_KIND_TUPLE) misfit(describe(type), "a list");
+      return keep_list(type, given.size,
+                       [&](size_t i, const tarsia_type& element) { return parse(element, given.v[i]); });
     }
     default:
       misfit(describe(type), "a tensor");
@@ -217,7 +261,9 @@ tarsia_value Attributes::parse(const tarsia_op& op, const tarsia_attribute& attr
       const auto* found = std::find(attribute.choices, end, text);
       const bool is_index =
           attribute.type.kind == TARSIA_KIND_INT;  // of an enumeration, which may be given as well
-      if (found == end && !is_index) misfit("one of " + quoted_choices(attribute), text);
+      const bool is_number =
+          !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+      if (found == end && !(is_index && is_number)) misfit("one of " + quoted_choices(attribute), text);
       if (!is_index) return keep(text);
       if (found != end) {
         tarsia_value value = make(TARSIA_KIND_INT);
@@ -225,12 +271,14 @@ tarsia_value Attributes::parse(const tarsia_op& op, const tarsia_attribute& attr
         return value;
       }
     }
-    const tarsia_value value = parse(attribute.type, given);
+    const bool reads_text = attribute.flags & TARSIA_ATTRIBUTE_CUSTOM;
+    const bool is_list = given.kind == TARSIA_KIND_LIST || given.kind == TARSIA_KIND_TUPLE;
+    const tarsia_value value = reads_text && is_list ? keep(list_text(given)) : parse(attribute.type, given);
     if (attribute.n_choices && value.kind == TARSIA_KIND_INT &&
         (value.i < 0 || value.i >= attribute.n_choices))
       misfit("one of " + quoted_choices(attribute), std::to_string(value.i));
     check_range(attribute, value);
-    if ((attribute.flags & TARSIA_ATTRIBUTE_CUSTOM) && attribute.check &&
+    if (reads_text && attribute.check && value.kind == TARSIA_KIND_STRING &&
         attribute.check(attribute.user, value.s))
       misfit("a value that the op can read", value.s);
     return value;

@@ -33,6 +33,8 @@ class Attributes {
   tarsia_value parse(const tarsia_type& type, const tarsia_value& given);
   tarsia_value parse_text(const tarsia_type& type, std::string_view text);
   tarsia_value keep(std::string_view text);
+  template <class F>
+  tarsia_value keep_list(const tarsia_type& type, size_t n, F&& element_of);
 
   std::vector<tarsia_value> m_values;
   std::vector<const char*> m_names;

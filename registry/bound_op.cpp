@@ -61,14 +61,22 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
     throw Unsupported(op_name(op) + " has no forward for " + device_name(gpu) + ", only for " + has +
                       ": move the tensors there, or register one");
   }
-  m_write.assign(std::max<size_t>(m_bound.inputs().size(), m_bound.outputs().size()) + 1,
-                 TARSIA_REQUEST_WRITE);
+  m_write.assign(m_bound.outputs().size() + 1, TARSIA_REQUEST_WRITE);
+  for (std::uint32_t i = 0; i < m_bound.inputs().size(); ++i)
+    m_write_gradients.push_back(has_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
   if (op.create_state && op.create_state(op.user, &m_bound.info(), &m_state)) throw_op_error(op, "state");
 }
 
 BoundOp::~BoundOp() {
   const tarsia_op& op = m_entry->op();
   if (m_state && op.destroy_state) op.destroy_state(op.user, m_state);
+}
+
+bool BoundOp::has_gradient(std::uint32_t i) const {
+  const tarsia_op& op = m_entry->op();
+  const tarsia_meta& meta = m_bound.inputs()[i];
+  const std::uint32_t flags = meta.flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
+  return meta.present && !(flags & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
 }
 
 const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
@@ -83,7 +91,10 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
     const tarsia_implementation& candidate = op.implementations[i];
     if (candidate.pass != static_cast<std::uint32_t>(pass) || candidate.device_type != type) continue;
     if (sparse && !candidate.storage_any) continue;
-    if (best && candidate.priority <= best->priority) continue;
+    // Among equals one that takes dense tensors alone is the better one for these.
+    const bool plainer = best && best->storage_any && !candidate.storage_any;
+    if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
+      continue;
     if (candidate.applies && !candidate.applies(candidate.applies_user, &info)) continue;
     best = &candidate;
   }
@@ -115,7 +126,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.pass = call.pass;
   context.inputs = call.inputs;
   context.outputs = call.outputs;
-  context.requests = call.requests ? call.requests : m_write.data();
+  context.requests = call.requests ? call.requests : backward ? m_write_gradients.data() : m_write.data();
   context.info = &info;
   context.state = m_state;
   context.stream = nullptr;
@@ -123,9 +134,9 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
   std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
-  if (call.requests) {
+  if (call.requests || backward) {
     asked = 0;
-    for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (call.requests[i] & 3);
+    for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
   }
   const bool honoured = (asked & ~implementation->requests) == 0;
 
@@ -262,11 +273,20 @@ void BoundOp::check(const tarsia_op_call& call) const {
   }
   for (std::uint32_t i = 0; i < n_in; ++i)
     check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
-  for (std::uint32_t i = 0; i < (backward ? n_in : n_out); ++i)
+  const std::uint8_t* requests = call.requests ? call.requests
+                                 : backward    ? m_write_gradients.data()
+                                               : m_write.data();
+  for (std::uint32_t i = 0; i < (backward ? n_in : n_out); ++i) {
+    if (requests[i] > TARSIA_REQUEST_ADD)
+      throw ArgumentError::value_error(where() + "there is no write request " + std::to_string(requests[i]));
+    if (backward && requests[i] != TARSIA_REQUEST_NULL && !has_gradient(i) && m_bound.inputs()[i].present)
+      throw ArgumentError::value_error(where() + m_bound.input_name(i) +
+                                       " has no gradient: ask for it with the request null");
     check_tensor(
         call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
         [&] { return backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i); },
-        call.requests && call.requests[i] == TARSIA_REQUEST_NULL);
+        requests[i] == TARSIA_REQUEST_NULL);
+  }
 }
 
 }  // namespace tarsia::registry

@@ -23,6 +23,8 @@ class BoundOp : public Counted<BoundOp> {
   const BoundInfo& bound() const { return m_bound; }
   const tarsia_implementation& forward() const { return *m_forward; }
   bool has_backward() const { return m_backward != nullptr; }
+  /// Whether input i was given and is one that gradients are made of.
+  bool has_gradient(std::uint32_t i) const;
 
   /// Runs the op on tensors that match its metas. Gives 0 or a code, with the last error set. Neither
   /// allocates nor locks where the implementation honours the requests and the op has no state; runs of one
@@ -50,7 +52,8 @@ class BoundOp : public Counted<BoundOp> {
   BoundInfo m_bound;
   const tarsia_implementation* m_forward = nullptr;
   const tarsia_implementation* m_backward = nullptr;
-  std::vector<std::uint8_t> m_write;  ///< "write" for every output, of either pass
+  std::vector<std::uint8_t> m_write;            ///< "write" for every output
+  std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
   void* m_state = nullptr;
   std::mutex
       m_state_mutex;  ///< held while an op with state runs: its author's code sees one caller at a time

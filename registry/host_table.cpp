@@ -127,7 +127,20 @@ std::int32_t host_op_bind(const char* name, const tarsia_op_request* request, ta
 }
 
 std::int32_t host_op_call(tarsia_bound_op* bound, const tarsia_op_call* call) {
+  if (const std::int32_t code = guarded([&] { from_handle(bound)->check(*call); })) return code;
   return from_handle(bound)->call(*call);
+}
+
+const tarsia_meta* host_op_inputs(const tarsia_bound_op* bound, std::uint32_t* n) {
+  const auto inputs = reinterpret_cast<const BoundOp*>(bound)->bound().inputs();
+  *n = static_cast<std::uint32_t>(inputs.size());
+  return inputs.data();
+}
+
+const tarsia_meta* host_op_outputs(const tarsia_bound_op* bound, std::uint32_t* n) {
+  const auto outputs = reinterpret_cast<const BoundOp*>(bound)->bound().outputs();
+  *n = static_cast<std::uint32_t>(outputs.size());
+  return outputs.data();
 }
 
 void host_op_release(tarsia_bound_op* bound) {
@@ -160,6 +173,8 @@ const tarsia_host* host_table() {
       .op_bind = &host_op_bind,
       .op_call = &host_op_call,
       .op_release = &host_op_release,
+      .op_inputs = &host_op_inputs,
+      .op_outputs = &host_op_outputs,
   };
   return &table;
 }

@@ -98,6 +98,7 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
                    {request.attributes, request.n_attributes}) {
   m_info.size = sizeof(m_info);
   m_info.op = op.name;
+  m_info.declared = &op;
   m_info.device = request.device;
   m_info.attributes = m_attributes.values().data();
   m_info.attribute_names = m_attributes.names().data();

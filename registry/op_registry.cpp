@@ -32,8 +32,8 @@ void check_op(const tarsia_op& op, const Library& library) {
     has_forward |= a.pass == TARSIA_FORWARD;
     for (unsigned k = 0; k < i; ++k) {
       const tarsia_implementation& b = op.implementations[k];
-      if (a.pass == b.pass && a.device_type == b.device_type && a.priority == b.priority && !a.applies &&
-          !b.applies)
+      if (a.pass == b.pass && a.device_type == b.device_type && a.priority == b.priority &&
+          a.storage_any == b.storage_any && !a.applies && !b.applies)
         fail(std::string("has two ") + pass + " implementations for " + device_name(a.device_type) +
              " that always apply: give one a predicate, .when(…), or another .priority(…)");
     }

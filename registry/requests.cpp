@@ -7,6 +7,7 @@
 #include "registry/infer.h"
 #include "registry/memory.h"
 #include "registry/sparse.h"
+#include "registry/sparse_add.h"
 #include "registry/tensor_math.h"
 
 namespace tarsia::registry {
@@ -34,8 +35,6 @@ RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& i
     m_requests[i] = TARSIA_REQUEST_WRITE;
     if (asked == TARSIA_REQUEST_INPLACE && is_pair(i)) continue;
     const tarsia_meta& meta = backward ? info.inputs[i] : info.outputs[i];
-    if (meta.storage != TARSIA_DENSE && asked == TARSIA_REQUEST_ADD)
-      throw Unsupported(std::string("op '") + op.name + "' cannot add to a sparse output");
     if (meta.storage != TARSIA_DENSE && asked == TARSIA_REQUEST_INPLACE) continue;
     if (backward && !meta.present) continue;
     if (meta.storage != TARSIA_DENSE) {
@@ -61,8 +60,9 @@ RequestCopies::~RequestCopies() {
 
 void RequestCopies::finish() {
   for (std::uint32_t i = 0; i < m_asked.n_outputs; ++i) {
-    if (!m_temporaries[i].data) continue;
     if (m_asked.requests[i] == TARSIA_REQUEST_NULL) continue;
+    if (m_sparse[i].whole.shape) add_sparse(m_asked, i, m_sparse[i]);
+    if (!m_temporaries[i].data) continue;
     if (m_asked.requests[i] == TARSIA_REQUEST_ADD)
       add_to(*m_asked.outputs[i], m_temporaries[i], m_context.stream);
     else

@@ -187,6 +187,11 @@ void store_float(tarsia_dtype dtype, double number, void* to) {
   }
 }
 
+void add_elements(tarsia_dtype dtype, void* to, const void* from, std::int64_t n) {
+  const Sum sum = sum_of(dtype);
+  sum.cpu(to, from, n * (dtype.bits / 8 * std::max<int>(dtype.lanes, 1)) / sum.bytes);
+}
+
 void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   const Sum sum = sum_of(to.dtype);
   std::uint64_t n = bytes_of(to.shape, to.ndim, to.dtype) / static_cast<unsigned>(sum.bytes);

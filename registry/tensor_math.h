@@ -3,11 +3,16 @@
 
 #include <tarsia/abi.h>
 
+#include <cstdint>
+
 namespace tarsia::registry {
 
 /// to += from, for contiguous tensors of one shape and dtype on one device; on a GPU ordered on the stream.
 /// Throws Unsupported for dtypes that have no sum (bool), CudaError.
 void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
+
+/// to[i] += from[i] for n elements on the CPU. Throws Unsupported.
+void add_elements(tarsia_dtype dtype, void* to, const void* from, std::int64_t n);
 
 /// Stores a number in a dtype of 16, 32 or 64 bits at `to`.
 void store_float(tarsia_dtype dtype, double number, void* to);

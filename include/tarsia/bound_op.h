@@ -52,7 +52,7 @@ class BoundOp {
   void run(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) const {
     call({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, {}, TARSIA_FORWARD);
   }
-  /// The gradients of the inputs.
+  /// The gradients of the inputs; Tensor() for those that have none.
   std::vector<Tensor> backward(const std::vector<Tensor>& out_grads, const std::vector<Tensor>& inputs,
                                const std::vector<Tensor>& outputs) const {
     uint32_t n = 0;
@@ -60,10 +60,18 @@ class BoundOp {
     std::vector<Tensor> all(out_grads), grads;
     all.insert(all.end(), inputs.begin(), inputs.end());
     all.insert(all.end(), outputs.begin(), outputs.end());
-    for (uint32_t i = 0; i < n; ++i) grads.push_back(make(metas[i], device_of(inputs)));
+    for (uint32_t i = 0; i < n; ++i)
+      grads.push_back(has_gradient(i) ? make(metas[i], device_of(inputs)) : Tensor());
     call(all, grads, {}, TARSIA_BACKWARD);
     return grads;
   }
+  /// Runs the gradient into tensors that exist: `tensors` are output gradients, inputs, outputs.
+  void run_backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients,
+                    std::span<const uint8_t> requests = {}) const {
+    call(tensors, gradients, requests, TARSIA_BACKWARD);
+  }
+  /// Whether input i, given, has a gradient: mutable ones have none.
+  bool has_gradient(uint32_t i) const { return tarsia_bound_has_gradient(m_bound, i) != 0; }
   bool has_backward() const { return tarsia_bound_has_backward(m_bound) != 0; }
   tarsia_bound_op* get() const { return m_bound; }
 

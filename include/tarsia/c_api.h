@@ -247,6 +247,8 @@ TARSIA_API const tarsia_meta* tarsia_bound_inputs(const tarsia_bound_op* bound, 
 TARSIA_API const tarsia_meta* tarsia_bound_outputs(const tarsia_bound_op* bound, uint32_t* n);
 /// Whether it has a backward for its device.
 TARSIA_API int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound);
+/// Whether input i was given and has a gradient: mutable inputs have none, nor those that the op says so of.
+TARSIA_API int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i);
 
 /// Runs a bound op, forward or backward as `call->pass` says, on tensors that exactly match its metas and
 /// device (checked by the caller, or with tarsia_bound_check). Allocates nothing and takes no lock for an

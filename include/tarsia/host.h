@@ -13,6 +13,7 @@ extern "C" {
 struct tarsia_bound_op;
 struct tarsia_op_request; /* <tarsia/op_abi.h> */
 struct tarsia_op_call;    /* <tarsia/op_abi.h> */
+struct tarsia_meta;       /* <tarsia/op_abi.h> */
 
 enum {                            /* kinds of random states, see tarsia_host.random_states */
        TARSIA_RANDOM_MT19937 = 1, /* CPU: std::mt19937 of libstdc++, 1024 of them */
@@ -88,10 +89,13 @@ typedef struct tarsia_host {
   /// Binds a registered op: parses attributes, infers, chooses the implementation. Release what it gives.
   int32_t (*op_bind)(const char* name, const struct tarsia_op_request* request,
                      struct tarsia_bound_op** bound);
-  /// Runs a bound op.
+  /// Runs a bound op on tensors that it checks.
   int32_t (*op_call)(struct tarsia_bound_op* bound, const struct tarsia_op_call* call);
   /// Gives a bound op back.
   void (*op_release)(struct tarsia_bound_op* bound);
+  /// The metas of a bound op.
+  const struct tarsia_meta* (*op_inputs)(const struct tarsia_bound_op* bound, uint32_t* n);
+  const struct tarsia_meta* (*op_outputs)(const struct tarsia_bound_op* bound, uint32_t* n);
 } tarsia_host;
 
 #ifdef __cplusplus

@@ -14,6 +14,7 @@
 
 #include <tarsia/dispatch.h>
 #include <tarsia/export.h>
+#include <tarsia/inner_op.h>
 #include <tarsia/op_define.h>
 #include <tarsia/tensor.h>
 

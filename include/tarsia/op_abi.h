@@ -107,6 +107,7 @@ typedef struct tarsia_bind_info {
   void* params; /* what create_params made */
   tarsia_device device;
   const char* op; /* the op's name */
+  const struct tarsia_op* declared;
 } tarsia_bind_info;
 
 /// What an implementation is called with.
@@ -123,7 +124,8 @@ typedef struct tarsia_op_context {
   void* stream;
   tarsia_device device;
   /// Gives a sparse output its size, n_indices elements or rows: fills the parts of outputs[i]. n_indptr is
-  /// the number of rows + 1 for CSR, 0 for row-sparse. The last call counts.
+  /// the number of rows + 1 for CSR, 0 for row-sparse. The last call counts. Before it, the parts are what is
+  /// added to under TARSIA_REQUEST_ADD, else absent.
   int32_t (*allocate_sparse)(const struct tarsia_op_context* self, uint32_t i, int64_t n_indices,
                              int64_t n_indptr);
   void* caller; /* libtarsia's own */

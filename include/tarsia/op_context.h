@@ -4,6 +4,7 @@
 #include <tarsia/macros_push.h>
 
 #include <tarsia/op_abi.h>
+#include <tarsia/op_attributes.h>
 #include <tarsia/tensor.h>
 
 namespace tarsia {
@@ -106,6 +107,15 @@ class BindInfo {
   int n_outputs() const { return int(m_info->n_outputs); }
   Meta input(int i_) const { return Meta(m_info->inputs + i_); }
   Meta output(int i_) const { return Meta(m_info->outputs + i_); }
+  /// By the names that the op declares. Throw ValueError for others.
+  Meta input(const char* name_) const { return input(input_index(name_)); }
+  Meta output(const char* name_) const { return output(output_index(name_)); }
+  int input_index(const char* name_) const {
+    return port(m_info, "input", m_info->declared->inputs, m_info->declared->n_inputs, name_);
+  }
+  int output_index(const char* name_) const {
+    return port(m_info, "output", m_info->declared->outputs, m_info->declared->n_outputs, name_);
+  }
   Device device() const { return m_info->device; }
   bool is_gpu() const { return m_info->device.type == TARSIA_GPU; }
 
@@ -117,7 +127,7 @@ class BindInfo {
   /// An attribute's value. Throws TypeError if it is none or cannot be had as a T.
   template <class T_>
   T_ attribute(const char* name_) const {
-    return detail::arg<T_>::get(find_as(m_info, name_, detail::arg<T_>::describe()));
+    return detail::attribute_type<T_>::get(find_as(m_info, name_, detail::attribute_type<T_>::describe()));
   }
   /// The struct whose members the attributes were declared as.
   template <class P_>
@@ -128,6 +138,12 @@ class BindInfo {
   const tarsia_bind_info* get() const { return m_info; }
 
  private:
+  TARSIA_DETAIL_SUPPORT static int port(const tarsia_bind_info* info_, const char* what_,
+                                        const tarsia_port* ports_, uint32_t n_, const char* name_) {
+    for (uint32_t i_ = 0; i_ < n_; ++i_)
+      if (!__builtin_strcmp(ports_[i_].name, name_)) return static_cast<int>(i_);
+    throw ValueError(Message("op '") << info_->op << "' has no " << what_ << " '" << name_ << "'");
+  }
   TARSIA_DETAIL_SUPPORT static const tarsia_value* find(const tarsia_bind_info* info_, const char* name_) {
     for (uint32_t i_ = 0; i_ < info_->n_attributes; ++i_)
       if (!__builtin_strcmp(info_->attribute_names[i_], name_)) return info_->attributes + i_;
@@ -151,6 +167,39 @@ class BindInfo {
   const tarsia_bind_info* m_info;
 };
 
+/// A sparse input or output: values, and where they belong.
+class Sparse {
+ public:
+  Sparse(const tarsia_sparse* sparse_, tarsia_storage_type storage_)
+      : m_sparse(sparse_), m_storage(storage_) {}
+
+  /// False for an absent input, and for an output that is not asked for.
+  explicit operator bool() const noexcept { return m_sparse != nullptr; }
+  /// TARSIA_CSR or TARSIA_ROW_SPARSE.
+  tarsia_storage_type storage() const { return m_storage; }
+  /// Of the whole tensor.
+  Dims shape() const { return Dims(m_sparse->whole.shape, m_sparse->whole.ndim); }
+  DType dtype() const { return m_sparse->whole.dtype; }
+  /// How many elements (CSR) or rows (row-sparse) are stored. 0 for an output whose size is not set yet.
+  int64_t count() const { return m_sparse->indices.shape ? m_sparse->indices.shape[0] : 0; }
+  /// CSR: the elements stored. Row-sparse: the rows stored, as one dense tensor.
+  Tensor values() const { return Tensor(&m_sparse->values); }
+  template <class T_>
+  T_* values() const {
+    return count() ? values().template data<T_>() : nullptr;
+  }
+  /// The column of each element, or the number of each row.
+  int64_t* indices() const { return static_cast<int64_t*>(m_sparse->indices.data); }
+  /// CSR: where each row starts, rows + 1 numbers.
+  int64_t* indptr() const { return static_cast<int64_t*>(m_sparse->indptr.data); }
+
+  const tarsia_sparse* get() const { return m_sparse; }
+
+ private:
+  const tarsia_sparse* m_sparse;
+  tarsia_storage_type m_storage;
+};
+
 /// One run of an op.
 class Context {
  public:
@@ -163,6 +212,30 @@ class Context {
   /// Output i of this pass; converts to false if its request is null.
   Tensor output(int i_) const { return Tensor(m_context->outputs[i_]); }
   Request request(int i_) const { return Request(m_context->requests[i_]); }
+  /// In forward, by the names that the op declares. Throw ValueError for others.
+  Tensor input(const char* name_) const { return input(info().input_index(name_)); }
+  Tensor output(const char* name_) const { return output(info().output_index(name_)); }
+  Request request(const char* name_) const { return request(info().output_index(name_)); }
+
+  /// How input and output i of this pass are stored. Sparse ones are had by the functions below.
+  tarsia_storage_type input_storage(int i_) const {
+    return static_cast<tarsia_storage_type>(input_meta(m_context, i_)->storage);
+  }
+  tarsia_storage_type output_storage(int i_) const {
+    return static_cast<tarsia_storage_type>(output_meta(m_context, i_)->storage);
+  }
+  /// Input i of this pass, which is sparse. Throws TypeError if it is dense.
+  Sparse sparse_input(int i_) const {
+    return sparse(m_context->info->op, m_context->inputs[i_], input_meta(m_context, i_), "input", i_);
+  }
+  /// Output i of this pass, which is sparse: what is to be added to, if that is the request. Throws TypeError
+  /// if it is dense.
+  Sparse sparse_output(int i_) const {
+    return sparse(m_context->info->op, m_context->outputs[i_], output_meta(m_context, i_), "output", i_);
+  }
+  /// Gives sparse output i its size, in elements (CSR) or rows (row-sparse), and memory to be filled. The
+  /// last call counts; without one there are none. Throws ValueError for what is dense or not asked for.
+  Sparse allocate_sparse(int i_, int64_t count_) const { return allocate_sparse(m_context, i_, count_); }
 
   /// In backward: the gradient of output i, the op's own input and output i, and where the gradient of input
   /// i goes.
@@ -172,6 +245,10 @@ class Context {
     return input(int(m_context->info->n_outputs + m_context->info->n_inputs) + i_);
   }
   Tensor in_grad(int i_) const { return output(i_); }
+  Sparse sparse_forward_input(int i_) const { return sparse_input(int(m_context->info->n_outputs) + i_); }
+  Sparse sparse_forward_output(int i_) const {
+    return sparse_input(int(m_context->info->n_outputs + m_context->info->n_inputs) + i_);
+  }
 
   Device device() const { return m_context->device; }
   bool is_gpu() const { return m_context->device.type == TARSIA_GPU; }
@@ -180,6 +257,20 @@ class Context {
   template <class T_>
   T_* scratch(int64_t n_) const {
     return static_cast<T_*>(tarsia::scratch(uint64_t(n_) * sizeof(T_), device()));
+  }
+
+  /// The same as a tensor, contiguous: for what is passed on to another op.
+  Tensor scratch_tensor(const Dims& shape_, DType dtype_) const {
+    return tarsia::scratch_tensor(shape_, dtype_, device());
+  }
+  /// The device's random states, which go on from call to call and start anew with tarsia.seed: on the CPU
+  /// 1024 of std::mt19937, on a GPU 32768 of curandStatePhilox4_32_10_t. `n`, if given, is set to their
+  /// number.
+  template <class T_>
+  T_* random_states(int* n_ = nullptr) const {
+    static_assert(sizeof(T_) == 64 || sizeof(T_) == 5000,
+                  "tarsia: random states are std::mt19937 or curandStatePhilox4_32_10_t");
+    return static_cast<T_*>(tarsia::random_states(device(), sizeof(T_) == 64 ? 2 : 1, n_));
   }
 
   BindInfo info() const { return BindInfo(m_context->info); }
@@ -200,6 +291,32 @@ class Context {
   const tarsia_op_context* get() const { return m_context; }
 
  private:
+  /// Backward takes output gradients, inputs, outputs, and gives input gradients.
+  TARSIA_DETAIL_SUPPORT static const tarsia_meta* input_meta(const tarsia_op_context* c_, int i_) {
+    const uint32_t n_in_ = c_->info->n_inputs, n_out_ = c_->info->n_outputs, k_ = static_cast<uint32_t>(i_);
+    if (c_->pass == TARSIA_FORWARD) return c_->info->inputs + k_;
+    return k_ < n_out_           ? c_->info->outputs + k_
+           : k_ < n_out_ + n_in_ ? c_->info->inputs + (k_ - n_out_)
+                                 : c_->info->outputs + (k_ - n_out_ - n_in_);
+  }
+  static const tarsia_meta* output_meta(const tarsia_op_context* c_, int i_) {
+    return (c_->pass == TARSIA_FORWARD ? c_->info->outputs : c_->info->inputs) + i_;
+  }
+  TARSIA_DETAIL_SUPPORT static Sparse sparse(const char* op_, const tarsia_tensor* tensor_,
+                                             const tarsia_meta* meta_, const char* what_, int i_) {
+    if (meta_->storage == TARSIA_DENSE)
+      throw TypeError(Message(what_) << " " << static_cast<long long>(i_ + 1) << " of op '" << op_
+                                     << "' is dense, and is asked for as a sparse tensor");
+    return Sparse(reinterpret_cast<const tarsia_sparse*>(tensor_),
+                  static_cast<tarsia_storage_type>(meta_->storage));
+  }
+  TARSIA_DETAIL_SUPPORT static Sparse allocate_sparse(const tarsia_op_context* c_, int i_, int64_t count_) {
+    const tarsia_meta* meta_ = output_meta(c_, i_);
+    if (c_->allocate_sparse(c_, static_cast<uint32_t>(i_), count_,
+                            meta_->storage == TARSIA_CSR ? meta_->shape[0] + 1 : 0))
+      detail::throw_last(detail::host());
+    return sparse(c_->info->op, c_->outputs[i_], meta_, "output", i_);
+  }
   const tarsia_op_context* m_context;
 };
 

@@ -8,6 +8,7 @@
 #include <tarsia/macros_push.h>
 
 #include <tarsia/export.h>
+#include <tarsia/op_attributes.h>
 #include <tarsia/op_context.h>
 
 // What declares runs once, when the library is loaded: to optimise it would take longer than the whole rest
@@ -55,91 +56,6 @@ T_* keep(PlainList<Keeper>& list_, T_* object_) {
   return object_;
 }
 
-/// Values of attributes' defaults; lists and texts are copied and never freed: they are few.
-inline tarsia_value make_value(tarsia_kind kind_) {
-  tarsia_value v_ = tarsia_value();
-  v_.kind = kind_;
-  return v_;
-}
-TARSIA_DETAIL_SUPPORT tarsia_value make_text(const char* text_, size_t n_) {
-  tarsia_value v_ = make_value(TARSIA_KIND_STRING);
-  char* copy_ = new char[n_ + 1];
-  __builtin_memcpy(copy_, text_, n_);
-  copy_[n_] = 0;
-  v_.s = copy_;
-  v_.size = static_cast<uint32_t>(n_);
-  return v_;
-}
-template <class T_, int class_ = scalar<T_>::value>
-struct default_value {
-  static tarsia_value make(const T_& x_) {  // an optional
-    return x_ ? default_value<typename remove_const<typename T_::value_type>::type>::make(*x_)
-              : make_value(TARSIA_KIND_NONE);
-  }
-};
-template <class T_>
-struct default_value<T_, k_bool> {
-  static tarsia_value make(T_ x_) {
-    tarsia_value v_ = make_value(TARSIA_KIND_BOOL);
-    v_.i = x_;
-    return v_;
-  }
-};
-template <class T_>
-struct default_value<T_, k_int> {
-  static tarsia_value make(T_ x_) {
-    tarsia_value v_ = make_value(TARSIA_KIND_INT);
-    v_.i = static_cast<int64_t>(x_);
-    return v_;
-  }
-};
-template <class T_>
-struct default_value<T_, k_enum> : default_value<T_, k_int> {};
-template <class T_>
-struct default_value<T_, k_float> {
-  static tarsia_value make(T_ x_) {
-    tarsia_value v_ = make_value(TARSIA_KIND_FLOAT);
-    v_.f = x_;
-    return v_;
-  }
-};
-template <>
-struct default_value<const char*, k_unsupported> {
-  static tarsia_value make(const char* x_) { return make_text(x_, __builtin_strlen(x_)); }
-};
-template <class T_, class A_>
-struct default_value<std::basic_string<char, T_, A_>, k_unsupported> {
-  static tarsia_value make(const std::basic_string<char, T_, A_>& x_) {
-    return make_text(x_.data(), x_.size());
-  }
-};
-template <class T_, class A_>
-struct default_value<std::vector<T_, A_>, k_unsupported> {
-  static tarsia_value make(const std::vector<T_, A_>& x_) {
-    tarsia_value v_ = make_value(TARSIA_KIND_LIST);
-    v_.size = static_cast<uint32_t>(x_.size());
-    v_.v = new tarsia_value[v_.size + 1];
-    for (uint32_t i_ = 0; i_ < v_.size; ++i_) v_.v[i_] = default_value<T_>::make(x_[i_]);
-    return v_;
-  }
-};
-
-/// The members' own defaults.
-template <class P_>
-const P_& default_params() {
-  static const P_ params_ = P_();
-  return params_;
-}
-template <class T_>
-int32_t set_member(void* member_, const tarsia_value* value_) {
-  try {
-    *static_cast<T_*>(member_) = arg<T_>::get(*value_);
-    return 0;
-  } catch (...) {
-    return host()->capture_exception();
-  }
-}
-
 }  // namespace detail
 
 /// An op being declared. Each function returns the same object, to be chained. Those that qualify
@@ -158,6 +74,12 @@ class OpDefinition {
   }
   OpDefinition(const OpDefinition&) = delete;
 
+  /// How many inputs it has, at most four, if none are declared.
+  TARSIA_DETAIL_SUPPORT OpDefinition& default_inputs(int n_) {
+    m_default_inputs = n_;
+    m_last = 0;
+    return *this;
+  }
   /// Describes the op, or the port or attribute declared last.
   TARSIA_DETAIL_SUPPORT OpDefinition& describe(const char* text_) {
     (m_last == 'i'   ? m_inputs.last().description
@@ -181,6 +103,16 @@ class OpDefinition {
   TARSIA_DETAIL_SUPPORT OpDefinition& mutable_input(const char* name_) {
     return input(name_, TARSIA_PORT_MUTABLE);
   }
+  /// The input declared last has no gradient.
+  TARSIA_DETAIL_SUPPORT OpDefinition& no_gradient() {
+    m_inputs.last().flags |= TARSIA_PORT_NO_GRADIENT;
+    return *this;
+  }
+  /// Callers do not get the output declared last.
+  TARSIA_DETAIL_SUPPORT OpDefinition& hidden() {
+    m_outputs.last().flags |= TARSIA_PORT_HIDDEN;
+    return *this;
+  }
   /// Any number of inputs, after the others.
   TARSIA_DETAIL_SUPPORT OpDefinition& variadic_input(const char* name_) {
     return input(name_, TARSIA_PORT_VARIADIC);
@@ -189,23 +121,31 @@ class OpDefinition {
   /// A required attribute, unless T is a std::optional.
   template <class T_>
   OpDefinition& attribute(const char* name_) {
-    return add_attribute(name_, detail::arg<T_>::describe(), nullptr);
+    return add_attribute(name_, detail::attribute_type<T_>::describe(), nullptr,
+                         detail::attribute_type<T_>::check());
   }
-  /// An attribute with a default.
+  /// An attribute with a default. A type of the author's own needs operator<< for it.
   template <class T_>
   OpDefinition& attribute(const char* name_, T_ default_) {
-    return add_attribute(name_, detail::arg<T_>::describe(),
-                         new_value(detail::default_value<T_>::make(default_)));
+    return add_attribute(name_, detail::attribute_type<T_>::describe(),
+                         new_value(detail::attribute_type<T_>::default_of(default_)),
+                         detail::attribute_type<T_>::check());
   }
   /// An attribute that sets a member of the op's struct of parameters, P, whose default is the member's own.
   template <class P_, class M_>
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
     const P_& defaults_ = detail::default_params<P_>();
-    add_attribute(name_, detail::arg<M_>::describe(),
-                  new_value(detail::default_value<M_>::make(defaults_.*member_)));
+    add_attribute(name_, detail::attribute_type<M_>::describe(), default_of<M_>(defaults_.*member_, 0),
+                  detail::attribute_type<M_>::check());
+    m_attributes.last().flags &= ~static_cast<uint32_t>(TARSIA_ATTRIBUTE_REQUIRED);
     m_attributes.last().set = &detail::set_member<M_>;
     m_attributes.last().offset = static_cast<uint64_t>(reinterpret_cast<const char*>(&(defaults_.*member_)) -
                                                        reinterpret_cast<const char*>(&defaults_));
+    return m_op.create_params ? *this : params<P_>();
+  }
+  /// The op's struct of parameters, where it is not that of the first member that is declared.
+  template <class P_>
+  OpDefinition& params() {
     m_op.create_params = [](void*, const tarsia_bind_info*, void** params_) -> int32_t {
       try {
         *params_ = new P_();
@@ -329,6 +269,13 @@ class OpDefinition {
     m_implementations.last().priority = priority_;
     return *this;
   }
+  /// It takes sparse tensors: Context::sparse_input and sparse_output. Without one such implementation an
+  /// op's tensors are all dense.
+  TARSIA_DETAIL_SUPPORT OpDefinition& sparse() {
+    m_implementations.last().storage_any = 1;
+    m_op.flags |= TARSIA_OP_INFERS_STORAGE;
+    return *this;
+  }
   /// It honours every write request itself.
   TARSIA_DETAIL_SUPPORT OpDefinition& honours_requests() {
     m_implementations.last().requests = 15;
@@ -397,14 +344,27 @@ class OpDefinition {
     return *this;
   }
   TARSIA_DETAIL_SUPPORT static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
+  /// The default of a member; of a type that the author reads it stays in the struct.
+  template <class M_>
+  static decltype(detail::attribute_type<M_>::read_by_author(), static_cast<tarsia_value*>(nullptr))
+  default_of(const M_&, int) {
+    return nullptr;
+  }
+  template <class M_>
+  static tarsia_value* default_of(const M_& x_, long) {
+    return new_value(detail::attribute_type<M_>::default_of(x_));
+  }
   TARSIA_DETAIL_SUPPORT OpDefinition& add_attribute(const char* name_, tarsia_type type_,
-                                                    const tarsia_value* default_) {
+                                                    const tarsia_value* default_,
+                                                    int32_t (*check_)(void*, const char*)) {
     tarsia_attribute& a_ = m_attributes.add();
     a_.size = sizeof(tarsia_attribute);
     a_.name = name_;
     a_.description = "";
     a_.type = type_;
     a_.default_value = default_;
+    a_.check = check_;
+    if (check_) a_.flags |= TARSIA_ATTRIBUTE_CUSTOM;
     if (!default_ && !(type_.flags & TARSIA_TYPE_OPTIONAL)) a_.flags |= TARSIA_ATTRIBUTE_REQUIRED;
     m_last = 'a';
     return *this;
@@ -438,7 +398,8 @@ class OpDefinition {
   }
 
   TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {
-    if (!m_inputs.n) input("x");
+    static const char* const names_[] = {"a", "b", "c", "d"};
+    for (int i_ = 0, n_ = m_inputs.n ? 0 : m_default_inputs; i_ < n_; ++i_) input(n_ == 1 ? "x" : names_[i_]);
     if (!m_outputs.n) output("y");
     m_op.inputs = m_inputs.items, m_op.n_inputs = m_inputs.n;
     m_op.outputs = m_outputs.items, m_op.n_outputs = m_outputs.n;
@@ -450,6 +411,7 @@ class OpDefinition {
   }
 
   tarsia_op m_op = tarsia_op();
+  int m_default_inputs = 1;
   char m_last = 0;  ///< what was declared last: 'i', 'o', 'a', or the op itself
   detail::PlainList<tarsia_port> m_inputs, m_outputs;
   detail::PlainList<tarsia_attribute> m_attributes;

@@ -29,6 +29,20 @@ class optional;
 #endif
 template <typename, typename>
 struct pair;
+template <typename...>
+class tuple;
+template <typename, size_t>
+struct array;
+#if _GLIBCXX_USE_CXX11_ABI
+inline namespace __cxx11 {
+#endif
+template <typename, typename, typename>
+class basic_istringstream;
+template <typename, typename, typename>
+class basic_ostringstream;
+#if _GLIBCXX_USE_CXX11_ABI
+}
+#endif
 _GLIBCXX_END_NAMESPACE_VERSION
 // clang-format off: it takes the macro for a part of the name
 }
@@ -36,8 +50,11 @@ _GLIBCXX_END_NAMESPACE_VERSION
 
 #else
 
+#include <array>
 #include <exception>
+#include <iosfwd>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 #if __cplusplus >= 201703L

@@ -207,10 +207,11 @@ class Tensor {
   }
   /// The first element, untyped.
   void* data() const noexcept { return static_cast<char*>(m_tensor->data) + m_tensor->byte_offset; }
-  /// The first element. Throws TypeError if the tensor's dtype is another.
+  /// The first element. Throws TypeError if the tensor's dtype is another, ValueError if there is no tensor.
   template <class T_>
   T_* data() const {
     typedef typename detail::remove_const<T_>::type E_;
+    if (!m_tensor) absent();
     if (m_tensor->dtype.code != detail::dtype_of<E_>::code ||
         m_tensor->dtype.bits != detail::dtype_of<E_>::bits ||
         m_tensor->dtype.lanes != detail::dtype_of<E_>::lanes)
@@ -229,6 +230,7 @@ class Tensor {
 
  private:
   [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
+  [[noreturn]] static void absent();
 
   const tarsia_tensor* m_tensor;
   tarsia_storage* m_storage;
@@ -261,6 +263,12 @@ TARSIA_DETAIL_SUPPORT void Tensor::wrong_dtype(DType have_, DType wanted_) {
                   << name_of(have_, had_) << ", but its data is asked for as " << name_of(wanted_, want_));
 }
 
+TARSIA_DETAIL_SUPPORT void Tensor::absent() {
+  throw ValueError(
+      "a tensor is asked for its data that was not given: an optional input, the forward output of a "
+      "gradient, or an output whose request is null");
+}
+
 /// A new contiguous tensor, elements unset, made by the framework of the caller.
 TARSIA_DETAIL_SUPPORT Tensor empty(const Dims& shape_, DType dtype_, Device device_) {
   tarsia_storage* s_ = detail::host()->empty(shape_.data(), shape_.size(), dtype_, device_);
@@ -276,6 +284,33 @@ TARSIA_DETAIL_SUPPORT void* scratch(uint64_t bytes_, Device device_) {
   void* p_ = detail::host()->scratch(bytes_, device_);
   if (!p_ && bytes_) detail::throw_last(detail::host());
   return p_;
+}
+
+/// A contiguous tensor in such memory, elements unset.
+TARSIA_DETAIL_SUPPORT Tensor scratch_tensor(const Dims& shape_, DType dtype_, Device device_) {
+  for (int64_t extent_ : shape_)
+    if (extent_ < 0) throw ValueError("a tensor's extent cannot be negative");
+  const size_t ndim_ = static_cast<size_t>(shape_.size());
+  char* own_ = static_cast<char*>(scratch(sizeof(tarsia_tensor) + ndim_ * sizeof(int64_t), cpu_device()));
+  int64_t* extents_ = reinterpret_cast<int64_t*>(own_ + sizeof(tarsia_tensor));
+  for (size_t i_ = 0; i_ < ndim_; ++i_) extents_[i_] = shape_[static_cast<int>(i_)];
+  tarsia_tensor* t_ = reinterpret_cast<tarsia_tensor*>(own_);
+  *t_ = tarsia_tensor();
+  t_->device = device_;
+  t_->ndim = shape_.size();
+  t_->dtype = dtype_;
+  t_->shape = extents_;
+  t_->data = scratch(static_cast<uint64_t>(shape_.numel() * bytes_of(dtype_)), device_);
+  return Tensor(t_);
+}
+
+/// The device's persistent states: see Context::random_states.
+TARSIA_DETAIL_SUPPORT void* random_states(Device device_, int kind_, int* n_) {
+  uint32_t count_ = 0;
+  void* states_ = detail::host()->random_states(device_, kind_, &count_);
+  if (!states_) detail::throw_last(detail::host());
+  if (n_) *n_ = static_cast<int>(count_);
+  return states_;
 }
 
 /// Reserves n numbers of the device's random sequence: what curand_init(seed, thread, offset) takes, or what

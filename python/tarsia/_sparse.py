@@ -83,6 +83,17 @@ def build(storage, shape, values, indices, indptr, like, dtype):
     return csr_matrix((values, indices, indptr), shape=shape)
 
 
+def assign(into, made):
+    """Gives `into` the elements of `made`, a tensor of the same kind and shape."""
+    torch = sys.modules.get("torch")
+    if isinstance(into, RowSparse):
+        into.data, into.indices = made.data, made.indices
+    elif torch is not None and isinstance(into, torch.Tensor):
+        into.resize_as_sparse_(made).copy_(made)
+    else:
+        into.data, into.indices, into.indptr = made.data, made.indices, made.indptr
+
+
 def _contiguous(array):
     if hasattr(array, "contiguous"):
         return array.contiguous()

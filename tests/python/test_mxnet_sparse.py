@@ -74,10 +74,12 @@ def test_requests_and_gradients():
     bound = tarsia.op("mx_transpose_p").bind(x)
     assert bound(x, req="null") is None
     y = bound(x)
-    with pytest.raises(tarsia.Unsupported, match="op 'mx_transpose_p' cannot add to a sparse output"):
+    with pytest.raises(ValueError, match="req='add' needs the tensor to write to"):
         bound(x, req="add")
-    with pytest.raises(TypeError, match="output 1 is sparse, so the op makes it"):
+    with pytest.raises(TypeError, match="out has to be a row-sparse tensor, as the op makes them"):
         bound(x, out=DENSE)
+    total = tarsia.RowSparse(y.data.copy(), y.indices.copy(), y.shape)
+    assert bound(x, out=total, req="add") is total and np.array_equal(total.todense(), 2 * y.todense())
     (dx,) = bound.backward([y], [x], [y])
     assert np.array_equal(dx.todense(), DENSE)
 

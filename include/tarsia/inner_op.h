@@ -1,0 +1,145 @@
+// InnerOp: another registered op, called from an op's code.
+#pragma once
+
+#include <tarsia/macros_push.h>
+
+#include <initializer_list>
+
+#include <tarsia/op_context.h>
+
+namespace tarsia {
+
+/// A value for an attribute of an InnerOp: {"slope", 0.1}, {"mode", "exact"}. Texts are parsed as the op
+/// declares, and are borrowed.
+struct InnerAttribute {
+  InnerAttribute(const char* name_, bool x_) : name(name_), value() {
+    value.kind = TARSIA_KIND_BOOL, value.i = x_;
+  }
+  InnerAttribute(const char* name_, int x_) : InnerAttribute(name_, static_cast<long long>(x_)) {}
+  InnerAttribute(const char* name_, long x_) : InnerAttribute(name_, static_cast<long long>(x_)) {}
+  InnerAttribute(const char* name_, long long x_) : name(name_), value() {
+    value.kind = TARSIA_KIND_INT, value.i = x_;
+  }
+  InnerAttribute(const char* name_, double x_) : name(name_), value() {
+    value.kind = TARSIA_KIND_FLOAT, value.f = x_;
+  }
+  InnerAttribute(const char* name_, const char* x_) : name(name_), value() {
+    value.kind = TARSIA_KIND_STRING, value.s = x_, value.size = static_cast<uint32_t>(__builtin_strlen(x_));
+  }
+  const char* name;
+  tarsia_value value;
+};
+
+/// Another registered op, bound to tensors like those that it will be called with. It runs on the stream of
+/// the call under way and has scratch of its own. Keeps the op's library; may be kept in an op's state.
+class InnerOp {
+ public:
+  /// Parses the attributes and infers. Throws what the op says, and if there is no such op. An absent
+  /// optional input is Tensor().
+  InnerOp(const char* name_, std::initializer_list<Tensor> inputs_,
+          std::initializer_list<InnerAttribute> attributes_ = {})
+      : m_bound(bind(name_, inputs_.begin(), inputs_.size(), attributes_.begin(), attributes_.size())) {}
+  InnerOp(const InnerOp&) = delete;
+  InnerOp& operator=(const InnerOp&) = delete;
+  InnerOp(InnerOp&& o_) noexcept : m_bound(o_.m_bound) { o_.m_bound = nullptr; }
+  ~InnerOp() {
+    if (m_bound) detail::host()->op_release(m_bound);
+  }
+
+  int n_inputs() const { return count(detail::host()->op_inputs, m_bound); }
+  int n_outputs() const { return count(detail::host()->op_outputs, m_bound); }
+  /// A tensor for output i, in scratch of the call under way.
+  Tensor scratch_output(int i_, Device device_) const { return scratch_for(m_bound, i_, device_); }
+
+  /// Runs. One request may be given for each output.
+  void operator()(std::initializer_list<Tensor> inputs_, std::initializer_list<Tensor> outputs_,
+                  std::initializer_list<Request> requests_ = {}) const {
+    call(m_bound, inputs_.begin(), inputs_.size(), outputs_.begin(), outputs_.size(), requests_.begin(),
+         requests_.size(), TARSIA_FORWARD);
+  }
+  /// Runs the gradient: takes output gradients, inputs, outputs, in this order; writes input gradients.
+  void backward(std::initializer_list<Tensor> inputs_, std::initializer_list<Tensor> gradients_,
+                std::initializer_list<Request> requests_ = {}) const {
+    call(m_bound, inputs_.begin(), inputs_.size(), gradients_.begin(), gradients_.size(), requests_.begin(),
+         requests_.size(), TARSIA_BACKWARD);
+  }
+
+ private:
+  enum { k_most = 32 };
+
+  TARSIA_DETAIL_SUPPORT static tarsia_bound_op* bind(const char* name_, const Tensor* inputs_, size_t n_,
+                                                     const InnerAttribute* attributes_,
+                                                     size_t n_attributes_) {
+    if (n_ > k_most || n_attributes_ > k_most)
+      throw ValueError("an inner op takes at most 32 tensors and 32 attributes");
+    tarsia_meta metas_[k_most];
+    const char* names_[k_most];
+    tarsia_value values_[k_most];
+    tarsia_op_request request_ = tarsia_op_request();
+    request_.device = cpu_device();
+    for (size_t i_ = 0; i_ < n_; ++i_) {
+      tarsia_meta& meta_ = metas_[i_];
+      meta_ = tarsia_meta();
+      meta_.ndim = -1;
+      meta_.dtype.code = TARSIA_ANY_DTYPE;
+      meta_.present = static_cast<bool>(inputs_[i_]);
+      if (!inputs_[i_]) continue;
+      meta_.dtype = inputs_[i_].dtype();
+      Meta(&meta_).set_shape(inputs_[i_].shape());
+      if (inputs_[i_].is_gpu()) request_.device = inputs_[i_].device();
+    }
+    for (size_t i_ = 0; i_ < n_attributes_; ++i_)
+      names_[i_] = attributes_[i_].name, values_[i_] = attributes_[i_].value;
+    request_.size = sizeof(request_);
+    request_.n_inputs = static_cast<uint32_t>(n_);
+    request_.inputs = metas_;
+    request_.n_attributes = static_cast<uint32_t>(n_attributes_);
+    request_.attribute_names = names_;
+    request_.attributes = values_;
+    tarsia_bound_op* bound_ = nullptr;
+    if (const int32_t code_ = detail::host()->op_bind(name_, &request_, &bound_))
+      detail::throw_last(detail::host(), code_);
+    return bound_;
+  }
+  TARSIA_DETAIL_SUPPORT static void call(tarsia_bound_op* bound_, const Tensor* inputs_, size_t n_in_,
+                                         const Tensor* outputs_, size_t n_out_, const Request* requests_,
+                                         size_t n_requests_, tarsia_pass pass_) {
+    if (n_in_ > 3 * k_most || n_out_ > k_most)
+      throw ValueError("an inner op takes at most 32 tensors and 32 attributes");
+    if (n_requests_ && n_requests_ != n_out_)
+      throw ValueError("an inner op takes one request for each output");
+    const tarsia_tensor *in_[3 * k_most], *out_[k_most];
+    uint8_t asked_[k_most];
+    for (size_t i_ = 0; i_ < n_in_; ++i_) in_[i_] = inputs_[i_].get();
+    for (size_t i_ = 0; i_ < n_out_; ++i_) out_[i_] = outputs_[i_].get();
+    for (size_t i_ = 0; i_ < n_requests_; ++i_) asked_[i_] = static_cast<uint8_t>(requests_[i_]);
+    tarsia_op_call call_ = tarsia_op_call();
+    call_.size = sizeof(call_);
+    call_.n_inputs = static_cast<uint32_t>(n_in_);
+    call_.n_outputs = static_cast<uint32_t>(n_out_);
+    call_.inputs = in_;
+    call_.outputs = out_;
+    call_.requests = n_requests_ ? asked_ : nullptr;
+    call_.pass = pass_;
+    if (const int32_t code_ = detail::host()->op_call(bound_, &call_))
+      detail::throw_last(detail::host(), code_);
+  }
+  TARSIA_DETAIL_SUPPORT static int count(const tarsia_meta* (*metas_)(const tarsia_bound_op*, uint32_t*),
+                                         const tarsia_bound_op* bound_) {
+    uint32_t n_ = 0;
+    metas_(bound_, &n_);
+    return static_cast<int>(n_);
+  }
+  TARSIA_DETAIL_SUPPORT static Tensor scratch_for(const tarsia_bound_op* bound_, int i_, Device device_) {
+    uint32_t n_ = 0;
+    const tarsia_meta* metas_ = detail::host()->op_outputs(bound_, &n_);
+    if (i_ < 0 || static_cast<uint32_t>(i_) >= n_) throw ValueError("the inner op has no such output");
+    return tarsia::scratch_tensor(Dims(metas_[i_].shape, metas_[i_].ndim), metas_[i_].dtype, device_);
+  }
+
+  tarsia_bound_op* m_bound;
+};
+
+}  // namespace tarsia
+
+#include <tarsia/macros_pop.h>
