@@ -75,6 +75,16 @@ bool may_be_missing(const Diagnostic& diagnostic, const DeviceRequest& request) 
   return false;
 }
 
+/// Whether a function of the 16-bit types was not found. Theirs are precompiled inside of NVRTC, and of the
+/// conversions those to char, long and unsigned long are missing there (13.0 to 13.3); the headers have them.
+bool lacks_conversion(const std::string& log) {
+  constexpr std::string_view k_words = "Unresolved extern function '";
+  const size_t at = log.find(k_words);
+  if (at == log.npos) return false;
+  const std::string_view symbol = std::string_view(log).substr(at + k_words.size());
+  return symbol.starts_with("_ZNK6__half") || symbol.starts_with("_ZNK13__nv_bfloat16");
+}
+
 /// The option that this NVRTC does not know, from its log.
 std::string refused_option(const std::string& log) {
   constexpr std::string_view k_words = "unrecognized option ";
@@ -182,6 +192,11 @@ NvrtcOutput DeviceCompiler::run(const Nvrtc& nvrtc, const DeviceRequest& request
   job.options.push_back("-arch=" + arch);
   leave_out_refused(job.options);
   NvrtcOutput output = plan.heavy_prefix ? run_with_headers(nvrtc, request, plan, job) : nvrtc.compile(job);
+  if (output.status == Status::failed && lacks_conversion(output.log)) {
+    for (const char* name : {"FP16_HPP_FROM_FP16_H__", "BF16_HPP_FROM_BF16_H__"})
+      job.options.push_back(std::string("-D__FORCE_INCLUDE_CUDA_") + name);
+    output = nvrtc.compile(job);
+  }
   while (output.status ==
          Status::bad_option) {  // an older NVRTC: all options that it may not know can be spared
     const std::string refused = refused_option(output.log);

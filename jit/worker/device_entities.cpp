@@ -43,15 +43,24 @@ clang::PrintingPolicy expression_policy(const clang::ASTContext& context) {
   return policy;
 }
 
-std::string kernel_name(const clang::FunctionDecl& function) {
+std::string expression_of(const clang::NamedDecl& decl) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  function.getNameForDiagnostic(out, expression_policy(function.getASTContext()), /*Qualified=*/true);
+  decl.getNameForDiagnostic(out, expression_policy(decl.getASTContext()), /*Qualified=*/true);
   // The literal would be too large before its sign is seen.
   constexpr std::string_view k_least = "-9223372036854775808L", k_instead = "-9223372036854775807L-1L";
   for (size_t at = text.find(k_least); at != text.npos; at = text.find(k_least, at + k_instead.size()))
     text.replace(at, k_least.size(), k_instead);
   return text;
+}
+
+// Whether the kernel's name alone would leave open which function is meant.
+bool has_overloads(const clang::FunctionDecl& function) {
+  int others = 0;
+  for (const clang::NamedDecl* decl :
+       function.getDeclContext()->getRedeclContext()->lookup(function.getDeclName()))
+    others += decl->getAsFunction() && decl->getCanonicalDecl() != function.getCanonicalDecl();
+  return others > 0 && !function.isTemplateInstantiation() && !function.getTemplateSpecializationArgs();
 }
 
 std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl) {
@@ -75,9 +84,10 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
   auto add_kernel = [&](const clang::FunctionDecl* function) {
     KernelUse kernel;
     kernel.function = function;
-    kernel.name = kernel_name(*function);
+    kernel.name = expression_of(*function);
     kernel.mangled = mangled_name(context, *function);
     kernel.extern_c = function->isExternC();
+    kernel.overloaded = has_overloads(*function);
     ++overloads[kernel.name];
     slice.kernels.push_back(std::move(kernel));
   };
@@ -102,7 +112,8 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
       if (variable->getType()->isDependentType() || !variable->getType()->isObjectType()) return;
       DeviceVariable entry;
       entry.variable = variable;
-      entry.name = "::" + qualified_name(*variable);
+      const bool special = llvm::isa<clang::VarTemplateSpecializationDecl>(variable);
+      entry.name = "::" + (special ? expression_of(*variable) : qualified_name(*variable));
       entry.mangled = mangled_name(context, *variable);
       entry.constant = constant;
       entry.managed = managed;
@@ -112,7 +123,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
       slice.variables.push_back(std::move(entry));
     }
   });
-  for (KernelUse& kernel : slice.kernels) kernel.overloaded = overloads[kernel.name] > 1;
+  for (KernelUse& kernel : slice.kernels) kernel.overloaded |= overloads[kernel.name] > 1;
 }
 
 }  // namespace tarsia::jit

@@ -78,6 +78,27 @@ bool any_mention(std::span<const SourceNames> texts, std::string_view name) {
                      [&](const SourceNames& t) { return t.identifiers.contains(name); });
 }
 
+bool any_starts_with(std::span<const SourceNames> texts, std::string_view prefix) {
+  return std::any_of(texts.begin(), texts.end(), [&](const SourceNames& t) {
+    return std::any_of(t.identifiers.begin(), t.identifiers.end(),
+                       [&](std::string_view name) { return name.starts_with(prefix); });
+  });
+}
+
+/// Headers with functions that need no include under nvcc: too dear for every source, so given to those that
+/// name one of them.
+std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> texts) {
+  std::vector<std::string_view> headers;
+  if (any_starts_with(texts, "__builtin_")) headers.push_back("tarsia/gnu_builtins.h");
+  for (std::string_view name : {"cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize"})
+    if (any_mention(texts, name)) {
+      headers.push_back("tarsia/dependent_launch.h");
+      break;
+    }
+  if (any_mention(texts, "pow")) headers.push_back("tarsia/pow.h");
+  return headers;
+}
+
 }  // namespace
 
 const SourceFile* find_device_header(std::string_view name) {
@@ -93,6 +114,7 @@ const SourceFile* find_device_header(std::string_view name) {
 std::string device_prelude(std::span<const SourceNames> texts, bool everything) {
   std::string prelude = "#include <tarsia/types.h>\n";
   auto add = [&](std::string_view file) { prelude += "#include <" + std::string(file) + ">\n"; };
+  for (std::string_view header : headers_by_mention(texts)) add(header);
   if (everything) {
     add("tarsia/std.h");
     return prelude;

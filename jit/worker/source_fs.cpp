@@ -148,10 +148,10 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
       if (below(root, path)) found.kind = Found::dir;
     return found;
   }
-  return find_real(path.str());
+  return find_real(path.str(), m_edit);
 }
 
-SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name) {
+SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, void (*edit)(std::string&)) {
   Found found;
   struct stat st{};
   if (::stat(name.c_str(), &st) == 0) {
@@ -163,6 +163,7 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name) {
         if (!content) return found;
         Dependency dependency{name, hash_bytes(*content), false};
         m_dependencies.insert_or_assign(name, dependency);
+        if (edit) edit(*content);
         known = m_real.emplace(name, std::move(*content)).first;
       }
       found.kind = Found::real;

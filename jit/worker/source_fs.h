@@ -41,6 +41,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   void add_text(const std::string& path, llvm::StringRef text);
   void allow_root(const std::string& dir);
   void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
+  /// What to do to the text of real files that are not CUDA's before it is served.
+  void edit_real(void (*edit)(std::string&)) { m_edit = edit; }
 
   /// What was read or missed so far, sorted by path. `inherited` ones count as read.
   std::vector<Dependency> dependencies() const;
@@ -59,13 +61,14 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
     llvm::StringRef content;
   };
   Found find(llvm::StringRef path);
-  Found find_real(const std::string& path);
+  Found find_real(const std::string& path, void (*edit)(std::string&) = nullptr);
   bool allowed(llvm::StringRef path) const;
 
   std::shared_ptr<const SysrootPack> m_pack;
   std::map<std::string, llvm::StringRef, std::less<>> m_texts;
   std::vector<std::string> m_roots, m_cuda_dirs;
-  std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once
+  void (*m_edit)(std::string&) = nullptr;
+  std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once and edited
   std::map<std::string, Dependency> m_dependencies;
 };
 

@@ -10,6 +10,7 @@
 #include "jit/worker/device_job.h"
 #include "jit/worker/host_compiler.h"
 #include "jit/worker/host_headers.h"
+#include "jit/worker/launch_brackets.h"
 #include "jit/worker/linker.h"
 
 namespace tarsia::jit {
@@ -31,11 +32,22 @@ const SourceFile& main_of_c() {
   return s_file;
 }
 
+CompileRequest prepared(CompileRequest request) {
+  if (request.cuda)
+    for (auto* group : {&request.files, &request.headers})
+      for (SourceFile& file : *group) join_launch_brackets(file.text);
+  return request;
+}
+
 class Compile {
  public:
   Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
           Preludes& preludes, DeviceCompiler& device)
-      : m_request(request), m_parts(parts), m_pack(std::move(pack)), m_preludes(preludes), m_device(device) {}
+      : m_request(prepared(request)),
+        m_parts(parts),
+        m_pack(std::move(pack)),
+        m_preludes(preludes),
+        m_device(device) {}
 
   CompileResult run() {
     std::vector<LinkInput> objects;
@@ -144,6 +156,7 @@ class Compile {
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
     files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
+    if (m_request.cuda) files->edit_real(&join_launch_brackets);
     return files;
   }
 
@@ -166,7 +179,7 @@ class Compile {
     return std::move(m_result);
   }
 
-  const CompileRequest& m_request;
+  const CompileRequest m_request;
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;

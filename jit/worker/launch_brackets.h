@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace tarsia::jit {
+
+/// Joins the brackets of launches that are written apart, `k << <1, 1 >> >(x)`, which nvcc takes: in place,
+/// so that everything else stays in its column. Comments, strings and `operator<< <T>` are left alone.
+void join_launch_brackets(std::string& text);
+
+}  // namespace tarsia::jit
