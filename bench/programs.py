@@ -4,6 +4,8 @@ what they print.
 
     bench/programs.py FOLDER_OR_FILE... [--run] [--jobs N]
 
+A file NAME.args beside NAME.cu holds the words that the program is run with.
+
 The reference is `nvcc -std=c++17 -arch=sm_90 FILE`, nvcc's own default standard and the architecture of --arch. What
 nvcc refuses is left out of the counts. Tarsia compiles with a living worker and an empty cache, each text for the first
 time; its standard is --std. As many compiles run at once as --jobs says, one by default: the times of several at once
@@ -81,26 +83,27 @@ def run_build(command, folder, limit):
                               timeout=limit)
     except subprocess.TimeoutExpired:
         return None, b"", b""
-    return done.returncode, done.stdout, done.stderr
+    own_names = re.compile(rb"[^\s\[\]()<>]*/%s|\b%s\b" % ((b"(nvccs|ours(\\.so)?)",) * 2))  # programs print argv[0]
+    return done.returncode, own_names.sub(b"PROGRAM", done.stdout), done.stderr
 
 
 def same_but_for_noise(ours, first, second):
-    """Whether the output is that of nvcc's build, apart from numbers where that differs from itself."""
+    """Whether the output is that of nvcc's build, apart from numbers in lines of a form that differ in its own runs."""
     lines = [text.split(b"\n") for text in (ours, first, second)]
-    if len({len(part) for part in lines}) != 1:
-        masked = [NUMBER.sub(b"#", text) for text in (ours, first, second)]
-        return masked[1] != masked[2] or masked[0] == masked[1]
-    for mine, one, other in zip(*lines):
-        if one == other and mine != one or one != other and NUMBER.sub(b"#", mine) != NUMBER.sub(b"#", one):
-            return False
-    return True
+    masked = [[NUMBER.sub(b"#", line) for line in text] for text in lines]
+    if masked[1] != masked[2]:
+        return True  # there is nothing to hold on to
+    noisy = {form for form, one, other in zip(masked[1], lines[1], lines[2]) if one != other}
+    return masked[0] == masked[1] and all(mine == one or form in noisy for form, mine, one in zip(masked[0], lines[0], lines[1]))
 
 
 def run_both(program, arguments):
     folder = program.ours.parent
-    first = run_build([program.nvccs], folder / "a", arguments.limit)
-    second = run_build([program.nvccs], folder / "b", arguments.limit)
-    ours = run_build([sys.executable, "-c", RUN, program.ours], folder / "c", arguments.limit)
+    given = program.path.with_suffix(".args")
+    words = given.read_text().split() if given.exists() else []
+    first = run_build([program.nvccs, *words], folder / "a", arguments.limit)
+    second = run_build([program.nvccs, *words], folder / "b", arguments.limit)
+    ours = run_build([sys.executable, "-c", RUN, program.ours, *words], folder / "c", arguments.limit)
     result = program.result
     if first[0] is None:
         result["run"] = "nvcc's build took too long"

@@ -244,10 +244,12 @@ void BoundOp::check(const tarsia_op_call& call) const {
     }
     if (tensor->device.type != info.device.type && is_gpu(tensor->device) != is_gpu(info.device))
       throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
-                                       "; the op is bound to " + device_text(info.device));
+                                       "; the op is bound to " + device_text(info.device) +
+                                       ": bind it again for another device");
     if (is_gpu(info.device) && tensor->device.id != info.device.id)
       throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
-                                       "; the op is bound to " + device_text(info.device));
+                                       "; the op is bound to " + device_text(info.device) +
+                                       ": bind it again for another device");
     bool same =
         tensor->ndim == meta.ndim && std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) == 0;
     for (int i = 0; same && i < meta.ndim; ++i) same = tensor->shape[i] == meta.shape[i];

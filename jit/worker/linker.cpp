@@ -206,6 +206,7 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   if (parts.has_main) {
     objects.push_back({"the runner of main", text(tarsia_main_support_begin, tarsia_main_support_end)});
     args.push_back("--wrap=exit");
+    args.push_back("--wrap=malloc");
   }
   if (parts.cuda)
     objects.push_back({"the CUDA registration", text(tarsia_cuda_support_begin, tarsia_cuda_support_end)});
@@ -271,7 +272,11 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   // A user's static library may bring further undefined symbols along.
   auto undefined =
       request.options.libraries.empty() && !parts.whole_libraries ? undefined_symbols(objects) : std::nullopt;
-  if (undefined && parts.has_main) undefined->insert("exit");  // --wrap gives it to __real_exit
+  if (undefined && parts.has_main) {
+    undefined->insert("exit");  // --wrap gives it to __real_exit
+    for (const char* name : {"_Znwm", "_Znam"})
+      if (undefined->contains(name)) args.push_back(std::string("--wrap=") + name);
+  }
   for (const char* name : k_run_time) {
     const auto symbols = run_time_symbols().find(name);
     if (undefined && symbols != run_time_symbols().end()) {

@@ -130,7 +130,7 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
   PreludeLayer wanted;
   wanted.base = prelude.top;
   wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
-  wanted.text = directives(left);
+  wanted.text = directives(left) + warm_up_of(left);
   Hasher hasher("tarsia prelude");
   hasher.field(settings(request, language)).field(base_identity).field(wanted.text);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
@@ -168,7 +168,7 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
     PreludeLayer wanted;
     wanted.base = prelude.top;
     wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
-    if (!header.empty()) wanted.text = "#include <" + header + ">\n";
+    if (!header.empty()) wanted.text = directives({"<" + header + ">"}) + warm_up_of({"<" + header + ">"});
     key = Hasher("tarsia cuda layer").field(key).field(wanted.text).finish();
     auto kept = find(key, wanted, parts);
     prelude.origin = kept && prelude.origin != Prelude::made ? Prelude::kept : Prelude::made;
@@ -200,7 +200,7 @@ void Preludes::make_shipped(const std::string& path, bool with_cuda) {
         PreludeLayer layer;
         layer.base = base;
         layer.depth = base ? base->depth + 1 : 0;
-        layer.text = directives(plan.includes);
+        layer.text = directives(plan.includes) + warm_up_of(plan.includes);
         std::string pch;
         auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
         for (const HostHeader& header : host_headers())

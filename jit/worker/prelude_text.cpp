@@ -296,6 +296,52 @@ std::string directives(const std::vector<std::string>& includes) {
   return text;
 }
 
+std::string warm_up_of(const std::vector<std::string>& includes) {
+  static constexpr std::pair<std::string_view, std::string_view> k_uses[] = {
+      {"chrono",
+       "auto t = std::chrono::steady_clock::now();\n"
+       "auto h = std::chrono::high_resolution_clock::now();\n"
+       "auto d = t - t; auto e = h - h;\n"
+       "std::chrono::duration<float> f = d; std::chrono::duration<double> g = d; g = e; f = e;\n"
+       "std::chrono::duration<double, std::milli> m = d; m = e;\n"
+       "std::chrono::duration<float, std::milli> p = d;\n"
+       "std::chrono::duration<double, std::micro> o = d;\n"
+       "(void)(f.count() + g.count() + m.count() + p.count() + o.count());\n"
+       "(void)std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();\n"
+       "(void)std::chrono::duration_cast<std::chrono::microseconds>(d).count();\n"
+       "(void)std::chrono::duration_cast<std::chrono::milliseconds>(d).count();\n"
+       "(void)std::chrono::duration_cast<std::chrono::duration<float>>(d).count();\n"
+       "(void)std::chrono::duration_cast<std::chrono::duration<double>>(d).count();\n"},
+      {"iostream",
+       "std::cout << \"\" << 1 << 1u << 1l << 1ul << 1.f << 1. << ' ' << true << std::endl;\n"
+       "std::cerr << \"\" << std::endl;\n"},
+      {"vector",
+       "std::vector<float> f(n), f2(n, 1.f); std::vector<double> d(n), d2(n, 1.);\n"
+       "std::vector<int> i(n), i2(n, 1);\n"
+       "f.push_back(f[0]); d.push_back(d[0]); i.push_back(i[0]); f2 = f; d2 = d; i2 = i;\n"
+       "f.resize(n); d.resize(n); i.resize(n);\n"
+       "for (float x : f) (void)x; for (double x : d) (void)x; for (int x : i) (void)x;\n"
+       "(void)(f.data() + f.size()); (void)(d.data() + d.size()); (void)(i.data() + i.size());\n"},
+      {"random",
+       "std::mt19937 m(n); std::default_random_engine e(n); std::random_device r; (void)r();\n"
+       "(void)std::uniform_real_distribution<float>(0, 1)(m);\n"
+       "(void)std::uniform_real_distribution<double>(0, 1)(m);\n"
+       "(void)std::uniform_int_distribution<int>(0, 1)(m);\n"
+       "(void)std::uniform_real_distribution<float>(0, 1)(e);\n"
+       "(void)std::normal_distribution<float>(0, 1)(m);\n"},
+      {"algorithm",
+       "float a[1] = {}; int b[1] = {}; std::sort(b, b + n); (void)std::max_element(a, a + n);\n"
+       "std::fill(a, a + n, 0.f); (void)std::max(1, 2); (void)std::min(1.f, 2.f);\n"},
+      {"string", "std::string s = \"\"; s += s + \"\" + std::to_string(n); (void)(s == \"\");\n"}};
+  std::string text;
+  for (const std::string& include : includes)
+    for (const auto& [name, uses] : k_uses)
+      if (name_of(include) == name)
+        text += "namespace tarsia_detail_warm {\ninline void " + std::string(name) + "(int n) {\n(void)n;\n" +
+                std::string(uses) + "}\n}\n";
+  return text;
+}
+
 bool are_cheap(const std::vector<std::string>& includes) {
   return std::all_of(includes.begin(), includes.end(),
                      [](const std::string& include) { return is_cheap(name_of(include)); });

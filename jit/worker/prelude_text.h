@@ -30,6 +30,10 @@ std::vector<std::string> cuda_layers(const std::vector<std::string>& includes);
 /// One directive a line.
 std::string directives(const std::vector<std::string>& includes);
 
+/// A function that nobody calls, which uses these headers' templates as programs do most often: what Clang
+/// instantiates for it in a prelude, it need not instantiate in every source. Empty for most headers.
+std::string warm_up_of(const std::vector<std::string>& includes);
+
 /// Whether Clang takes less time to read these headers than to load a prelude of them.
 bool are_cheap(const std::vector<std::string>& includes);
 

@@ -249,3 +249,36 @@ def test_main_programs():
         int main(int argc, char** argv) { return argc > 1 ? int(std::strlen(argv[1])) : 0; }
     """)
     assert lib.main() == 0 and lib.main("four") == 4
+
+
+def test_the_memory_of_a_program_begins_as_zeros():
+    lib = tarsia.load_inline("""
+        #include <cstdlib>
+        #include <string>
+        #include <vector>
+        int main() {
+          for (int i = 0; i < 100; i++) std::vector<char> used(777 + i, 'y');
+          int others = 0;
+          for (int i = 0; i < 100; i++) {
+            char *made = new char[777 + i], *given = (char*)malloc(700 + i);
+            for (int k = 0; k < 700; k++) others += (made[k] != 0) + (given[k] != 0);
+            if (i % 2) delete[] made, free(given);
+          }
+          return others > 0;
+        }
+    """)
+    assert lib.main() == 0
+
+
+def test_a_program_keeps_its_own_operator_new():
+    lib = tarsia.load_inline("""
+        #include <cstdlib>
+        #include <new>
+        static int made;
+        void* operator new(std::size_t n) { made++; return std::malloc(n); }
+        void operator delete(void* p) noexcept { std::free(p); }
+        void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+        int* volatile kept;
+        int main() { kept = new int; delete kept; return made; }
+    """)
+    assert lib.main() == 1

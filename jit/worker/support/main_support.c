@@ -30,6 +30,25 @@ __attribute__((visibility("hidden"), noreturn)) void __wrap_exit(int code) {
   longjmp(current->place, 1);
 }
 
+// A program's first allocations are zeros, as the pages of a process of its own are; here the heap has been
+// used before. Programs that forget to set what they read print the same each time under nvcc, and so here
+// (--wrap=malloc).
+__attribute__((visibility("hidden"))) void* __wrap_malloc(size_t bytes) {
+  return calloc(1, bytes);
+}
+
+// Where the program has no operator new of its own. In sections of their own, so that they go from programs
+// in C.
+void *__real__Znwm(size_t), *__real__Znam(size_t);
+__attribute__((visibility("hidden"), section(".text.tarsia_new"))) void* __wrap__Znwm(size_t bytes) {
+  void* memory = calloc(1, bytes);
+  return memory ? memory : __real__Znwm(bytes);
+}
+__attribute__((visibility("hidden"), section(".text.tarsia_new_array"))) void* __wrap__Znam(size_t bytes) {
+  void* memory = calloc(1, bytes);
+  return memory ? memory : __real__Znam(bytes);
+}
+
 // Also when an exception passes through.
 static void leave(struct frame** frame) {
   current = (*frame)->outer;
@@ -45,7 +64,7 @@ __attribute__((visibility("hidden"))) int tarsia_run_main(int (*call)(int, char*
   for (unsigned i = 0; i < n; ++i) bytes += strings[i].size + 1;
   struct frame frame;
   frame.outer = current;
-  frame.argv = malloc(bytes);
+  frame.argv = calloc(1, bytes);
   if (!frame.argv) return EXIT_FAILURE;
   char* text = (char*)(frame.argv + n + 1);
   for (unsigned i = 0; i < n; ++i) {
