@@ -9,6 +9,7 @@
 #include "function.h"
 #include "library.h"
 #include "op.h"
+#include "op_check.h"
 #include "tensor.h"
 
 namespace nb = nanobind;
@@ -72,6 +73,7 @@ NB_MODULE(_tarsia, module) {
   module.attr("version") = tarsia_version();
   module.def("op", op);
   module.def("op_names", op_names);
+  py::add_op_check(module);
   module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);

@@ -175,6 +175,20 @@ CuFunction add_function(const Sum& sum, int device) {
 
 }  // namespace
 
+double load_float(tarsia_dtype dtype, const void* from) {
+  double number = 0;
+  float narrow = 0;
+  std::uint16_t bits = 0;
+  if (dtype.bits == 64)
+    std::memcpy(&number, from, sizeof(number));
+  else if (dtype.bits == 32)
+    std::memcpy(&narrow, from, sizeof(narrow)), number = narrow;
+  else
+    std::memcpy(&bits, from, sizeof(bits)),
+        number = dtype.code == TARSIA_BFLOAT ? from_bfloat(bits) : from_half(bits);
+  return number;
+}
+
 void store_float(tarsia_dtype dtype, double number, void* to) {
   const float narrow = static_cast<float>(number);
   if (dtype.bits == 64) {

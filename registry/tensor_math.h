@@ -14,7 +14,8 @@ void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
 /// to[i] += from[i] for n elements on the CPU. Throws Unsupported.
 void add_elements(tarsia_dtype dtype, void* to, const void* from, std::int64_t n);
 
-/// Stores a number in a dtype of 16, 32 or 64 bits at `to`.
+/// The number of a float dtype of 16, 32 or 64 bits at `from`, and the other way round.
+double load_float(tarsia_dtype dtype, const void* from);
 void store_float(tarsia_dtype dtype, double number, void* to);
 
 }  // namespace tarsia::registry

@@ -55,6 +55,27 @@ int call(int argc, char** argv) {
       ->required()
       ->type_name("OUTPUT");
 
+  CheckCommand check_command;
+  CLI::App* check_app = app.add_subcommand(
+      "check", "Tests the ops of a source or library on generated inputs, without any framework");
+  add_compile_options(*check_app, check_command.options);
+  check_app->add_option("FILE", check_command.file, "A source, or a library built ahead of time")->required();
+  check_app->add_option("OP", check_command.ops, "The ops to test; all without any");
+  check_app->add_option("--shapes", check_command.shapes,
+                        "The inputs' shapes: '3,4;4,5'; 'csr:3,4' and 'rows:3,4' are sparse");
+  check_app->add_option("--dtypes", check_command.dtypes,
+                        "One dtype, or one for each shape: 'float32;int64'");
+  check_app->add_option("--attr", check_command.attributes, "An attribute")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  check_app->add_flag(
+      "!--no-gradient", check_command.gradient,
+      "Do not compare the gradient with finite differences: it is not meant to be the derivative");
+  check_app->add_option("--seed", check_command.seed, "Of the inputs and the random states");
+  check_app->add_flag("--asan", check_command.asan,
+                      "Build the source with g++ and AddressSanitizer, to find memory errors in CPU code");
+  check_app->add_flag("--exact-memory", check_command.exact_memory)->group("");
+
   bool as_json = false;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "Tells what is found or missing on this machine and what to do about it");
@@ -68,6 +89,7 @@ int call(int argc, char** argv) {
   }
   if (*run_app) return run(run_command);
   if (*compile_app) return compile(compile_command);
+  if (*check_app) return check(check_command);
   return doctor(as_json);
 }
 

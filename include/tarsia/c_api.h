@@ -258,6 +258,44 @@ TARSIA_API int32_t tarsia_bound_call(tarsia_bound_op* bound, const tarsia_op_cal
 /// Checks numbers, dtypes, shapes, devices and contiguity of a call's tensors.
 TARSIA_API int32_t tarsia_bound_check(const tarsia_bound_op* bound, const tarsia_op_call* call);
 
+/* ---- testing ops ---- */
+
+enum {                               /* tarsia_check_request.flags */
+       TARSIA_CHECK_NO_GRADIENT = 1, /* do not compare the gradient with finite differences */
+       TARSIA_CHECK_EXACT_MEMORY = 2 /* tensors in memory of just their size, for AddressSanitizer */
+};
+
+/// On what an op is tested. What is left out, or unknown in a meta, is chosen.
+typedef struct tarsia_check_request {
+  uint32_t size;
+  uint32_t n_inputs;
+  const tarsia_meta* inputs;
+  uint32_t n_attributes;
+  uint32_t flags;
+  const char* const* attribute_names;
+  const char* const* attribute_texts;
+  uint64_t seed;
+} tarsia_check_request;
+
+typedef enum tarsia_check_status {
+  TARSIA_CHECK_FAILED = 0,
+  TARSIA_CHECK_PASSED = 1,
+  TARSIA_CHECK_SKIPPED = 2
+} tarsia_check_status;
+
+typedef struct tarsia_check_result {
+  const char* check; /* "cpu float32: forward writes every element" */
+  const char* message;
+  int32_t status; /* tarsia_check_status */
+} tarsia_check_result;
+
+/// Tests an op without any framework: inference, forward and backward on generated inputs of every dtype that
+/// it takes, the gradient against finite differences, write requests, elements that are not written, memory
+/// that is not its own, determinism, the CPU against the GPU. Seeds the random states anew. `results` is one
+/// block for tarsia_free.
+TARSIA_API int32_t tarsia_op_check(tarsia_op_handle* op, const tarsia_check_request* request,
+                                   tarsia_check_result** results, uint64_t* n);
+
 /* ---- tensors, devices, random numbers ---- */
 
 /// A contiguous tensor of Tarsia's own, elements unset; one reference is handed over.

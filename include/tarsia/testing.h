@@ -1,0 +1,104 @@
+// Testing ops from C++ programs, without any framework. For GoogleTest: <tarsia/gtest.h>.
+#pragma once
+
+#include <tarsia/bound_op.h>
+#include <tarsia/c_api.h>
+#include <tarsia/errors.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tarsia::testing {
+
+/// What an op is tested on. Inputs that are left out are chosen, as are dtypes.
+struct OpCheck {
+  struct Input {
+    std::vector<int64_t> shape;
+    std::optional<DType> dtype = {};
+    tarsia_storage_type storage = TARSIA_DENSE;
+  };
+  std::vector<Input> inputs = {};
+  std::vector<std::pair<std::string, std::string>> attributes = {};
+  bool gradient = true;  ///< false for gradients that are no derivatives: straight-through ones
+  uint64_t seed = 0;
+  bool exact_memory = false;  ///< see TARSIA_CHECK_EXACT_MEMORY
+};
+
+/// What came of it.
+struct OpReport {
+  struct Result {
+    std::string check, message;
+    tarsia_check_status status;
+  };
+  std::string op;
+  std::vector<Result> results;
+
+  /// Whether nothing failed, and something passed.
+  bool passed() const {
+    bool any = false;
+    for (const Result& r : results) {
+      if (r.status == TARSIA_CHECK_FAILED) return false;
+      any |= r.status == TARSIA_CHECK_PASSED;
+    }
+    return any;
+  }
+  /// A line for each check; `all`: not only for those that failed.
+  std::string text(bool all = false) const {
+    std::string text = "op '" + op + "'" + (passed() ? " passes" : " fails");
+    for (const Result& r : results) {
+      if (!all && r.status != TARSIA_CHECK_FAILED) continue;
+      text += r.status == TARSIA_CHECK_FAILED   ? "\n  FAILED  "
+              : r.status == TARSIA_CHECK_PASSED ? "\n  ok      "
+                                                : "\n  skipped ";
+      text += r.check + (r.message.empty() ? "" : ": " + r.message);
+    }
+    return text;
+  }
+};
+
+/// Tests a registered op: see tarsia_op_check. Throws NotFound.
+inline OpReport check_op(const std::string& name, const OpCheck& check = {}) {
+  std::vector<tarsia_meta> inputs;
+  for (const OpCheck::Input& input : check.inputs) {
+    tarsia_meta meta{};
+    meta.present = 1;
+    meta.ndim = static_cast<int32_t>(input.shape.size());
+    meta.dtype = input.dtype.value_or(DType{TARSIA_ANY_DTYPE, 0, 0});
+    meta.storage = static_cast<uint8_t>(input.storage);
+    for (size_t i = 0; i < input.shape.size() && i < TARSIA_MAX_NDIM; ++i) meta.shape[i] = input.shape[i];
+    inputs.push_back(meta);
+  }
+  std::vector<const char*> names, texts;
+  for (const auto& [attribute, text] : check.attributes) {
+    names.push_back(attribute.c_str());
+    texts.push_back(text.c_str());
+  }
+  tarsia_check_request request{};
+  request.size = sizeof(request);
+  request.n_inputs = static_cast<uint32_t>(inputs.size());
+  request.inputs = inputs.data();
+  request.n_attributes = static_cast<uint32_t>(names.size());
+  request.attribute_names = names.data();
+  request.attribute_texts = texts.data();
+  request.flags = (check.gradient ? 0u : TARSIA_CHECK_NO_GRADIENT) |
+                  (check.exact_memory ? TARSIA_CHECK_EXACT_MEMORY : 0u);
+  request.seed = check.seed;
+  tarsia_op_handle* op = nullptr;
+  detail::check(tarsia_op_find(name.c_str(), &op));
+  tarsia_check_result* results = nullptr;
+  uint64_t n = 0;
+  const int32_t code = tarsia_op_check(op, &request, &results, &n);
+  tarsia_op_release(op);
+  detail::check(code);
+  OpReport report{name, {}};
+  for (uint64_t i = 0; i < n; ++i)
+    report.results.push_back(
+        {results[i].check, results[i].message, static_cast<tarsia_check_status>(results[i].status)});
+  tarsia_free(results);
+  return report;
+}
+
+}  // namespace tarsia::testing
