@@ -1,6 +1,6 @@
 // A differentiable round: forward rounds, backward lets the gradient pass as if nothing had happened. Written as
 // extensions of older frameworks were: a loop macro, and C-style wrappers that take a stream.
-// List what it exports:  tarsia run examples/round.cu
+// Test it:        tarsia check --no-gradient examples/round.cu
 #include <tarsia/op.h>
 
 #include <cmath>

@@ -65,6 +65,10 @@ TARSIA_DETAIL_SUPPORT Message& operator<<(Message& text_, const Meta& m_) {
   return text_ << (m_.ndim() == 1 ? ",)" : ")");
 }
 
+inline Message& operator<<(Message&& text_, const Meta& m_) {
+  return text_ << m_;
+}
+
 /// Makes two metas alike: each takes over what only the other knows. Throws ValueError if they differ.
 TARSIA_DETAIL_SUPPORT void unify_shape(Meta a_, Meta b_) {
   if (!a_.has_shape() || !b_.has_shape()) {
