@@ -28,33 +28,22 @@ typedef MXReturnValue (*createOpState_t)(const tarsia_attributes&, const MXConte
 }  // namespace ext
 }  // namespace mxnet
 
-// The containers of the signatures are instantiated once, in the object that is linked to inline sources.
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
-#if defined(TARSIA_SUPPORT_OBJECT)
-#define TARSIA_MXNET_EXTERN
-#else
-#define TARSIA_MXNET_EXTERN extern
-#endif
 namespace std {
-TARSIA_MXNET_EXTERN template class vector<int>;
-TARSIA_MXNET_EXTERN template class vector<unsigned int>;
-TARSIA_MXNET_EXTERN template class vector<int64_t>;
-TARSIA_MXNET_EXTERN template class vector<vector<unsigned int> >;
+#if !defined(TARSIA_SUPPORT_OBJECT)
+TARSIA_MXNET_VECTOR(mxnet::ext::MXTensor)
+#endif
 TARSIA_MXNET_EXTERN template class vector<mxnet::ext::MXTensor>;
-TARSIA_MXNET_EXTERN template class _Hashtable<
-    string, pair<const string, string>, allocator<pair<const string, string> >, __detail::_Select1st,
-    equal_to<string>, hash<string>, __detail::_Mod_range_hashing, __detail::_Default_ranged_hash,
-    __detail::_Prime_rehash_policy, __detail::_Hashtable_traits<true, false, true> >;
-TARSIA_MXNET_EXTERN template class unordered_map<string, string>;
-TARSIA_MXNET_EXTERN template class _Rb_tree<string, pair<const string, string>,
-                                            _Select1st<pair<const string, string> >, less<string> >;
-TARSIA_MXNET_EXTERN template class map<string, string>;
 }  // namespace std
 #endif
 
 namespace mxnet {
 namespace ext {
 
+// What registers and passes arguments on moves a few words: to optimise it would take longer than the rest.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
+#pragma clang optimize off
+#endif
 namespace tarsia_detail {
 
 /// Gives an argument of type T_ from what the call has.
@@ -193,6 +182,9 @@ Create create(R_ (*f_)(A_, CustomStatefulOp**)) {
 }
 
 }  // namespace tarsia_detail
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
+#pragma clang optimize on
+#endif
 }  // namespace ext
 }  // namespace mxnet
 

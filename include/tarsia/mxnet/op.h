@@ -51,6 +51,9 @@ class CustomStatefulOp {
   bool m_created;
 };
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
+#pragma clang optimize off  // as in call.h
+#endif
 /// An op being registered. A context is "cpu" or "gpu".
 class CustomOp {
  public:
@@ -153,6 +156,9 @@ class CustomOp {
   }
 };
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
+#pragma clang optimize on
+#endif
 /// Compiles, and is ignored.
 class CustomOpSelector {
  public:

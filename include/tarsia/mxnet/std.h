@@ -20,6 +20,13 @@
 
 #include <tarsia/support.h>
 
+// In an inline source what the API's signatures are made of is instantiated once, in the object that is
+// linked to it, and its larger members are not inlined: with them, an op's host half takes the compiler three
+// times as long.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#include <tarsia/mxnet/std_extern.h>
+#endif
+
 #if defined(__NVCC__)
 #include <tarsia/mxnet/cuda.cuh>
 #endif
