@@ -17,6 +17,19 @@ struct Noted {
 };
 Noted noted;
 
+struct Dim3 {
+  unsigned x, y, z;
+  auto operator<=>(const Dim3&) const = default;
+};
+struct Launch {
+  Dim3 grid, block;
+  size_t shared_bytes;
+  const void* stream;
+  int argument;
+  auto operator<=>(const Launch&) const = default;
+};
+std::vector<Launch> launches;
+
 struct Wrapper {  // __fatBinC_Wrapper_t
   int magic, version;
   const char* data;
@@ -50,6 +63,12 @@ EXPORTED void __cudaRegisterVar(void**, char*, char*, const char* name, int, siz
 }
 EXPORTED void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t size, int, int) {
   noted.managed[name] = size;
+}
+
+EXPORTED int cudaLaunchKernel(const void*, Dim3 grid, Dim3 block, void** arguments, size_t shared_bytes,
+                              void* stream) {
+  launches.push_back({grid, block, shared_bytes, stream, *static_cast<int*>(arguments[0])});
+  return 0;
 }
 
 namespace tarsia::jit {
@@ -91,6 +110,35 @@ void f(float* x, double* y, cudaStream_t s) {
     EXPECT_EQ(noted.unregistered, 0);
   }
   EXPECT_EQ(noted.unregistered, 1);
+}
+
+TEST_F(CompileTest, launches_in_the_arguments_of_launches_keep_their_grids) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileResult result = compile(request("a.cu", R"(
+__global__ void k(int n) {}
+int inner(int n) { k<<<dim3(7, n), 8, n>>>(n); return n + 1; }
+int no() { throw 1; }
+struct AtLoad {
+  AtLoad() {
+    k<<<dim3(2, 3, 4), dim3(5, 6), 7, (cudaStream_t)8>>>(inner(inner(10)));
+    for (int i = 0; i < 40; i++) {
+      try {
+        k<<<1, 1>>>(no());
+      } catch (int) {
+      }
+    }
+    k<<<9, 1>>>(12);
+  }
+} at_load;
+)"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  launches.clear();
+  ASSERT_NE(::dlopen(find_cuda_parts().cudart.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
+  Opened library(result.module);
+  EXPECT_EQ(launches, (std::vector<Launch>{{{7, 10, 1}, {8, 1, 1}, 10, nullptr, 10},
+                                           {{7, 11, 1}, {8, 1, 1}, 11, nullptr, 11},
+                                           {{2, 3, 4}, {5, 6, 1}, 7, reinterpret_cast<void*>(8), 12},
+                                           {{9, 1, 1}, {1, 1, 1}, 0, nullptr, 12}}));
 }
 
 }  // namespace
