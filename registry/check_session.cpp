@@ -197,7 +197,7 @@ CheckRequest::CheckRequest(const CheckCase& c, const std::vector<tarsia_meta>& o
 }
 
 CheckSession::CheckSession(const Ref<OpEntry>& entry, const CheckCase& c) : m_case(c) {
-  seed_random(c.seed);
+  seed_random(c.seed + c.other_states);
   CallFrame frame(c.device);
   const CheckRequest request(m_case);
   m_bound = Ref<BoundOp>::adopt(new BoundOp(entry, request.get()));

@@ -19,7 +19,8 @@ struct CheckCase {
   std::vector<tarsia_meta> inputs;
   std::vector<std::pair<std::string, std::string>> attributes;
   tarsia_device device{TARSIA_CPU, 0};
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;          ///< of the inputs and the random states
+  std::uint64_t other_states = 0;  ///< added to it for the random states
   bool exact = false;  ///< memory of just the size, for AddressSanitizer: no zones of our own around it
 };
 
