@@ -92,7 +92,7 @@ std::string typestr_of(tarsia_dtype dtype) {
 }
 
 tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes) {
-  if (format.empty()) return {TARSIA_UINT, 8, 1};
+  if (format.empty()) return {TARSIA_UINT, 8, uint16_t(item_bytes == 1)};
   if (swapped(format[0])) return {};
   if (format[0] == '@' || format[0] == '=' || format[0] == '<' || format[0] == '|') format.remove_prefix(1);
   const bool is_complex = format.size() == 2 && format[0] == 'Z';

@@ -105,9 +105,11 @@ void release_buffer(void* buffer) {
   PyBuffer_Release(static_cast<Py_buffer*>(buffer));
 }
 
+/// The exporter may leave out what follows from the rest: strides of contiguous memory (ctypes' arrays) and
+/// the shape of a single dimension.
 Why view_by_buffer(Frame& frame, View& view) {
   auto* buffer = frame.room_for<Py_buffer>(1);
-  if (PyObject_GetBuffer(view.object, buffer, PyBUF_FULL_RO) != 0) return Why::unreadable;
+  if (PyObject_GetBuffer(view.object, buffer, PyBUF_RECORDS_RO) != 0) return Why::unreadable;
   frame.on_end(release_buffer, buffer);
   tarsia_tensor& tensor = view.tensor;
   tensor = {};
@@ -119,6 +121,12 @@ Why view_by_buffer(Frame& frame, View& view) {
   tensor.dtype = dtype_of_format(buffer->format ? buffer->format : "", buffer->itemsize);
   view.read_only = buffer->readonly;
   if (tensor.dtype.lanes == 0) return Why::element_type;
+  if (!tensor.shape && tensor.ndim > 0) {
+    tensor.ndim = 1;
+    tensor.shape = frame.room_for<int64_t>(1);
+    tensor.shape[0] = buffer->len / buffer->itemsize;
+  }
+  if (!buffer->strides) return Why::fits;
   return set_byte_strides(frame, tensor, reinterpret_cast<const int64_t*>(buffer->strides));
 }
 

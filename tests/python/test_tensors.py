@@ -1,6 +1,7 @@
 """Tensors in: NumPy, PyTorch, buffers, DLPack in all its forms; checks of dtype, layout, place."""
 
 import array
+import ctypes
 
 import numpy as np
 import pytest
@@ -185,6 +186,25 @@ def test_buffers(lib):
     assert lib.describe(view) == "int32 (2,3,) (3,1,) contiguous"
     assert lib.describe(memoryview(array.array("d", range(6)))[::2]) == "float64 (3,) (2,)"
     x.append(4)  # the buffer was given back
+
+
+def test_ctypes_arrays_are_buffers(lib):
+    x = (ctypes.c_float * 3)(1, 2, 3)
+    assert lib.address_f32(x) == ctypes.addressof(x)
+    lib.scale(x, 3, 2.0)
+    assert list(x) == [2, 4, 6]
+    assert lib.describe(x) == "float32 (3,) (1,) contiguous"
+    assert lib.describe(((ctypes.c_int64 * 3) * 2)()) == "int64 (2,3,) (3,1,) contiguous"
+    assert lib.describe((ctypes.c_double * 0)()) == "float64 (0,) (1,) contiguous"
+    assert lib.describe(ctypes.c_int16(1)) == "int16 () () contiguous"
+    text = ctypes.create_string_buffer(b"abc")
+    assert lib["address_of<uint8_t>"](text) == ctypes.addressof(text)
+    with pytest.raises(TypeError, match=r"must be a float32 tensor, got .* of float64, shape \(2,\)"):
+        lib.address_f32((ctypes.c_double * 2)())
+    with pytest.raises(TypeError, match="cannot read"):
+        lib.describe((ctypes.c_float.__ctype_be__ * 2)())
+    with pytest.raises(TypeError, match="cannot read"):
+        lib.describe((type("S", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int)]}) * 2)())
 
 
 class Exporter:
