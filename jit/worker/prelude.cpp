@@ -114,6 +114,15 @@ std::shared_ptr<const KeptLayer> Preludes::make(const CompileRequest& request, L
   return m_kept[key] = kept;
 }
 
+/// Whether a header says which std templates are not to be compiled with a source:
+/// <tarsia/mxnet/std_extern.h>. In a layer above one in which they are instantiated already Clang would
+/// forget it, and the source would take 30 ms more.
+static bool declares_std(const std::vector<std::string>& includes) {
+  return std::any_of(includes.begin(), includes.end(), [](const std::string& include) {
+    return include.find("lib_api.h") != std::string::npos;
+  });
+}
+
 Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
@@ -123,7 +132,8 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
   if (are_cheap(text.free) && are_cheap(text.ordered)) return {};
 
   Digest base_identity{};
-  Prelude prelude = find_shipped(request, language, text.free, base_identity);
+  Prelude prelude;
+  if (!declares_std(includes)) prelude = find_shipped(request, language, text.free, base_identity);
   const std::vector<std::string> left = left_over(text, prelude.top.get());
   if (prelude.top && are_cheap(left)) return prelude;
 
