@@ -75,3 +75,13 @@ class Tensor:
 def op(name: str) -> Op: ...
 def op_names() -> list[str]: ...
 def seed(seed: int) -> None: ...
+def check_op(
+    name: str,
+    shapes: list[tuple[int, ...]],
+    dtypes: list[str],
+    storages: list[int],
+    names: list[str],
+    texts: list[str],
+    gradient: bool,
+    seed: int,
+) -> list[tuple[str, str, str]]: ...
