@@ -1,10 +1,13 @@
 #include "registry/elf.h"
 
 #include <elf.h>
+#include <tarsia/abi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 
@@ -15,9 +18,11 @@ namespace {
 #if defined(__x86_64__)
 constexpr int k_machine = EM_X86_64;
 constexpr const char* k_machine_name = "x86-64";
+constexpr std::uint32_t k_relative = R_X86_64_RELATIVE;
 #elif defined(__aarch64__)
 constexpr int k_machine = EM_AARCH64;
 constexpr const char* k_machine_name = "AArch64";
+constexpr std::uint32_t k_relative = R_AARCH64_RELATIVE;
 #endif
 
 std::string machine_name(int machine) {
@@ -70,6 +75,17 @@ class Reader {
   std::string_view m_bytes;
   const std::string& m_path;
 };
+
+/// What the relative relocations of a file put into its memory: address → address.
+std::map<std::uint64_t, std::uint64_t> relative_pointers(const Reader& reader, const Elf64_Shdr& section) {
+  std::map<std::uint64_t, std::uint64_t> pointers;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
+    const auto relocation = reader.at<Elf64_Rela>(section.sh_offset + at);
+    if (ELF64_R_TYPE(relocation.r_info) == k_relative)
+      pointers[relocation.r_offset] = static_cast<std::uint64_t>(relocation.r_addend);
+  }
+  return pointers;
+}
 
 /// The end of what the headers name; the whole file if they name less than that sensibly.
 std::uint64_t image_end(const Reader& reader, const Elf64_Ehdr& header, std::uint64_t size) {
@@ -173,6 +189,42 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
     if (name.starts_with("tarsia_")) library.tarsia_symbols.emplace_back(name);
   }
   return library;
+}
+
+std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path) {
+  const Reader reader(bytes, path);
+  const auto header = reader.at<Elf64_Ehdr>(0);
+  const auto section_at = [&](unsigned i) {
+    return reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t{i} * header.e_shentsize);
+  };
+  const std::uint64_t section_names = section_at(header.e_shstrndx).sh_offset;
+  Elf64_Shdr entries{};
+  std::map<std::uint64_t, std::uint64_t> pointers;
+  for (unsigned i = 1; i < header.e_shnum; ++i) {
+    const Elf64_Shdr section = section_at(i);
+    if (section.sh_type == SHT_RELA) pointers.merge(relative_pointers(reader, section));
+    if (reader.string_at(section_names + section.sh_name) == "tarsia_functions") entries = section;
+  }
+  const auto pointer_at = [&](std::uint64_t address) {
+    const auto found = pointers.find(address);
+    if (found == pointers.end()) reader.truncated();
+    return found->second;
+  };
+  const auto offset_of = [&](std::uint64_t address) {
+    for (unsigned i = 1; i < header.e_shnum; ++i) {
+      const Elf64_Shdr section = section_at(i);
+      if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_ALLOC && address >= section.sh_addr &&
+          address - section.sh_addr < section.sh_size)
+        return section.sh_offset + (address - section.sh_addr);
+    }
+    reader.truncated();
+  };
+  std::vector<std::string> names;
+  for (std::uint64_t at = 0; at + sizeof(void*) <= entries.sh_size; at += sizeof(void*)) {
+    const std::uint64_t function = pointer_at(entries.sh_addr + at);
+    names.emplace_back(reader.string_at(offset_of(pointer_at(function + offsetof(tarsia_function, name)))));
+  }
+  return names;
 }
 
 }  // namespace tarsia::registry

@@ -20,4 +20,8 @@ struct ElfLibrary {
 /// or is of another machine.
 ElfLibrary read_elf(std::string_view bytes, const std::string& path);
 
+/// The names of the functions that a module of Tarsia's own compiler exports, overloads several times,
+/// without loading it.
+std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path);
+
 }  // namespace tarsia::registry

@@ -37,6 +37,13 @@ struct LibraryKernel {
   const CudaRuntime* runtime;
 };
 
+/// A function of a library as faces see it, and the runtime that it launches through; null if CUDA is not
+/// linked.
+struct LibraryFunction {
+  tarsia_function function;  ///< first: its address is what faces hold
+  const CudaRuntime* runtime;
+};
+
 /// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
 /// way. Everything it gives lives as long as a reference. Immutable after loading, so safe from any thread.
 class Library : public Counted<Library> {
@@ -72,7 +79,7 @@ class Library : public Counted<Library> {
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
   std::unique_ptr<MxnetLibrary> m_mxnet;  ///< if it was built against MXNet's own header
   const CudaRuntime* m_runtime = nullptr;
-  std::vector<tarsia_function> m_described;  ///< copies of the functions whose module gave no signature
+  std::vector<LibraryFunction> m_described;
   std::vector<std::string> m_texts;
   std::vector<const tarsia_function*> m_functions;
   std::vector<LibraryKernel> m_owned_kernels;
@@ -87,6 +94,9 @@ class Library : public Counted<Library> {
 
 /// As the C ABI gives it; points into the diagnostic.
 tarsia_diagnostic to_c(const Diagnostic& diagnostic);
+
+/// The names of the functions that a compiled module in an open file exports, without loading it.
+std::vector<std::string> exported_names(int file);
 
 /// Writes the shared library that begins an open file, without what follows its ELF image, and makes it
 /// executable. Throws Error naming the path.

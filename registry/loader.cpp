@@ -260,8 +260,8 @@ class LibraryLoader {
         library.m_texts.push_back(describe(copy));
         copy.signature = library.m_texts.back().c_str();
       }
-      library.m_described.push_back(copy);
-      function = &library.m_described.back();
+      library.m_described.push_back({copy, library.m_runtime});
+      function = &library.m_described.back().function;
     }
   }
 
@@ -303,6 +303,11 @@ const char* origin_name(Origin origin) {
       return "prebuilt";
   }
   return "";
+}
+
+std::vector<std::string> exported_names(int file) {
+  const Mapping mapping(file);
+  return read_function_names(mapping.bytes(), "the compiled module");
 }
 
 void export_library(int file, const std::string& path) {

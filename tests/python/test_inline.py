@@ -122,6 +122,27 @@ def test_options():
     assert lib.f() == 7
 
 
+def test_functions_that_are_not_there_are_named(tmp_path):
+    source = """namespace ns { int f(int x) { return x; } int f(float x) { return x; } } int half() { return 1; }
+                static int hidden() { return hidden(); } template <class T> T any(T x) { return x; }"""
+    for wanted in (["nope"], ["half", "nope"], ["f"], ["hidden"], ["any"]):
+        message = rf"functions: the source has no function '{wanted[-1]}' that can be exported; it has 'half', 'ns::f'$"
+        with pytest.raises(tarsia.ArgumentValueError, match=message):
+            tarsia.load_inline(source, functions=wanted)
+        with pytest.raises(tarsia.ArgumentValueError, match=message):
+            tarsia.compile(source, tmp_path / "a.so", functions=wanted)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(tarsia.ArgumentValueError, match="no function 'a', 'b' that .*; it has none at all"):
+        tarsia.load_inline("template <class T> T any(T x) { return x; }\nstruct S;", functions=["a", "b"])
+    lib = tarsia.load_inline(source, functions=["ns::f", "half"])
+    assert lib.functions == ("ns::f", "half") and len(lib.f.signatures) == 2
+    tarsia.compile(source, tmp_path / "a.so", functions=["ns::f"])
+    assert tarsia.load(tmp_path / "a.so").functions == ("ns::f",)
+    lib = tarsia.load_inline({"a.cc": "int a() { return 1; }", "b.cc": "int b() { return 2; }"}, functions=["b", "a"])
+    assert sorted(lib.functions) == ["a", "b"]
+    assert tarsia.load_inline("int main() { return 3; } int f() { return 1; }", functions=["main"]).main() == 3
+
+
 def test_include_dirs(tmp_path):
     (tmp_path / "found.h").write_text("inline int found() { return 5; }\n")
     source = "#include <found.h>\nint f() { return found(); }"
