@@ -78,6 +78,14 @@ int32_t tarsia_call(const tarsia_function* const* functions, uint64_t n_function
   return refused ? refused : code;
 }
 
+int32_t tarsia_require_gpu(const tarsia_function* function) {
+  return guarded([&] { registry::require_gpu(*function); });
+}
+
+int32_t tarsia_check_launches(const tarsia_function* function) {
+  return guarded([&] { registry::check_launches(*function); });
+}
+
 int32_t tarsia_kernel_launch(const tarsia_kernel* kernel, const tarsia_launch* launch,
                              const tarsia_value* args, uint32_t n_args) {
   return guarded([&] {

@@ -134,6 +134,17 @@ bool cuda_initialised() {
   return s_state.load() == State::initialised;
 }
 
+bool is_cuda_in_use() noexcept {
+  static std::atomic<bool> s_in_use{false};
+  if (s_in_use.load(std::memory_order_relaxed)) return true;
+  constexpr CuResult k_not_initialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
+  const CudaDriver* driver = find_cuda_driver();
+  CuContext context = nullptr;
+  if (!driver || driver->cuCtxGetCurrent(&context) == k_not_initialised) return false;
+  s_in_use.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 std::string cuda_error_text(CuResult result) {
   const CudaDriver* driver = find_cuda_driver();
   const char *name = nullptr, *text = nullptr;

@@ -68,6 +68,9 @@ const CudaDriver& cuda_driver();
 /// Whether this process has initialised CUDA through cuda_driver().
 bool cuda_initialised();
 
+/// Whether anything in this process has initialised CUDA. Cheap once it has; never initialises it.
+bool is_cuda_in_use() noexcept;
+
 /// Throws CudaError "what: CUDA_ERROR_…: text" if `result` is an error.
 void check_cuda(CuResult result, const char* what);
 

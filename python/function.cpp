@@ -29,16 +29,28 @@ FunctionObject* self_of(PyObject* object) {
   return reinterpret_cast<FunctionObject*>(object);
 }
 
+/// Whether there is what the function needs to be called; asked until there is. Called with the GIL held.
+bool is_gpu_there(const Plan& plan) {
+  plan.needs_gpu = tarsia_require_gpu(plan.function) != 0;
+  return !plan.needs_gpu;
+}
+
 PyObject* run(FunctionObject* self, const Plan& plan, Frame& frame, const tarsia_value* values, uint32_t n) {
   tarsia_value result;
   result.p = nullptr;
   result.kind = TARSIA_KIND_NONE;
   result.size = 0;
   const Call call(frame);
+  if (plan.needs_gpu && !is_gpu_there(plan)) [[unlikely]]
+    return raise_last_error();
   int32_t code;
   {
     const Unlocked unlocked(self->release_gil);
     code = plan.call(values, n, &result);
+    if (plan.has_cuda && !code) {
+      code = tarsia_check_launches(plan.function);
+      if (code) drop(result);
+    }
   }
   if (code != 0) [[unlikely]]
     return raise_last_error();

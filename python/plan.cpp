@@ -20,7 +20,10 @@ Plan::Plan(const tarsia_function* described, const char* library_name)
       call(described->call),
       n_params(described->n_params),
       n_required(described->n_required),
-      n_streams(0) {
+      n_streams(0),
+      has_cuda((function->flags & (TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_MAIN)) ==
+               TARSIA_FUNCTION_SOURCE_HAS_CUDA),
+      needs_gpu(has_cuda && function->flags & TARSIA_FUNCTION_TAKES_STREAM) {
   params.reserve(n_params);
   for (uint32_t i = 0; i < n_params; ++i) {
     const tarsia_param& param = described->params[i];

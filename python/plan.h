@@ -31,7 +31,9 @@ struct Plan {
   tarsia_adapter call;
   uint32_t n_params;
   uint32_t n_required;
-  uint32_t n_streams;  ///< parameters that a caller may leave out
+  uint32_t n_streams;      ///< parameters that a caller may leave out
+  bool has_cuda;           ///< launches may leave errors in the CUDA runtime
+  mutable bool needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
   std::vector<Param> params;
 };
 

@@ -37,12 +37,6 @@ PyObject* by_from_dlpack(PyObject* like, PyObject* tensor) {
   return PyObject_CallFunctionObjArgs(from_dlpack.get(), own.get(), nullptr);
 }
 
-void release_values(const tarsia_value& value) {
-  if (value.kind == TARSIA_KIND_TENSOR && value.storage) release(value.storage);
-  if (value.kind == TARSIA_KIND_LIST || value.kind == TARSIA_KIND_TUPLE)
-    for (uint32_t i = 0; i < value.size; ++i) release_values(value.v[i]);
-}
-
 PyObject* sequence_of(Frame& frame, const tarsia_type& type, const tarsia_value& value) {
   const bool is_list = value.kind == TARSIA_KIND_LIST;
   Ref sequence(is_list ? PyList_New(value.size) : PyTuple_New(value.size));
@@ -50,7 +44,7 @@ PyObject* sequence_of(Frame& frame, const tarsia_type& type, const tarsia_value&
     const tarsia_type& element = type.elements[is_list ? 0 : i];
     PyObject* item = sequence ? object_of(frame, element, value.v[i]) : nullptr;
     if (!item) {
-      if (!sequence) release_values(value.v[i]);
+      if (!sequence) drop(value.v[i]);
       sequence = Ref();
       continue;
     }
@@ -74,6 +68,12 @@ PyObject* argument_of(const Frame& frame, const tarsia_tensor* tensor) {
 }
 
 }  // namespace
+
+void drop(const tarsia_value& result) {
+  if (result.kind == TARSIA_KIND_TENSOR && result.storage) release(result.storage);
+  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
+    for (uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
+}
 
 PyObject* tensor_object(Frame& frame, tarsia_storage* stolen) {
   const tarsia_tensor& tensor = *stolen->tensor;

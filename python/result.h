@@ -28,6 +28,9 @@ inline PyObject* object_of(Frame& frame, const tarsia_type& type, const tarsia_v
   }
 }
 
+/// Gives back the tensors of a result that nobody takes.
+void drop(const tarsia_value& result);
+
 /// A tensor in the framework of the call's first tensor, else a NumPy array on the CPU and a tarsia.Tensor on
 /// a GPU. Takes the reference over.
 PyObject* tensor_object(Frame& frame, tarsia_storage* stolen);

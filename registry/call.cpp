@@ -38,6 +38,20 @@ std::string param_name(const tarsia_param& param, unsigned i) {
                                    : "argument " + std::to_string(i + 1);
 }
 
+/// Whether a function's own code may use CUDA. A program deals with CUDA's errors itself.
+bool has_cuda(const tarsia_function& function) {
+  return (function.flags & (TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_MAIN)) ==
+         TARSIA_FUNCTION_SOURCE_HAS_CUDA;
+}
+
+/// Gives back the tensors of a result that nobody takes.
+void drop(tarsia_value& result) {
+  if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
+  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
+    for (std::uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
+  result.kind = TARSIA_KIND_NONE;
+}
+
 /// Fits the arguments to one function: fills `values`, gives their number, or why it does not take them.
 std::optional<Misfit> fit(const tarsia_function& function, std::span<const tarsia_value> args,
                           CallPlace& place, tarsia_value* values, std::uint32_t& n) {
@@ -139,12 +153,42 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
     context->device = place.device;
     result = tarsia_value{};
     CudaDeviceScope scope(is_gpu(place.device) ? place.device.id : -1);
-    return function->call(values.data(), n, &result);
+    if (place.needs_gpu && has_cuda(*function)) require_gpu(*function);
+    const std::int32_t code = function->call(values.data(), n, &result);
+    if (code || !has_cuda(*function)) return code;
+    try {
+      check_launches(*function);
+    } catch (...) {
+      drop(result);
+      throw;
+    }
+    return 0;
   }
   const std::string text = overloads.size() > 1 ? std::string("no overload of ") + overloads[0]->name +
                                                       " takes these arguments:" + reasons
                                                 : overloads[0]->name + std::string("()") + reasons;
   throw is_type ? ArgumentError::type_error(text) : ArgumentError::value_error(text);
+}
+
+void require_gpu(const tarsia_function& function) {
+  if (!reinterpret_cast<const LibraryFunction&>(function).runtime) return;
+  try {
+    cuda_driver();
+  } catch (const CudaError& error) {
+    throw CudaError(std::string(function.name) + "() works on a GPU, as it takes a stream: " + error.what());
+  }
+}
+
+void check_launches(const tarsia_function& function) {
+  const CudaRuntime* runtime = reinterpret_cast<const LibraryFunction&>(function).runtime;
+  // Before CUDA is initialised nothing was launched, and the runtime would initialise it to answer. On a
+  // machine without a driver it answers with an error whether anything was launched or not.
+  if (!runtime || !is_cuda_in_use()) return;
+  const int result = runtime->cudaPeekAtLastError();
+  if (!result) return;
+  runtime->cudaGetLastError();
+  throw CudaError(std::string(function.name) + "() left an error of CUDA behind: " +
+                  runtime->cudaGetErrorName(result) + ": " + runtime->cudaGetErrorString(result));
 }
 
 void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,

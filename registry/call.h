@@ -18,4 +18,12 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
 void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
                    std::span<const tarsia_value> args);
 
+/// Throws CudaError that says what is missing if no GPU can be used and the function's library links the CUDA
+/// runtime.
+void require_gpu(const tarsia_function& function);
+
+/// Throws CudaError for what a function's launches left in the CUDA runtime, and clears it there. Waits for
+/// nothing, and does not initialise CUDA.
+void check_launches(const tarsia_function& function);
+
 }  // namespace tarsia::registry

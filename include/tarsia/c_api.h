@@ -193,6 +193,15 @@ static inline void tarsia_leave_call(tarsia_call_context** slot, tarsia_call_con
 TARSIA_API int32_t tarsia_call(const tarsia_function* const* functions, uint64_t n_functions,
                                const tarsia_value* args, uint32_t n_args, tarsia_value* result);
 
+/// For faces that call functions directly; tarsia_call does both by itself. They are for functions that have
+/// TARSIA_FUNCTION_SOURCE_HAS_CUDA and not TARSIA_FUNCTION_MAIN, as tarsia_library_functions gives them.
+/// Before the first call of one with TARSIA_FUNCTION_TAKES_STREAM: TARSIA_CUDA_ERROR if no GPU can be used.
+TARSIA_API int32_t tarsia_require_gpu(const tarsia_function* function);
+/// After each call: TARSIA_CUDA_ERROR if an error was left in the CUDA runtime, as a launch that failed
+/// leaves it. It is cleared there. Waits for nothing, and does not initialise CUDA. The caller drops the
+/// result.
+TARSIA_API int32_t tarsia_check_launches(const tarsia_function* function);
+
 /* ---- launching kernels ---- */
 
 typedef struct tarsia_launch {

@@ -40,6 +40,16 @@ void add4(const float4* x, float4* y, int n, cudaStream_t s) { add4_kernel<<<(n 
 __global__ void fill_kernel(float* y, long n, float value) { TARSIA_GRID_LOOP(i, n) y[i] = value; }
 void fill(float* y, long n, float value = 5.0f) { fill_kernel<<<tarsia::blocks(n), 256>>>(y, n, value); }
 void fill_on(float* y, long n, cudaStream_t s, float value = 6.0f) { fill_kernel<<<tarsia::blocks(n), 256, 0, s>>>(y, n, value); }
+void too_wide(float* y, long n) { fill_kernel<<<1, 4096>>>(y, n, 1); }
+int too_wide_handled(float* y, long n) {
+  fill_kernel<<<1, 4096>>>(y, n, 1);
+  return cudaGetLastError();
+}
+tarsia::Tensor too_wide_like(const tarsia::Tensor& x) {
+  tarsia::Tensor y = tarsia::empty_like(x);
+  fill_kernel<<<1, 4096>>>(y.data<float>(), y.numel(), 1);
+  return y;
+}
 
 tarsia::Tensor filled_like(const tarsia::Tensor& x, float value) {
   tarsia::Tensor y = tarsia::empty_like(x);
@@ -129,6 +139,19 @@ def test_default_arguments_behind_a_stream(lib):
     assert y.tolist() == [7] * 10
     lib.fill_on(y, 10, torch.cuda.current_stream(), 8)
     assert y.tolist() == [8] * 10
+
+
+def test_a_launch_that_fails_is_an_error_of_the_call(lib):
+    y = torch.zeros(10, device="cuda")
+    for _ in range(2):
+        with pytest.raises(tarsia.CudaError, match=r"too_wide\(\) left an error of CUDA behind: cudaErrorInvalidConfiguration: "):
+            lib.too_wide(y, 10)
+        lib.fill(y, 10)  # the error was taken
+    assert y.tolist() == [5] * 10
+    with pytest.raises(tarsia.CudaError, match="cudaErrorInvalidConfiguration"):
+        lib.too_wide_like(y)
+    assert lib.too_wide_handled(y, 10) == 9
+    lib.fill(y, 10)
 
 
 def test_results_come_from_torchs_own_memory(lib):

@@ -143,6 +143,34 @@ def test_functions_that_are_not_there_are_named(tmp_path):
     assert tarsia.load_inline("int main() { return 3; } int f() { return 1; }", functions=["main"]).main() == 3
 
 
+def test_a_missing_gpu_is_an_error_of_functions_that_take_a_stream():
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("CUDA code does not compile on this machine")
+    code = """if True:
+        import tarsia
+        lib = tarsia.load_inline('''
+            __global__ void k(int* x) { if (x) *x = 1; }
+            void go(int n, cudaStream_t s) { k<<<1, n, 0, s>>>(nullptr); }
+            int number() { return 7; }
+            void nothing() {}
+        ''')
+        assert lib.number() == 7 and lib.nothing() is None
+        for stream in ({}, {"s": 0}):
+            try:
+                lib.go(1, **stream)
+            except tarsia.CudaError as error:
+                print(error)
+        assert lib.number() == 7 and lib.nothing() is None
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 and lines[0] == lines[1]
+    assert lines[0].startswith("go() works on a GPU, as it takes a stream: ")
+    assert "no CUDA driver" in lines[0] or "nvidia-smi" in lines[0]
+
+
 def test_include_dirs(tmp_path):
     (tmp_path / "found.h").write_text("inline int found() { return 5; }\n")
     source = "#include <found.h>\nint f() { return found(); }"
