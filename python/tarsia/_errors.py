@@ -72,7 +72,7 @@ class CompileError(Error):
 
 
 class InvalidSource(CompileError):
-    """A source that no compiler is asked about: not UTF-8, a NUL byte, too large, a bad option."""
+    """A source that no compiler is asked about: not UTF-8, a NUL byte, too large."""
 
 
 class CompilerCrashed(Error):

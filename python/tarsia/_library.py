@@ -67,7 +67,7 @@ class Library:
 
     def export(self, path):
         """Writes the shared library to ``path``; ``tarsia.load`` takes it."""
-        self._handle.export(os.fspath(path))
+        self._handle.export(_path(path, "path"))
 
     def unload(self):
         """Takes its ops out of the registry and forgets its functions. The code is unmapped when nothing holds it
@@ -79,8 +79,10 @@ class Library:
         self._handle = _Unloaded(kept.name)
 
     def __getitem__(self, name):
+        if not isinstance(name, str):
+            raise _type_error("a function's name", "a str", name)
         function = self._handle.function(name)
-        if function is None and "::" not in name:
+        if function is None:
             function = self._find_unqualified(name)
         if function is None:
             from ._missing import missing
@@ -96,8 +98,7 @@ class Library:
         return function
 
     def _find_unqualified(self, name):
-        suffix = "::" + name
-        found = [qualified for qualified in self._handle.function_names() if qualified.endswith(suffix)]
+        found = _with_last_part(self._handle.function_names(), name)
         if len(found) == 1:
             return self._handle.function(found[0])
         if found:
@@ -107,7 +108,8 @@ class Library:
         return None
 
     def __contains__(self, name):
-        return name in self._handle.function_names()
+        names = self._handle.function_names()
+        return name in names or len(_with_last_part(names, name)) == 1
 
     def __iter__(self):
         return iter(self._handle.function_names())
@@ -123,6 +125,13 @@ class Library:
             if names:
                 parts.append(f"{kind}: {', '.join(names)}")
         return f"<tarsia.Library {self.name!r} ({self.origin}) {'; '.join(parts)}>"
+
+
+def _with_last_part(names, name):
+    """The qualified names that end in ::name."""
+    if not isinstance(name, str) or "::" in name:
+        return []
+    return [qualified for qualified in names if qualified.endswith("::" + name)]
 
 
 class _Unloaded:
@@ -181,7 +190,7 @@ def load_inline(
     arch: "sm_90" or 90, or a list of these; by default those of the GPUs present, else sm_90. ptx adds PTX.
     fast_math, debug, lineinfo: as for nvcc (-use_fast_math, -g, -lineinfo).
     host_headers: "own" takes the C and C++ headers that Tarsia brings, "system" the machine's.
-    timeout: the most seconds that the compile may take.
+    timeout: the most seconds that the compile may take; None: 300.
 
     Gives a Library. Raises CompileError, with diagnostics at the places of the string.
     """
@@ -222,7 +231,7 @@ def compile(
     options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
                        fast_math, debug, lineinfo, host_headers, timeout)
     try:
-        _tarsia.compile(_files(source), options, os.fspath(output))
+        _tarsia.compile(_files(source), options, _path(output, "output"))
     except Exception as error:
         _explain(error, source, headers)
         raise
@@ -230,7 +239,7 @@ def compile(
 
 def load(path):
     """Loads a library built ahead of time: by tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT."""
-    handle = _tarsia.load(os.fspath(path))
+    handle = _tarsia.load(_path(path, "path"))
     _forget_ops()
     return Library(handle)
 
@@ -250,33 +259,60 @@ def _explain(error, source, headers):
         _diagnose.explain(error, source, headers, sys._getframe(2))  # of the caller of load_inline or compile
 
 
+_MOST_SECONDS = (2**32 - 1) // 1000  # milliseconds travel as 32 bits
+
+
+def _type_error(what, wanted, given):
+    from ._errors import ArgumentTypeError
+
+    shown = repr(given)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return ArgumentTypeError(f"{what} must be {wanted}, got {type(given).__name__} {shown}")
+
+
+def _value_error(what, wanted, given):
+    from ._errors import ArgumentValueError
+
+    return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
+
+
 def _bytes(text, what):
     if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
     if isinstance(text, (bytes, bytearray)):
         return bytes(text)
-    raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+    raise _type_error(what, "a str", text)
 
 
 def _files(source):
     if isinstance(source, dict):
-        return [(os.fspath(name), _bytes(text, f"the source of {name!r}")) for name, text in source.items()]
-    return [(None, _bytes(source, "the source"))]
+        return [(_path(name, "a file's name in the source"), _bytes(text, f"the source of {name!r}"))
+                for name, text in source.items()]
+    if not isinstance(source, (str, bytes, bytearray)):
+        raise _type_error("source", "a str, or a dict of file name to str", source)
+    return [(None, _bytes(source, "source"))]
 
 
 def _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx, fast_math,
              debug, lineinfo, host_headers, timeout):
     if host_headers not in ("own", "system"):
-        raise ValueError(f"host_headers must be 'own' or 'system', got {host_headers!r}")
+        raise _value_error("host_headers", "'own' or 'system'", host_headers)
+    for what, value in (("headers", headers), ("defines", defines)):
+        if value is not None and not isinstance(value, dict):
+            raise _type_error(what, "a dict", value)
+    if not hasattr(opt, "__index__") or isinstance(opt, bool):
+        raise _type_error("opt", "an int from 0 to 3", opt)
+    if not 0 <= opt.__index__() <= 3:
+        raise _value_error("opt", "an int from 0 to 3", opt)
     return _tarsia.Options(
-        name,
-        None if functions is None else _strings(functions, "functions"),
-        [(key, _bytes(text, f"header {key!r}")) for key, text in headers.items()] if headers else [],
+        None if name is None else _text(name, "name"),
+        None if functions is None else [_text(one, "functions: each name") for one in _items(functions, "functions")],
+        [(_path(key, "a header's name"), _bytes(text, f"header {key!r}")) for key, text in (headers or {}).items()],
         _paths(include_dirs, "include_dirs"),
-        [(key, None if value is None else _macro(value)) for key, value in defines.items()] if defines else [],
+        [(_text(key, "a macro's name in defines"), _macro(key, value)) for key, value in (defines or {}).items()],
         _paths(libraries, "libraries"),
         _paths(library_dirs, "library_dirs"),
-        std,
+        _text(std, "std"),
         opt,
         _archs(arch) if arch is not None else [],
         bool(ptx),
@@ -284,9 +320,22 @@ def _options(name, functions, headers, include_dirs, defines, libraries, library
         bool(debug),
         bool(lineinfo),
         host_headers == "system",
-        0 if timeout is None else max(1, round(timeout * 1000)),
+        _milliseconds(timeout),
         _capturing(),
     )
+
+
+def _milliseconds(timeout):
+    """For 0 the compiler's own limit holds."""
+    if timeout is None:
+        return 0
+    wanted = f"seconds above 0, at most {_MOST_SECONDS}, or None for 300"
+    if isinstance(timeout, bool) or not hasattr(timeout, "__float__") or isinstance(timeout, str):
+        raise _type_error("timeout", wanted, timeout)
+    seconds = float(timeout)
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise _value_error("timeout", wanted, timeout)
+    return max(1, round(seconds * 1000))
 
 
 def _capturing():
@@ -298,25 +347,50 @@ def _capturing():
         return False
 
 
-def _macro(value):
-    return str(int(value)) if isinstance(value, bool) else str(value)
+def _macro(name, value):
+    if value is None:
+        return None
+    return _text(str(int(value)) if isinstance(value, bool) else str(value), f"the value of {name!r} in defines")
 
 
-def _strings(values, what):
+def _text(value, what):
+    """A str that C++ takes as it is."""
+    if not isinstance(value, str):
+        raise _type_error(what, "a str", value)
+    if "\0" in value:
+        raise _value_error(what, "a str without NUL characters", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _value_error(what, "text that can be written as UTF-8", value) from None
+    return value
+
+
+def _items(values, what):
     if isinstance(values, (str, bytes)):
-        raise TypeError(f"{what} must be a list of str, got one {type(values).__name__}: write [{values!r}]")
-    return list(values)
+        raise _type_error(what, f"a list: write [{values!r}]", values)
+    try:
+        return list(values)
+    except TypeError:
+        raise _type_error(what, "a list", values) from None
 
 
 def _paths(values, what):
-    if not values:
+    if values is None:
         return []
     if isinstance(values, os.PathLike):
         values = [values]
-    return [os.fspath(value) for value in _strings(values, what)]
+    return [_path(value, f"{what}: each item") for value in _items(values, what)]
+
+
+def _path(value, what):
+    """A path as a str that C++ takes."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise _type_error(what, "a path (str, bytes or os.PathLike)", value)
+    return _text(os.fsdecode(value), what)
 
 
 def _archs(arch):
     if isinstance(arch, (str, int)):
         arch = [arch]
-    return [f"sm_{one}" if isinstance(one, int) else one for one in arch]
+    return [f"sm_{one}" if isinstance(one, int) else _text(one, "arch: each item") for one in _items(arch, "arch")]

@@ -163,7 +163,8 @@ def test_functions_are_found(lib):
         lib.twin
     assert lib["name"]() == 5 and isinstance(lib.name, str)
     assert lib.scale is lib.scale
-    assert "scale" in lib and "one::f" in lib and "missing" not in lib
+    assert "scale" in lib and "one::f" in lib and "f" in lib
+    assert "missing" not in lib and "twin" not in lib and "e::f" not in lib and 5 not in lib
     assert "scale" in dir(lib) and "f" in dir(lib)
     assert "scale" in lib.functions and len(lib.functions) == len(set(lib.functions))
     with pytest.raises(AttributeError, match="did you mean 'scale'"):

@@ -171,6 +171,58 @@ def test_a_missing_gpu_is_an_error_of_functions_that_take_a_stream():
     assert "no CUDA driver" in lines[0] or "nvidia-smi" in lines[0]
 
 
+@pytest.mark.parametrize("options, kind, message", [
+    ({"opt": "2"}, TypeError, "opt must be an int from 0 to 3, got str '2'"),
+    ({"opt": True}, TypeError, "opt must be an int from 0 to 3, got bool True"),
+    ({"opt": 4}, ValueError, "opt must be an int from 0 to 3, got 4"),
+    ({"opt": 2**70}, ValueError, "opt must be an int from 0 to 3, got 1180591620717411303424"),
+    ({"name": 5}, TypeError, "name must be a str, got int 5"),
+    ({"name": "a\0b"}, ValueError, "name must be a str without NUL characters, got 'a\\x00b'"),
+    ({"name": "\udc80"}, ValueError, "name must be text that can be written as UTF-8, got '\\udc80'"),
+    ({"timeout": "a"}, TypeError, "timeout must be seconds above 0, at most 4294967, or None for 300, got str 'a'"),
+    ({"timeout": 1e9}, ValueError, "timeout must be seconds above 0, at most 4294967, or None for 300, got 1000000000.0"),
+    ({"timeout": 0}, ValueError, "timeout must be seconds above 0, at most 4294967, or None for 300, got 0"),
+    ({"timeout": -1}, ValueError, "timeout must be seconds above 0, at most 4294967, or None for 300, got -1"),
+    ({"timeout": float("nan")}, ValueError, "timeout must be seconds above 0, at most 4294967, or None for 300, got nan"),
+    ({"std": 20}, TypeError, "std must be a str, got int 20"),
+    ({"functions": "f"}, TypeError, "functions must be a list: write ['f'], got str 'f'"),
+    ({"functions": [3]}, TypeError, "functions: each name must be a str, got int 3"),
+    ({"functions": 3}, TypeError, "functions must be a list, got int 3"),
+    ({"headers": ["a.h"]}, TypeError, "headers must be a dict, got list ['a.h']"),
+    ({"headers": {"a.h": 1}}, TypeError, "header 'a.h' must be a str, got int 1"),
+    ({"headers": {1: ""}}, TypeError, "a header's name must be a path (str, bytes or os.PathLike), got int 1"),
+    ({"defines": "A"}, TypeError, "defines must be a dict, got str 'A'"),
+    ({"defines": {1: 2}}, TypeError, "a macro's name in defines must be a str, got int 1"),
+    ({"include_dirs": [1]}, TypeError, "include_dirs: each item must be a path (str, bytes or os.PathLike), got int 1"),
+    ({"libraries": 1}, TypeError, "libraries must be a list, got int 1"),
+    ({"arch": 9.0}, TypeError, "arch must be a list, got float 9.0"),
+    ({"arch": [9.0]}, TypeError, "arch: each item must be a str, got float 9.0"),
+    ({"host_headers": 1}, ValueError, "host_headers must be 'own' or 'system', got 1"),
+], ids=lambda value: repr(value) if isinstance(value, dict) else "")
+def test_bad_options_are_named(options, kind, message, tmp_path):
+    for call in (lambda: tarsia.load_inline("int f() { return 1; }", **options),
+                 lambda: tarsia.compile("int f() { return 1; }", tmp_path / "a.so", **options)):
+        with pytest.raises(tarsia.Error) as raised:
+            call()
+        assert isinstance(raised.value, kind) and str(raised.value) == message
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_take_what_means_the_same(tmp_path):
+    lib = tarsia.load_inline(b"int f() { return 4; }", opt=np.int64(1), timeout=np.float32(100), include_dirs=None)
+    lib.export(os.fsencode(tmp_path / "a.so"))
+    assert tarsia.load(os.fsencode(tmp_path / "a.so")).f() == 4
+    for path in (5, None):
+        with pytest.raises(tarsia.ArgumentTypeError, match=r"^path must be a path \(str, bytes or os.PathLike\), got "):
+            tarsia.load(path)
+        with pytest.raises(tarsia.ArgumentTypeError, match=r"^path must be a path"):
+            lib.export(path)
+        with pytest.raises(tarsia.ArgumentTypeError, match=r"^output must be a path"):
+            tarsia.compile("int f() { return 4; }", path)
+    with pytest.raises(tarsia.ArgumentTypeError, match="^a function's name must be a str, got int 5$"):
+        lib[5]
+
+
 def test_include_dirs(tmp_path):
     (tmp_path / "found.h").write_text("inline int found() { return 5; }\n")
     source = "#include <found.h>\nint f() { return found(); }"
@@ -241,7 +293,7 @@ def test_bad_options():
                     {"arch": "sm_1"}, {"timeout": "x"}):
         with pytest.raises((tarsia.Error, TypeError, ValueError)):
             tarsia.load_inline("int f() { return 1; }", **options)
-    with pytest.raises(TypeError, match="the source must be a str"):
+    with pytest.raises(TypeError, match="^source must be a str, or a dict of file name to str, got int 3$"):
         tarsia.load_inline(3)
 
 
