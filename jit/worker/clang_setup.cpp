@@ -57,14 +57,14 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
                                          const std::string& input, const std::string& prelude) {
   const CompileOptions& options = request.options;
   std::vector<std::string> args = {
-      "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-disable-free", "-main-file-name", input,
-      "-mrelocation-model", "pic", "-pic-level", "2", "-target-cpu", "x86-64", "-tune-cpu", "generic",
-      "-mconstructor-aliases", "-funwind-tables=2", "-fgnuc-version=4.2.1", "-fvisibility=hidden",
-      "-fno-ident", "-nostdsysteminc", "-nobuiltininc", "-fdebug-compilation-dir=.", "-ferror-limit", "50",
-      "-fdiagnostics-absolute-paths", "-Wall", "-Wno-unused-function", "-Wno-unused-variable",
-      "-Wno-unused-but-set-variable", "-Wno-unused-const-variable", "-Wno-unused-private-field",
-      "-fno-pch-timestamp", "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048",
-      "-mframe-pointer=none", "-fno-caret-diagnostics",
+      "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-main-file-name", input, "-mrelocation-model", "pic",
+      "-pic-level", "2", "-target-cpu", "x86-64", "-tune-cpu", "generic", "-mconstructor-aliases",
+      "-funwind-tables=2", "-fgnuc-version=4.2.1", "-fvisibility=hidden", "-fno-ident", "-nostdsysteminc",
+      "-nobuiltininc", "-fdebug-compilation-dir=.", "-ferror-limit", "50", "-fdiagnostics-absolute-paths",
+      "-Wall", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
+      "-Wno-unused-const-variable", "-Wno-unused-private-field", "-fno-pch-timestamp",
+      "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048", "-mframe-pointer=none",
+      "-fno-caret-diagnostics",
       // What g++ takes with a warning.
       "-Wno-error=c++11-narrowing", "-Wno-error=register", "-Wno-error=reserved-user-defined-literal"};
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };

@@ -13,6 +13,13 @@ std::string user_name(llvm::StringRef path) {
   return path.str();
 }
 
+DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef main_text)
+    : m_main_file(std::move(main_file)) {
+  const llvm::StringRef text = main_text.rtrim();
+  m_last_line = int(text.count('\n')) + 1;
+  m_last_column = int(text.size() - (text.rfind('\n') + 1)) + 1;
+}
+
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                                            const clang::Diagnostic& info) {
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
@@ -35,9 +42,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       diagnostic.file = user_name(place.getFilename());
       diagnostic.line = int(place.getLine());
       diagnostic.column = int(place.getColumn());
-      if (diagnostic.file == m_main_file && diagnostic.line > m_main_lines) {
-        diagnostic.line = m_main_lines;
-        diagnostic.column = 0;
+      if (diagnostic.file == m_main_file && diagnostic.line > m_last_line) {
+        diagnostic.line = m_last_line;
+        diagnostic.column = m_last_column;
       }
     }
   }

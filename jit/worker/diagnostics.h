@@ -12,18 +12,18 @@ namespace tarsia::jit {
 /// The user's name of a virtual path ("/tarsia/src/a.cu" → "a.cu"); other paths as they are.
 std::string user_name(llvm::StringRef path);
 
-/// Collects what Clang reports. `main_lines` bounds lines of the main file, to whose end Tarsia appends.
+/// Collects what Clang reports. What lies behind `main_text`, to which Tarsia appends, is reported at its
+/// end.
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
  public:
-  DiagnosticCollector(std::string main_file, int main_lines)
-      : m_main_file(std::move(main_file)), m_main_lines(main_lines) {}
+  DiagnosticCollector(std::string main_file, llvm::StringRef main_text);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
 
  private:
   std::string m_main_file;
-  int m_main_lines;
-  bool m_follow = false;  // whether notes belong to a diagnostic that was kept
+  int m_last_line, m_last_column;  // just behind the text
+  bool m_follow = false;           // whether notes belong to a diagnostic that was kept
   std::vector<Diagnostic> m_diagnostics;
 };
 

@@ -133,6 +133,30 @@ class Writer {
     return m_text;
   }
 
+  std::string write_c(const Exports& exports) {
+    m_out << "#include <tarsia/adapter_light.h>\n";
+    auto skip = [&](const Skipped& skipped) {
+      m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << quoted(skipped.name) << ", "
+            << quoted(skipped.reason) << ")\n";
+    };
+    for (const clang::FunctionDecl* function : exports.functions) {
+      if (function->isMain()) continue;
+      if (!is_light(*function)) {
+        skip({exported_name(*function), "its type needs C++ to be described"});
+        continue;
+      }
+      m_out << "extern \"C\" " << canonical(function->getReturnType()) << " " << function->getName() << "(";
+      for (const clang::ParmVarDecl* parameter : function->parameters())
+        m_out << (parameter == function->getParamDecl(0) ? "" : ", ")
+              << canonical(parameter->getType().getCanonicalType().getUnqualifiedType());
+      m_out << ");\n";
+      add_light(*function);
+      ++m_id;
+    }
+    for (const Skipped& skipped : exports.skipped) skip(skipped);
+    return m_text;
+  }
+
  private:
   bool is_light(const clang::FunctionDecl& function) const {
     if (function.isMain()) return true;
@@ -194,8 +218,9 @@ class Writer {
     m_out << "using tarsia_type_" << m_id << " = " << canonical(function.getReturnType()) << "(";
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
-    std::string name = qualified_name(function);
-    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(name) << ", "
+    std::string name = exported_name(function);
+    if (name.find(',') != name.npos) name = qualified_name(function);  // in an argument of a macro
+    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
           << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
           << ", ::" << name << ", " << function.getMinRequiredArguments() << ", " << flags();
     for (const clang::ParmVarDecl* parameter : function.parameters())
@@ -214,17 +239,17 @@ class Writer {
     for (unsigned count = required; count <= n; ++count) {
       if (count < n) m_out << "if (n == " << count << ") ";
       if (result.kind) m_out << "r->" << result.member << " = ";
-      m_out << "::" << qualified_name(function) << "(";
+      m_out << "::" << exported_name(function) << "(";
       for (unsigned i = 0; i < count; ++i) {
         QualType type = function.getParamDecl(i)->getType();
-        m_out << (i ? ", " : "") << "(" << canonical(type.getUnqualifiedType()) << ")a[" << i << "]."
-              << light_of(type, m_context)->member;
+        m_out << (i ? ", " : "") << "(" << canonical(type.getCanonicalType().getUnqualifiedType()) << ")a["
+              << i << "]." << light_of(type, m_context)->member;
       }
       m_out << (count < n ? "); else\n" : ");\n");
     }
     m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
     add_params(function, own_flags);
-    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(qualified_name(function)) << ", "
+    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
           << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
           << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
   }
@@ -292,6 +317,11 @@ class Writer {
 std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
                         bool cuda) {
   return Writer(context, cuda).write(exports, slice);
+}
+
+std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda) {
+  if (exports.functions.empty() && exports.skipped.empty()) return {};
+  return Writer(context, cuda).write_c(exports);
 }
 
 }  // namespace tarsia::jit

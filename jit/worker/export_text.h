@@ -14,4 +14,7 @@ namespace tarsia::jit {
 std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
                         bool cuda);
 
+/// The same of a unit in C: a C++ unit of its own, which declares the functions. Empty if there are none.
+std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda);
+
 }  // namespace tarsia::jit

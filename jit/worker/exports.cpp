@@ -1,6 +1,8 @@
 // Which functions of the user's text are exported.
 #include "jit/worker/exports.h"
 
+#include <algorithm>
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -165,11 +167,23 @@ class Lister {
           init = address->getSubExpr()->IgnoreParenImpCasts();
         if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(init))
           if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getDecl()))
-            m_marked.insert(function->getCanonicalDecl());
+            if (std::find(m_marked.begin(), m_marked.end(), function) == m_marked.end())
+              m_marked.push_back(function);
       }
     }
   }
 
+  void list() {
+    walk(m_context.getTranslationUnitDecl());
+    for (const clang::FunctionDecl* function : m_marked) {
+      const clang::FunctionDecl* definition = function->getDefinition();
+      consider(definition ? *definition : *function);
+    }
+  }
+
+  Exports take() { return std::move(m_exports); }
+
+ private:
   void walk(const clang::DeclContext* scope) {
     for (const clang::Decl* decl : scope->noload_decls()) {
       if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
@@ -178,14 +192,14 @@ class Lister {
       } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) {
         walk(linkage);
       } else if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
-        consider(*function);
+        if (is_mxnet_initialize(*function) && function->isThisDeclarationADefinition())
+          m_exports.mxnet_initialize = function;
+        else if (m_marked.empty() && !m_choice.marked_alone)
+          consider(*function);
       }
     }
   }
 
-  Exports take() { return std::move(m_exports); }
-
- private:
   bool is_mxnet_initialize(const clang::FunctionDecl& function) const {
     if (!function.getIdentifier() || function.getName() != "initialize" || function.getNumParams() != 1 ||
         !function.getDeclContext()->getRedeclContext()->isTranslationUnit() ||
@@ -196,19 +210,17 @@ class Lister {
   }
 
   void consider(const clang::FunctionDecl& function) {
-    if (!function.isThisDeclarationADefinition() || function.isDeleted() || function.isInvalidDecl()) return;
-    if (is_mxnet_initialize(function)) {
-      m_exports.mxnet_initialize = &function;
-      return;
-    }
-    if (llvm::isa<clang::CXXMethodDecl>(function) || function.isOverloadedOperator() ||
-        function.getFormalLinkage() != clang::Linkage::External || function.isTemplateInstantiation() ||
-        function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate)
+    const bool marked = !m_marked.empty();
+    if (function.isDeleted() || function.isInvalidDecl() || function.isOverloadedOperator()) return;
+    if (!marked &&
+        (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
+         function.getFormalLinkage() != clang::Linkage::External || function.isTemplateInstantiation() ||
+         function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate))
       return;
     if (function.hasAttr<clang::CUDAGlobalAttr>()) return;
+    if (!m_context.getLangOpts().CPlusPlus && function.isInlineSpecified()) return;
     if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
-    std::string name = qualified_name(function);
-    if (!m_marked.empty() && !m_marked.count(function.getCanonicalDecl())) return;
+    std::string name = exported_name(function);
     if (m_choice.restricted && !m_choice.wanted.count(name)) return;
     if (!function.isMain())
       if (std::string why = not_exportable(function, m_policy); !why.empty()) {
@@ -221,7 +233,7 @@ class Lister {
   clang::ASTContext& m_context;
   const ExportChoice& m_choice;
   clang::PrintingPolicy m_policy;
-  std::set<const clang::FunctionDecl*> m_marked;
+  std::vector<const clang::FunctionDecl*> m_marked;
   Exports m_exports;
 };
 
@@ -260,9 +272,18 @@ std::string qualified_name(const clang::NamedDecl& decl) {
   return name;
 }
 
+std::string exported_name(const clang::FunctionDecl& function) {
+  std::string name = qualified_name(function);
+  if (const clang::TemplateArgumentList* arguments = function.getTemplateSpecializationArgs()) {
+    llvm::raw_string_ostream out(name);
+    clang::printTemplateArgumentList(out, arguments->asArray(), people_policy(function.getASTContext()));
+  }
+  return name;
+}
+
 std::string signature_of(const clang::FunctionDecl& function) {
   clang::PrintingPolicy policy = people_policy(function.getASTContext());
-  std::string text = function.getReturnType().getAsString(policy) + " " + qualified_name(function) + "(";
+  std::string text = function.getReturnType().getAsString(policy) + " " + exported_name(function) + "(";
   for (const clang::ParmVarDecl* parameter : function.parameters()) {
     if (parameter != function.getParamDecl(0)) text += ", ";
     std::string declarator = parameter->getName().str();
@@ -298,7 +319,7 @@ std::string quoted(llvm::StringRef text) {
 Exports list_exports(clang::ASTContext& context, const ExportChoice& choice) {
   Lister lister(context, choice);
   lister.find_marks(context.getTranslationUnitDecl());
-  lister.walk(context.getTranslationUnitDecl());
+  lister.list();
   return lister.take();
 }
 

@@ -33,6 +33,7 @@ struct Exports {
 struct ExportChoice {
   std::set<std::string> wanted;  ///< meaningful if `restricted`
   bool restricted = false;
+  bool marked_alone = false;  ///< some text of the request has TARSIA_EXPORT
 };
 
 /// Whether the file of this location is one of the request's own texts.
@@ -48,6 +49,8 @@ std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDec
 
 /// "ns::f" without inline and unnamed namespaces; what people write.
 std::string qualified_name(const clang::NamedDecl& decl);
+/// The same, with the arguments of a template's instantiation: "ns::f<int>".
+std::string exported_name(const clang::FunctionDecl& function);
 
 /// "float ns::f(const float *x, int n)".
 std::string signature_of(const clang::FunctionDecl& function);

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -31,6 +32,7 @@
 #include "jit/worker/exports.h"
 #include "jit/worker/host_tables.h"
 #include "jit/worker/prelude_layer.h"
+#include "jit/worker/raw_tokens.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
@@ -191,7 +193,11 @@ class HostConsumer final : public clang::SemaConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     HostResult& result = m_shared.result;
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
+    if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    if (m_shared.unit.language == Language::c)
+      result.exports_of_c =
+          export_text_of_c(list_exports(context, m_shared.choice), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
       slice_texts(context, *m_shared.tokens, m_shared.slice);
@@ -212,9 +218,9 @@ class HostConsumer final : public clang::SemaConsumer {
       }
     }
     auto start = std::chrono::steady_clock::now();
-    for (const auto& step : m_held) step();
-    m_held.clear();
+    // A step may read declarations from the prelude, of which Clang tells this consumer at once.
     m_holding = false;
+    for (const auto& step : std::exchange(m_held, {})) step();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
     m_generator->HandleTranslationUnit(context);
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
@@ -243,7 +249,11 @@ class HostConsumer final : public clang::SemaConsumer {
     hasher.field(build_id()).field(std::uint64_t(unit.number));
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
-    for (const SourceFile& text : m_shared.slice.host_texts) hasher.field(text.name).field(text.text);
+    const bool columns = unit.request->options.debug || unit.request->options.lineinfo;
+    for (SourceFile text : m_shared.slice.host_texts) {
+      if (!columns) std::erase(text.text, k_device_byte);
+      hasher.field(text.name).field(text.text);
+    }
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
     for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
     hasher.field(m_shared.export_text);
@@ -262,6 +272,19 @@ class HostConsumer final : public clang::SemaConsumer {
       m_held.emplace_back(step);
     else
       step();
+  }
+
+  // A body that is stepped over may have swallowed all that follows it, of which the parser says nothing.
+  void complain_of_open_braces(clang::ASTContext& context) {
+    const std::vector<clang::SourceLocation> open = m_shared.tokens->open_braces();
+    if (open.empty()) return;
+    clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
+    const clang::SourceManager& sources = context.getSourceManager();
+    diagnostics.Report(sources.getLocForEndOfFile(sources.getMainFileID()),
+                       diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "expected '}'"));
+    for (clang::SourceLocation brace : open)
+      diagnostics.Report(brace,
+                         diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "to match this '{'"));
   }
 
   // main stays what it is to the language, but its symbol must not be the process's.
@@ -379,10 +402,6 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   return clang;
 }
 
-int count_lines(llvm::StringRef text) {
-  return int(text.count('\n')) + (text.empty() || text.back() != '\n');
-}
-
 }  // namespace
 
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
@@ -393,7 +412,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text);
-  DiagnosticCollector collector(unit.file->name, count_lines(unit.file->text));
+  DiagnosticCollector collector(unit.file->name, unit.file->text);
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
@@ -401,6 +420,9 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     shared.choice.restricted = unit.request->options.restrict_functions;
     shared.choice.wanted.insert(unit.request->options.functions.begin(),
                                 unit.request->options.functions.end());
+    for (const auto* group : {&unit.request->files, &unit.request->headers})
+      for (const SourceFile& file : *group)
+        shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
     HostAction action(shared);
     clang->ExecuteAction(action);
   }
@@ -417,7 +439,7 @@ bool compile_prelude(const CompileRequest& request, Language language,
   const std::string path = prelude_text_path(layer.depth);
   if (layer.base) layer.base->add_to(*files);
   files->add_text(path, layer.text);
-  DiagnosticCollector collector("", 0);
+  DiagnosticCollector collector("", "");
   std::vector<std::string> arguments =
       clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
   // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of

@@ -47,7 +47,7 @@ class Splitter {
           blank(file, begin, end, gone);
     std::string result = text.str();
     for (size_t i = 0; i < gone.size(); ++i)
-      if (gone[i] && result[i] != '\n') result[i] = ' ';
+      if (gone[i] && result[i] != '\n') result[i] = k_device_byte;
     return result;
   }
 

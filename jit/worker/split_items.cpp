@@ -140,9 +140,8 @@ class ItemReader {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner)) {
       // A body that was stepped over is not part of the declaration's range.
       if (stepped_over(*function)) {
-        size_t body = item.end;
         item.end = skip_body(tokens, item.end);
-        item.bodies.emplace_back(body, item.end);
+        item.bodies.emplace_back(body_in(tokens, *function, item), item.end);
       } else if (item.use == Item::host) {
         cut_host_function(file, *function, item);
       }
@@ -157,6 +156,16 @@ class ItemReader {
 
   static bool stepped_over(const clang::FunctionDecl& function) {
     return function.hasSkippedBody() || (is_device_only(function) && function.isThisDeclarationADefinition());
+  }
+
+  // Where the body begins of a function that ends with it: behind the parameters, whatever Clang takes for
+  // the end of a declaration whose body it stepped over.
+  size_t body_in(const Tokens& tokens, const clang::FunctionDecl& function, const Item& item) const {
+    const clang::FunctionTypeLoc type = function.getFunctionTypeLoc();
+    size_t at = type && type.getRParenLoc().isValid() ? first_at(tokens, begin_offset(type.getRParenLoc()))
+                                                      : item.end;
+    while (at < item.end && tokens[at].kind != clang::tok::l_brace) ++at;
+    return at;
   }
 
   // From the end of a declarator past the function's body.

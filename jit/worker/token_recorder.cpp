@@ -67,6 +67,27 @@ TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocat
   return &file;
 }
 
+std::vector<clang::SourceLocation> TokenRecorder::open_braces() const {
+  std::vector<clang::SourceLocation> all;
+  const clang::SourceManager& sources = m_preprocessor.getSourceManager();
+  for (const auto& [id, file] : m_files) {
+    std::vector<clang::SourceLocation> open;
+    uint32_t reached = 0;
+    for (const Token& token : file.tokens) {
+      if (token.begin < reached) continue;  // handed out once more
+      reached = token.begin;
+      if (token.kind == clang::tok::l_brace)
+        open.push_back(sources.getComposedLoc(id, token.begin));
+      else if (token.kind == clang::tok::r_brace && !open.empty())
+        open.pop_back();
+      else if (token.kind == clang::tok::r_brace)
+        return {};  // what one file opens another closes
+    }
+    all.insert(all.end(), open.begin(), open.end());
+  }
+  return all;
+}
+
 void TokenRecorder::record(const clang::Token& token) {
   if (token.isAnnotation() || token.is(clang::tok::eof)) return;
   const clang::SourceManager& sources = m_preprocessor.getSourceManager();

@@ -32,6 +32,8 @@ class TokenRecorder {
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
+  /// Where the braces stand that nothing closes.
+  std::vector<clang::SourceLocation> open_braces() const;
   /// __TIME__ or its like was expanded in the user's text.
   bool is_volatile() const { return m_volatile; }
 

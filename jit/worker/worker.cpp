@@ -2,6 +2,7 @@
 #include "jit/worker/worker.h"
 
 #include <chrono>
+#include <deque>
 #include <set>
 
 #include "base/cuda_driver.h"
@@ -71,6 +72,8 @@ class Compile {
       append(host.diagnostics);
       m_has_main |= host.has_main;
       if (host.has_main && unit.language == Language::c) files.push_back(&main_of_c());
+      if (!host.exports_of_c.empty())
+        files.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
       m_result.cacheable &= !host.volatile_text;
       for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
       if (job) {
@@ -180,6 +183,7 @@ class Compile {
   }
 
   const CompileRequest m_request;
+  std::deque<SourceFile> m_made;
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;

@@ -92,6 +92,50 @@ TEST_F(HostCompilerTest, marked_functions_only) {
   EXPECT_THAT(Opened(result.module).functions(), ElementsAre("ns::g"));
 }
 
+TEST_F(HostCompilerTest, marks_reach_static_functions_and_instantiations_in_all_files) {
+  CompileRequest asked = request("a.cc", R"(
+#include <tarsia/op.h>
+template <class T> T twice(T x) { return x + x; }
+namespace my { static int inner(int x) { return x; } }
+static int g(int x) { return x; }
+static int g(float x) { return 7; }
+int other() { return 1; }
+TARSIA_EXPORT(twice<int>)
+TARSIA_EXPORT(my::inner)
+TARSIA_EXPORT(g, int(float))
+)");
+  asked.files.push_back({"b.cc", "// TARSIA_EXPORT\nint unmarked() { return 2; }\n"});
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  EXPECT_THAT(library.functions(), UnorderedElementsAre("twice<int>", "my::inner", "g"));
+  result = compile(request("a.cc", "// TARSIA_EXPORT(f)\nint f() { return 1; }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(Opened(result.module).functions(), ElementsAre("f"));
+}
+
+TEST_F(HostCompilerTest, functions_in_c_are_exported_and_skipped_like_others) {
+  CompileRequest asked = request("a.c", R"(
+#include <stddef.h>
+struct pair { int a, b; };
+int twice(int x) { return 2 * x; }
+float sum(const float *restrict x, size_t n) { float s = 0; for (size_t i = 0; i < n; i++) s += x[i]; return s; }
+struct pair swap(struct pair p) { return p; }
+static int hidden(int x) { return x; }
+inline int inlined(int x) { return hidden(x); }
+)");
+  asked.files.push_back({"b.cc", "extern \"C\" int twice(int);\nint four(int x) { return 2 * twice(x); }\n"});
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  Opened library(result.module);
+  EXPECT_THAT(library.functions(), UnorderedElementsAre("twice", "sum", "four"));
+  EXPECT_STREQ(library.function("twice")->location, "a.c:4");
+  tarsia_value args[2] = {}, out = {};
+  args[0].i = 21;
+  EXPECT_EQ(library.function("twice")->call(args, 1, &out), 0);
+  EXPECT_EQ(out.i, 42);
+}
+
 TEST_F(HostCompilerTest, restricted_to_the_functions_asked_for) {
   CompileRequest asked = request("a.cc", "int f(int x) { return x; }\nint g(int x) { return x; }\n");
   asked.options.restrict_functions = true;
@@ -114,6 +158,35 @@ TEST_F(HostCompilerTest, a_missing_brace_is_reported_inside_the_users_text) {
   CompileResult result = compile(request("a.cc", "int f() {\n  return 1;\n"));
   ASSERT_FALSE(result.ok);
   for (const Diagnostic& d : result.diagnostics) EXPECT_LE(d.line, 2) << errors(result);
+}
+
+TEST_F(HostCompilerTest, a_brace_missing_in_a_kernel_is_an_error) {
+  if (!have_cuda_headers()) GTEST_SKIP() << "no CUDA headers";
+  for (const char* text :
+       {"int h() { return 1; }\n__global__ void k(int* p) {\n  p[0] = 1;\nint main() { return 0; }",
+        "\n__device__ void d(int x) {\n  if (x) {\n}\n__global__ void k(int* p) {}"}) {
+    CompileResult result = compile(request("a.cu", text));
+    ASSERT_FALSE(result.ok);
+    ASSERT_EQ(result.diagnostics.size(), 2u) << errors(result);
+    EXPECT_EQ(result.diagnostics[0].message, "expected '}'");
+    EXPECT_GE(result.diagnostics[0].line, 4);
+    EXPECT_GT(result.diagnostics[0].column, 1);
+    EXPECT_EQ(result.diagnostics[1].line, 2);
+  }
+}
+
+TEST_F(HostCompilerTest, instantiations_that_the_prelude_brings_while_code_is_made_are_emitted) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileResult result = compile(request("a.cu", R"(
+#include <iostream>
+#include <map>
+#include <string>
+std::string f() { return "a"; }
+static int size_of(const std::string& s) { return s.size(); }
+int g(int i) { std::map<std::string, int> m; m["abc"] = i; return m["abc"] + size_of("abcd"); }
+__global__ void k() {}
+)"));
+  ASSERT_TRUE(result.ok) << errors(result);
 }
 
 TEST_F(HostCompilerTest, unknown_include) {

@@ -167,6 +167,18 @@ TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_text) {
   EXPECT_NE(text_of(before), text_of(after));
 }
 
+TEST_F(SplitTest, wherever_the_kernel_stands_and_however_long_it_becomes) {
+  const std::string first = "int f(int x) { return x; }\n", last = "void run(float* x) { k<<<1, 1>>>(x); }\n";
+  auto host = [&](const std::string& body) {
+    DeviceSlice slice = split(first + "__global__ void k(float* x) { " + body + " }\n" + last);
+    std::string text = slice.host_texts.empty() ? "" : slice.host_texts.back().text;
+    std::erase(text, k_device_byte);
+    return text;
+  };
+  EXPECT_EQ(host("x[0] = 1;"), host("x[0] = 1; if (x[1] > 3) { x[2] = 44; }"));
+  EXPECT_TRUE(host("x[0] = 1;").starts_with(first + "__global__ void k(float* x) \n" + last));
+}
+
 TEST_F(SplitTest, what_one_macro_makes_for_both_sides_counts_for_the_host) {
   std::string macro = "#define MAKE(n) __global__ void k(float* x) { x[0] = n; } int host() { return n; }\n";
   DeviceSlice before = split(macro + "MAKE(1)\n"), after = split(macro + "MAKE(2)\n");

@@ -1,12 +1,20 @@
 // GNU's names of built-in functions that nvcc takes in device code and NVRTC does not know.
 #pragma once
 
-#define TARSIA_1(name) \
-  inline __device__ double __builtin_##name(double x) { return ::name(x); } \
-  inline __device__ float __builtin_##name##f(float x) { return ::name##f(x); }
-#define TARSIA_2(name) \
-  inline __device__ double __builtin_##name(double x, double y) { return ::name(x, y); } \
-  inline __device__ float __builtin_##name##f(float x, float y) { return ::name##f(x, y); }
+#define TARSIA_1(name)                                   \
+  inline __device__ double __builtin_##name(double x) {  \
+    return ::name(x);                                    \
+  }                                                      \
+  inline __device__ float __builtin_##name##f(float x) { \
+    return ::name##f(x);                                 \
+  }
+#define TARSIA_2(name)                                            \
+  inline __device__ double __builtin_##name(double x, double y) { \
+    return ::name(x, y);                                          \
+  }                                                               \
+  inline __device__ float __builtin_##name##f(float x, float y) { \
+    return ::name##f(x, y);                                       \
+  }
 TARSIA_1(acos)
 TARSIA_1(acosh)
 TARSIA_1(asin)
@@ -51,34 +59,96 @@ TARSIA_2(pow)
 TARSIA_2(remainder)
 #undef TARSIA_1
 #undef TARSIA_2
-inline __device__ double __builtin_fma(double x, double y, double z) { return ::fma(x, y, z); }
-inline __device__ float __builtin_fmaf(float x, float y, float z) { return ::fmaf(x, y, z); }
-inline __device__ double __builtin_ldexp(double x, int n) { return ::ldexp(x, n); }
-inline __device__ float __builtin_ldexpf(float x, int n) { return ::ldexpf(x, n); }
-inline __device__ double __builtin_powi(double x, int n) { return ::pow(x, n); }
-inline __device__ float __builtin_powif(float x, int n) { return ::pow(x, n); }
-inline __device__ int __builtin_signbit(double x) { return ::signbit(x); }
-inline __device__ int __builtin_signbitf(float x) { return ::signbit(x); }
-inline __device__ double __builtin_inf() { return __longlong_as_double(0x7ff0000000000000LL); }
-inline __device__ float __builtin_inff() { return __int_as_float(0x7f800000); }
-inline __device__ double __builtin_huge_val() { return __builtin_inf(); }
-inline __device__ float __builtin_huge_valf() { return __builtin_inff(); }
-inline __device__ double __builtin_nan(const char*) { return __longlong_as_double(0x7ff8000000000000LL); }
-inline __device__ float __builtin_nanf(const char*) { return __int_as_float(0x7fc00000); }
-inline __device__ int __builtin_abs(int x) { return x < 0 ? -x : x; }
-inline __device__ long __builtin_labs(long x) { return x < 0 ? -x : x; }
-inline __device__ long long __builtin_llabs(long long x) { return x < 0 ? -x : x; }
-inline __device__ int __builtin_popcount(unsigned x) { return __popc(x); }
-inline __device__ int __builtin_popcountl(unsigned long x) { return __popcll(x); }
-inline __device__ int __builtin_popcountll(unsigned long long x) { return __popcll(x); }
-inline __device__ int __builtin_clz(unsigned x) { return __clz((int)x); }
-inline __device__ int __builtin_clzl(unsigned long x) { return __clzll((long long)x); }
-inline __device__ int __builtin_clzll(unsigned long long x) { return __clzll((long long)x); }
-inline __device__ int __builtin_ffs(int x) { return __ffs(x); }
-inline __device__ int __builtin_ffsl(long x) { return __ffsll(x); }
-inline __device__ int __builtin_ffsll(long long x) { return __ffsll(x); }
-inline __device__ int __builtin_ctz(unsigned x) { return __ffs((int)x) - 1; }
-inline __device__ int __builtin_ctzl(unsigned long x) { return __ffsll((long long)x) - 1; }
-inline __device__ int __builtin_ctzll(unsigned long long x) { return __ffsll((long long)x) - 1; }
-inline __device__ int __builtin_parity(unsigned x) { return __popc(x) & 1; }
-inline __device__ int __builtin_parityll(unsigned long long x) { return __popcll(x) & 1; }
+inline __device__ double __builtin_fma(double x, double y, double z) {
+  return ::fma(x, y, z);
+}
+inline __device__ float __builtin_fmaf(float x, float y, float z) {
+  return ::fmaf(x, y, z);
+}
+inline __device__ double __builtin_ldexp(double x, int n) {
+  return ::ldexp(x, n);
+}
+inline __device__ float __builtin_ldexpf(float x, int n) {
+  return ::ldexpf(x, n);
+}
+inline __device__ double __builtin_powi(double x, int n) {
+  return ::pow(x, n);
+}
+inline __device__ float __builtin_powif(float x, int n) {
+  return ::pow(x, n);
+}
+inline __device__ int __builtin_signbit(double x) {
+  return ::signbit(x);
+}
+inline __device__ int __builtin_signbitf(float x) {
+  return ::signbit(x);
+}
+inline __device__ double __builtin_inf() {
+  return __longlong_as_double(0x7ff0000000000000LL);
+}
+inline __device__ float __builtin_inff() {
+  return __int_as_float(0x7f800000);
+}
+inline __device__ double __builtin_huge_val() {
+  return __builtin_inf();
+}
+inline __device__ float __builtin_huge_valf() {
+  return __builtin_inff();
+}
+inline __device__ double __builtin_nan(const char*) {
+  return __longlong_as_double(0x7ff8000000000000LL);
+}
+inline __device__ float __builtin_nanf(const char*) {
+  return __int_as_float(0x7fc00000);
+}
+inline __device__ int __builtin_abs(int x) {
+  return x < 0 ? -x : x;
+}
+inline __device__ long __builtin_labs(long x) {
+  return x < 0 ? -x : x;
+}
+inline __device__ long long __builtin_llabs(long long x) {
+  return x < 0 ? -x : x;
+}
+inline __device__ int __builtin_popcount(unsigned x) {
+  return __popc(x);
+}
+inline __device__ int __builtin_popcountl(unsigned long x) {
+  return __popcll(x);
+}
+inline __device__ int __builtin_popcountll(unsigned long long x) {
+  return __popcll(x);
+}
+inline __device__ int __builtin_clz(unsigned x) {
+  return __clz((int)x);
+}
+inline __device__ int __builtin_clzl(unsigned long x) {
+  return __clzll((long long)x);
+}
+inline __device__ int __builtin_clzll(unsigned long long x) {
+  return __clzll((long long)x);
+}
+inline __device__ int __builtin_ffs(int x) {
+  return __ffs(x);
+}
+inline __device__ int __builtin_ffsl(long x) {
+  return __ffsll(x);
+}
+inline __device__ int __builtin_ffsll(long long x) {
+  return __ffsll(x);
+}
+inline __device__ int __builtin_ctz(unsigned x) {
+  return __ffs((int)x) - 1;
+}
+inline __device__ int __builtin_ctzl(unsigned long x) {
+  return __ffsll((long long)x) - 1;
+}
+inline __device__ int __builtin_ctzll(unsigned long long x) {
+  return __ffsll((long long)x) - 1;
+}
+inline __device__ int __builtin_parity(unsigned x) {
+  return __popc(x) & 1;
+}
+inline __device__ int __builtin_parityll(unsigned long long x) {
+  return __popcll(x) & 1;
+}
