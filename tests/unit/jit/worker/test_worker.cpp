@@ -25,9 +25,7 @@
 #include "jit/build_id.h"
 #include "jit/protocol_server.h"
 
-namespace {
-
-using // Under a sanitizer a crash is the kernel's to report, as it is without one.
+// Under a sanitizer a crash is the kernel's to report, as it is without one.
 extern "C" const char* __asan_default_options() {
   return "handle_segv=0:handle_abort=0:handle_sigill=0:allow_user_segv_handler=1";
 }
@@ -35,7 +33,9 @@ extern "C" const char* __tsan_default_options() {
   return "handle_segv=0:handle_abort=0:handle_sigill=0";
 }
 
-namespace tarsia;
+namespace {
+
+using namespace tarsia;
 using namespace tarsia::jit;
 
 CompileResult module_of(const std::string& text) {
