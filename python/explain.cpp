@@ -147,11 +147,9 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
       const std::string reason = take_error(cause);
       return {"is a " + type_name(Py_TYPE(object)) + " whose memory cannot be read: " + reason, true};
     }
+    case Why::masked:
     case Why::element_type:
-      return {"is a " + type_name(Py_TYPE(object)) +
-                  " with elements that a C++ function cannot read (strings, objects, dates, structs, long "
-                  "doubles, or the other byte order); convert it to numbers first",
-              false};
+      return {explain_elements(mismatch.why, name, object), false};
     case Why::dtype:
       return {"must be " + wanted_text(type) + ", got " + given() + "; " +
                   dtype_advice(name, *view, type, writes),
@@ -286,6 +284,31 @@ std::string describe_argument(PyObject* object) {
     return type;
   }
   return type + " " + short_repr(object);
+}
+
+namespace {
+
+/// Whether an array holds plain numbers in the other byte order.
+bool is_big_endian(PyObject* object) {
+  if (!is_numpy(object)) return false;
+  const numpy::Descr& descr = *reinterpret_cast<const numpy::Array*>(object)->descr;
+  return descr.byte_order == '>' && static_cast<unsigned>(descr.number) < 24 &&
+         numpy::k_dtypes[descr.number].lanes;
+}
+
+}  // namespace
+
+std::string explain_elements(Why why, const std::string& name, PyObject* object) {
+  const std::string is = "is a " + type_name(Py_TYPE(object));
+  if (why == Why::masked)
+    return is + ", whose mask C++ code does not see; pass " + name + ".filled(value), or " + name +
+           ".data if the mask does not matter";
+  if (is_big_endian(object))
+    return is + " of big-endian elements (the other byte order); pass " + name + ".astype(" + name +
+           ".dtype.newbyteorder('='))";
+  return is +
+         " with elements that C++ code cannot read (strings, objects, dates, structs, long doubles, or the "
+         "other byte order); convert it to numbers first";
 }
 
 Explanation explain(const Plan& plan, const Frame& frame, const Mismatch& mismatch) {

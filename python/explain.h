@@ -35,6 +35,10 @@ Explanation explain(const Plan& plan, const Frame& frame, const Mismatch& mismat
 /// "float ns::f(const float *x, int n) at relu.cu:12".
 std::string describe(const Plan& plan);
 
+/// What is wrong with an argument whose elements are not read, Why::masked or Why::element_type, and what to
+/// pass in place of `name`: "is a …; pass …".
+std::string explain_elements(Why why, const std::string& name, PyObject* object);
+
 /// What an argument is: "numpy.ndarray of float64, shape (3, 4), on the CPU".
 std::string describe_argument(PyObject* object);
 

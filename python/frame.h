@@ -88,6 +88,7 @@ class Frame {
   PyObject* first_object = nullptr;  ///< that argument, borrowed
   bool has_stream = false;           ///< whether a stream was passed, or found by stream_of_call()
   void* stream = nullptr;
+  const char* callee = "";           ///< the function's name
   PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out
   uint32_t n_given = 0;
 

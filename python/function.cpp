@@ -37,6 +37,7 @@ bool is_gpu_there(const Plan& plan) {
 
 PyObject* run(FunctionObject* self, const Plan& plan, Frame& frame, const tarsia_value* values, uint32_t n) {
   tarsia_value result;
+  frame.callee = plan.function->name;
   result.p = nullptr;
   result.kind = TARSIA_KIND_NONE;
   result.size = 0;

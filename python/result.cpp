@@ -1,6 +1,7 @@
 // Results: tensors go to the caller's framework.
 #include "result.h"
 
+#include "errors.h"
 #include "numpy_api.h"
 #include "stream.h"
 #include "tensor.h"
@@ -63,8 +64,12 @@ PyObject* argument_of(const Frame& frame, const tarsia_tensor* tensor) {
       Py_INCREF(view->object);
       return view->object;
     }
-  PyErr_SetString(PyExc_SystemError, "a function returned a view that is no argument of its call");
-  return nullptr;
+  const std::string text =
+      std::string(frame.callee) +
+      "(): the result is a tensor that ends with the call, in scratch memory or over the "
+      "function's own: return one of tarsia::empty, or an argument";
+  tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());
+  return raise_last_error();
 }
 
 }  // namespace

@@ -37,11 +37,19 @@ bool is_numpy_scalar(PyTypeObject* type) {
          PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(generic.get()));
 }
 
+bool is_masked(PyTypeObject* type) {
+  const Ref module = loaded_module("numpy.ma");
+  const Ref masked = module ? attribute_or_null(module.get(), "MaskedArray") : Ref();
+  return masked && PyType_Check(masked.get()) &&
+         PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(masked.get()));
+}
+
 Speaker ask(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (type == tensor_type()) return {Speaks::tarsia, k_framework_tarsia, nullptr};
   PyTypeObject* array = numpy::array_type();
-  if (array && PyType_IsSubtype(type, array)) return {Speaks::numpy, k_framework_numpy, nullptr};
+  if (array && PyType_IsSubtype(type, array))
+    return {is_masked(type) ? Speaks::masked : Speaks::numpy, k_framework_numpy, nullptr};
   if (const Ref capsule = attribute_or_null(object, dlpack::k_exchange_attribute);
       capsule && PyCapsule_IsValid(capsule.get(), dlpack::k_exchange_capsule)) {
     void* table = PyCapsule_GetPointer(capsule.get(), dlpack::k_exchange_capsule);

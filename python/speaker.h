@@ -11,6 +11,7 @@ enum class Speaks : uint8_t {
   nothing,         ///< not a tensor
   tarsia,          ///< tarsia.Tensor
   numpy,           ///< numpy.ndarray, its fields
+  masked,          ///< numpy.ma.MaskedArray: refused, since a C++ function sees no mask
   exchange,        ///< DLPack's C exchange API (PyTorch)
   dlpack,          ///< __dlpack__
   cuda_interface,  ///< __cuda_array_interface__

@@ -147,6 +147,8 @@ Why view_rarely(Frame& frame, Speaker speaker, View& view) {
     case Speaks::tarsia:
       view.tensor = *storage_of(view.object)->tensor;
       return Why::fits;
+    case Speaks::masked:
+      return Why::masked;
     case Speaks::dlpack:
       return view_by_dlpack(frame, view);
     case Speaks::cuda_interface:

@@ -17,6 +17,7 @@ enum class Why : uint8_t {
   text,          ///< a str with lone surrogates, or longer than 4 GiB
   item,          ///< blame.item of a list is of the wrong type
   unreadable,    ///< the tensor's owner refuses; a Python error is set
+  masked,        ///< an array with a mask
   element_type,  ///< elements of no dtype that is known
   dtype,         ///< elements of another dtype
   lanes,         ///< last dimension no multiple of the vector type's lanes

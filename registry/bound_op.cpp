@@ -237,7 +237,7 @@ void BoundOp::check(const tarsia_op_call& call) const {
   // Texts are put together for errors alone: this runs before every call.
   auto where = [&] { return op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": "; };
   auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const auto& name,
-                          bool optional) {
+                          bool optional, bool writes = false) {
     if (!tensor) {
       if (optional || !meta.present) return;
       throw ArgumentError::type_error(where() + name() + " is missing");
@@ -258,7 +258,11 @@ void BoundOp::check(const tarsia_op_call& call) const {
                                        "; the op is bound to " + describe(meta) +
                                        ": bind it again for another shape or dtype");
     if (meta.storage != TARSIA_DENSE) return;
-    if (!is_contiguous(*tensor)) throw ArgumentError::value_error(where() + name() + " is not contiguous");
+    if (!is_contiguous(*tensor))
+      throw ArgumentError::value_error(where() + name() + " is not contiguous: pass " +
+                                       (writes ? "a contiguous tensor, and copy from it afterwards"
+                                               : "a contiguous copy, as numpy.ascontiguousarray(x) and "
+                                                 "PyTorch's x.contiguous() make it"));
   };
   const std::uint32_t n_in = info.n_inputs, n_out = info.n_outputs;
   if (call.n_inputs != (backward ? 2 * n_out + n_in : n_in) || call.n_outputs != (backward ? n_in : n_out))
@@ -287,7 +291,7 @@ void BoundOp::check(const tarsia_op_call& call) const {
     check_tensor(
         call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
         [&] { return backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i); },
-        requests[i] == TARSIA_REQUEST_NULL);
+        requests[i] == TARSIA_REQUEST_NULL, true);
   }
 }
 

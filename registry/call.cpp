@@ -44,6 +44,18 @@ bool has_cuda(const tarsia_function& function) {
          TARSIA_FUNCTION_SOURCE_HAS_CUDA;
 }
 
+/// Whether each view in a result is one that the caller passed: others end with the call.
+bool are_arguments(const tarsia_value& result, std::span<const tarsia_value> args) {
+  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
+    return std::ranges::all_of(std::span(result.v, result.size),
+                               [&](const tarsia_value& item) { return are_arguments(item, args); });
+  if (result.kind != TARSIA_KIND_ARGUMENT) return true;
+  return std::ranges::any_of(args, [&](const tarsia_value& arg) {
+    if (arg.kind == TARSIA_KIND_LIST) return are_arguments(result, {arg.v, arg.size});
+    return arg.kind == TARSIA_KIND_TENSOR && arg.t == result.t;
+  });
+}
+
 /// Gives back the tensors of a result that nobody takes.
 void drop(tarsia_value& result) {
   if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
@@ -155,9 +167,13 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
     CudaDeviceScope scope(is_gpu(place.device) ? place.device.id : -1);
     if (place.needs_gpu && has_cuda(*function)) require_gpu(*function);
     const std::int32_t code = function->call(values.data(), n, &result);
-    if (code || !has_cuda(*function)) return code;
+    if (code) return code;
     try {
-      check_launches(*function);
+      if (has_cuda(*function)) check_launches(*function);
+      if (!are_arguments(result, {values.data(), n}))
+        throw OpError(std::string(function->name) +
+                      "(): the result is a tensor that ends with the call, in scratch memory or over the "
+                      "function's own: return one of tarsia::empty, or an argument");
     } catch (...) {
       drop(result);
       throw;

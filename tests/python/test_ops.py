@@ -133,8 +133,16 @@ def test_misfits_are_told():
         bound(np.ones(4, np.float32))
     with pytest.raises(ValueError, match="bind it again"):
         bound(np.ones(3))
-    with pytest.raises(ValueError, match="not contiguous"):
+    with pytest.raises(ValueError, match=r"input 'x' is not contiguous: pass a contiguous copy, as numpy.ascontiguousarray\(x\)"):
         bound(np.ones(6, np.float32)[::2])
+    with pytest.raises(ValueError, match="output 'y' is not contiguous: pass a contiguous tensor, and copy from it"):
+        bound(x, out=np.ones(6, np.float32)[::2])
+    with pytest.raises(TypeError, match=r"input 1 'x' is a numpy.ndarray of big-endian elements .*newbyteorder\('='\)\)"):
+        bound(x.astype(">f4"))
+    with pytest.raises(TypeError, match=r"input 1 'x' is a numpy.ma.MaskedArray, whose mask .* pass x.filled\(value\)"):
+        bound(np.ma.array(x, mask=[0, 1, 0]))
+    with pytest.raises(TypeError, match="input 1 'x' is a numpy.ndarray with elements that C\\+\\+ code cannot read"):
+        bound(np.array([None] * 3))
     with pytest.raises(TypeError, match="takes 1 inputs"):
         bound(x, x)
     with pytest.raises(TypeError, match="input 1 'x' must be a tensor of numbers, got str 'x'"):

@@ -161,6 +161,19 @@ def test_results_outlive_the_library(build_library):
     assert base() is None
 
 
+def test_tensors_that_end_with_the_call_are_no_results(load_text):
+    made = load_text("""#include <tarsia/op.h>
+        #include <vector>
+        tarsia::Tensor scratch(const tarsia::Tensor& x) { return tarsia::scratch_tensor(x.shape(), x.dtype(), x.device()); }
+        std::vector<tarsia::Tensor> several(const tarsia::Tensor& x) { return {x, tarsia::empty_like(x), scratch(x)}; }
+        TARSIA_EXPORT(scratch)
+        TARSIA_EXPORT(several)""")
+    for x in (np.ones(3, np.float32), torch.ones(3)):
+        for name in ("scratch", "several"):
+            with pytest.raises(tarsia.OpError, match=rf"^{name}\(\): the result is a tensor that ends with the call, .*tarsia::empty"):
+                made[name](x)
+
+
 def test_tensors_made_before_an_exception_are_freed(lib):
     for x in (np.ones(1 << 20, np.float32), torch.ones(1 << 20)):
         for _ in range(50):

@@ -115,7 +115,7 @@ def test_unaligned_memory_is_refused(lib):
 
 
 @pytest.mark.parametrize("make", [
-    lambda: np.zeros(3, ">f4"), lambda: np.array(["a"]), lambda: np.array([None]),
+    lambda: np.array(["a"]), lambda: np.array([None]),
     lambda: np.zeros(3, [("a", "f4")]), lambda: np.zeros(3, "M8[s]"), lambda: np.zeros(3, np.longdouble)])
 def test_elements_that_cpp_cannot_read_are_refused(lib, make):
     with pytest.raises(tarsia.ArgumentTypeError, match="cannot read"):
@@ -205,6 +205,24 @@ def test_ctypes_arrays_are_buffers(lib):
         lib.describe((ctypes.c_float.__ctype_be__ * 2)())
     with pytest.raises(TypeError, match="cannot read"):
         lib.describe((type("S", (ctypes.Structure,), {"_fields_": [("a", ctypes.c_int)]}) * 2)())
+
+
+def test_masked_arrays_are_refused(lib):
+    x = np.ma.array(np.ones(3, np.float32), mask=[0, 1, 0])
+    for call in (lib.address_f32, lib.describe, lambda x: lib.scale(x, 3, 2.0)):
+        with pytest.raises(tarsia.ArgumentTypeError, match=r"whose mask C\+\+ code does not see; pass x.filled\(value\), or x.data"):
+            call(x)
+    with pytest.raises(tarsia.ArgumentTypeError, match="must be a list or tuple"):
+        lib.sum_of(x)
+    assert lib.address_f32(x.data) == x.data.ctypes.data and lib.describe(x.filled(2)).startswith("float32 (3,)")
+
+
+def test_the_other_byte_order_is_named(lib):
+    for call in (lib.address_f32, lib.address_any, lib.describe):
+        with pytest.raises(tarsia.ArgumentTypeError, match=r"of big-endian elements .*; pass x.astype\(x.dtype.newbyteorder"):
+            call(np.ones(3, ">f4"))
+    x = np.arange(3, dtype=">f4")
+    assert lib.address_f32(x.astype(x.dtype.newbyteorder("="))) != 0
 
 
 class Exporter:
