@@ -30,7 +30,7 @@ thread_local std::vector<std::pair<std::string, double>> t_last_compile;
 
 /// Of the functions that were asked for, those that a module does not export.
 std::vector<std::string> missing_functions(const pipeline::Module& module, std::vector<std::string> wanted) {
-  const std::vector<std::string> names = registry::exported_names(module.file.get());
+  const std::vector<std::string> names = registry::exported_names(Mapping(module.file.get()).bytes());
   std::erase_if(wanted, [&](const std::string& name) { return std::ranges::count(names, name) != 0; });
   return wanted;
 }
@@ -46,7 +46,7 @@ std::string listed(const std::vector<std::string>& names) {
   source.options.functions.clear();
   source.options.restrict_functions = false;
   const pipeline::Module whole = Pipeline::instance().compile(std::move(source));
-  std::vector<std::string> names = registry::exported_names(whole.file.get());
+  std::vector<std::string> names = registry::exported_names(Mapping(whole.file.get()).bytes());
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   throw ArgumentError::value_error("functions: the source has no function " + listed(missing) +
@@ -164,7 +164,7 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
                        const char* output) {
   return guarded([&] {
     const pipeline::Module module = compile(to_source(files, n_files, options));
-    registry::export_library(module.file.get(), output);
+    registry::export_library(Mapping(module.file.get()).bytes(), output);
   });
 }
 

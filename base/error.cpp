@@ -1,6 +1,7 @@
 // The texts of errors.
 #include "base/error.h"
 
+#include <cerrno>
 #include <system_error>
 
 namespace tarsia {
@@ -53,7 +54,11 @@ CompileError::CompileError(ErrorCode code, const std::string& headline, Stage st
       m_diagnostics(std::move(diagnostics)) {}
 
 std::string errno_message(std::string_view context, int error) {
-  return std::string(context) + ": " + std::generic_category().message(error);
+  std::string text = std::string(context) + ": " + std::generic_category().message(error);
+  if (error == EMFILE)
+    text +=
+        "; raise the limit of open files (ulimit -n), or close files and drop libraries that are not used";
+  return text;
 }
 
 }  // namespace tarsia

@@ -73,7 +73,7 @@ class Library : public Counted<Library> {
 
   std::string m_name;
   Origin m_origin = Origin::prebuilt;
-  UniqueFd m_file;
+  Mapping m_file;  ///< its bytes
   void* m_handle = nullptr;
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
@@ -95,12 +95,12 @@ class Library : public Counted<Library> {
 /// As the C ABI gives it; points into the diagnostic.
 tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 
-/// The names of the functions that a compiled module in an open file exports, without loading it.
-std::vector<std::string> exported_names(int file);
+/// The names of the functions that a compiled module exports, of its file's bytes.
+std::vector<std::string> exported_names(std::string_view file);
 
-/// Writes the shared library that begins an open file, without what follows its ELF image, and makes it
+/// Writes the shared library that begins a file's bytes, without what follows its ELF image, and makes it
 /// executable. Throws Error naming the path.
-void export_library(int file, const std::string& path);
+void export_library(std::string_view file, const std::string& path);
 
 /// Maps and attaches a module, and registers its ops. Throws LoadError, and leaves nothing behind.
 Ref<Library> load_module(ModuleFile module);

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <regex>
+#include <system_error>
 
 #include "base/cuda_parts.h"
 #include "base/error.h"
@@ -108,6 +109,8 @@ std::string demangled(const std::string& symbol) {
     throw LoadError(
         path + " needs " + found[1].str() +
         ", which is not found: install it, or add its folder to LD_LIBRARY_PATH or to the library's rpath");
+  if (text.find(std::generic_category().message(EMFILE)) != std::string::npos)
+    throw LoadError(errno_message(path + " cannot be loaded", EMFILE));
   throw LoadError(path + " cannot be loaded: " + text);
 }
 
@@ -118,10 +121,8 @@ class LibraryLoader {
   explicit LibraryLoader(ModuleFile module) : m_module(std::move(module)) {}
 
   Ref<Library> load() {
-    const ElfLibrary elf = [&] {
-      Mapping mapping(m_module.file.get());
-      return read_elf(mapping.bytes(), m_module.path);
-    }();
+    Mapping file(m_module.file.get());
+    const ElfLibrary elf = read_elf(file.bytes(), m_module.path);
     const bool is_module = std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(),
                                      TARSIA_MODULE_SYMBOL) != elf.tarsia_symbols.end();
     if (!is_module && !elf.has_mxnet_symbols)
@@ -140,7 +141,9 @@ class LibraryLoader {
                                        [](const std::string& name) { return name.starts_with("libcu"); });
     library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
-    library->m_file = std::move(m_module.file);
+    // A process may hold more libraries than descriptors: what is mapped needs none.
+    library->m_file = std::move(file);
+    m_module.file.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
     if (is_module)
@@ -280,6 +283,7 @@ Ref<Library> load_file(const std::string& path) {
   if (!S_ISREG(status.st_mode)) throw LoadError(path + " is no file: load() takes a shared library");
   ModuleFile module;
   module.file = make_memfd("tarsia-library", read_descriptor(source.get(), k_max_library_bytes));
+  source.reset();
   module.path = path;
   module.name = path.substr(path.rfind('/') + 1);
   module.name = module.name.substr(0, module.name.find(".so"));
@@ -305,19 +309,17 @@ const char* origin_name(Origin origin) {
   return "";
 }
 
-std::vector<std::string> exported_names(int file) {
-  const Mapping mapping(file);
-  return read_function_names(mapping.bytes(), "the compiled module");
+std::vector<std::string> exported_names(std::string_view file) {
+  return read_function_names(file, "the compiled module");
 }
 
-void export_library(int file, const std::string& path) {
-  const Mapping mapping(file);
-  const ElfLibrary elf = read_elf(mapping.bytes(), path);
-  write_file(path, mapping.bytes().substr(0, elf.image_bytes), 0755);
+void export_library(std::string_view file, const std::string& path) {
+  const ElfLibrary elf = read_elf(file, path);
+  write_file(path, file.substr(0, elf.image_bytes), 0755);
 }
 
 void Library::export_to(const std::string& path) const {
-  export_library(m_file.get(), path);
+  export_library(m_file.bytes(), path);
 }
 
 void Library::destroy() {

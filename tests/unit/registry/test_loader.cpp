@@ -1,4 +1,6 @@
 // Loading files, good and bad.
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +73,42 @@ TEST(Loader, what_follows_the_image_in_a_file_is_not_exported) {
   library->export_to(dir.path() + "/copy.so");
   EXPECT_EQ(read_file(dir.path() + "/copy.so"), bytes);
   OpRegistry::instance().remove(*library);
+}
+
+TEST(Loader, libraries_hold_no_descriptors) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open_files();
+  std::vector<Ref<Library>> libraries;
+  for (int i = 0; i < 5; ++i) libraries.push_back(load("portable17"));
+  EXPECT_EQ(open_files(), before);
+  TemporaryDir dir;
+  libraries[0]->export_to(dir.path() + "/copy.so");
+  EXPECT_EQ(read_file(dir.path() + "/copy.so"), read_file(module_path("portable17")));
+}
+
+TEST(Loader, too_many_open_files_are_told_with_the_remedy) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  const std::string path = module_path("portable17");
+  const auto told = AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n"));
+  ModuleFile module{.file = make_memfd("module", read_file(path)), .path = "given", .name = "given"};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> files;
+  while (files.empty() || files.back()) files.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  files.pop_back();
+  const std::string no_file = error_of([&] { load_file(path); });
+  const std::string no_mapping = error_of([&] { load_module(std::move(module)); });
+  // The module's own descriptor is free now: enough to open the file, and not to copy it.
+  const std::string no_copy = error_of([&] { load_file(path); });
+  files.pop_back();
+  EXPECT_EQ(load_file(path)->name(), "portable17");
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(no_file, told);
+  EXPECT_THAT(no_mapping, told);
+  EXPECT_THAT(no_copy, told);
 }
 
 TEST(Loader, what_is_no_library_is_told_apart) {
