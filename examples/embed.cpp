@@ -1,5 +1,6 @@
-// A C++ program that compiles an op source while it runs. In the build folder of Tarsia:
-//   g++ -std=c++20 ../examples/embed.cpp -I../include -L. -ltarsia -Wl,-rpath,. -o embed && ./embed
+// A C++ program that compiles an op source while it runs. In the checkout, after scripts/demo:
+//   package=$(.venv/bin/python -c 'import tarsia; print(tarsia.__path__[0])')
+//   g++ -std=c++20 examples/embed.cpp -I$package/include -L$package -ltarsia -Wl,-rpath,$package -o embed && ./embed
 #include <tarsia/tarsia.h>
 
 #include <cstdio>

@@ -1,8 +1,9 @@
 // Both doors: relu.cu compiled by Tarsia while the program runs, and by nvcc ahead of time, behave alike.
-// In the build folder of Tarsia:
-//   nvcc -std=c++17 -shared -Xcompiler -fPIC -I../include ../examples/relu.cu -o relu.so &&
-//   g++ -std=c++20 ../examples/prebuilt_relu.cpp -I../include -L. -ltarsia -Wl,-rpath,. -o prebuilt_relu &&
-//   ./prebuilt_relu ../examples/relu.cu ./relu.so
+// In the checkout, after scripts/demo:
+//   package=$(.venv/bin/python -c 'import tarsia; print(tarsia.__path__[0])')
+//   nvcc -std=c++17 -shared -Xcompiler -fPIC -I$package/include examples/relu.cu -o relu.so
+//   g++ -std=c++20 examples/prebuilt_relu.cpp -I$package/include -L$package -ltarsia -Wl,-rpath,$package -o prebuilt_relu
+//   ./prebuilt_relu examples/relu.cu ./relu.so
 #include <tarsia/tarsia.h>
 
 #include <cstdio>

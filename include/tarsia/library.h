@@ -5,12 +5,16 @@
 #include <tarsia/errors.h>
 #include <tarsia/values.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -113,6 +117,66 @@ class LibraryHandle {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What a Result converts to. Optionals take what they hold by themselves, so that they would be ambiguous.
+template <class T>
+inline constexpr bool k_is_result =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
+    std::is_same_v<T, Tensor> || is_vector<T>::value || is_tuple<T>::value;
+
+/// A tensor that a call gives back as it came keeps the memory that the argument keeps.
+template <class A>
+void keep_argument(tarsia_value& result, const A& argument) {
+  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
+    for (uint32_t i = 0; i < result.size; ++i) keep_argument(result.v[i], argument);
+  if constexpr (std::is_same_v<A, Tensor>) {
+    if (result.kind != TARSIA_KIND_ARGUMENT || result.t != argument.get() || !argument.storage()) return;
+    result.kind = TARSIA_KIND_TENSOR;
+    result.storage = Tensor(argument).release();
+  } else if constexpr (is_vector<A>::value) {
+    for (const auto& item : argument) keep_argument(result, item);
+  } else if constexpr (is_optional<A>::value) {
+    if (argument) keep_argument(result, *argument);
+  }
+}
+
+}  // namespace detail
+
+/// What a call gave, until it is stored as what it is: `const float y = f(x);`. Throws ArgumentError when it
+/// is of another kind. For std::optional there is call<std::optional<T>>.
+class Result {
+ public:
+  /// Takes the tensors of the value over, and copies what ends with the call.
+  explicit Result(const tarsia_value& value) : m_value(value) { keep(m_value); }
+  Result(const Result&) = delete;
+  ~Result() { detail::drop(m_value); }
+
+  template <class T>
+    requires detail::k_is_result<T>
+  operator T() && {
+    return detail::from_value<T>(m_value);
+  }
+
+ private:
+  void keep(tarsia_value& value) {
+    if (value.kind == TARSIA_KIND_STRING) {
+      const auto& text = m_texts.emplace_back(std::make_unique<char[]>(value.size));
+      std::memcpy(text.get(), value.s, value.size);
+      value.s = text.get();
+    } else if (value.kind == TARSIA_KIND_LIST || value.kind == TARSIA_KIND_TUPLE) {
+      tarsia_value* items = m_lists.add(value.size);
+      std::copy_n(value.v, value.size, items);
+      value.v = items;
+      for (uint32_t i = 0; i < value.size; ++i) keep(items[i]);
+    }
+  }
+
+  tarsia_value m_value;
+  detail::Lists m_lists;
+  std::vector<std::unique_ptr<char[]>> m_texts;
+};
+
 /// An exported function, all overloads of a name. Keeps its library. May be called from any thread.
 class Function {
  public:
@@ -123,23 +187,36 @@ class Function {
   std::span<const tarsia_function* const> overloads() const { return m_overloads; }
 
   /// Calls the first overload that takes the arguments: f.call<float>(tensor, 3). Throws ArgumentError,
-  /// OpError.
+  /// OpError, CudaError.
   template <class R = void, class... A>
   R call(const A&... args) const {
-    detail::Lists lists;
-    const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args_decay(args), lists)...,
-                                                   tarsia_value{}};
-    detail::Frame frame;
-    tarsia_value result{};
-    detail::check(tarsia_call(m_overloads.data(), m_overloads.size(), values, sizeof...(A), &result));
+    const detail::Frame frame;
+    tarsia_value result = run(args...);
     struct Drop {
       tarsia_value& value;
       ~Drop() { detail::drop(value); }
     } drop{result};
     if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
   }
+  /// The same, where the result's type follows from what it is stored in: `const float y = f(tensor, 3);`.
+  template <class... A>
+  Result operator()(const A&... args) const {
+    const detail::Frame frame;
+    return Result(run(args...));
+  }
 
  private:
+  /// Within a frame.
+  template <class... A>
+  tarsia_value run(const A&... args) const {
+    detail::Lists lists;
+    const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args_decay(args), lists)...,
+                                                   tarsia_value{}};
+    tarsia_value result{};
+    detail::check(tarsia_call(m_overloads.data(), m_overloads.size(), values, sizeof...(A), &result));
+    (detail::keep_argument(result, args), ...);
+    return result;
+  }
   template <class T>
   static const T& args_decay(const T& x) {
     return x;
