@@ -1,6 +1,11 @@
 """Compile errors point at the user's text and at the .py file where it stands."""
 
+import pathlib
+import re
+import subprocess
 import sys
+
+import pytest
 
 import tarsia
 from tarsia import _diagnose
@@ -70,3 +75,17 @@ def test_the_family():
         assert issubclass(getattr(tarsia, name), tarsia.Error)
     assert issubclass(tarsia.ArgumentTypeError, TypeError) and issubclass(tarsia.ArgumentValueError, ValueError)
     assert issubclass(tarsia.InvalidSource, tarsia.CompileError)
+
+
+def test_the_page_shows_the_message_as_it_is(tmp_path):
+    try:
+        tarsia.load_inline("int probe() { return 1; }")
+    except (tarsia.NotFound, tarsia.Unsupported) as error:
+        pytest.skip(f"no compiler: {error}")
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text()
+    shown = re.search(r"^```\n(.*?)^```", page[page.index("## Errors"):], re.MULTILINE | re.DOTALL).group(1)
+    lines = [""] * 13 + ["import tarsia", "lib = tarsia.load_inline(\"\"\"", "int f() {", "  return x + 1;", "}", "\"\"\")"]
+    (tmp_path / "train.py").write_text("\n".join(lines))
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    message = done.stderr[done.stderr.index("CompileError: ") + len("CompileError: "):]
+    assert message.replace(f"[{tmp_path}/", "[") == shown
