@@ -1,6 +1,7 @@
 // A C++ program that compiles an op source while it runs. In the checkout, after scripts/demo:
 //   package=$(.venv/bin/python -c 'import tarsia; print(tarsia.__path__[0])')
-//   g++ -std=c++20 examples/embed.cpp -I$package/include -L$package -ltarsia -Wl,-rpath,$package -o embed && ./embed
+//   flags="-I$package/include -L$package -ltarsia -Wl,-rpath,$package"
+//   g++ -std=c++20 examples/embed.cpp $flags -o embed && ./embed
 #include <tarsia/tarsia.h>
 
 #include <cstdio>

@@ -2,7 +2,8 @@
 // In the checkout, after scripts/demo:
 //   package=$(.venv/bin/python -c 'import tarsia; print(tarsia.__path__[0])')
 //   nvcc -std=c++17 -shared -Xcompiler -fPIC -I$package/include examples/relu.cu -o relu.so
-//   g++ -std=c++20 examples/prebuilt_relu.cpp -I$package/include -L$package -ltarsia -Wl,-rpath,$package -o prebuilt_relu
+//   flags="-I$package/include -L$package -ltarsia -Wl,-rpath,$package"
+//   g++ -std=c++20 examples/prebuilt_relu.cpp $flags -o prebuilt_relu
 //   ./prebuilt_relu examples/relu.cu ./relu.so
 #include <tarsia/tarsia.h>
 
