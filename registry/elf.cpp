@@ -87,6 +87,18 @@ std::map<std::uint64_t, std::uint64_t> relative_pointers(const Reader& reader, c
   return pointers;
 }
 
+Elf64_Shdr section_at(const Reader& reader, const Elf64_Ehdr& header, unsigned i) {
+  return reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t{i} * header.e_shentsize);
+}
+
+bool has_section(const Reader& reader, const Elf64_Ehdr& header, std::string_view name) {
+  if (!header.e_shoff || header.e_shstrndx >= header.e_shnum) return false;
+  const std::uint64_t names = section_at(reader, header, header.e_shstrndx).sh_offset;
+  for (unsigned i = 1; i < header.e_shnum; ++i)
+    if (reader.string_at(names + section_at(reader, header, i).sh_name) == name) return true;
+  return false;
+}
+
 /// The end of what the headers name; the whole file if they name less than that sensibly.
 std::uint64_t image_end(const Reader& reader, const Elf64_Ehdr& header, std::uint64_t size) {
   std::uint64_t end = sizeof(header);
@@ -161,6 +173,7 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
 
   ElfLibrary library;
   library.image_bytes = image_end(reader, header, bytes.size());
+  library.has_debug_info = has_section(reader, header, ".debug_info");
   for (std::uint64_t name : needed) library.needed.emplace_back(reader.string_at(strings + name));
   // The number of symbols stands in the hash tables alone.
   std::uint64_t count = 0;
@@ -194,14 +207,11 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
 std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path) {
   const Reader reader(bytes, path);
   const auto header = reader.at<Elf64_Ehdr>(0);
-  const auto section_at = [&](unsigned i) {
-    return reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t{i} * header.e_shentsize);
-  };
-  const std::uint64_t section_names = section_at(header.e_shstrndx).sh_offset;
+  const std::uint64_t section_names = section_at(reader, header, header.e_shstrndx).sh_offset;
   Elf64_Shdr entries{};
   std::map<std::uint64_t, std::uint64_t> pointers;
   for (unsigned i = 1; i < header.e_shnum; ++i) {
-    const Elf64_Shdr section = section_at(i);
+    const Elf64_Shdr section = section_at(reader, header, i);
     if (section.sh_type == SHT_RELA) pointers.merge(relative_pointers(reader, section));
     if (reader.string_at(section_names + section.sh_name) == "tarsia_functions") entries = section;
   }
@@ -212,7 +222,7 @@ std::vector<std::string> read_function_names(std::string_view bytes, const std::
   };
   const auto offset_of = [&](std::uint64_t address) {
     for (unsigned i = 1; i < header.e_shnum; ++i) {
-      const Elf64_Shdr section = section_at(i);
+      const Elf64_Shdr section = section_at(reader, header, i);
       if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_ALLOC && address >= section.sh_addr &&
           address - section.sh_addr < section.sh_size)
         return section.sh_offset + (address - section.sh_addr);

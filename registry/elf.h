@@ -13,6 +13,7 @@ struct ElfLibrary {
   std::vector<std::string> tarsia_symbols;  ///< defined dynamic symbols that begin with tarsia_
   bool has_mxnet_symbols = false;   ///< it registers ops through MXNet's extension API, by its C symbols
   bool has_unique_symbols = false;  ///< STB_GNU_UNIQUE: stays mapped after dlclose
+  bool has_debug_info = false;      ///< for debuggers and sanitizers
   std::uint64_t image_bytes = 0;    ///< where the last of its segments and tables ends
 };
 

@@ -73,7 +73,8 @@ class Library : public Counted<Library> {
 
   std::string m_name;
   Origin m_origin = Origin::prebuilt;
-  Mapping m_file;  ///< its bytes
+  Mapping m_bytes;        ///< the file
+  UniqueFd m_debug_file;  ///< kept open for tools if it holds debug information
   void* m_handle = nullptr;
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API

@@ -141,8 +141,10 @@ class LibraryLoader {
                                        [](const std::string& name) { return name.starts_with("libcu"); });
     library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
-    // A process may hold more libraries than descriptors: what is mapped needs none.
-    library->m_file = std::move(file);
+    // A process may hold more libraries than descriptors: what is mapped needs none. Sanitizers and other
+    // tools in the process find debug information by the path that the library was opened by.
+    library->m_bytes = std::move(file);
+    if (elf.has_debug_info) library->m_debug_file = std::move(m_module.file);
     m_module.file.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
@@ -319,7 +321,7 @@ void export_library(std::string_view file, const std::string& path) {
 }
 
 void Library::export_to(const std::string& path) const {
-  export_library(m_file.bytes(), path);
+  export_library(m_bytes.bytes(), path);
 }
 
 void Library::destroy() {
