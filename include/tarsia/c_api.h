@@ -198,8 +198,8 @@ TARSIA_API int32_t tarsia_call(const tarsia_function* const* functions, uint64_t
 /// Before the first call of one with TARSIA_FUNCTION_TAKES_STREAM: TARSIA_CUDA_ERROR if no GPU can be used.
 TARSIA_API int32_t tarsia_require_gpu(const tarsia_function* function);
 /// After each call: TARSIA_CUDA_ERROR if an error was left in the CUDA runtime, as a launch that failed
-/// leaves it. It is cleared there. Waits for nothing, and does not initialise CUDA. The caller drops the
-/// result.
+/// leaves it, and the function returns no integer, which may be that error. It is cleared there. Waits for
+/// nothing, and does not initialise CUDA. The caller drops the result.
 TARSIA_API int32_t tarsia_check_launches(const tarsia_function* function);
 
 /* ---- launching kernels ---- */

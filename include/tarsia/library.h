@@ -227,10 +227,14 @@ class Function {
   std::vector<const tarsia_function*> m_overloads;
 };
 
+/// Blocks of a grid or threads of a block; what is left out is 1: {256}, {16, 16}.
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
 /// How a kernel is launched.
 struct Launch {
-  uint32_t grid[3] = {1, 1, 1};
-  uint32_t block[3] = {1, 1, 1};
+  Dim3 grid, block;
   uint32_t shared_bytes = 0;
   std::optional<Stream> stream = {};  ///< none: the thread's current one
   int device = -1;                    ///< that of the tensors, else CUDA's current
@@ -253,7 +257,8 @@ class Kernel {
     const tarsia_value values[sizeof...(A) + 1] = {detail::to_value(args, lists)..., tarsia_value{}};
     tarsia_launch c{};
     c.size = sizeof(c);
-    for (int i = 0; i < 3; ++i) c.grid[i] = how.grid[i], c.block[i] = how.block[i];
+    c.grid[0] = how.grid.x, c.grid[1] = how.grid.y, c.grid[2] = how.grid.z;
+    c.block[0] = how.block.x, c.block[1] = how.block.y, c.block[2] = how.block.z;
     c.shared_bytes = how.shared_bytes;
     c.device = how.device;
     c.has_stream = how.stream.has_value();

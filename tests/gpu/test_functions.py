@@ -144,13 +144,13 @@ def test_default_arguments_behind_a_stream(lib):
 def test_a_launch_that_fails_is_an_error_of_the_call(lib):
     y = torch.zeros(10, device="cuda")
     for _ in range(2):
-        with pytest.raises(tarsia.CudaError, match=r"too_wide\(\) left an error of CUDA behind: cudaErrorInvalidConfiguration: "):
+        with pytest.raises(tarsia.CudaError, match=r"too_wide\(\) left an error of CUDA behind: cudaErrorInvalid(Configuration|Value): "):
             lib.too_wide(y, 10)
         lib.fill(y, 10)  # the error was taken
     assert y.tolist() == [5] * 10
-    with pytest.raises(tarsia.CudaError, match="cudaErrorInvalidConfiguration"):
+    with pytest.raises(tarsia.CudaError, match="cudaErrorInvalid"):
         lib.too_wide_like(y)
-    assert lib.too_wide_handled(y, 10) == 9
+    assert lib.too_wide_handled(y, 10) in (1, 9)  # cudaErrorInvalidValue or …InvalidConfiguration, by the driver
     lib.fill(y, 10)
 
 
