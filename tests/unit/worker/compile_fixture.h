@@ -49,6 +49,10 @@ class TestParts final : public PartStore {
 
 class CompileTest : public testing::Test {
  protected:
+  // While NVRTC's own objects still live: a thread of the worker's may be warming it up.
+  static void TearDownTestSuite() { s_worker.reset(); }
+  inline static std::unique_ptr<Worker> s_worker;
+
   CompileRequest request(const std::string& name, const std::string& text) {
     CompileRequest result;
     result.name = "test";
@@ -64,8 +68,8 @@ class CompileTest : public testing::Test {
   static bool have_nvrtc() { return have_cuda_headers() && !find_cuda_parts().nvrtc.empty(); }
 
   CompileResult compile(const CompileRequest& asked) {
-    static Worker worker(test_pack(), TARSIA_TEST_PRELUDES);
-    return worker.compile(asked, parts);
+    if (!s_worker) s_worker = std::make_unique<Worker>(test_pack(), TARSIA_TEST_PRELUDES);
+    return s_worker->compile(asked, parts);
   }
   static std::string errors(const CompileResult& result) {
     std::string text;
