@@ -61,6 +61,13 @@ std::string local_lock_dir() {
   return {};
 }
 
+/// Takes the shared lock that keeps an entry from being evicted, before anything of it is read. False when an
+/// eviction has it: its name is about to go, though it still shows. Where locks do not work, an eviction may
+/// win the race for the name.
+bool hold(int fd) {
+  return ::flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 }  // namespace
 
 DiskStore::DiskStore(std::string folder, std::uint64_t max_bytes)
@@ -151,8 +158,10 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
     ++m_faults;
     return Lookup::fault;
   }
-  // Taken before anything is read; where locks do not work, an eviction may win the race for the name.
-  ::flock(hit.fd.get(), LOCK_SH | LOCK_NB);
+  if (!hold(hit.fd.get())) {
+    ++m_misses;
+    return Lookup::miss;
+  }
   const ReadStatus read = read_entry(hit.fd.get(), static_cast<std::uint64_t>(status.st_size), kind, key,
                                      keep_payload, hit.entry);
   if (read == ReadStatus::failed) {
@@ -180,8 +189,8 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
 bool DiskStore::reopen(const std::string& path, const FileStamp& stamp, UniqueFd& fd) {
   struct stat status;
   if (!usable() || open_regular(path, fd, status) != 0) return false;
-  ::flock(fd.get(), LOCK_SH | LOCK_NB);
-  return ::fstat(fd.get(), &status) == 0 && status.st_nlink > 0 && FileStamp::of(status) == stamp;
+  return hold(fd.get()) && ::fstat(fd.get(), &status) == 0 && status.st_nlink > 0 &&
+         FileStamp::of(status) == stamp;
 }
 
 bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::string_view meta) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -298,6 +299,23 @@ TEST_F(Store, an_entry_in_use_is_not_evicted) {
   EXPECT_TRUE(fs::exists(hit.path));
   hit = {};
   EXPECT_EQ(sweep(dir / "cache/1", 1000).evicted, 1u);
+}
+
+TEST_F(Store, what_an_eviction_has_locked_is_gone_for_readers) {
+  store.keep(Kind::module, key_of(1), "bytes", "");
+  ASSERT_EQ(store.find(Kind::module, key_of(1), false, hit), Lookup::hit);
+  const FileStamp stamp = hit.stamp;
+  const std::string path = hit.path;
+  hit = {};
+  // Between its lock and its unlink, as sweep() does it.
+  UniqueFd eviction(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(eviction.get(), LOCK_EX | LOCK_NB), 0);
+  UniqueFd fd;
+  EXPECT_EQ(store.find(Kind::module, key_of(1), false, hit), Lookup::miss);
+  EXPECT_FALSE(store.reopen(path, stamp, fd));
+  eviction.reset();
+  EXPECT_EQ(store.find(Kind::module, key_of(1), false, hit), Lookup::hit);
+  EXPECT_TRUE(store.reopen(path, stamp, fd));
 }
 
 TEST_F(Store, storing_keeps_the_size_within_its_limit) {
