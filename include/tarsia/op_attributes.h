@@ -22,7 +22,7 @@ inline tarsia_value make_value(tarsia_kind kind_) {
   v_.kind = kind_;
   return v_;
 }
-/// Values of defaults; lists and texts are copied and never freed: they are few.
+/// Values of defaults; lists and texts are copies, which free_value gives back.
 TARSIA_DETAIL_SUPPORT tarsia_value make_text(const char* text_, size_t n_) {
   tarsia_value v_ = make_value(TARSIA_KIND_STRING);
   char* copy_ = new char[n_ + 1];
@@ -37,6 +37,13 @@ TARSIA_DETAIL_SUPPORT tarsia_value make_values(tarsia_kind kind_, uint32_t n_) {
   v_.v = new tarsia_value[n_ + 1];
   v_.size = n_;
   return v_;
+}
+
+TARSIA_DETAIL_SUPPORT void free_value(const tarsia_value& v_) {
+  if (v_.kind == TARSIA_KIND_STRING) delete[] v_.s;
+  if (v_.kind != TARSIA_KIND_LIST && v_.kind != TARSIA_KIND_TUPLE) return;
+  for (uint32_t i_ = 0; i_ < v_.size; ++i_) free_value(v_.v[i_]);
+  delete[] v_.v;
 }
 
 /// An attribute of type T: `describe()`, `get(value)`, `default_of(x)`; `check` is there for types whose text

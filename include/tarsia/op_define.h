@@ -160,7 +160,7 @@ class OpDefinition {
   /// The attribute declared last has to be given.
   TARSIA_DETAIL_SUPPORT OpDefinition& required() {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
-    m_attributes.last().default_value = nullptr;
+    drop_default(m_attributes.last());
     return *this;
   }
   /// Its least and greatest value.
@@ -180,6 +180,7 @@ class OpDefinition {
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
     for (const char* text_ : list_) copy_[n_++] = text_;
+    delete[] m_attributes.last().choices;
     m_attributes.last().choices = copy_;
     m_attributes.last().n_choices = n_;
     return *this;
@@ -323,7 +324,7 @@ class OpDefinition {
   TARSIA_DETAIL_SUPPORT ~OpDefinition() {
     for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
     for (uint32_t i_ = 0; i_ < m_attributes.n; ++i_) {
-      delete m_attributes.items[i_].default_value;
+      drop_default(m_attributes.items[i_]);
       delete[] m_attributes.items[i_].choices;
     }
     delete[] m_kept.items;
@@ -342,6 +343,11 @@ class OpDefinition {
     p_.flags = flags_;
     m_last = last_;
     return *this;
+  }
+  TARSIA_DETAIL_SUPPORT static void drop_default(tarsia_attribute& attribute_) {
+    if (attribute_.default_value) detail::free_value(*attribute_.default_value);
+    delete attribute_.default_value;
+    attribute_.default_value = nullptr;
   }
   TARSIA_DETAIL_SUPPORT static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
   /// The default of a member; of a type that the author reads it stays in the struct.

@@ -45,6 +45,19 @@ TEST(Loader, the_same_file_twice_gives_two_libraries) {
   OpRegistry::instance().remove(*b);
 }
 
+TEST(Loader, what_declarations_of_ops_allocate_is_freed_with_the_library) {
+  long held = 0;
+  setenv("TARSIA_TEST_ALLOCATIONS", std::to_string(reinterpret_cast<std::uintptr_t>(&held)).c_str(), 1);
+  {
+    Ref<Library> library = load("allocations");
+    EXPECT_EQ(library->op_names().size(), 1);
+    EXPECT_GT(held, 10);
+    OpRegistry::instance().remove(*library);
+  }
+  EXPECT_EQ(held, 0);
+  unsetenv("TARSIA_TEST_ALLOCATIONS");
+}
+
 TEST(Loader, a_library_tells_what_it_is) {
   Ref<Library> library = load("portable17");
   EXPECT_EQ(library->name(), "portable17");
