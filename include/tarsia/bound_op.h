@@ -3,6 +3,7 @@
 
 #include <tarsia/c_api.h>
 #include <tarsia/errors.h>
+#include <tarsia/sparse_tensor.h>
 #include <tarsia/values.h>
 
 #include <array>
@@ -25,10 +26,17 @@ using Attributes = std::map<std::string, Attribute>;
 class BoundOp {
  public:
   /// Takes one reference over.
-  explicit BoundOp(tarsia_bound_op* bound) : m_bound(bound) {}
-  BoundOp(const BoundOp& o) : m_bound(o.m_bound) { tarsia_bound_retain(m_bound); }
+  explicit BoundOp(tarsia_bound_op* bound) : m_bound(bound) {
+    uint32_t n = 0;
+    const tarsia_meta* metas = tarsia_bound_inputs(m_bound, &n);
+    for (uint32_t i = 0; i < n; ++i) m_sparse |= metas[i].present && metas[i].storage != TARSIA_DENSE;
+    metas = tarsia_bound_outputs(m_bound, &n);
+    for (uint32_t i = 0; i < n; ++i) m_sparse |= metas[i].storage != TARSIA_DENSE;
+  }
+  BoundOp(const BoundOp& o) : m_bound(o.m_bound), m_sparse(o.m_sparse) { tarsia_bound_retain(m_bound); }
   BoundOp& operator=(BoundOp o) noexcept {
     std::swap(m_bound, o.m_bound);
+    std::swap(m_sparse, o.m_sparse);
     return *this;
   }
   ~BoundOp() { tarsia_bound_release(m_bound); }
@@ -70,6 +78,44 @@ class BoundOp {
                     std::span<const uint8_t> requests = {}) const {
     call(tensors, gradients, requests, TARSIA_BACKWARD);
   }
+  /// The same for ops with sparse tensors among theirs: runs, and makes the outputs.
+  std::vector<AnyTensor> run_any(const std::vector<AnyTensor>& inputs) const {
+    uint32_t n_in = 0, n_out = 0;
+    const tarsia_meta* in_metas = tarsia_bound_inputs(m_bound, &n_in);
+    const tarsia_meta* out_metas = tarsia_bound_outputs(m_bound, &n_out);
+    detail::AnyViews in, out;
+    for (const AnyTensor& x : inputs) in.add(x);
+    while (in.size() < n_in) in.add_none();
+    for (uint32_t i = 0; i < in.size() && i < n_in; ++i) in.check_storage(i, in_metas[i], "input ");
+    for (uint32_t i = 0; i < n_out; ++i) out.add_output(out_metas[i], detail::device_of(inputs));
+    call(in.data(), in.size(), out.data(), out.size(), nullptr, TARSIA_FORWARD);
+    return out.take();
+  }
+  /// The gradients of the inputs; a null Tensor for those that have none.
+  std::vector<AnyTensor> backward_any(const std::vector<AnyTensor>& out_grads,
+                                      const std::vector<AnyTensor>& inputs,
+                                      const std::vector<AnyTensor>& outputs) const {
+    uint32_t n_in = 0, n_out = 0;
+    const tarsia_meta* in_metas = tarsia_bound_inputs(m_bound, &n_in);
+    const tarsia_meta* out_metas = tarsia_bound_outputs(m_bound, &n_out);
+    detail::AnyViews in, out;
+    for (const auto* list : {&out_grads, &inputs, &outputs})
+      for (const AnyTensor& x : *list) in.add(x);
+    for (uint32_t i = 0; i < in.size() && i < n_in + 2 * n_out; ++i)
+      in.check_storage(i,
+                       i < n_out          ? out_metas[i]
+                       : i < n_out + n_in ? in_metas[i - n_out]
+                                          : out_metas[i - n_out - n_in],
+                       "tensor ");
+    for (uint32_t i = 0; i < n_in; ++i) {
+      if (has_gradient(i))
+        out.add_output(in_metas[i], detail::device_of(inputs));
+      else
+        out.add_none();
+    }
+    call(in.data(), in.size(), out.data(), out.size(), nullptr, TARSIA_BACKWARD);
+    return out.take();
+  }
   /// Whether input i, given, has a gradient: mutable ones have none.
   bool has_gradient(uint32_t i) const { return tarsia_bound_has_gradient(m_bound, i) != 0; }
   bool has_backward() const { return tarsia_bound_has_backward(m_bound) != 0; }
@@ -109,24 +155,30 @@ class BoundOp {
 
   void call(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
             std::span<const uint8_t> requests, tarsia_pass pass) const {
+    if (m_sparse) detail::wrong_tensor("the op is bound to sparse tensors: use run_any and backward_any");
     uint32_t n_inputs = 0;
     tarsia_bound_inputs(m_bound, &n_inputs);
     // In forward, optional inputs may be left out.
     const Views in(inputs, pass == TARSIA_FORWARD && inputs.size() < n_inputs ? n_inputs : inputs.size());
     const Views out(outputs, outputs.size());
+    call(in.data(), in.size(), out.data(), out.size(), requests.empty() ? nullptr : requests.data(), pass);
+  }
+  void call(const tarsia_tensor* const* inputs, size_t n_inputs, const tarsia_tensor* const* outputs,
+            size_t n_outputs, const uint8_t* requests, tarsia_pass pass) const {
     tarsia_op_call c{};
     c.size = sizeof(c);
-    c.n_inputs = in.size();
-    c.n_outputs = out.size();
-    c.inputs = in.data();
-    c.outputs = out.data();
-    c.requests = requests.empty() ? nullptr : requests.data();
+    c.n_inputs = static_cast<uint32_t>(n_inputs);
+    c.n_outputs = static_cast<uint32_t>(n_outputs);
+    c.inputs = inputs;
+    c.outputs = outputs;
+    c.requests = requests;
     c.pass = pass;
     detail::check(tarsia_bound_check(m_bound, &c));
     detail::check(tarsia_bound_call(m_bound, &c));
   }
 
   tarsia_bound_op* m_bound;
+  bool m_sparse = false;
 };
 
 /// A registered op, by name. Copies share it.
@@ -145,13 +197,33 @@ class Op {
 
   /// Parses attributes, infers, chooses the implementation for the tensors' device.
   BoundOp bind(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
+    detail::AnyViews views;
+    for (const Tensor& t : inputs) views.add(t);
+    return bind(views, BoundOp::device_of(inputs), attributes);
+  }
+  /// The same for inputs some of which are sparse.
+  BoundOp bind_any(const std::vector<AnyTensor>& inputs, const Attributes& attributes = {}) const {
+    detail::AnyViews views;
+    for (const AnyTensor& t : inputs) views.add(t);
+    return bind(views, detail::device_of(inputs), attributes);
+  }
+
+  /// Binds and runs.
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
+    return bind(inputs, attributes)(inputs);
+  }
+
+ private:
+  BoundOp bind(const detail::AnyViews& inputs, Device device, const Attributes& attributes) const {
     std::vector<tarsia_meta> metas;
-    for (const Tensor& t : inputs) {
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const tarsia_tensor* t = inputs.data()[k];
       tarsia_meta meta{};
-      meta.present = bool(t);
-      meta.ndim = t ? t.ndim() : -1;
-      meta.dtype = t ? t.dtype() : DType{TARSIA_ANY_DTYPE, 0, 0};
-      for (int i = 0; t && i < t.ndim() && i < TARSIA_MAX_NDIM; ++i) meta.shape[i] = t.shape()[i];
+      meta.present = t != nullptr;
+      meta.storage = static_cast<uint8_t>(inputs.storage(k));
+      meta.ndim = t ? t->ndim : -1;
+      meta.dtype = t ? t->dtype : DType{TARSIA_ANY_DTYPE, 0, 0};
+      for (int i = 0; t && i < t->ndim && i < TARSIA_MAX_NDIM; ++i) meta.shape[i] = t->shape[i];
       metas.push_back(meta);
     }
     detail::Lists lists;
@@ -168,18 +240,12 @@ class Op {
     request.n_attributes = static_cast<uint32_t>(names.size());
     request.attribute_names = names.data();
     request.attributes = values.data();
-    request.device = BoundOp::device_of(inputs);
+    request.device = device;
     tarsia_bound_op* bound = nullptr;
     detail::check(tarsia_op_bind(m_op, &request, &bound));
     return BoundOp(bound);
   }
 
-  /// Binds and runs.
-  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
-    return bind(inputs, attributes)(inputs);
-  }
-
- private:
   tarsia_op_handle* m_op = nullptr;
 };
 
