@@ -114,12 +114,13 @@ std::shared_ptr<const KeptLayer> Preludes::make(const CompileRequest& request, L
   return m_kept[key] = kept;
 }
 
-/// Whether a header says which std templates are not to be compiled with a source:
-/// <tarsia/mxnet/std_extern.h>. In a layer above one in which they are instantiated already Clang would
-/// forget it, and the source would take 30 ms more.
-static bool declares_std(const std::vector<std::string>& includes) {
-  return std::any_of(includes.begin(), includes.end(), [](const std::string& include) {
-    return include.find("lib_api.h") != std::string::npos;
+/// Whether a layer does without what a header of the source says of which std templates are not to be
+/// compiled with it: <tarsia/mxnet/std_extern.h>. In a layer above one in which they are instantiated already
+/// Clang would forget it, and the source would take 30 ms more.
+static bool forgets_std(const PreludeLayer& layer, const std::vector<std::string>& includes) {
+  return std::any_of(includes.begin(), includes.end(), [&](const std::string& include) {
+    const std::string name = include.substr(1, include.size() - 2);
+    return name.ends_with("lib_api.h") && !layer.met(name);
   });
 }
 
@@ -133,7 +134,11 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
 
   Digest base_identity{};
   Prelude prelude;
-  if (!declares_std(includes)) prelude = find_shipped(request, language, text.free, base_identity);
+  prelude = find_shipped(request, language, text.free, base_identity);
+  if (prelude.top && forgets_std(*prelude.top, includes)) {
+    prelude = {};
+    base_identity = {};
+  }
   const std::vector<std::string> left = left_over(text, prelude.top.get());
   if (prelude.top && are_cheap(left)) return prelude;
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "llvm/ADT/StringRef.h"
 
@@ -25,6 +26,8 @@ bool is_cheap(std::string_view name) {
 // not matter ([using.headers]; 7.1.2 "Standard headers"); <cassert> follows NDEBUG, which no include changes.
 bool is_free(std::string_view name) {
   static const std::set<std::string_view> free = {"tarsia/op.h",
+                                                  "lib_api.h",
+                                                  "mxnet/lib_api.h",
                                                   "algorithm",
                                                   "any",
                                                   "array",
@@ -211,11 +214,30 @@ bool consume_harmless_define(llvm::StringRef& text) {
   return true;
 }
 
-}  // namespace
+// Takes `#pragma once` off the text, or the two lines of an include guard.
+bool consume_guard(llvm::StringRef& text, const CompileOptions& options) {
+  auto [line, rest] = text.split('\n');
+  llvm::StringRef name = line.trim(" \t\r");
+  if (name == "#pragma once") {
+    text = rest;
+    return true;
+  }
+  auto [next, more] = rest.split('\n');
+  if (!name.consume_front("#ifndef ") || !next.consume_front("#define ")) return false;
+  if (name.trim() != next.trim(" \t\r")) return false;
+  for (const auto& [defined, value] : options.defines)
+    if (name.trim() == defined) return false;
+  text = more;
+  return true;
+}
 
-std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request) {
-  llvm::StringRef text = file.text;
-  std::vector<std::string> result;
+// How deep headers of the user's are looked into.
+constexpr int k_nesting = 4;
+
+// Adds the includes with which a text begins, and those with which a header of the user's does.
+void add_leading_includes(llvm::StringRef text, const CompileRequest& request, int nesting,
+                          std::vector<std::string>& result) {
+  bool begins = true;
   while (true) {
     text = text.ltrim(" \t\r\n\f\v");
     if (text.consume_front("//")) {
@@ -224,33 +246,47 @@ std::vector<std::string> leading_includes(const SourceFile& file, const CompileR
     }
     if (text.starts_with("/*")) {
       size_t end = text.find("*/", 2);
-      if (end == llvm::StringRef::npos) return result;
+      if (end == llvm::StringRef::npos) return;
       text = text.drop_front(end + 2);
       continue;
     }
-    if (!text.consume_front("#")) return result;
+    if (std::exchange(begins, false) && nesting < k_nesting && consume_guard(text, request.options)) continue;
+    if (!text.consume_front("#")) return;
     text = text.ltrim(" \t");
     if (consume_harmless_define(text)) continue;
-    if (!text.consume_front("include")) return result;
+    if (!text.consume_front("include")) return;
     text = text.ltrim(" \t");
     bool angled = text.consume_front("<");
-    if (!angled && !text.consume_front("\"")) return result;
+    if (!angled && !text.consume_front("\"")) return;
     size_t end = text.find_first_of(angled ? ">\n" : "\"\n");
-    if (end == llvm::StringRef::npos || text[end] == '\n') return result;
+    if (end == llvm::StringRef::npos || text[end] == '\n') return;
     std::string name = text.substr(0, end).str();
     text = text.drop_front(end + 1);
     // What follows on the line must be nothing, or the start of a comment.
     llvm::StringRef rest = text.substr(0, text.find('\n')).ltrim(" \t\r");
-    if (!rest.empty() && !rest.starts_with("//") && !rest.starts_with("/*")) return result;
-    if (!angled && !is_known_quoted(name)) return result;
+    if (!rest.empty() && !rest.starts_with("//") && !rest.starts_with("/*")) return;
+    // What follows a header of the user's is no more a leading include.
     for (const auto* group : {&request.files, &request.headers})
       for (const SourceFile& own : *group)
-        if (own.name == name) return result;
+        if (own.name == name) {
+          const bool is_searched_alike = name.find('/') == std::string::npos;
+          if (is_searched_alike && nesting > 0) add_leading_includes(own.text, request, nesting - 1, result);
+          return;
+        }
+    if (!angled && !is_known_quoted(name)) return;
     std::error_code ec;
     for (const std::string& dir : request.options.include_dirs)
-      if (std::filesystem::exists(dir + "/" + name, ec)) return result;
+      if (std::filesystem::exists(dir + "/" + name, ec)) return;
     result.push_back(angled ? "<" + name + ">" : "\"" + name + "\"");
   }
+}
+
+}  // namespace
+
+std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request) {
+  std::vector<std::string> result;
+  add_leading_includes(file.text, request, k_nesting, result);
+  return result;
 }
 
 PreludeText prelude_text(const std::vector<std::string>& includes) {
@@ -265,6 +301,8 @@ std::vector<std::string> cuda_layers(const std::vector<std::string>& includes) {
   static const std::vector<std::string_view> first = {"cooperative_groups.h",
                                                       "cuda_fp16.h",
                                                       "curand_kernel.h",
+                                                      "lib_api.h",
+                                                      "mxnet/lib_api.h",
                                                       "iostream",
                                                       "vector",
                                                       "chrono",

@@ -11,7 +11,8 @@ namespace tarsia::jit {
 
 /// The `#include <…>` directives with which the text begins, up to the first declaration or other directive
 /// (definitions of macros that no header knows aside), and up to the first header that is not the system's,
-/// Tarsia's or CUDA's. Each as "<name>" or "\"name\"".
+/// Tarsia's or CUDA's; if that is one of the source's own, with those that it begins with. Each as "<name>"
+/// or "\"name\"".
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
 
 /// Leading includes, as the prelude of a C++ source takes them.

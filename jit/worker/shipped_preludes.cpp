@@ -67,35 +67,38 @@ struct ShippedPreludes::Entry {
 const std::vector<ShippedPreludes::Plan>& ShippedPreludes::plans() {
   constexpr Language cxx = Language::cxx, cuda = Language::cuda;
   static const std::vector<Plan> all = {
-      {cxx, "c++20", -1, {"<tarsia/op.h>"}},            // 0
-      {cxx, "c++20", 0, {"<cmath>"}},                   // 1
-      {cxx, "c++20", 0, {"<vector>"}},                  // 2
-      {cxx, "c++20", -1, {"<cmath>"}},                  // 3
-      {cxx, "c++20", 3, {"<algorithm>"}},               // 4
-      {cxx, "c++20", -1, {"<vector>"}},                 // 5
-      {cxx, "c++20", 5, {"<cmath>"}},                   // 6
-      {cxx, "c++20", 5, {"<string>"}},                  // 7
-      {cxx, "c++20", 7, {"<stdexcept>"}},               // 8
-      {cxx, "c++20", 8, {"<iostream>"}},                // 9
-      {cxx, "c++20", 9, {"<algorithm>", "<cmath>"}},    // 10
-      {cxx, "c++20", 9, {"<map>"}},                     // 11
-      {cxx, "c++20", -1, {"<string>"}},                 // 12
-      {cxx, "c++20", 12, {"<stdexcept>"}},              // 13
-      {cxx, "c++20", 13, {"<iostream>"}},               // 14
-      {cxx, "c++17", -1, {"<tarsia/op.h>"}},            // 15
-      {cuda, "c++20", -1, {}},                          // 16
-      {cuda, "c++20", 16, {"<tarsia/op.h>"}},           // 17
-      {cuda, "c++20", 16, {"<vector>"}},                // 18
-      {cuda, "c++20", 16, {"<iostream>"}},              // 19
-      {cuda, "c++20", 19, {"<vector>"}},                // 20
-      {cuda, "c++20", 20, {"<chrono>"}},                // 21
-      {cuda, "c++20", 21, {"<algorithm>"}},             // 22
-      {cuda, "c++20", 20, {"<algorithm>"}},             // 23
-      {cuda, "c++20", 19, {"<chrono>"}},                // 24
-      {cuda, "c++20", 16, {"<chrono>"}},                // 25
-      {cuda, "c++20", 16, {"<cooperative_groups.h>"}},  // 26
-      {cuda, "c++20", 16, {"<cuda_fp16.h>"}},           // 27
-      {cuda, "c++20", 22, {"<random>"}},                // 28
+      {cxx, "c++20", -1, {"<tarsia/op.h>"}},                                 // 0
+      {cxx, "c++20", 0, {"<cmath>"}},                                        // 1
+      {cxx, "c++20", 0, {"<vector>"}},                                       // 2
+      {cxx, "c++20", -1, {"<cmath>"}},                                       // 3
+      {cxx, "c++20", 3, {"<algorithm>"}},                                    // 4
+      {cxx, "c++20", -1, {"<vector>"}},                                      // 5
+      {cxx, "c++20", 5, {"<cmath>"}},                                        // 6
+      {cxx, "c++20", 5, {"<string>"}},                                       // 7
+      {cxx, "c++20", 7, {"<stdexcept>"}},                                    // 8
+      {cxx, "c++20", 8, {"<iostream>"}},                                     // 9
+      {cxx, "c++20", 9, {"<algorithm>", "<cmath>"}},                         // 10
+      {cxx, "c++20", 9, {"<map>"}},                                          // 11
+      {cxx, "c++20", -1, {"<string>"}},                                      // 12
+      {cxx, "c++20", 12, {"<stdexcept>"}},                                   // 13
+      {cxx, "c++20", 13, {"<iostream>"}},                                    // 14
+      {cxx, "c++17", -1, {"<tarsia/op.h>"}},                                 // 15
+      {cxx, "c++20", -1, {"<tarsia/mxnet/json.h>", "<tarsia/mxnet/op.h>"}},  // 16, of the next two
+      {cxx, "c++20", 16, {"<lib_api.h>"}},                                   // 17
+      {cxx, "c++20", 16, {"<mxnet/lib_api.h>"}},                             // 18
+      {cuda, "c++20", -1, {}},                                               // 19
+      {cuda, "c++20", 19, {"<tarsia/op.h>"}},                                // 20
+      {cuda, "c++20", 19, {"<vector>"}},                                     // 21
+      {cuda, "c++20", 19, {"<iostream>"}},                                   // 22
+      {cuda, "c++20", 22, {"<vector>"}},                                     // 23
+      {cuda, "c++20", 23, {"<chrono>"}},                                     // 24
+      {cuda, "c++20", 24, {"<algorithm>"}},                                  // 25
+      {cuda, "c++20", 23, {"<algorithm>"}},                                  // 26
+      {cuda, "c++20", 22, {"<chrono>"}},                                     // 27
+      {cuda, "c++20", 19, {"<chrono>"}},                                     // 28
+      {cuda, "c++20", 19, {"<cooperative_groups.h>"}},                       // 29
+      {cuda, "c++20", 19, {"<cuda_fp16.h>"}},                                // 30
+      {cuda, "c++20", 25, {"<random>"}},                                     // 31
   };
   return all;
 }

@@ -9,9 +9,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-PreludeText text_of(const std::string& source, const std::string& own_header = "own.h") {
+PreludeText text_of(const std::string& source, const std::string& own_header = "own.h",
+                    const std::string& own_text = "") {
   CompileRequest request;
-  request.headers.push_back({own_header, ""});
+  request.headers.push_back({own_header, own_text});
   return prelude_text(leading_includes({"a.cc", source}, request));
 }
 
@@ -41,6 +42,20 @@ TEST(PreludeText, a_cuda_source_has_a_layer_for_each_header_that_is_not_cheap) {
               ElementsAre("cuda_fp16.h", "iostream", "vector", "chrono"));
   EXPECT_THAT(cuda_layers({"<vector>", "<omp.h>", "<map>"}), ElementsAre("vector", "map"));
   EXPECT_THAT(cuda_layers({"<vector>", "<third.h>", "<map>"}), ElementsAre("vector"));
+}
+
+TEST(PreludeText, a_header_of_the_users_is_looked_into) {
+  for (const char* own : {"#include <map>\nint x;\n", "// it\n#pragma once\n#include <map>\n",
+                          "/* it */\n#ifndef OWN_H_\n#define OWN_H_\n\n#include <map>\n#endif\n"})
+    EXPECT_THAT(text_of("#include <vector>\n#include \"own.h\"\n#include <set>\n", "own.h", own).free,
+                ElementsAre("<map>", "<vector>"))
+        << own;
+  for (const char* own : {"#ifndef A\n#define B\n#include <map>\n", "#ifdef A\n#include <map>\n#endif\n",
+                          "int x;\n#include <map>\n", "#include \"own.h\"\n#include <map>\n"})
+    EXPECT_THAT(text_of("#include <vector>\n#include \"own.h\"\n", "own.h", own).free,
+                ElementsAre("<vector>"))
+        << own;
+  EXPECT_THAT(text_of("#include \"sub/own.h\"\n", "sub/own.h", "#include <map>\n").free, IsEmpty());
 }
 
 TEST(PreludeText, it_ends_where_something_else_begins) {

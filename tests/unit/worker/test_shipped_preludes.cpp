@@ -68,6 +68,16 @@ TEST_F(ShippedPreludesTest, ops_have_theirs) {
   }
 }
 
+TEST_F(ShippedPreludesTest, sources_for_mxnet_have_theirs) {
+  for (const char* header : {"lib_api.h", "mxnet/lib_api.h"}) {
+    CompileResult result =
+        compile_fresh(request("a.cc", std::string("#include <iostream>\n#include <cmath>\n#include \"") +
+                                          header + "\"\nint f() { return MX_LIBRARY_VERSION; }\n"));
+    ASSERT_TRUE(result.ok) << errors(result);
+    EXPECT_TRUE(took_shipped(result)) << header;
+  }
+}
+
 TEST_F(ShippedPreludesTest, modules_are_those_that_a_worker_without_them_makes) {
   for (int opt : {0, 2, 3}) {
     for (bool debug : {false, true}) {
