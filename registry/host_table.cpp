@@ -6,6 +6,7 @@
 
 #include "base/cuda_driver.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "registry/bound_op.h"
 #include "registry/call_context.h"
 #include "registry/last_error.h"
@@ -143,6 +144,10 @@ const tarsia_meta* host_op_outputs(const tarsia_bound_op* bound, std::uint32_t* 
   return outputs.data();
 }
 
+void host_warn(const char* op, const char* text) {
+  guarded([&] { log().warn("op '{}': {}", op, text); });
+}
+
 void host_op_release(tarsia_bound_op* bound) {
   if (bound) from_handle(bound)->release();
 }
@@ -175,6 +180,7 @@ const tarsia_host* host_table() {
       .op_release = &host_op_release,
       .op_inputs = &host_op_inputs,
       .op_outputs = &host_op_outputs,
+      .warn = &host_warn,
   };
   return &table;
 }

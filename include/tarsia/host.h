@@ -96,6 +96,9 @@ typedef struct tarsia_host {
   /// The metas of a bound op.
   const struct tarsia_meta* (*op_inputs)(const struct tarsia_bound_op* bound, uint32_t* n);
   const struct tarsia_meta* (*op_outputs)(const struct tarsia_bound_op* bound, uint32_t* n);
+
+  /// Puts a warning about an op of this library into the log.
+  void (*warn)(const char* op, const char* text);
 } tarsia_host;
 
 #ifdef __cplusplus

@@ -125,7 +125,9 @@ class Writer {
     for (const KernelUse& kernel : slice.kernels) add_kernel(kernel);
     if (exports.mxnet_initialize)
       m_out << "extern \"C\" int tarsia_mxnet_initialize(int v) { return (int)::"
-            << exports.mxnet_initialize->getName() << "(v); }\n";
+            << exports.mxnet_initialize->getName() << "(v); }\n"
+            << "__attribute__((unused)) static const int tarsia_mxnet_announced = "
+               "::mxnet::ext::tarsia_detail::announce();\n";
     for (const Skipped& skipped : exports.skipped)
       m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
             << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";

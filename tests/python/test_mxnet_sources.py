@@ -151,6 +151,65 @@ def test_release_1_7(library):
     assert any("pass 'mx_pass'" in text and "partitioner 'mx_partitioner'" in text for text in warnings)
 
 
+def test_other_forms_that_the_interface_allows(library):
+    lib = library("forms.cc")
+    x = np.arange(5, dtype=np.float32)
+    for dtype in ("float32", "float64", "uint8", "int32", "int8", "int64"):
+        y = tarsia.ops.forms_scale(x.astype(dtype), scale=3)
+        assert y.dtype == dtype and np.array_equal(y, 3 * x)
+    with pytest.raises(tarsia.OpError, match="forward failed: dtype 2 is not supported"):
+        tarsia.ops.forms_scale(x.astype(np.float16))
+    (dx,) = tarsia.op("forms_scale").bind(x, scale=2).backward([x], [x], [x])
+    assert np.array_equal(dx, 2 * x)
+    assert np.array_equal(tarsia.ops.forms_add3(x), x + 3) and np.array_equal(tarsia.ops.forms_add4(x), x + 4)
+    assert np.array_equal(tarsia.ops.forms_pick(x), x)
+    least, most = tarsia.ops.forms_min_max(x, -x, x + 1, n=3)
+    assert np.array_equal(least, -x) and np.array_equal(most, x + 1)
+    sums, left = np.ones(5, np.float32), np.ones(5, np.float32)
+    tarsia.op("forms_min_max").bind(x, -x)(x, -x, out=[sums, left], req=["add", "null"])
+    assert np.array_equal(sums, 1 - x) and left.tolist() == [1] * 5
+    assert tarsia.op("forms_min_max").infer([(2, 3), None], [None, None]) == ([(2, 3)] * 4, ["float32"] * 4)
+    with pytest.raises(tarsia.OpIndexError, match="op 'forms_missing', forward on the CPU: .*at"):
+        tarsia.ops.forms_missing(x)
+    with pytest.raises(tarsia.OpError, match="op 'forms_plain', backward.*does not support backward"):
+        tarsia.op("forms_plain").bind(x).backward([x], [x], [x])
+    assert tarsia.ops.forms_values(x)[0] == 0
+    for shape in ((), (0,), (1, 1, 1, 1, 1)):
+        assert tarsia.ops.forms_add3(np.ones(shape, np.float32)).shape == shape
+    warnings = " ".join(str(warning.message) for warning in lib.warnings)
+    assert "partitioner 'forms_partitioner', pass 'forms_pass'" in warnings
+
+
+def test_subgraphs_as_graphs(library):
+    library("forms.cc")
+    graph = """{"nodes": [{"op": "null", "name": "x", "inputs": []},
+                          {"op": "scale", "name": "twice", "attrs": {"by": "2"}, "inputs": [[0, 0, 0]]},
+                          {"op": "exp", "name": "e", "inputs": [[1, 0, 0]]}],
+                "arg_nodes": [0], "heads": [[2, 0, 0]]}"""
+    x = np.arange(4, dtype=np.float32)
+    assert np.allclose(tarsia.ops.forms_expression(x, subgraph_sym_json=graph), np.exp(2 * x))
+    with pytest.raises(tarsia.OpError, match="Forward failed: no op log"):
+        tarsia.ops.forms_expression(x, subgraph_sym_json=graph.replace('"exp"', '"log"'))
+    with pytest.raises(tarsia.OpError, match="Forward failed: the graph has other inputs or outputs"):
+        tarsia.ops.forms_expression(x, subgraph_sym_json="[")
+
+
+def test_a_state_made_by_new_gets_a_warning():
+    import os
+    import subprocess
+    import sys
+
+    code = f"""
+import numpy as np, tarsia
+lib = tarsia.load_inline(open({str(FOLDER / "forms.cc")!r}).read())
+tarsia.ops.forms_plain(np.ones(1, np.float32)), tarsia.ops.forms_quiet(np.ones(1, np.float32))
+"""
+    run = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, TARSIA_LOG="warn"), stderr=subprocess.PIPE,
+                         text=True, check=True)
+    assert "op 'forms_plain': createOpState makes its state with new" in run.stderr
+    assert "forms_quiet" not in run.stderr
+
+
 HEADER = """
 #pragma once
 #include "lib_api.h"
@@ -271,6 +330,26 @@ def test_what_inference_leaves_unknown_is_an_error():
     with pytest.raises(tarsia.OpError, match="op 'mx_minimal', inference: output 1 is left unknown"):
         tarsia.ops.mx_minimal(np.zeros(2, np.float32))
     lib.unload()
+
+
+INITIALIZE = """
+#include <iostream>
+#include "mxnet/lib_api.h"
+using namespace mxnet::ext;
+MXReturnValue initialize(int version) {
+  if (version >= %d) return MX_SUCCESS;
+  MX_ERROR_MSG << "MXNet " << version << " is too old" << std::endl;
+  return MX_FAIL;
+}
+"""
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_library_may_have_no_ops(built, build_library):
+    load = (lambda text: tarsia.load(build_library(text))) if built else tarsia.load_inline
+    assert list(load(INITIALIZE % 20000).ops) == []
+    with pytest.raises(tarsia.LoadError, match=r"initialize failed: MXNet 20000 is too old \(.*:7\)"):
+        load(INITIALIZE % 99999)
 
 
 def test_a_library_may_refuse():

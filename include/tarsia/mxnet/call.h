@@ -35,6 +35,18 @@ TARSIA_MXNET_VECTOR(mxnet::ext::MXTensor)
 #endif
 TARSIA_MXNET_EXTERN template class vector<mxnet::ext::MXTensor>;
 }  // namespace std
+#if !defined(TARSIA_SUPPORT_OBJECT)
+namespace mxnet {
+namespace ext {
+namespace tarsia_detail {
+__attribute__((gnu_inline, noinline)) inline void instantiate_tensors(const MXTensor& tensor_) {
+  instantiate<MXTensor>(std::vector<MXTensor>(3), tensor_);
+  tensor_.data<float>()[tensor_.size()] = tensor_.data<double>()[tensor_.shape[0]];
+}
+}  // namespace tarsia_detail
+}  // namespace ext
+}  // namespace mxnet
+#endif
 #endif
 
 namespace mxnet {

@@ -12,4 +12,15 @@ int tarsia_mxnet_initialize(int version) __attribute__((weak, visibility("hidden
 
 #include <tarsia/mxnet/glue_functions.h>
 
+// In an inline source the compiler does it.
+#if !defined(TARSIA_INLINE_SOURCE)
+namespace mxnet {
+namespace ext {
+namespace tarsia_detail {
+__attribute__((unused)) static const int announced = announce();
+}
+}  // namespace ext
+}  // namespace mxnet
+#endif
+
 #include <tarsia/macros_pop.h>

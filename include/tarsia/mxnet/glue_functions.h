@@ -31,7 +31,9 @@ struct Registered {
   std::vector<Pass> passes;
   std::vector<tarsia_implementation> implementations;
 
-  Registered(const char* name_, const char* location_) : op(name_, location_), description() {}
+  Registered(const char* name_, const char* location_, bool warns_) : op(name_, location_), description() {
+    op.warns = warns_;
+  }
 };
 
 /// What the library has registered.
@@ -254,6 +256,11 @@ TARSIA_MXNET_FUNCTION int32_t op_create_state(void* user_, const tarsia_bind_inf
                                  types_, &made_))
         return listening_.failed("createOpState");
       if (!made_) return wrong("createOpState made no state");
+      if (op_.warns && !made_->wasCreated() && !made_->ignore_warn &&
+          host()->size >= offsetof(::tarsia_host, warn) + sizeof(host()->warn))
+        host()->warn(op_.name,
+                     "createOpState makes its state with new: CustomStatefulOp::create<T>(…) is the way from "
+                     "MXNet 1.9 on, or set ignore_warn");
       *state_ = made_;
       return 0;
     }
@@ -457,15 +464,19 @@ TARSIA_MXNET_FUNCTION const tarsia_extension* extension() {
   return &extension_;
 }
 
-TARSIA_MXNET_FUNCTION CustomOp& register_op(const char* name_, const char* location_) {
+/// A library is one for this API by what it registers, or by its initialize() alone.
+TARSIA_MXNET_FUNCTION int announce() {
   tarsia_module_extension = &extension;
-  library().ops.push_back(new Registered(name_, location_));
+  return 0;
+}
+TARSIA_MXNET_FUNCTION CustomOp& register_op(const char* name_, const char* location_, int version_) {
+  announce();
+  library().ops.push_back(new Registered(name_, location_, version_ >= 11));
   return library().ops.back()->op;
 }
 TARSIA_MXNET_FUNCTION int register_ignored(const char* what_) {
-  tarsia_module_extension = &extension;
   library().ignored.push_back(what_);
-  return 0;
+  return announce();
 }
 
 }  // namespace tarsia_detail

@@ -19,10 +19,9 @@ enum JsonType { ERR, STR, NUM, LIST, MAP };
 /// A value. Numbers are whole; a text that is no JSON gives a value of type ERR.
 struct JsonVal {
   TARSIA_DETAIL_SUPPORT JsonVal() : type(ERR), num(-1) {}
-  TARSIA_DETAIL_SUPPORT explicit JsonVal(JsonType type_) : type(type_), num(-1) {}
-  TARSIA_DETAIL_SUPPORT explicit JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
-  TARSIA_DETAIL_SUPPORT explicit JsonVal(int number_)
-      : type(NUM), num(number_), str(tarsia_detail::number(number_)) {}
+  TARSIA_DETAIL_SUPPORT JsonVal(JsonType type_) : type(type_), num(-1) {}
+  TARSIA_DETAIL_SUPPORT JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
+  TARSIA_DETAIL_SUPPORT JsonVal(int number_) : type(NUM), num(number_), str(tarsia_detail::number(number_)) {}
   TARSIA_DETAIL_SUPPORT JsonVal(JsonType type_, int number_, std::string text_)
       : type(type_), num(number_), str(std::move(text_)) {}
 

@@ -4,6 +4,11 @@
 
 #include <tarsia/macros_push.h>
 
+// nvcc would warn of each state: it overrides the functions of one generation.
+#if defined(__NVCC__) && !defined(__clang__)
+#pragma nv_diag_suppress 611
+#endif
+
 #include <tarsia/mxnet/call.h>
 #include <tarsia/mxnet/messages.h>
 
@@ -61,6 +66,7 @@ class CustomOp {
       : name(name_),
         location(location_),
         isSGop(false),
+        warns(false),
         parse(),
         infer_type(),
         infer_storage(),
@@ -69,48 +75,58 @@ class CustomOp {
   CustomOp(const CustomOp&) = delete;
   CustomOp& operator=(const CustomOp&) = delete;
 
-  CustomOp& setForward(fcomp_t f_, const char* context_ = "cpu") {
+  TARSIA_DETAIL_SUPPORT CustomOp& setForward(fcomp_t f_, const char* context_ = "cpu") {
     return add_forward(tarsia_detail::compute(f_), context_);
   }
   template <class F_>
   CustomOp& setForward(F_* f_, const char* context_ = "cpu") {
     return add_forward(tarsia_detail::compute(f_), context_);
   }
-  CustomOp& setBackward(fcomp_t f_, const char* context_ = "cpu") {
+  TARSIA_DETAIL_SUPPORT CustomOp& setBackward(fcomp_t f_, const char* context_ = "cpu") {
     return add_backward(tarsia_detail::compute(f_), context_);
   }
   template <class F_>
   CustomOp& setBackward(F_* f_, const char* context_ = "cpu") {
     return add_backward(tarsia_detail::compute(f_), context_);
   }
-  CustomOp& setCreateOpState(createOpState_t f_, const char* context_ = "cpu") {
+  TARSIA_DETAIL_SUPPORT CustomOp& setCreateOpState(createOpState_t f_, const char* context_ = "cpu") {
     return add_create(tarsia_detail::create(f_), context_);
   }
   template <class F_>
   CustomOp& setCreateOpState(F_* f_, const char* context_ = "cpu") {
     return add_create(tarsia_detail::create(f_), context_);
   }
-  CustomOp& setParseAttrs(parseAttrs_t f_) { return parse = tarsia_detail::parse(f_), *this; }
+  TARSIA_DETAIL_SUPPORT CustomOp& setParseAttrs(parseAttrs_t f_) {
+    return parse = tarsia_detail::parse(f_), *this;
+  }
   template <class F_>
   CustomOp& setParseAttrs(F_* f_) {
     return parse = tarsia_detail::parse(f_), *this;
   }
-  CustomOp& setInferType(inferType_t f_) { return infer_type = tarsia_detail::infer(f_), *this; }
+  TARSIA_DETAIL_SUPPORT CustomOp& setInferType(inferType_t f_) {
+    return infer_type = tarsia_detail::infer(f_), *this;
+  }
   template <class F_>
   CustomOp& setInferType(F_* f_) {
     return infer_type = tarsia_detail::infer(f_), *this;
   }
-  CustomOp& setInferSType(inferSType_t f_) { return infer_storage = tarsia_detail::infer(f_), *this; }
+  TARSIA_DETAIL_SUPPORT CustomOp& setInferSType(inferSType_t f_) {
+    return infer_storage = tarsia_detail::infer(f_), *this;
+  }
   template <class F_>
   CustomOp& setInferSType(F_* f_) {
     return infer_storage = tarsia_detail::infer(f_), *this;
   }
-  CustomOp& setInferShape(inferShape_t f_) { return infer_shape = tarsia_detail::infer_shape(f_), *this; }
+  TARSIA_DETAIL_SUPPORT CustomOp& setInferShape(inferShape_t f_) {
+    return infer_shape = tarsia_detail::infer_shape(f_), *this;
+  }
   template <class F_>
   CustomOp& setInferShape(F_* f_) {
     return infer_shape = tarsia_detail::infer_shape(f_), *this;
   }
-  CustomOp& setMutateInputs(mutateInputs_t f_) { return mutate = tarsia_detail::mutate(f_), *this; }
+  TARSIA_DETAIL_SUPPORT CustomOp& setMutateInputs(mutateInputs_t f_) {
+    return mutate = tarsia_detail::mutate(f_), *this;
+  }
   template <class F_>
   CustomOp& setMutateInputs(F_* f_) {
     return mutate = tarsia_detail::mutate(f_), *this;
@@ -134,6 +150,7 @@ class CustomOp {
   const char* name;
   const char* location;
   bool isSGop;
+  bool warns;  ///< of a state that was not made by CustomStatefulOp::create
   std::vector<InContext<tarsia_detail::Compute> > forward, backward;
   std::vector<InContext<tarsia_detail::Create> > create;
   tarsia_detail::Parse parse;
@@ -159,6 +176,26 @@ class CustomOp {
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
 #pragma clang optimize on
 #endif
+// The setters for arguments by value are not compiled with an inline source either.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#define TARSIA_MXNET_SETTERS(R, A, T, I, S)                                                     \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setForward(R (*)(A, T, T, OpResource), const char*);  \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setBackward(R (*)(A, T, T, OpResource), const char*); \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setParseAttrs(R (*)(A, int*, int*));                  \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setInferType(R (*)(A, I&, I&));                       \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setInferSType(R (*)(A, I&, I&));                      \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setInferShape(R (*)(A, S&, S&));                      \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setMutateInputs(R (*)(A, I&));                        \
+  TARSIA_MXNET_MEMBER CustomOp& CustomOp::setCreateOpState(R (*)(A, CustomStatefulOp**), const char*);
+typedef std::map<std::string, std::string> tarsia_map;
+TARSIA_MXNET_SETTERS(MXReturnValue, tarsia_map, std::vector<MXTensor>, std::vector<int>, tarsia_shapes)
+TARSIA_MXNET_SETTERS(int, tarsia_map, std::vector<MXTensor>, std::vector<int>, tarsia_shapes)
+TARSIA_MXNET_MEMBER CustomOp& CustomOp::setCreateOpState(MXReturnValue (*)(const tarsia_attributes&,
+                                                                           CustomStatefulOp**),
+                                                         const char*);
+#undef TARSIA_MXNET_SETTERS
+#endif
+
 /// Compiles, and is ignored.
 class CustomOpSelector {
  public:
@@ -207,7 +244,7 @@ class CustomPass {
 
 namespace tarsia_detail {
 
-TARSIA_MXNET_HIDDEN CustomOp& register_op(const char* name_, const char* location_);
+TARSIA_MXNET_HIDDEN CustomOp& register_op(const char* name_, const char* location_, int version_);
 /// Remembers `what_`, "partitioner 'x'", for the warning that it is ignored.
 TARSIA_MXNET_HIDDEN int register_ignored(const char* what_);
 template <class T_>
@@ -228,7 +265,8 @@ T_& ignored() {
 /// Registers an op, at namespace scope: REGISTER_OP(name).setForward(f, "cpu").setParseAttrs(…)…;
 #define REGISTER_OP(Name)                                                                              \
   __attribute__((unused)) static ::mxnet::ext::CustomOp& MX_STR_CONCAT(MXNet_CustomOp_, __COUNTER__) = \
-      ::mxnet::ext::tarsia_detail::register_op(MX_TOSTRING(Name), __FILE__ ":" MX_TOSTRING(__LINE__))
+      ::mxnet::ext::tarsia_detail::register_op(MX_TOSTRING(Name), __FILE__ ":" MX_TOSTRING(__LINE__),  \
+                                               MX_LIBRARY_VERSION)
 #define REGISTER_PARTITIONER(Name)                                                                    \
   __attribute__((unused)) static ::mxnet::ext::CustomPartitioner& MX_STR_CONCAT(MXNet_CustomSubProp_, \
                                                                                 __COUNTER__) =        \

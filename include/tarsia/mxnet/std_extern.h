@@ -127,6 +127,7 @@ __attribute__((gnu_inline, noinline)) inline void instantiate(std::vector<T_> v_
   w_.resize(w_.size() + 1);
   w_.resize(2, x_);
   w_.at(0) = w_[0];
+  w_.at(1) = const_cast<const std::vector<T_>&>(w_).at(v_.size());
   for (const T_& y_ : w_)
     if (!w_.empty())
       w_.back() = w_.front(), w_.reserve(w_.capacity()), w_.pop_back(), w_.insert(w_.end(), y_);
@@ -136,7 +137,7 @@ __attribute__((gnu_inline, noinline)) inline void instantiate(std::vector<T_> v_
 template <class M_>
 __attribute__((gnu_inline, noinline)) inline void instantiate_map(const M_& m_, const std::string& k_) {
   M_ copy_(m_), other_(std::move(copy_));
-  copy_["key"] = copy_.at(k_);
+  copy_["key"] = copy_.at(k_) + m_.at(k_);
   copy_.insert(std::pair<const std::string, std::string>(k_, "value"));
   if (m_.find(k_) == m_.end() || m_.count("key") == 0 || m_.empty() || m_.size()) copy_.erase(k_);
   for (const auto& entry_ : m_) copy_[entry_.first] = entry_.second;

@@ -12,9 +12,9 @@ namespace ext {
 /// A device.
 struct MXContext {
   TARSIA_DETAIL_SUPPORT MXContext() : dev_type("error"), dev_id(-1) {}
-  TARSIA_DETAIL_SUPPORT explicit MXContext(std::string dev_type_, int dev_id_)
+  TARSIA_DETAIL_SUPPORT MXContext(std::string dev_type_, int dev_id_)
       : dev_type(std::move(dev_type_)), dev_id(dev_id_) {}
-  TARSIA_DETAIL_SUPPORT explicit MXContext(const char* dev_type_, int dev_id_)
+  TARSIA_DETAIL_SUPPORT MXContext(const char* dev_type_, int dev_id_)
       : dev_type(dev_type_), dev_id(dev_id_) {}
   TARSIA_DETAIL_SUPPORT static MXContext CPU(int id_ = 0) { return MXContext("cpu", id_); }
   TARSIA_DETAIL_SUPPORT static MXContext GPU(int id_ = 0) { return MXContext("gpu", id_); }
