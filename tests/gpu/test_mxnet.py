@@ -86,3 +86,39 @@ def test_launch_errors_name_the_op(library):
 def test_no_gpu_implementation_is_told(library):
     with pytest.raises(tarsia.Unsupported, match="mxg_state_relu"):
         tarsia.ops.mxg_state_relu(np.zeros(3, np.float32))
+
+
+@pytest.fixture(scope="module")
+def built():
+    """A library that was built against MXNet's own header."""
+    text = (SOURCE.parent / "built.cu").read_text()
+    return tarsia.load(build_with_nvcc(text, ".so", "-shared", "-Xcompiler", "-fPIC", "-cudart=shared"))
+
+
+def test_a_library_built_long_ago_runs_on_the_callers_stream_with_scratch_of_its_own(built):
+    x = torch.randn(1000, device="cuda")
+    bound = tarsia.op("gpu_built_scale").bind(x, factor=3)
+    assert torch.equal(bound(x), 3 * x)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        out = torch.ones_like(x)
+        bound(x, out=out, req="add")
+    stream.synchronize()
+    assert torch.allclose(out, 1 + 3 * x)
+    (dx,) = bound.backward([x], [x], [out])
+    assert torch.equal(dx, 3 * x)
+    with pytest.raises(tarsia.Unsupported, match="op 'gpu_built_scale' has no forward for"):
+        tarsia.ops.gpu_built_scale(np.zeros(3, np.float32))
+    with pytest.raises(tarsia.OpError, match="inferType failed: only float32 is known"):
+        tarsia.ops.gpu_built_scale(x.double())
+
+
+def test_its_states_count_and_its_random_states_are_the_devices(built):
+    x = torch.ones(100, device="cuda")
+    counting = tarsia.op("gpu_built_state").bind(x)
+    assert [float(counting(x)[0]) for _ in range(3)] == [1, 2, 3]
+    assert float(tarsia.ops.gpu_built_state(x)[0]) == 1
+    tarsia.seed(5)
+    first, second = tarsia.ops.gpu_built_noise(x), tarsia.ops.gpu_built_noise(x)
+    tarsia.seed(5)
+    assert torch.equal(tarsia.ops.gpu_built_noise(x), first) and not torch.equal(first, second)

@@ -142,6 +142,11 @@ def test_a_built_library_may_refuse_too(build_library):
     assert "built_scale" not in tarsia.ops
 
 
+def test_a_built_library_may_have_no_ops(build_library):
+    text = TEXT.replace("return static_cast<int>(ops().size())", "return 0")
+    assert list(tarsia.load(build_library(text, "-std=c++11", "-DVERSION=10")).ops) == []
+
+
 def test_loading_again_replaces(build_library):
     path = build_library(TEXT, "-std=c++11", "-DVERSION=11")
     x = np.ones(3, np.float32)

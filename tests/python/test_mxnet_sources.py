@@ -210,6 +210,21 @@ tarsia.ops.forms_plain(np.ones(1, np.float32)), tarsia.ops.forms_quiet(np.ones(1
     assert "forms_quiet" not in run.stderr
 
 
+@pytest.mark.parametrize("options", [{"defines": {"_GLIBCXX_DEBUG": "1"}}, {"defines": {"_GLIBCXX_USE_CXX11_ABI": "0"}},
+                                     {"defines": {"_GLIBCXX_ASSERTIONS": "1"}}, {"std": "c++11"}, {"std": "c++23"},
+                                     {"opt": 0}, {"debug": True}], ids=str)
+def test_options_of_the_compiler(options):
+    for name in ("by_pointer.cc", "by_value.cc", "by_reference.cc"):
+        lib = tarsia.load_inline((FOLDER / name).read_text(), **options)
+        a, b = matrices((3, 4), (4, 5))
+        if name == "by_pointer.cc":
+            bound = tarsia.op("mx_state_gemm").bind(a, b)
+            assert np.allclose(bound(a, b), a @ b + (np.arange(15) == 0).reshape(3, 5), atol=1e-5)
+            with pytest.raises(tarsia.OpError, match="the inner extents are 4 and 3"):
+                tarsia.ops.mx_gemm(a, a)
+        lib.unload()
+
+
 HEADER = """
 #pragma once
 #include "lib_api.h"

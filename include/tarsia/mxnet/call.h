@@ -28,7 +28,7 @@ typedef MXReturnValue (*createOpState_t)(const tarsia_attributes&, const MXConte
 }  // namespace ext
 }  // namespace mxnet
 
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_MXNET_LINKED)
 namespace std {
 #if !defined(TARSIA_SUPPORT_OBJECT)
 TARSIA_MXNET_VECTOR(mxnet::ext::MXTensor)

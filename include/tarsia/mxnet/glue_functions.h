@@ -9,7 +9,7 @@
 #include <tarsia/mxnet/dtypes.h>
 #include <tarsia/mxnet/op.h>
 
-#define TARSIA_MXNET_FUNCTION TARSIA_DETAIL_SUPPORT TARSIA_MXNET_HIDDEN
+#define TARSIA_MXNET_FUNCTION TARSIA_MXNET_SUPPORT TARSIA_MXNET_HIDDEN
 
 namespace mxnet {
 namespace ext {

@@ -21,13 +21,13 @@ struct NodeEntry {
 class Node {
  public:
   Node() : tensor(nullptr), m_resource(nullptr) {}
-  TARSIA_DETAIL_SUPPORT void _setPassResource(PassResource* resource_) { m_resource = resource_; }
-  TARSIA_DETAIL_SUPPORT void alloc_arg(const std::vector<int64_t>& shape_, const MXContext& context_,
-                                       MXDType dtype_) {
+  TARSIA_MXNET_SUPPORT void _setPassResource(PassResource* resource_) { m_resource = resource_; }
+  TARSIA_MXNET_SUPPORT void alloc_arg(const std::vector<int64_t>& shape_, const MXContext& context_,
+                                      MXDType dtype_) {
     tensor = require_resource().alloc_arg(name, shape_, context_, dtype_);
   }
-  TARSIA_DETAIL_SUPPORT void alloc_aux(const std::vector<int64_t>& shape_, const MXContext& context_,
-                                       MXDType dtype_) {
+  TARSIA_MXNET_SUPPORT void alloc_aux(const std::vector<int64_t>& shape_, const MXContext& context_,
+                                      MXDType dtype_) {
     tensor = require_resource().alloc_aux(name, shape_, context_, dtype_);
   }
 
@@ -40,7 +40,7 @@ class Node {
   std::unordered_map<std::string, std::string> attrs;
 
  private:
-  TARSIA_DETAIL_SUPPORT PassResource& require_resource() const {
+  TARSIA_MXNET_SUPPORT PassResource& require_resource() const {
     if (!m_resource) throw std::runtime_error("a node may allocate in a graph pass only");
     return *m_resource;
   }
@@ -51,7 +51,7 @@ class Node {
 class Graph {
  public:
   Graph() : m_resource(nullptr) {}
-  TARSIA_DETAIL_SUPPORT ~Graph() {
+  TARSIA_MXNET_SUPPORT ~Graph() {
     for (Node* node_ : m_nodes) {
       for (Graph* graph_ : node_->subgraphs) delete graph_;
       delete node_;
@@ -61,10 +61,10 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   /// Null if the text is no graph.
-  TARSIA_DETAIL_SUPPORT static Graph* fromString(const std::string& json_) {
+  TARSIA_MXNET_SUPPORT static Graph* fromString(const std::string& json_) {
     return fromJson(JsonVal::parse(json_));
   }
-  TARSIA_DETAIL_SUPPORT static Graph* fromJson(JsonVal json_) {
+  TARSIA_MXNET_SUPPORT static Graph* fromJson(JsonVal json_) {
     if (json_.type != MAP) return nullptr;
     Graph* graph_ = new Graph();
     const JsonVal& nodes_ = json_.map[JsonVal("nodes")];
@@ -91,7 +91,7 @@ class Graph {
     return graph_;
   }
 
-  TARSIA_DETAIL_SUPPORT JsonVal toJson() const {
+  TARSIA_MXNET_SUPPORT JsonVal toJson() const {
     JsonVal json_(MAP);
     for (const std::pair<const std::string, JsonVal>& a_ : attrs) json_.map[JsonVal(a_.first)] = a_.second;
     std::map<const Node*, int> numbers_;
@@ -123,23 +123,23 @@ class Graph {
   std::string toString() const { return toJson().dump(); }
 
   /// Visits every node after those that it takes its inputs from.
-  TARSIA_DETAIL_SUPPORT void DFS(std::function<void(Node*)> visit_) const {
+  TARSIA_MXNET_SUPPORT void DFS(std::function<void(Node*)> visit_) const {
     std::unordered_set<Node*> left_(m_nodes.begin(), m_nodes.end());
     for (const NodeEntry& e_ : outputs) _dfs_util(e_.node, &left_, visit_);
     for (Node* node_ : m_nodes) _dfs_util(node_, &left_, visit_);
   }
-  TARSIA_DETAIL_SUPPORT void _dfs_util(Node* node_, std::unordered_set<Node*>* left_,
-                                       std::function<void(Node*)> visit_) const {
+  TARSIA_MXNET_SUPPORT void _dfs_util(Node* node_, std::unordered_set<Node*>* left_,
+                                      std::function<void(Node*)> visit_) const {
     if (!left_->erase(node_)) return;
     for (const NodeEntry& e_ : node_->inputs) _dfs_util(e_.node, left_, visit_);
     visit_(node_);
   }
-  TARSIA_DETAIL_SUPPORT std::vector<Node*> topological_sort() const {
+  TARSIA_MXNET_SUPPORT std::vector<Node*> topological_sort() const {
     std::vector<Node*> sorted_;
     DFS([&sorted_](Node* node_) { sorted_.push_back(node_); });
     return sorted_;
   }
-  TARSIA_DETAIL_SUPPORT void print(int indent_ = 0) const {
+  TARSIA_MXNET_SUPPORT void print(int indent_ = 0) const {
     const std::string space_(static_cast<size_t>(indent_), ' ');
     for (const Node* node_ : topological_sort()) {
       std::cout << space_ << node_->name << ": " << node_->op << "\n";
@@ -147,7 +147,7 @@ class Graph {
     }
   }
 
-  TARSIA_DETAIL_SUPPORT Node* addNode(const std::string& name_, const std::string& op_) {
+  TARSIA_MXNET_SUPPORT Node* addNode(const std::string& name_, const std::string& op_) {
     Node* node_ = new Node();
     node_->name = name_;
     node_->op = op_;
@@ -159,12 +159,12 @@ class Graph {
   const Node* getNode(size_t i_) const { return m_nodes.at(i_); }
   const JsonVal& getAttr(const std::string& key_) const { return attrs.at(key_); }
   size_t size() const { return m_nodes.size(); }
-  TARSIA_DETAIL_SUPPORT void _setPassResource(PassResource* resource_) {
+  TARSIA_MXNET_SUPPORT void _setPassResource(PassResource* resource_) {
     m_resource = resource_;
     for (Node* node_ : m_nodes) node_->_setPassResource(resource_);
   }
-  TARSIA_DETAIL_SUPPORT void _setParams(std::unordered_map<std::string, MXTensor>* args_,
-                                        std::unordered_map<std::string, MXTensor>* aux_) {
+  TARSIA_MXNET_SUPPORT void _setParams(std::unordered_map<std::string, MXTensor>* args_,
+                                       std::unordered_map<std::string, MXTensor>* aux_) {
     for (Node* node_ : m_nodes) {
       if (args_->count(node_->name)) node_->tensor = &(*args_)[node_->name];
       if (aux_->count(node_->name)) node_->tensor = &(*aux_)[node_->name];
@@ -182,7 +182,7 @@ class Graph {
     e_.entry = entry_;
     return e_;
   }
-  TARSIA_DETAIL_SUPPORT static JsonVal reference(int node_, int entry_) {
+  TARSIA_MXNET_SUPPORT static JsonVal reference(int node_, int entry_) {
     JsonVal list_(LIST);
     list_.list = {JsonVal(node_), JsonVal(entry_), JsonVal(0)};
     return list_;
@@ -190,7 +190,7 @@ class Graph {
   Node* node_at(int i_) const {
     return i_ >= 0 && static_cast<size_t>(i_) < m_nodes.size() ? m_nodes[static_cast<size_t>(i_)] : nullptr;
   }
-  TARSIA_DETAIL_SUPPORT NodeEntry entry_of(const JsonVal& pair_) const {
+  TARSIA_MXNET_SUPPORT NodeEntry entry_of(const JsonVal& pair_) const {
     return pair_.list.size() < 2 ? to(nullptr, 0) : to(node_at(pair_.list[0].num), pair_.list[1].num);
   }
   std::vector<Node*> m_nodes;

@@ -18,14 +18,14 @@ enum JsonType { ERR, STR, NUM, LIST, MAP };
 
 /// A value. Numbers are whole; a text that is no JSON gives a value of type ERR.
 struct JsonVal {
-  TARSIA_DETAIL_SUPPORT JsonVal() : type(ERR), num(-1) {}
-  TARSIA_DETAIL_SUPPORT JsonVal(JsonType type_) : type(type_), num(-1) {}
-  TARSIA_DETAIL_SUPPORT JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
-  TARSIA_DETAIL_SUPPORT JsonVal(int number_) : type(NUM), num(number_), str(tarsia_detail::number(number_)) {}
-  TARSIA_DETAIL_SUPPORT JsonVal(JsonType type_, int number_, std::string text_)
+  TARSIA_MXNET_SUPPORT JsonVal() : type(ERR), num(-1) {}
+  TARSIA_MXNET_SUPPORT JsonVal(JsonType type_) : type(type_), num(-1) {}
+  TARSIA_MXNET_SUPPORT JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
+  TARSIA_MXNET_SUPPORT JsonVal(int number_) : type(NUM), num(number_), str(tarsia_detail::number(number_)) {}
+  TARSIA_MXNET_SUPPORT JsonVal(JsonType type_, int number_, std::string text_)
       : type(type_), num(number_), str(std::move(text_)) {}
 
-  TARSIA_DETAIL_SUPPORT bool operator<(const JsonVal& o_) const {
+  TARSIA_MXNET_SUPPORT bool operator<(const JsonVal& o_) const {
     if (type != o_.type) return type < o_.type;
     switch (type) {
       case STR:
@@ -42,19 +42,19 @@ struct JsonVal {
   }
 
   /// As JSON.
-  TARSIA_DETAIL_SUPPORT std::string dump() const {
+  TARSIA_MXNET_SUPPORT std::string dump() const {
     std::string text_;
     write(text_);
     return text_;
   }
   /// For people.
-  TARSIA_DETAIL_SUPPORT std::string toString() const { return dump(); }
+  TARSIA_MXNET_SUPPORT std::string toString() const { return dump(); }
 
-  TARSIA_DETAIL_SUPPORT static JsonVal parse(const std::string& json_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse(const std::string& json_) {
     unsigned at_ = 0;
     return parse(json_, &at_);
   }
-  TARSIA_DETAIL_SUPPORT static JsonVal parse(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse(const std::string& json_, unsigned* at_) {
     skip_blanks(json_, at_);
     if (*at_ >= json_.size()) return fail("the text ends too early");
     const char first_ = json_[*at_];
@@ -65,7 +65,7 @@ struct JsonVal {
     return fail("an unexpected character");
   }
   /// From behind the opening quote.
-  TARSIA_DETAIL_SUPPORT static JsonVal parse_string(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse_string(const std::string& json_, unsigned* at_) {
     JsonVal value_(STR);
     for (; *at_ < json_.size(); ++*at_) {
       char c_ = json_[*at_];
@@ -78,7 +78,7 @@ struct JsonVal {
     }
     return fail("a string without end");
   }
-  TARSIA_DETAIL_SUPPORT static JsonVal parse_num(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse_num(const std::string& json_, unsigned* at_) {
     JsonVal value_(NUM);
     while (*at_ < json_.size() &&
            (is_digit(json_[*at_]) || std::string("+-.eE").find(json_[*at_]) != std::string::npos))
@@ -87,7 +87,7 @@ struct JsonVal {
     return value_;
   }
   /// From behind the opening bracket.
-  TARSIA_DETAIL_SUPPORT static JsonVal parse_list(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse_list(const std::string& json_, unsigned* at_) {
     JsonVal value_(LIST);
     for (;;) {
       skip_blanks(json_, at_, ',');
@@ -98,7 +98,7 @@ struct JsonVal {
     }
   }
   /// From behind the opening brace.
-  TARSIA_DETAIL_SUPPORT static JsonVal parse_map(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT static JsonVal parse_map(const std::string& json_, unsigned* at_) {
     JsonVal value_(MAP);
     for (;;) {
       skip_blanks(json_, at_, ',');
@@ -119,17 +119,17 @@ struct JsonVal {
   std::map<JsonVal, JsonVal> map;
 
  private:
-  TARSIA_DETAIL_SUPPORT static bool is_digit(char c_) { return c_ >= '0' && c_ <= '9'; }
-  TARSIA_DETAIL_SUPPORT static void skip_blanks(const std::string& json_, unsigned* at_, char more_ = ' ') {
+  TARSIA_MXNET_SUPPORT static bool is_digit(char c_) { return c_ >= '0' && c_ <= '9'; }
+  TARSIA_MXNET_SUPPORT static void skip_blanks(const std::string& json_, unsigned* at_, char more_ = ' ') {
     while (*at_ < json_.size() &&
            (json_[*at_] == more_ || std::string(" \t\r\n").find(json_[*at_]) != std::string::npos))
       ++*at_;
   }
-  TARSIA_DETAIL_SUPPORT static JsonVal fail(const char* why_) {
+  TARSIA_MXNET_SUPPORT static JsonVal fail(const char* why_) {
     MX_ERROR_MSG << "JSON cannot be read: " << why_;
     return JsonVal();
   }
-  TARSIA_DETAIL_SUPPORT void write(std::string& text_) const {
+  TARSIA_MXNET_SUPPORT void write(std::string& text_) const {
     bool first_ = true;
     switch (type) {
       case ERR:
@@ -167,31 +167,31 @@ struct JsonVal {
 
 /// The reader of JSON up to library version 7.
 struct JsonParser {
-  TARSIA_DETAIL_SUPPORT JsonVal parse_to_json(const std::string& json_) { return JsonVal::parse(json_); }
-  TARSIA_DETAIL_SUPPORT JsonVal parse(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT JsonVal parse_to_json(const std::string& json_) { return JsonVal::parse(json_); }
+  TARSIA_MXNET_SUPPORT JsonVal parse(const std::string& json_, unsigned* at_) {
     return JsonVal::parse(json_, at_);
   }
-  TARSIA_DETAIL_SUPPORT JsonVal parse_string(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT JsonVal parse_string(const std::string& json_, unsigned* at_) {
     return JsonVal::parse_string(json_, at_);
   }
-  TARSIA_DETAIL_SUPPORT JsonVal parse_num(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT JsonVal parse_num(const std::string& json_, unsigned* at_) {
     return JsonVal::parse_num(json_, at_);
   }
-  TARSIA_DETAIL_SUPPORT JsonVal parse_list(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT JsonVal parse_list(const std::string& json_, unsigned* at_) {
     return JsonVal::parse_list(json_, at_);
   }
-  TARSIA_DETAIL_SUPPORT JsonVal parse_map(const std::string& json_, unsigned* at_) {
+  TARSIA_MXNET_SUPPORT JsonVal parse_map(const std::string& json_, unsigned* at_) {
     return JsonVal::parse_map(json_, at_);
   }
-  TARSIA_DETAIL_SUPPORT std::string dump(const JsonVal& value_) { return value_.dump(); }
-  TARSIA_DETAIL_SUPPORT std::string json_val_string(const JsonVal& value_) { return value_.toString(); }
-  TARSIA_DETAIL_SUPPORT void print_json_val(const JsonVal& value_) {
+  TARSIA_MXNET_SUPPORT std::string dump(const JsonVal& value_) { return value_.dump(); }
+  TARSIA_MXNET_SUPPORT std::string json_val_string(const JsonVal& value_) { return value_.toString(); }
+  TARSIA_MXNET_SUPPORT void print_json_val(const JsonVal& value_) {
     std::cout << value_.toString() << std::endl;
   }
 };
 
 /// Part `index_` of "[[1,2],[3]]": "[1,2]"; empty if there is none.
-TARSIA_DETAIL_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigned index_) {
+TARSIA_MXNET_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigned index_) {
   size_t at_ = 0;
   for (unsigned i_ = 0;; ++i_) {
     at_ = shapes_.find('[', at_ + 1);
@@ -200,7 +200,7 @@ TARSIA_DETAIL_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigne
   }
 }
 /// Part `index_` of "[0,1]": "0"; empty if there is none.
-TARSIA_DETAIL_SUPPORT std::string getDtypeAt(const std::string& dtypes_, unsigned index_) {
+TARSIA_MXNET_SUPPORT std::string getDtypeAt(const std::string& dtypes_, unsigned index_) {
   size_t begin_ = 0;
   for (unsigned i_ = 0;; ++i_) {
     const size_t end_ = dtypes_.find_first_of(",]", begin_ + 1);

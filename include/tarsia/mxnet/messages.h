@@ -15,9 +15,9 @@ namespace ext {
 class TARSIA_MXNET_HIDDEN MXerrorMsgs {
  public:
   /// Where messages of this thread go.
-  TARSIA_DETAIL_SUPPORT static MXerrorMsgs* get() { return current() ? current() : &strays(); }
+  TARSIA_MXNET_SUPPORT static MXerrorMsgs* get() { return current() ? current() : &strays(); }
 
-  TARSIA_DETAIL_SUPPORT std::stringstream& add(const char* file_, int line_) {
+  TARSIA_MXNET_SUPPORT std::stringstream& add(const char* file_, int line_) {
     std::unique_lock<std::mutex> lock_(mutex());
     m_texts.push_back(new std::stringstream());
     m_places.push_back(file_);
@@ -25,13 +25,13 @@ class TARSIA_MXNET_HIDDEN MXerrorMsgs {
     return *m_texts.back();
   }
   int size() { return static_cast<int>(m_texts.size()); }
-  TARSIA_DETAIL_SUPPORT const std::string* get(int i_) {
+  TARSIA_MXNET_SUPPORT const std::string* get(int i_) {
     m_last = text(static_cast<size_t>(i_));
     return &m_last;
   }
 
   /// Everything said, "a (file:1); b (file:2)", strays included; forgets them.
-  TARSIA_DETAIL_SUPPORT std::string take() {
+  TARSIA_MXNET_SUPPORT std::string take() {
     std::string all_ = take_own();
     if (this != &strays()) {
       const std::string more_ = strays().take_own();
@@ -44,31 +44,31 @@ class TARSIA_MXNET_HIDDEN MXerrorMsgs {
   MXerrorMsgs() = default;
   MXerrorMsgs(const MXerrorMsgs&) = delete;
   MXerrorMsgs& operator=(const MXerrorMsgs&) = delete;
-  TARSIA_DETAIL_SUPPORT ~MXerrorMsgs() {
+  TARSIA_MXNET_SUPPORT ~MXerrorMsgs() {
     for (std::stringstream* text_ : m_texts) delete text_;
   }
 
   /// The innermost call of this thread.
-  TARSIA_DETAIL_SUPPORT static MXerrorMsgs*& current() {
+  TARSIA_MXNET_SUPPORT static MXerrorMsgs*& current() {
     static thread_local MXerrorMsgs* current_ = nullptr;
     return current_;
   }
 
  private:
-  TARSIA_DETAIL_SUPPORT static MXerrorMsgs& strays() {
+  TARSIA_MXNET_SUPPORT static MXerrorMsgs& strays() {
     static MXerrorMsgs strays_;
     return strays_;
   }
-  TARSIA_DETAIL_SUPPORT static std::mutex& mutex() {
+  TARSIA_MXNET_SUPPORT static std::mutex& mutex() {
     static std::mutex mutex_;
     return mutex_;
   }
-  TARSIA_DETAIL_SUPPORT std::string text(size_t i_) {
+  TARSIA_MXNET_SUPPORT std::string text(size_t i_) {
     std::string text_ = m_texts[i_]->str();
     while (!text_.empty() && (text_.back() == '\n' || text_.back() == ' ')) text_.pop_back();
     return text_ + " (" + m_places[i_] + ":" + tarsia_detail::number(m_lines[i_]) + ")";
   }
-  TARSIA_DETAIL_SUPPORT std::string take_own() {
+  TARSIA_MXNET_SUPPORT std::string take_own() {
     std::unique_lock<std::mutex> lock_(mutex());
     std::string all_;
     for (size_t i_ = 0; i_ < m_texts.size(); ++i_) {

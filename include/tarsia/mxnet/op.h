@@ -19,7 +19,7 @@ namespace ext {
 class CustomStatefulOp {
  public:
   CustomStatefulOp() : ignore_warn(false), m_created(false) {}
-  TARSIA_DETAIL_SUPPORT virtual ~CustomStatefulOp() {}
+  TARSIA_MXNET_SUPPORT virtual ~CustomStatefulOp() {}
 
   template <class T_, class... A_>
   static CustomStatefulOp* create(A_... a_) {
@@ -29,23 +29,23 @@ class CustomStatefulOp {
   }
   bool wasCreated() { return m_created; }
 
-  TARSIA_DETAIL_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>* inputs_,
-                                                      std::vector<MXTensor>* outputs_,
-                                                      const OpResource& resource_) {
+  TARSIA_MXNET_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>* inputs_,
+                                                     std::vector<MXTensor>* outputs_,
+                                                     const OpResource& resource_) {
     return Forward(*inputs_, *outputs_, resource_);
   }
-  TARSIA_DETAIL_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>* inputs_,
-                                                       std::vector<MXTensor>* outputs_,
-                                                       const OpResource& resource_) {
+  TARSIA_MXNET_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>* inputs_,
+                                                      std::vector<MXTensor>* outputs_,
+                                                      const OpResource& resource_) {
     return Backward(*inputs_, *outputs_, resource_);
   }
-  TARSIA_DETAIL_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>, std::vector<MXTensor>,
-                                                      OpResource) {
+  TARSIA_MXNET_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>, std::vector<MXTensor>,
+                                                     OpResource) {
     MX_ERROR_MSG << "the op's state does not define Forward";
     return MX_FAIL;
   }
-  TARSIA_DETAIL_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>, std::vector<MXTensor>,
-                                                       OpResource) {
+  TARSIA_MXNET_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>, std::vector<MXTensor>,
+                                                      OpResource) {
     MX_ERROR_MSG << "the op does not support backward";
     return MX_FAIL;
   }
@@ -75,56 +75,56 @@ class CustomOp {
   CustomOp(const CustomOp&) = delete;
   CustomOp& operator=(const CustomOp&) = delete;
 
-  TARSIA_DETAIL_SUPPORT CustomOp& setForward(fcomp_t f_, const char* context_ = "cpu") {
+  TARSIA_MXNET_SUPPORT CustomOp& setForward(fcomp_t f_, const char* context_ = "cpu") {
     return add_forward(tarsia_detail::compute(f_), context_);
   }
   template <class F_>
   CustomOp& setForward(F_* f_, const char* context_ = "cpu") {
     return add_forward(tarsia_detail::compute(f_), context_);
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setBackward(fcomp_t f_, const char* context_ = "cpu") {
+  TARSIA_MXNET_SUPPORT CustomOp& setBackward(fcomp_t f_, const char* context_ = "cpu") {
     return add_backward(tarsia_detail::compute(f_), context_);
   }
   template <class F_>
   CustomOp& setBackward(F_* f_, const char* context_ = "cpu") {
     return add_backward(tarsia_detail::compute(f_), context_);
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setCreateOpState(createOpState_t f_, const char* context_ = "cpu") {
+  TARSIA_MXNET_SUPPORT CustomOp& setCreateOpState(createOpState_t f_, const char* context_ = "cpu") {
     return add_create(tarsia_detail::create(f_), context_);
   }
   template <class F_>
   CustomOp& setCreateOpState(F_* f_, const char* context_ = "cpu") {
     return add_create(tarsia_detail::create(f_), context_);
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setParseAttrs(parseAttrs_t f_) {
+  TARSIA_MXNET_SUPPORT CustomOp& setParseAttrs(parseAttrs_t f_) {
     return parse = tarsia_detail::parse(f_), *this;
   }
   template <class F_>
   CustomOp& setParseAttrs(F_* f_) {
     return parse = tarsia_detail::parse(f_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setInferType(inferType_t f_) {
+  TARSIA_MXNET_SUPPORT CustomOp& setInferType(inferType_t f_) {
     return infer_type = tarsia_detail::infer(f_), *this;
   }
   template <class F_>
   CustomOp& setInferType(F_* f_) {
     return infer_type = tarsia_detail::infer(f_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setInferSType(inferSType_t f_) {
+  TARSIA_MXNET_SUPPORT CustomOp& setInferSType(inferSType_t f_) {
     return infer_storage = tarsia_detail::infer(f_), *this;
   }
   template <class F_>
   CustomOp& setInferSType(F_* f_) {
     return infer_storage = tarsia_detail::infer(f_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setInferShape(inferShape_t f_) {
+  TARSIA_MXNET_SUPPORT CustomOp& setInferShape(inferShape_t f_) {
     return infer_shape = tarsia_detail::infer_shape(f_), *this;
   }
   template <class F_>
   CustomOp& setInferShape(F_* f_) {
     return infer_shape = tarsia_detail::infer_shape(f_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& setMutateInputs(mutateInputs_t f_) {
+  TARSIA_MXNET_SUPPORT CustomOp& setMutateInputs(mutateInputs_t f_) {
     return mutate = tarsia_detail::mutate(f_), *this;
   }
   template <class F_>
@@ -159,15 +159,15 @@ class CustomOp {
   tarsia_detail::Mutate mutate;
 
  private:
-  TARSIA_DETAIL_SUPPORT CustomOp& add_forward(tarsia_detail::Compute function_, const char* context_) {
+  TARSIA_MXNET_SUPPORT CustomOp& add_forward(tarsia_detail::Compute function_, const char* context_) {
     const InContext<tarsia_detail::Compute> entry_ = {function_, context_};
     return forward.push_back(entry_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& add_backward(tarsia_detail::Compute function_, const char* context_) {
+  TARSIA_MXNET_SUPPORT CustomOp& add_backward(tarsia_detail::Compute function_, const char* context_) {
     const InContext<tarsia_detail::Compute> entry_ = {function_, context_};
     return backward.push_back(entry_), *this;
   }
-  TARSIA_DETAIL_SUPPORT CustomOp& add_create(tarsia_detail::Create function_, const char* context_) {
+  TARSIA_MXNET_SUPPORT CustomOp& add_create(tarsia_detail::Create function_, const char* context_) {
     const InContext<tarsia_detail::Create> entry_ = {function_, context_};
     return create.push_back(entry_), *this;
   }
@@ -177,7 +177,7 @@ class CustomOp {
 #pragma clang optimize on
 #endif
 // The setters for arguments by value are not compiled with an inline source either.
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_MXNET_LINKED)
 #define TARSIA_MXNET_SETTERS(R, A, T, I, S)                                                     \
   TARSIA_MXNET_MEMBER CustomOp& CustomOp::setForward(R (*)(A, T, T, OpResource), const char*);  \
   TARSIA_MXNET_MEMBER CustomOp& CustomOp::setBackward(R (*)(A, T, T, OpResource), const char*); \

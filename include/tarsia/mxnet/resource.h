@@ -30,12 +30,12 @@ class OpResource {
  public:
   explicit OpResource(const tarsia_op_context* context_) : m_context(context_) {}
 
-  TARSIA_DETAIL_SUPPORT void* alloc_cpu(int64_t bytes_) const {
+  TARSIA_MXNET_SUPPORT void* alloc_cpu(int64_t bytes_) const {
     const tarsia_device cpu_ = {TARSIA_CPU, 0};
     return allocate(bytes_, cpu_);
   }
   /// Ordered on the call's stream. Null where the op does not run on a GPU.
-  TARSIA_DETAIL_SUPPORT void* alloc_gpu(int64_t bytes_) const {
+  TARSIA_MXNET_SUPPORT void* alloc_gpu(int64_t bytes_) const {
     return m_context->device.type == TARSIA_GPU ? allocate(bytes_, m_context->device) : nullptr;
   }
   void* alloc(int64_t bytes_) const { return alloc_cpu(bytes_); }
@@ -44,8 +44,8 @@ class OpResource {
   mx_stream_t get_cuda_stream() const { return static_cast<mx_stream_t>(m_context->stream); }
 
   /// Gives output `index_` room for its elements; without `n_indptr_` it is row-sparse.
-  TARSIA_DETAIL_SUPPORT void alloc_sparse(MXSparse* sparse_, int index_, int64_t n_indices_,
-                                          int64_t n_indptr_ = 0) const {
+  TARSIA_MXNET_SUPPORT void alloc_sparse(MXSparse* sparse_, int index_, int64_t n_indices_,
+                                         int64_t n_indptr_ = 0) const {
     if (m_context->allocate_sparse(m_context, static_cast<uint32_t>(index_), n_indices_, n_indptr_))
       ::tarsia::detail::throw_last(::tarsia::detail::host());
     const tarsia_sparse* made_ = reinterpret_cast<const tarsia_sparse*>(m_context->outputs[index_]);
@@ -65,13 +65,13 @@ class OpResource {
   }
 
  private:
-  TARSIA_DETAIL_SUPPORT static void* allocate(int64_t bytes_, tarsia_device device_) {
+  TARSIA_MXNET_SUPPORT static void* allocate(int64_t bytes_, tarsia_device device_) {
     if (bytes_ < 0) throw std::invalid_argument("memory of a negative size was asked for");
     void* memory_ = ::tarsia::detail::host()->scratch(static_cast<uint64_t>(bytes_), device_);
     if (!memory_) ::tarsia::detail::throw_last(::tarsia::detail::host());
     return memory_;
   }
-  TARSIA_DETAIL_SUPPORT static void* states(tarsia_device device_, int kind_) {
+  TARSIA_MXNET_SUPPORT static void* states(tarsia_device device_, int kind_) {
     uint32_t n_ = 0;
     void* states_ = ::tarsia::detail::host()->random_states(device_, kind_, &n_);
     if (!states_) ::tarsia::detail::throw_last(::tarsia::detail::host());
@@ -83,23 +83,23 @@ class OpResource {
 
 class PassResource {
  public:
-  TARSIA_DETAIL_SUPPORT PassResource(std::unordered_map<std::string, MXTensor>* args_,
-                                     std::unordered_map<std::string, MXTensor>* aux_, nd_malloc_t malloc_,
-                                     const void* self_)
+  TARSIA_MXNET_SUPPORT PassResource(std::unordered_map<std::string, MXTensor>* args_,
+                                    std::unordered_map<std::string, MXTensor>* aux_, nd_malloc_t malloc_,
+                                    const void* self_)
       : m_args(args_), m_aux(aux_), m_malloc(malloc_), m_self(self_) {}
-  TARSIA_DETAIL_SUPPORT MXTensor* alloc_arg(const std::string& name_, const std::vector<int64_t>& shape_,
-                                            const MXContext& context_, MXDType dtype_) const {
+  TARSIA_MXNET_SUPPORT MXTensor* alloc_arg(const std::string& name_, const std::vector<int64_t>& shape_,
+                                           const MXContext& context_, MXDType dtype_) const {
     return allocate(m_args, name_, shape_, context_, dtype_, 1);
   }
-  TARSIA_DETAIL_SUPPORT MXTensor* alloc_aux(const std::string& name_, const std::vector<int64_t>& shape_,
-                                            const MXContext& context_, MXDType dtype_) const {
+  TARSIA_MXNET_SUPPORT MXTensor* alloc_aux(const std::string& name_, const std::vector<int64_t>& shape_,
+                                           const MXContext& context_, MXDType dtype_) const {
     return allocate(m_aux, name_, shape_, context_, dtype_, 0);
   }
 
  private:
-  TARSIA_DETAIL_SUPPORT MXTensor* allocate(std::unordered_map<std::string, MXTensor>* into_,
-                                           const std::string& name_, const std::vector<int64_t>& shape_,
-                                           const MXContext& context_, MXDType dtype_, int is_arg_) const {
+  TARSIA_MXNET_SUPPORT MXTensor* allocate(std::unordered_map<std::string, MXTensor>* into_,
+                                          const std::string& name_, const std::vector<int64_t>& shape_,
+                                          const MXContext& context_, MXDType dtype_, int is_arg_) const {
     void* data_ = nullptr;
     m_malloc(m_self, shape_.data(), static_cast<int>(shape_.size()), context_.dev_type.c_str(),
              context_.dev_id, dtype_, name_.c_str(), is_arg_, &data_);

@@ -22,9 +22,14 @@
 
 // In an inline source what the API's signatures are made of is instantiated once, in the object that is
 // linked to it, and its larger members are not inlined: with them, an op's host half takes the compiler three
-// times as long.
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+// times as long. That object has the std types of plain options: with libstdc++'s checked containers, or its
+// old strings, the header is compiled like any other.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(_GLIBCXX_DEBUG) && _GLIBCXX_USE_CXX11_ABI
+#define TARSIA_MXNET_LINKED
+#define TARSIA_MXNET_SUPPORT TARSIA_DETAIL_SUPPORT
 #include <tarsia/mxnet/std_extern.h>
+#else
+#define TARSIA_MXNET_SUPPORT inline
 #endif
 
 #if defined(__NVCC__)
@@ -81,7 +86,7 @@ namespace mxnet {
 namespace ext {
 namespace tarsia_detail {
 /// std::to_string would leave a unique symbol behind, which keeps a library mapped for ever.
-TARSIA_DETAIL_SUPPORT std::string number(long long n_) {
+TARSIA_MXNET_SUPPORT std::string number(long long n_) {
   char digits_[24];
   char* w_ = digits_ + sizeof(digits_);
   unsigned long long u_ =

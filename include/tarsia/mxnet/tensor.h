@@ -11,13 +11,12 @@ namespace ext {
 
 /// A device.
 struct MXContext {
-  TARSIA_DETAIL_SUPPORT MXContext() : dev_type("error"), dev_id(-1) {}
-  TARSIA_DETAIL_SUPPORT MXContext(std::string dev_type_, int dev_id_)
+  TARSIA_MXNET_SUPPORT MXContext() : dev_type("error"), dev_id(-1) {}
+  TARSIA_MXNET_SUPPORT MXContext(std::string dev_type_, int dev_id_)
       : dev_type(std::move(dev_type_)), dev_id(dev_id_) {}
-  TARSIA_DETAIL_SUPPORT MXContext(const char* dev_type_, int dev_id_)
-      : dev_type(dev_type_), dev_id(dev_id_) {}
-  TARSIA_DETAIL_SUPPORT static MXContext CPU(int id_ = 0) { return MXContext("cpu", id_); }
-  TARSIA_DETAIL_SUPPORT static MXContext GPU(int id_ = 0) { return MXContext("gpu", id_); }
+  TARSIA_MXNET_SUPPORT MXContext(const char* dev_type_, int dev_id_) : dev_type(dev_type_), dev_id(dev_id_) {}
+  TARSIA_MXNET_SUPPORT static MXContext CPU(int id_ = 0) { return MXContext("cpu", id_); }
+  TARSIA_MXNET_SUPPORT static MXContext GPU(int id_ = 0) { return MXContext("gpu", id_); }
 
   std::string dev_type;
   int dev_id;
@@ -33,8 +32,8 @@ struct MXSparse {
   int64_t* indptr = nullptr;
   int64_t indptr_len = 0;
 
-  TARSIA_DETAIL_SUPPORT void set(void* data_, const int64_t* dims_, int ndims_, void* indices_,
-                                 int64_t n_indices_, void* indptr_ = nullptr, int64_t n_indptr_ = 0) {
+  TARSIA_MXNET_SUPPORT void set(void* data_, const int64_t* dims_, int ndims_, void* indices_,
+                                int64_t n_indices_, void* indptr_ = nullptr, int64_t n_indptr_ = 0) {
     data = data_;
     indices = static_cast<int64_t*>(indices_);
     indices_len = n_indices_;
@@ -47,11 +46,11 @@ struct MXSparse {
 
 /// A view of a tensor; of a sparse one `data_ptr` points to an MXSparse.
 struct MXTensor {
-  TARSIA_DETAIL_SUPPORT MXTensor()
+  TARSIA_MXNET_SUPPORT MXTensor()
       : data_ptr(nullptr), dtype(kUNSET), verID(0), ctx("cpu", 0), dltensor(), stype(kDefaultStorage) {}
-  TARSIA_DETAIL_SUPPORT MXTensor(void* data_, std::vector<int64_t> shape_, MXDType dtype_,
-                                 size_t version_ = 0, MXContext context_ = MXContext("cpu", 0),
-                                 MXStorageType stype_ = kDefaultStorage)
+  TARSIA_MXNET_SUPPORT MXTensor(void* data_, std::vector<int64_t> shape_, MXDType dtype_, size_t version_ = 0,
+                                MXContext context_ = MXContext("cpu", 0),
+                                MXStorageType stype_ = kDefaultStorage)
       : data_ptr(data_),
         shape(std::move(shape_)),
         dtype(dtype_),
@@ -60,7 +59,7 @@ struct MXTensor {
         stype(stype_) {
     setDLTensor();
   }
-  TARSIA_DETAIL_SUPPORT MXTensor(const MXTensor& o_)
+  TARSIA_MXNET_SUPPORT MXTensor(const MXTensor& o_)
       : data_ptr(o_.data_ptr),
         shape(o_.shape),
         dtype(o_.dtype),
@@ -69,7 +68,7 @@ struct MXTensor {
         stype(o_.stype) {
     setDLTensor();
   }
-  TARSIA_DETAIL_SUPPORT MXTensor& operator=(const MXTensor& o_) {
+  TARSIA_MXNET_SUPPORT MXTensor& operator=(const MXTensor& o_) {
     data_ptr = o_.data_ptr;
     shape = o_.shape;
     dtype = o_.dtype;
@@ -80,9 +79,9 @@ struct MXTensor {
     return *this;
   }
 
-  TARSIA_DETAIL_SUPPORT void setTensor(void* data_, MXDType dtype_, const int64_t* dims_, int ndims_,
-                                       size_t version_ = 0, MXContext context_ = MXContext("cpu", 0),
-                                       MXStorageType stype_ = kDefaultStorage) {
+  TARSIA_MXNET_SUPPORT void setTensor(void* data_, MXDType dtype_, const int64_t* dims_, int ndims_,
+                                      size_t version_ = 0, MXContext context_ = MXContext("cpu", 0),
+                                      MXStorageType stype_ = kDefaultStorage) {
     data_ptr = data_;
     dtype = dtype_;
     verID = version_;
@@ -93,7 +92,7 @@ struct MXTensor {
   }
 
   /// Fills `dltensor` from the other members; it points to this tensor's own shape.
-  TARSIA_DETAIL_SUPPORT void setDLTensor() {
+  TARSIA_MXNET_SUPPORT void setDLTensor() {
     dltensor.data = data_ptr;
     dltensor.ctx.device_type = ctx.dev_type == "gpu"          ? kDLGPU
                                : ctx.dev_type == "cpu_pinned" ? kDLCPUPinned
@@ -131,7 +130,7 @@ struct MXTensor {
   }
 
   /// Whether both are the same memory with the same content.
-  TARSIA_DETAIL_SUPPORT bool isSame(const MXTensor& o_) const {
+  TARSIA_MXNET_SUPPORT bool isSame(const MXTensor& o_) const {
     return data_ptr == o_.data_ptr && dtype == o_.dtype && verID == o_.verID && stype == o_.stype &&
            ctx.dev_type == o_.ctx.dev_type && ctx.dev_id == o_.ctx.dev_id && shape == o_.shape;
   }
