@@ -42,6 +42,7 @@ struct LibraryKernel {
 struct LibraryFunction {
   tarsia_function function;  ///< first: its address is what faces hold
   const CudaRuntime* runtime;
+  std::int32_t (*take_launch_error)();  ///< tarsia_module's; may be null
 };
 
 /// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
@@ -80,6 +81,7 @@ class Library : public Counted<Library> {
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
   std::unique_ptr<MxnetLibrary> m_mxnet;  ///< if it was built against MXNet's own header
   const CudaRuntime* m_runtime = nullptr;
+  std::int32_t (*m_take_launch_error)() = nullptr;
   std::vector<LibraryFunction> m_described;
   std::vector<std::string> m_texts;
   std::vector<const tarsia_function*> m_functions;

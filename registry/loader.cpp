@@ -179,7 +179,10 @@ class LibraryLoader {
       library.m_ops.push_back(*op);
       library.m_op_names.push_back((*op)->name);
     }
-    library.m_has_extension = module->size >= sizeof(tarsia_module) && module->extension;
+    library.m_has_extension =
+        module->size >= offsetof(tarsia_module, extension) + sizeof(module->extension) && module->extension;
+    if (module->size >= offsetof(tarsia_module, take_launch_error) + sizeof(module->take_launch_error))
+      library.m_take_launch_error = module->take_launch_error;
     if (library.m_has_extension) attach_extension(library, *module->extension);
     if (module->images) library.m_images = {module->images, module->n_images};
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
@@ -265,7 +268,7 @@ class LibraryLoader {
         library.m_texts.push_back(describe(copy));
         copy.signature = library.m_texts.back().c_str();
       }
-      library.m_described.push_back({copy, library.m_runtime});
+      library.m_described.push_back({copy, library.m_runtime, library.m_take_launch_error});
       function = &library.m_described.back().function;
     }
   }

@@ -218,6 +218,9 @@ typedef struct tarsia_module {
   const tarsia_skipped* skipped;
   uint64_t n_skipped;
   const tarsia_extension* extension; /* null: none */
+  /// Gives the cudaError_t of this thread's last launch that failed, and forgets it; 0: none. Null: not
+  /// known.
+  int32_t (*take_launch_error)(void);
 } tarsia_module;
 
 struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */

@@ -13,15 +13,16 @@ namespace tarsia::jit {
 std::string user_name(llvm::StringRef path);
 
 /// Collects what Clang reports. What lies behind `main_text`, to which Tarsia appends, is reported at its
-/// end.
+/// end. A header that is not found is reported with the options that help.
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
  public:
-  DiagnosticCollector(std::string main_file, llvm::StringRef main_text);
+  DiagnosticCollector(std::string main_file, llvm::StringRef main_text, HostHeaders host_headers);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
 
  private:
   std::string m_main_file;
+  HostHeaders m_host_headers;
   int m_last_line, m_last_column;  // just behind the text
   bool m_follow = false;           // whether notes belong to a diagnostic that was kept
   std::vector<Diagnostic> m_diagnostics;

@@ -412,7 +412,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text);
-  DiagnosticCollector collector(unit.file->name, unit.file->text);
+  DiagnosticCollector collector(unit.file->name, unit.file->text, unit.request->options.host_headers);
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
@@ -439,7 +439,7 @@ bool compile_prelude(const CompileRequest& request, Language language,
   const std::string path = prelude_text_path(layer.depth);
   if (layer.base) layer.base->add_to(*files);
   files->add_text(path, layer.text);
-  DiagnosticCollector collector("", "");
+  DiagnosticCollector collector("", "", request.options.host_headers);
   std::vector<std::string> arguments =
       clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
   // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of

@@ -208,8 +208,11 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back("--wrap=exit");
     args.push_back("--wrap=malloc");
   }
-  if (parts.cuda)
+  if (parts.cuda) {
     objects.push_back({"the CUDA registration", text(tarsia_cuda_support_begin, tarsia_cuda_support_end)});
+    args.push_back("--wrap=cudaLaunchKernel");
+    args.push_back("--wrap=cudaDeviceReset");
+  }
   objects.push_back({"the module's entry", text(tarsia_attach_support_begin, tarsia_attach_support_end)});
   objects.push_back(
       {"the module's start and end", text(tarsia_module_support_begin, tarsia_module_support_end)});

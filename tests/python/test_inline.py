@@ -143,7 +143,7 @@ def test_functions_that_are_not_there_are_named(tmp_path):
     assert tarsia.load_inline("int main() { return 3; } int f() { return 1; }", functions=["main"]).main() == 3
 
 
-def test_a_missing_gpu_is_an_error_of_functions_that_take_a_stream():
+def test_a_missing_gpu_is_an_error_of_functions_that_launch():
     if not tarsia.doctor()["works"]["cuda"]:
         pytest.skip("CUDA code does not compile on this machine")
     code = """if True:
@@ -153,6 +153,8 @@ def test_a_missing_gpu_is_an_error_of_functions_that_take_a_stream():
             void go(int n, cudaStream_t s) { k<<<1, n, 0, s>>>(nullptr); }
             int number() { return 7; }
             void nothing() {}
+            void launch(bool really) { if (really) k<<<1, 1>>>(nullptr); }
+            int code() { k<<<1, 1>>>(nullptr); return cudaPeekAtLastError(); }
         ''')
         assert lib.number() == 7 and lib.nothing() is None
         for stream in ({}, {"s": 0}):
@@ -161,12 +163,19 @@ def test_a_missing_gpu_is_an_error_of_functions_that_take_a_stream():
             except tarsia.CudaError as error:
                 print(error)
         assert lib.number() == 7 and lib.nothing() is None
+        try:
+            lib.launch(True)
+        except tarsia.CudaError as error:
+            print(error)
+        # Who gives a number is asked nothing, and answers for nobody else.
+        assert lib.code() != 0 and lib.launch(False) is None
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                           env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 and lines[0] == lines[1]
+    assert len(lines) == 3 and lines[0] == lines[1]
+    assert lines[2] == lines[0].replace("go() works on a GPU, as it takes a stream", "launch() launches a kernel")
     assert lines[0].startswith("go() works on a GPU, as it takes a stream: ")
     assert "no CUDA driver" in lines[0] or "nvidia-smi" in lines[0]
 

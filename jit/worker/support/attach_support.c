@@ -17,6 +17,7 @@ HIDDEN extern const tarsia_skipped __start_tarsia_skipped[];
 HIDDEN extern const tarsia_skipped __stop_tarsia_skipped[];
 HIDDEN extern const tarsia_image tarsia_images[];
 HIDDEN extern const uint64_t tarsia_n_images;
+HIDDEN int32_t tarsia_take_launch_error(void);
 
 __attribute__((weak, visibility("default"))) const tarsia_module* tarsia_module_attach(
     const struct tarsia_host* host) {
@@ -36,5 +37,6 @@ __attribute__((weak, visibility("default"))) const tarsia_module* tarsia_module_
   module.skipped = __start_tarsia_skipped;
   module.n_skipped = (uint64_t)(__stop_tarsia_skipped - __start_tarsia_skipped);
   if (tarsia_module_extension) module.extension = tarsia_module_extension();
+  module.take_launch_error = tarsia_take_launch_error;
   return &module;
 }

@@ -192,7 +192,17 @@ __global__ void k() {}
 TEST_F(HostCompilerTest, unknown_include) {
   CompileResult result = compile(request("a.cc", "#include <nowhere.h>\nint f() { return 1; }\n"));
   ASSERT_FALSE(result.ok);
-  EXPECT_THAT(errors(result), HasSubstr("a.cc:1:10: 'nowhere.h' file not found"));
+  EXPECT_THAT(errors(result),
+              HasSubstr("a.cc:1:10: 'nowhere.h' file not found; give its folder in include_dirs or its text "
+                        "in headers"));
+  EXPECT_THAT(errors(result), testing::Not(HasSubstr("host_headers")));
+}
+
+TEST_F(HostCompilerTest, an_unknown_include_that_the_machine_has_names_the_option) {
+  CompileRequest asked = request("a.cc", "#include <zstd.h>\nint f() { return 1; }\n");
+  const CompileResult result = compile(asked);
+  ASSERT_FALSE(result.ok);
+  EXPECT_THAT(errors(result), HasSubstr("/usr/include, with host_headers=\"system\""));
 }
 
 TEST_F(HostCompilerTest, cuda_sources_may_have_a_lerp_of_their_own) {
