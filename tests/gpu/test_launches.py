@@ -51,7 +51,8 @@ def test_threads_without_a_context_launch_and_each_has_its_own_error():
           std::thread([&] { set<<<1, 1>>>(y, 3); fine = cudaGetLastError(); cudaDeviceSynchronize(); seen = *y; }).join();
           printf("%d %d %d %d\n", wrong, fine, seen, cudaGetLastError());
         }""")
-    assert out == "9 0 3 0\n"  # 9: cudaErrorInvalidConfiguration
+    # cudaErrorInvalidValue or …InvalidConfiguration, by the driver
+    assert out in ("1 0 3 0\n", "9 0 3 0\n")
 
 
 def test_a_failed_launch_of_a_kernel_that_ran_before_is_told_by_the_runtime():
@@ -179,7 +180,7 @@ def test_a_bad_launch_names_the_function_each_time():
     y = torch.zeros(1, device="cuda")
     lib.go(y, 1)
     for _ in range(2):
-        with pytest.raises(tarsia.CudaError, match=r"go\(\).*cudaErrorInvalidConfiguration"):
+        with pytest.raises(tarsia.CudaError, match=r"go\(\).*cudaErrorInvalid"):
             lib.go(y, 4096)
         lib.go(y, 32)
     assert y.item() == 1
