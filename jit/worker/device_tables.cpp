@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "jit/worker/clang_setup.h"
+#include "jit/worker/export_text.h"
 #include "jit/worker/host_tables.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -121,6 +122,9 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
                    true);
     auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(unit.number));
     entry->setSection("tarsia_cuda_units");
+    for (size_t i = 0; i < unit.places.size(); ++i)
+      data.place(llvm::ConstantDataArray::getString(context, unit.places[i]), true,
+                 place_symbol(unit.number, i));
   }
   if (!images.empty()) {
     data.place(data.array(images[0]->getType(), images), true, "tarsia_images");

@@ -23,10 +23,11 @@ struct DeviceUnit {
   std::vector<std::string> variable_symbols;  ///< by variable of the slice; likewise
   std::string fatbin;                         ///< what the runtime is given: a cubin or a fat binary
   std::vector<DeviceImage> images;
+  std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
 };
 
-/// An ELF object with the images, their list `tarsia_images` (abi.h) and a registration record per unit (see
-/// support/cuda_support.c).
+/// An ELF object with the images, the places, their list `tarsia_images` (abi.h) and a registration record
+/// per unit (see support/cuda_support.c).
 std::string make_device_tables(const std::vector<DeviceUnit>& units);
 
 }  // namespace tarsia::jit

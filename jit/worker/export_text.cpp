@@ -102,8 +102,8 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
 
 class Writer {
  public:
-  Writer(clang::ASTContext& context, bool cuda)
-      : m_context(context), m_cuda(cuda), m_policy(context.getLangOpts()) {
+  Writer(clang::ASTContext& context, bool cuda, int unit = 0, std::vector<std::string>* places = nullptr)
+      : m_context(context), m_cuda(cuda), m_unit(unit), m_places(places), m_policy(context.getLangOpts()) {
     m_policy.SuppressTagKeyword = true;
     m_policy.Bool = true;
     m_policy.PrintAsCanonical = true;
@@ -132,7 +132,12 @@ class Writer {
       m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
             << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
     if (!m_light) m_out << "TARSIA_DETAIL_MODULE();\n";
-    return m_text;
+    if (!m_places) return m_text;
+    std::string declared;
+    for (size_t i = 0; i < m_places->size(); ++i)
+      declared += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char " +
+                  place_symbol(m_unit, i) + "[];\n";
+    return declared + m_text;
   }
 
   std::string write_c(const Exports& exports) {
@@ -170,8 +175,12 @@ class Writer {
   }
 
   std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
-  std::string place(const clang::FunctionDecl& function) const {
-    return quoted(location_of(m_context.getSourceManager(), function.getLocation()));
+  // What stands in the text for the function's "file:line".
+  std::string place(const clang::FunctionDecl& function) {
+    std::string place = location_of(m_context.getSourceManager(), function.getLocation());
+    if (!m_places) return quoted(place);
+    m_places->push_back(std::move(place));
+    return place_symbol(m_unit, m_places->size() - 1);
   }
   const char* flags() const { return m_cuda ? "1" : "0"; }  // TARSIA_FUNCTION_SOURCE_HAS_CUDA
 
@@ -307,6 +316,8 @@ class Writer {
 
   clang::ASTContext& m_context;
   bool m_cuda;
+  int m_unit;
+  std::vector<std::string>* m_places;  // null: they are written into the text
   clang::PrintingPolicy m_policy;
   bool m_light = true;
   int m_id = 0;
@@ -316,9 +327,14 @@ class Writer {
 
 }  // namespace
 
+std::string place_symbol(int unit, size_t i) {
+  return "tarsia_place_" + std::to_string(unit) + "_" + std::to_string(i);
+}
+
 std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
-                        bool cuda) {
-  return Writer(context, cuda).write(exports, slice);
+                        bool cuda, int unit, std::vector<std::string>& places) {
+  // Where there is device code, its tables carry the places: the host's object does not change with them.
+  return Writer(context, cuda, unit, slice.empty() ? nullptr : &places).write(exports, slice);
 }
 
 std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda) {

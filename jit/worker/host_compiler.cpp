@@ -112,7 +112,8 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   if (shared.cuda()) list_device_entities(context, shared.slice);
   Exports exports = list_exports(context, shared.choice);
   shared.export_text = without_macros_of_user(shared, preprocessor) +
-                       export_text(exports, shared.slice, context, shared.unit.request->cuda);
+                       export_text(exports, shared.slice, context, shared.unit.request->cuda,
+                                   shared.unit.number, shared.result.places);
   clang::SourceManager& sources = preprocessor.getSourceManager();
   clang::FileID file =
       sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),
@@ -249,9 +250,14 @@ class HostConsumer final : public clang::SemaConsumer {
     hasher.field(build_id()).field(std::uint64_t(unit.number));
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
-    const bool columns = unit.request->options.debug || unit.request->options.lineinfo;
+    const CompileOptions& options = unit.request->options;
+    const bool columns = options.debug || options.lineinfo;
+    // Other people's headers may ask where their functions are called from.
+    const bool lines = columns || m_shared.tokens->uses_lines() || !options.include_dirs.empty() ||
+                       options.host_headers == HostHeaders::system;
     for (SourceFile text : m_shared.slice.host_texts) {
       if (!columns) std::erase(text.text, k_device_byte);
+      if (!lines) std::erase(text.text, k_device_line);
       hasher.field(text.name).field(text.text);
     }
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);

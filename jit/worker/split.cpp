@@ -37,7 +37,7 @@ class Splitter {
     close(slice);
   }
 
-  // The text without what the host steps over, lines as they were.
+  // The text without what the host steps over.
   std::string host_text(clang::FileID id, llvm::StringRef text) {
     std::string gone(text.size(), '\0');
     File& file = m_files.at(id);
@@ -47,7 +47,7 @@ class Splitter {
           blank(file, begin, end, gone);
     std::string result = text.str();
     for (size_t i = 0; i < gone.size(); ++i)
-      if (gone[i] && result[i] != '\n') result[i] = k_device_byte;
+      if (gone[i]) result[i] = result[i] == '\n' ? k_device_line : k_device_byte;
     return result;
   }
 

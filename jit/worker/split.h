@@ -40,8 +40,9 @@ struct Doubt {
   Ranges ranges;  ///< in the file's text
 };
 
-/// What stands in `host_texts` for each byte of a body that the host's parse stepped over.
-inline constexpr char k_device_byte = '\1';
+/// What stands in `host_texts` for each byte, and each end of a line, of a body that the host's parse stepped
+/// over.
+inline constexpr char k_device_byte = '\1', k_device_line = '\2';
 
 /// What the device's compiler gets: the user's texts with everything that is only the host's blanked out,
 /// at the same lines and columns.

@@ -45,6 +45,7 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
     if (identifier && (identifier->isStr("__TIME__") || identifier->isStr("__DATE__") ||
                        identifier->isStr("__TIMESTAMP__")))
       m_recorder.m_volatile = true;
+    if (identifier && identifier->isStr("__LINE__")) m_recorder.m_line = true;
   }
 
  private:
@@ -65,6 +66,17 @@ TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocat
   File& file = m_files[id];
   if (file.path.empty()) file.path = path.str();
   return &file;
+}
+
+bool TokenRecorder::uses_lines() const {
+  if (m_line) return true;
+  std::set<const clang::IdentifierInfo*> names;
+  for (const char* name : {"source_location", "__builtin_LINE", "__builtin_source_location"})
+    names.insert(m_preprocessor.getIdentifierInfo(name));
+  for (const auto& [id, file] : m_files)
+    for (const Token& token : file.tokens)
+      if (token.identifier && names.contains(token.identifier)) return true;
+  return false;
 }
 
 std::vector<clang::SourceLocation> TokenRecorder::open_braces() const {

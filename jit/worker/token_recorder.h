@@ -34,6 +34,8 @@ class TokenRecorder {
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
   /// Where the braces stand that nothing closes.
   std::vector<clang::SourceLocation> open_braces() const;
+  /// The user's code may ask for the number of a line.
+  bool uses_lines() const;
   /// __TIME__ or its like was expanded in the user's text.
   bool is_volatile() const { return m_volatile; }
 
@@ -47,6 +49,7 @@ class TokenRecorder {
   std::map<clang::FileID, File> m_files;
   std::map<std::string, std::set<std::string>> m_included_as;
   bool m_volatile = false;
+  bool m_line = false;  // __LINE__ was expanded
 };
 
 /// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.

@@ -84,6 +84,7 @@ class Compile {
         add(device.dependencies);
         for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
         if (!device.ok) return fail(host.ok ? Stage::device : Stage::host);
+        device.unit.places = std::move(host.places);
         units.push_back(std::move(device.unit));
         jobs.push_back(std::move(job));
       }

@@ -89,7 +89,9 @@ TEST_F(ShippedPreludesTest, modules_are_those_that_a_worker_without_them_makes) 
       EXPECT_EQ(took_shipped(with), opt >= 2) << opt;
       EXPECT_TRUE(took(without, "prelude made"));
       // Debug information lists the same in another order.
-      if (!debug) EXPECT_TRUE(with.module == without.module) << opt;
+      if (!debug) {
+        EXPECT_TRUE(with.module == without.module) << opt;
+      }
     }
   }
 }

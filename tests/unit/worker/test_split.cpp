@@ -40,6 +40,15 @@ class SplitTest : public CompileTest {
       EXPECT_LT(int(d.severity), int(Severity::error)) << d.line << ": " << d.message;
     return slice;
   }
+  // How often the host's half of `before` and then of `after` is compiled.
+  int host_compiles(const std::string& before, const std::string& after) {
+    for (const std::string& text : {before, after}) {
+      CompileResult result = compile(request("a.cu", text));
+      EXPECT_TRUE(result.ok) << errors(result);
+      if (!result.ok) return -1;
+    }
+    return parts.kept[PartKind::host];
+  }
   static std::string text_of(const DeviceSlice& slice, const std::string& name = "a.cu") {
     for (const SourceFile& file : slice.files)
       if (file.name == name) return file.text;
@@ -177,6 +186,40 @@ TEST_F(SplitTest, wherever_the_kernel_stands_and_however_long_it_becomes) {
   };
   EXPECT_EQ(host("x[0] = 1;"), host("x[0] = 1; if (x[1] > 3) { x[2] = 44; }"));
   EXPECT_TRUE(host("x[0] = 1;").starts_with(first + "__global__ void k(float* x) \n" + last));
+}
+
+TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_object_also_when_lines_are_added) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  const std::string ending = "\n}\nint after() { return 1; }\nvoid run(float* x) { k<<<1, 1>>>(x); }\n";
+  EXPECT_EQ(host_compiles("__global__ void k(float* x) {\n  x[0] = 1;" + ending,
+                          "__global__ void k(float* x) {\n  x[0] = 1;\n  x[1] = 1;\n" + ending),
+            1);
+}
+
+TEST_F(SplitTest, functions_tell_their_new_lines_though_the_hosts_object_is_the_old_one) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  for (const int lines : {0, 3}) {
+    CompileResult result =
+        compile(request("a.cu", "__global__ void k(float* x) {" + std::string(lines, '\n') +
+                                    " x[0] = 1; }\nint after() { return 1; }\n"));
+    ASSERT_TRUE(result.ok) << errors(result);
+    Opened opened(result.module);
+    ASSERT_NE(opened.function("after"), nullptr);
+    EXPECT_EQ(opened.function("after")->location, "a.cu:" + std::to_string(2 + lines));
+  }
+  EXPECT_EQ(parts.kept[PartKind::host], 1);
+}
+
+TEST_F(SplitTest, host_code_that_asks_for_its_line_is_compiled_when_the_line_changes) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  for (const std::string asks :
+       {"__LINE__", "(int)std::source_location::current().line()", "__builtin_LINE()"}) {
+    parts.kept.clear();
+    const std::string first = "#include <source_location>\n__global__ void k(float* x) {",
+                      last = " x[0] = 1; }\nint after() { return " + asks + "; }\n";
+    EXPECT_EQ(host_compiles(first + last, first + "\n\n" + last), 2) << asks;
+    EXPECT_EQ(host_compiles(first + last, first + "\n\n" + last), 2) << asks;  // both are kept
+  }
 }
 
 TEST_F(SplitTest, what_one_macro_makes_for_both_sides_counts_for_the_host) {
