@@ -4,6 +4,7 @@ Imported only when a compile failed.
 """
 
 import ast
+import re
 
 
 def explain(error, source, headers, frame):
@@ -25,10 +26,9 @@ def explain(error, source, headers, frame):
         diagnostic.source_line = lines[diagnostic.line - 1].rstrip("\r")
         if text not in origins:
             origins[text] = _literal(text, frame)
-        origin = origins[text]
-        if origin:
-            file, first = origin
-            diagnostic.origin = f"{file}:{first + diagnostic.line - 1}"
+        if origins[text]:
+            file, rows = origins[text]
+            diagnostic.origin = f"{file}:{rows[diagnostic.line - 1]}"
 
 
 def _is_lone(file, error):
@@ -41,7 +41,8 @@ def _text(text):
 
 
 def _literal(text, frame):
-    """(file, line of the string's first line) of the literal with this value in the caller's file, or None."""
+    """(file, the line of the file for each line of the text) of the literal with this value in the caller's file, or
+    None."""
     import linecache
 
     file = frame.f_code.co_filename
@@ -58,7 +59,44 @@ def _literal(text, frame):
         return None
     # Of several equal literals, the one nearest to the call.
     node = min(found, key=lambda node: abs(node.lineno - frame.f_lineno))
-    spans = node.end_lineno - node.lineno
-    if spans != text.count("\n"):
-        return None  # escapes or implicit joining: lines of the file are not lines of the text
-    return file, node.lineno
+    rows = _rows(_segments(node, lines))
+    return (file, rows) if len(rows) == text.count("\n") + 1 else None
+
+
+def _segments(node, lines):
+    """(line of the file, value) of each stretch of a literal that lies in one line of the file. A literal may be
+    several strings that stand side by side."""
+    import tokenize
+
+    def column(row, bytes_before):
+        return len(lines[row - 1].encode()[:bytes_before].decode("utf-8", "replace"))
+
+    begin = node.lineno, column(node.lineno, node.col_offset)
+    end = node.end_lineno, column(node.end_lineno, node.end_col_offset)
+    for token in tokenize.generate_tokens(iter(lines).__next__):
+        if token.type != tokenize.STRING or token.start < begin or token.end > end:
+            continue
+        opening = re.match(r"""[A-Za-z]*('''|\"""|'|")""", token.string)
+        quote = opening.group(1)
+        raw = "r" in opening.group().lower()
+        stretches = token.string[opening.end():-len(quote)].split("\n")
+        for i, stretch in enumerate(stretches):
+            joined = not raw and (len(stretch) - len(stretch.rstrip("\\"))) % 2 == 1
+            value = stretch[:-1] if joined else stretch
+            if not raw:
+                value = re.sub(r"\\(.)", lambda escape: "\n" if escape.group(1) == "n" else escape.group(), value)
+            yield token.start[0] + i, value + ("" if joined or i == len(stretches) - 1 else "\n")
+
+
+def _rows(segments):
+    """The line of the file where each line of the text begins."""
+    rows, fresh = [], True
+    for row, value in segments:
+        if fresh and value:
+            rows.append(row)
+            fresh = False
+        rows += [row] * value.count("\n")
+        if value.endswith("\n"):  # the next stretch begins that line
+            rows.pop()
+            fresh = True
+    return rows + [row] if fresh else rows

@@ -55,6 +55,36 @@ def test_the_literal_s_own_line_is_named():
     assert int(line) == first + 2
 
 
+JOINED = ("int a;\n"
+          "int b; int c;"
+          " int d;\n"
+
+          "int e;\n\n"
+          "int f;")
+IN_ONE_LINE = "int a;\nint b;\nint c;"
+CONTINUED = """\
+int a;
+int b; \
+int c;
+int d;\n\nint e;
+"""
+RAW = r"""int a;
+// \n no escape
+int c; \
+int d;
+"""
+
+
+@pytest.mark.parametrize("name, rows", [
+    ("JOINED", [0, 1, 4, 4, 5]), ("IN_ONE_LINE", [0, 0, 0]), ("CONTINUED", [1, 2, 4, 4, 4, 5]), ("RAW", [0, 1, 2, 3, 4]),
+])
+def test_literals_of_every_form_name_their_lines(name, rows):
+    with open(__file__) as text:
+        first = next(i for i, row in enumerate(text, 1) if row.startswith(name + " = "))
+    found = [explained(globals()[name], line, 1).diagnostics[0].origin for line in range(1, len(rows) + 1)]
+    assert found == [f"{__file__}:{first + row}" for row in rows]
+
+
 def test_texts_made_at_run_time_have_no_literal():
     error = explained(SOURCE + "// more", 3, 9)
     assert error.diagnostics[0].origin is None and error.diagnostics[0].source_line == "\treturn x + 1;"
