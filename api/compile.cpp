@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "api/handles.h"
 #include "api/text.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "pipeline/pipeline.h"
 #include "registry/last_error.h"
 #include "registry/library.h"
@@ -122,6 +125,13 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   return source;
 }
 
+std::function<bool()> interrupt_of(const tarsia_options* given) {
+  constexpr std::size_t k_end =
+      offsetof(tarsia_options, interrupt_context) + sizeof(given->interrupt_context);
+  if (!given || given->size < k_end || !given->interrupted) return nullptr;
+  return [ask = given->interrupted, context = given->interrupt_context] { return ask(context) != 0; };
+}
+
 registry::Origin to_origin(pipeline::Origin origin) {
   switch (origin) {
     case pipeline::Origin::memory:
@@ -147,6 +157,7 @@ void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
 int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
                            tarsia_library** library) {
   return guarded([&] {
+    const InterruptScope scope(interrupt_of(options));
     pipeline::Source source = to_source(files, n_files, options);
     std::string name = source.name;
     pipeline::Module module = compile(std::move(source));
@@ -163,6 +174,7 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
 int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
                        const char* output) {
   return guarded([&] {
+    const InterruptScope scope(interrupt_of(options));
     const pipeline::Module module = compile(to_source(files, n_files, options));
     registry::export_library(Mapping(module.file.get()).bytes(), output);
   });

@@ -35,6 +35,8 @@ std::string_view error_name(ErrorCode code) {
       return "Unsupported";
     case ErrorCode::op:
       return "OpError";
+    case ErrorCode::interrupted:
+      return "Interrupted";
   }
   return "Error";
 }

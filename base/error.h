@@ -27,6 +27,7 @@ enum class ErrorCode : int {
   not_found = 11,
   unsupported = 12,
   op = 13,  ///< an exception of an op's author
+  interrupted = 18,
 };
 
 /// "CompileError" for ErrorCode::compile, and so on: the class that carries the code.
@@ -97,6 +98,10 @@ class CompileTimeout : public ErrorOf<ErrorCode::compile_timeout, Stage::worker>
 };
 /// A memory or size limit was reached.
 class ResourceLimit : public ErrorOf<ErrorCode::resource_limit, Stage::worker> {
+  using ErrorOf::ErrorOf;
+};
+/// The caller gave up waiting (base/interrupt.h).
+class Interrupted : public ErrorOf<ErrorCode::interrupted, Stage::worker> {
   using ErrorOf::ErrorOf;
 };
 class LoadError : public ErrorOf<ErrorCode::load, Stage::load> {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "jit/protocol.h"
 
 namespace tarsia::jit {
@@ -59,6 +60,11 @@ Channel::Status Channel::wait(short events, Deadline deadline) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
       if (left <= 0) return Status::timed_out;
       timeout = static_cast<int>(std::min<long long>(left, INT_MAX));
+    }
+    constexpr int k_ask_every = 50;  // ms
+    if (may_be_interrupted()) {
+      if (is_interrupted()) return Status::interrupted;
+      timeout = timeout < 0 ? k_ask_every : std::min(timeout, k_ask_every);
     }
     // poll steps over a descriptor of -1.
     pollfd watched[] = {{m_socket.get(), events, 0}, {m_beside_fd, POLLIN, 0}};

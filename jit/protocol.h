@@ -48,11 +48,11 @@ struct Message {
   std::vector<UniqueFd> descriptors;
 };
 
-/// One end of the socket pair. Not thread-safe. After `closed`, `timed_out` or an exception the stream
-/// is in an unknown state and the channel is of no further use.
+/// One end of the socket pair. Not thread-safe. Waits can be interrupted (base/interrupt.h). After any status
+/// but `ok`, or an exception, the stream is in an unknown state and the channel is of no further use.
 class Channel {
  public:
-  enum class Status { ok, closed, timed_out };
+  enum class Status { ok, closed, timed_out, interrupted };
 
   explicit Channel(UniqueFd socket) : m_socket(std::move(socket)) {}
 

@@ -197,6 +197,8 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
       return compile_now(request, key, stores);
+    } catch (const Interrupted&) {
+      throw;  // those who wait did not give up: one of them leads now
     } catch (const CompilerCrashed&) {
       // Perhaps somebody killed the worker.
       ticket.fail(std::current_exception(), true);

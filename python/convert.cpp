@@ -1,6 +1,8 @@
 // Arguments other than plain tensors, ints and floats, and the rarer checks of pointers.
 #include "convert.h"
 
+#include <cstring>
+
 #include "stream.h"
 
 namespace tarsia::python {
@@ -60,7 +62,7 @@ Why convert_float_rarely(const tarsia_type& type, Fit fit, PyObject* object, tar
   return float_fits(type.dtype, value.f) ? Why::fits : Why::range;
 }
 
-Why convert_string(PyObject* object, tarsia_value& value) {
+Why convert_string(const tarsia_type& type, PyObject* object, tarsia_value& value) {
   Py_ssize_t size = 0;
   const char* text = nullptr;
   if (PyUnicode_Check(object)) {
@@ -73,6 +75,7 @@ Why convert_string(PyObject* object, tarsia_value& value) {
   }
   if (!text) PyErr_Clear();
   if (!text || size > static_cast<Py_ssize_t>(UINT32_MAX)) return Why::text;
+  if ((type.flags & TARSIA_TYPE_NO_NUL) && std::memchr(text, 0, static_cast<size_t>(size))) return Why::nul;
   value.s = text;
   value.kind = TARSIA_KIND_STRING;
   value.size = static_cast<uint32_t>(size);
@@ -221,7 +224,7 @@ Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fi
     case TARSIA_KIND_FLOAT:
       return convert_float_rarely(type, fit, object, value);
     case TARSIA_KIND_STRING:
-      return convert_string(object, value);
+      return convert_string(type, object, value);
     case TARSIA_KIND_TENSOR:
       return convert_tensor(frame, param, object, value);
     case TARSIA_KIND_STREAM:

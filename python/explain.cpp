@@ -143,6 +143,10 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
       return {"must be " + range_text(type) + ", got " + short_repr(object), true};
     case Why::text:
       return {"must be text that can be written as UTF-8, up to 4 GiB", true};
+    case Why::nul:
+      return {"must be without NUL characters, at which a const char* ends (take a std::string_view), got " +
+                  short_repr(object),
+              true};
     case Why::unreadable: {
       const std::string reason = take_error(cause);
       return {"is a " + type_name(Py_TYPE(object)) + " whose memory cannot be read: " + reason, true};

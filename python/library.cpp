@@ -158,6 +158,32 @@ struct Options {
   bool cached_only;
 };
 
+/// Runs Python's signal handlers while a compile is waited for: Ctrl-C ends it. What a handler raises is kept
+/// until the wait has ended.
+thread_local PyObject* t_raised = nullptr;
+
+int32_t handle_signals(void*) {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() == 0) return 0;
+  PyObject *type, *trace;
+  PyErr_Fetch(&type, &t_raised, &trace);
+  PyErr_NormalizeException(&type, &t_raised, &trace);
+  if (trace) PyException_SetTraceback(t_raised, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return 1;
+}
+
+/// Throws what a signal's handler has raised, else what the code stands for.
+void check_signals_and(int32_t code) {
+  if (PyObject* raised = std::exchange(t_raised, nullptr)) {
+    Py_INCREF(Py_TYPE(raised));
+    PyErr_Restore(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised, PyException_GetTraceback(raised));
+    throw nb::python_error();
+  }
+  check(code);
+}
+
 /// A source and its options in the C interface's form.
 class Request {
  public:
@@ -190,6 +216,7 @@ class Request {
     c.debug = options.debug;
     c.lineinfo = options.lineinfo;
     c.timeout_ms = options.timeout_ms;
+    c.interrupted = handle_signals;
     c.cached_only = options.cached_only;
   }
 
@@ -200,7 +227,7 @@ class Request {
       const nb::gil_scoped_release unlocked;
       code = tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library);
     }
-    check(code);
+    check_signals_and(code);
     return Handle(library);
   }
 
@@ -210,7 +237,7 @@ class Request {
       const nb::gil_scoped_release unlocked;
       code = tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str());
     }
-    check(code);
+    check_signals_and(code);
   }
 
  private:

@@ -15,6 +15,7 @@ enum class Why : uint8_t {
   none,          ///< None for something that is not optional
   range,         ///< a number that the C++ type does not hold
   text,          ///< a str with lone surrogates, or longer than 4 GiB
+  nul,           ///< a string with NULs in it
   item,          ///< blame.item of a list is of the wrong type
   unreadable,    ///< the tensor's owner refuses; a Python error is set
   masked,        ///< an array with a mask

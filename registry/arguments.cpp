@@ -135,6 +135,8 @@ std::optional<Misfit> convert(const tarsia_type& type, const tarsia_value& given
       return std::nullopt;
     case TARSIA_KIND_STRING:
       if (given.kind != TARSIA_KIND_STRING) return wrong_kind(type, given);
+      if ((type.flags & TARSIA_TYPE_NO_NUL) && std::memchr(given.s, '\0', given.size))
+        return Misfit{false, "has to be without NUL characters, at which a const char* ends"};
       return std::nullopt;
     case TARSIA_KIND_TENSOR:
       if (given.kind != TARSIA_KIND_TENSOR) return wrong_kind(type, given);

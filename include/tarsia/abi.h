@@ -51,7 +51,8 @@ typedef enum tarsia_code {
   TARSIA_OP_VALUE_ERROR = 14,  /* std::invalid_argument, std::domain_error */
   TARSIA_OP_INDEX_ERROR = 15,  /* std::out_of_range, std::length_error */
   TARSIA_OP_TYPE_ERROR = 16,   /* tarsia::TypeError, std::bad_cast */
-  TARSIA_OUT_OF_MEMORY = 17    /* std::bad_alloc, or device memory is spent */
+  TARSIA_OUT_OF_MEMORY = 17,   /* std::bad_alloc, or device memory is spent */
+  TARSIA_INTERRUPTED = 18      /* tarsia_options.interrupted said so */
 } tarsia_code;
 
 typedef struct tarsia_device {
@@ -120,7 +121,8 @@ enum {                           /* tarsia_type.flags */
        TARSIA_TYPE_OPTIONAL = 1, /* may be absent: kind is then TARSIA_KIND_NONE */
        TARSIA_TYPE_CONST = 2,    /* the callee does not write through it */
        TARSIA_TYPE_CPU = 4,      /* declared to be on the CPU (tarsia::cpu<T>) */
-       TARSIA_TYPE_GPU = 8       /* declared to be on a GPU (tarsia::gpu<T>) */
+       TARSIA_TYPE_GPU = 8,      /* declared to be on a GPU (tarsia::gpu<T>) */
+       TARSIA_TYPE_NO_NUL = 16   /* a string that ends at its first NUL (const char*) */
 };
 
 /// The type of a parameter or result.

@@ -234,7 +234,9 @@ struct arg<const T_*, k_unsupported> {
 };
 template <>
 struct arg<const char*, k_unsupported> {
-  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_STRING, tarsia_dtype{0, 0, 0}, TARSIA_TYPE_NO_NUL);
+  }
   static const char* get(const tarsia_value& v_) { return v_.s; }
 };
 template <>

@@ -92,6 +92,10 @@ typedef struct tarsia_options {
   uint32_t timeout_ms; /* 0: the default */
   int32_t cached_only; /* 1: a source that would have to be compiled is an error of code TARSIA_UNSUPPORTED,
                           for callers that cannot wait, as while a CUDA graph is captured */
+  /// Asked by the calling thread, about every 50 ms, while it waits for the compiler: other than 0 stops the
+  /// compile, which is then an error of code TARSIA_INTERRUPTED. Null: never.
+  int32_t (*interrupted)(void* context);
+  void* interrupt_context;
 } tarsia_options;
 
 /// Sets the defaults in options that are `size` bytes large for the caller: c++20, opt 2, own headers,

@@ -83,6 +83,10 @@ class OpError : public Error {
 class OutOfMemory : public Error {
   using Error::Error;
 };
+/// The wait for a compile was given up (tarsia_options.interrupted).
+class Interrupted : public Error {
+  using Error::Error;
+};
 
 namespace detail {
 
@@ -118,6 +122,8 @@ namespace detail {
       throw OpError(error);
     case TARSIA_OUT_OF_MEMORY:
       throw OutOfMemory(error);
+    case TARSIA_INTERRUPTED:
+      throw Interrupted(error);
     default:
       throw Error(error);
   }

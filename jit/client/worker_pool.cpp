@@ -161,6 +161,10 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
           what + " took longer than " + seconds(limit) +
           " and was stopped: raise the timeout, or look for templates or macros that explode");
     }
+    if (status == Channel::Status::interrupted) {
+      worker.kill();
+      throw Interrupted(what + " was interrupted");
+    }
     const WorkerProcess::Death death = worker.bury();
     // An idle worker may leave just as it is asked; then nothing was begun and another can be asked.
     if (death.end == WorkerProcess::End::left && !heard && attempt == 0) continue;

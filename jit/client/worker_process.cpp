@@ -81,6 +81,11 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
       new WorkerProcess(std::move(near), std::move(words), pid, program.memory_bytes));
   Message message;
   const Channel::Status status = worker->m_channel.receive(message, deadline);
+  if (status == Channel::Status::interrupted) {
+    worker->kill();
+    worker->bury();
+    throw Interrupted("the start of the compiler was interrupted");
+  }
   if (status == Channel::Status::timed_out) {
     worker->kill();
     const Death death = worker->bury();

@@ -80,6 +80,7 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
     if (target->isCharType() && target.isConstQualified() && !target->isUnsignedIntegerType() &&
         context.hasSameUnqualifiedType(target, context.CharTy)) {
       light.kind = TARSIA_KIND_STRING;
+      light.flags |= TARSIA_TYPE_NO_NUL;
       light.member = "s";
       return light;
     }

@@ -11,6 +11,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/source_fs.h"
+#include "jit/worker/split.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -188,16 +189,40 @@ class Lister {
     for (const clang::Decl* decl : scope->noload_decls()) {
       if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
       if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
-        if (!space->isAnonymousNamespace()) walk(space);
+        if (!space->isAnonymousNamespace())
+          walk(space);
+        else
+          skip_hidden(space, "lies in an anonymous namespace");
       } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) {
         walk(linkage);
       } else if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
         if (is_mxnet_initialize(*function) && function->isThisDeclarationADefinition())
           m_exports.mxnet_initialize = function;
         else if (m_marked.empty() && !m_choice.marked_alone)
-          consider(*function);
+          function->getFormalLinkage() == clang::Linkage::External ? consider(*function)
+                                                                   : skip(*function, "is static");
+      } else if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+        skip(*pattern->getTemplatedDecl(), "is a template", "<...>");
       }
     }
+  }
+
+  void skip_hidden(const clang::DeclContext* scope, const char* why) {
+    for (const clang::Decl* decl : scope->noload_decls())
+      if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) skip(*function, why);
+  }
+
+  // Lists a function of the main file that is there and not exported by default.
+  void skip(const clang::FunctionDecl& function, const char* why, const char* arguments = "") {
+    if (!m_marked.empty() || m_choice.marked_alone || m_choice.restricted) return;
+    if (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
+        llvm::isa<clang::CXXDeductionGuideDecl>(function) || function.isOverloadedOperator() ||
+        !m_context.getSourceManager().isInMainFile(function.getLocation()))
+      return;
+    if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
+    const std::string name = exported_name(function);
+    m_exports.skipped.push_back(
+        {name, std::string(why) + "; TARSIA_EXPORT(" + name + arguments + ") exports it"});
   }
 
   bool is_mxnet_initialize(const clang::FunctionDecl& function) const {

@@ -135,6 +135,11 @@ class OutOfMemory(Error, MemoryError):
     """std::bad_alloc, or the device's memory is spent."""
 
 
+class Interrupted(Error):
+    """The wait for a compile was given up. Python raises KeyboardInterrupt instead, or what the signal's handler
+    raises."""
+
+
 # By tarsia_code of <tarsia/abi.h>.
 _BY_CODE = (
     Error,
@@ -155,6 +160,7 @@ _BY_CODE = (
     OpIndexError,
     OpTypeError,
     OutOfMemory,
+    Interrupted,
 )
 
 

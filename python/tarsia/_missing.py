@@ -16,7 +16,7 @@ def missing(library, name):
     reason = handle.skipped().get(name)
     close = get_close_matches(name, handle.function_names(), n=3)
     if reason:
-        text += f": it was not exported, because {reason}"
+        text += f": it was not exported: {reason}"
     elif any(kernel[0] == name for kernel in handle.kernels()):
         text += ": it is a kernel; call it from a function of the source"
     elif close:

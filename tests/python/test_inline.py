@@ -180,6 +180,65 @@ def test_a_missing_gpu_is_an_error_of_functions_that_launch():
     assert "no CUDA driver" in lines[0] or "nvidia-smi" in lines[0]
 
 
+def test_ctrl_c_ends_a_compile_at_once_and_the_next_one_works():
+    code = """if True:
+        import os, signal, threading, time
+        import tarsia
+        slow = "template <int n> struct S { static constexpr long v = S<n - 1>::v * 3 + S<n - 2>::v; };" \\
+               "template <> struct S<0> { static constexpr long v = 1; }; template <> struct S<1> : S<0> {};" \\
+               "constexpr long spin() { long s = 0; for (long i = 0; i < 400000; ++i) s += i % 7; return s; }"
+        slow += "".join(f"template <int n> constexpr long f{i}() {{ return spin() + n; }} int x{i}() {{ constexpr long v = f{i}<{i}>(); return int(v); }}" for i in range(400))
+        tarsia.load_inline("int one() { return 1; }")
+        for waits in (False, True):
+            threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+            began = time.monotonic()
+            try:
+                tarsia.load_inline(slow, timeout=60)
+            except KeyboardInterrupt:
+                print(time.monotonic() - began < 5)
+        signal.signal(signal.SIGUSR1, lambda *_: 1 / 0)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        try:
+            tarsia.compile(slow, "/nonexistent/x.so", timeout=60)
+        except ZeroDivisionError:
+            print("raised")
+        print(tarsia.load_inline("int two() { return 2; }").two())
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["True", "True", "raised", "2"], done.stdout + done.stderr
+
+
+def test_strings_with_nuls_are_refused_where_they_would_be_cut():
+    lib = tarsia.load_inline("""
+        #include <cstring>
+        #include <string_view>
+        int c(const char* s) { return (int)std::strlen(s); }
+        int view(std::string_view s) { return (int)s.size(); }
+    """)
+    light = tarsia.load_inline("#include <cstring>\nint c(const char* s) { return (int)std::strlen(s); }")
+    assert lib.view("a\0b") == 3 and lib.view(b"a\0b") == 3 and lib.c("ab") == 2 and lib.c("") == 0
+    for f in (lib.c, light.c):
+        for text in ("a\0b", b"a\0b", "\0"):
+            with pytest.raises(tarsia.ArgumentValueError, match=r"'s' .* must be without NUL .*take a std::string_view"):
+                f(text)
+
+
+def test_functions_that_are_not_exported_by_default_say_how():
+    lib = tarsia.load_inline("""
+        template <class T> T twice(T x) { return x + x; }
+        static int hidden(int x) { return x; }
+        namespace ns { namespace { int secret() { return 1; } } }
+        struct S { static int method() { return 1; } int operator()(int) const; };
+        int operator+(S, int) { return 1; }
+        int shown() { return twice(hidden(ns::secret())); }
+    """)
+    assert lib.functions == ("shown",)
+    assert set(lib.skipped) == {"twice", "hidden", "ns::secret"}
+    assert lib.skipped["twice"] == "is a template; TARSIA_EXPORT(twice<...>) exports it"
+    with pytest.raises(AttributeError, match=r"'hidden'.* not exported: is static; TARSIA_EXPORT\(hidden\) exports it"):
+        lib.hidden
+
+
 @pytest.mark.parametrize("options, kind, message", [
     ({"opt": "2"}, TypeError, "opt must be an int from 0 to 3, got str '2'"),
     ({"opt": True}, TypeError, "opt must be an int from 0 to 3, got bool True"),
