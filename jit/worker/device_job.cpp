@@ -240,6 +240,12 @@ DeviceJob::Outcome DeviceJob::run() {
   }
   outcome.ok = result->ok;
   outcome.diagnostics = std::move(result->diagnostics);
+  for (Diagnostic& diagnostic : outcome.diagnostics)
+    for (const SourceFile& file : m_slice.files)
+      if (file.name != m_slice.main_file && diagnostic.file == name_in_request(file.name)) {
+        diagnostic.file = file.name;
+        break;
+      }
   outcome.dependencies = std::move(result->dependencies);
   outcome.timings = std::move(result->timings);
   if (!outcome.ok) return outcome;

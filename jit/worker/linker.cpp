@@ -133,8 +133,12 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
     std::string text = line.str();
     for (const auto& [path, name] : names)
       for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), name);
+    static constexpr std::string_view k_stub = "__device_stub__";  // what Clang calls a kernel's launcher
+    for (size_t at; (at = text.find(k_stub)) != std::string::npos;)
+      text.replace(at, k_stub.size(), "kernel ");
     return text;
   };
+  bool duplicate = false;
   while (!log.empty()) {
     auto [line, rest] = log.split('\n');
     log = rest;
@@ -145,6 +149,10 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
       Diagnostic diagnostic;
       diagnostic.severity = error ? Severity::error : Severity::warning;
       diagnostic.message = clean(line);
+      duplicate = line.starts_with("duplicate symbol: ");
+      if (duplicate)
+        diagnostic.message = diagnostic.message.substr(18) +
+                             " is defined more than once: make it static or inline, or rename one. It is in";
       if (line.starts_with("undefined symbol: "))
         diagnostic.message += "; define it, or name the library that does in `libraries`";
       result.diagnostics.push_back(std::move(diagnostic));
@@ -156,7 +164,10 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
         std::string place = clean(text.drop_front(14));
         last.file = place.substr(0, place.find(':'));
       }
-      last.message += "\n" + clean(text);
+      if (text.starts_with("defined at tarsia_module")) continue;
+      std::string place = clean(text);
+      if (size_t at = place.find(":("); duplicate && at != place.npos) place.resize(at);
+      last.message += "\n" + place;
     }
   }
 }

@@ -180,6 +180,23 @@ def test_a_missing_gpu_is_an_error_of_functions_that_launch():
     assert "no CUDA driver" in lines[0] or "nvidia-smi" in lines[0]
 
 
+def test_device_errors_in_headers_on_disk_name_their_path_and_duplicates_their_files(tmp_path):
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("CUDA code does not compile on this machine")
+    (tmp_path / "h.cuh").write_text("// 1\n// 2\n__device__ float helper(float x) {\n  return x + missing;\n}\n")
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline('#include "h.cuh"\n__global__ void k(float* x) { x[0] = helper(1); }\n',
+                           include_dirs=[tmp_path])
+    found = caught.value.diagnostics[0]
+    assert (found.file, found.line, found.source_line) == (str(tmp_path / "h.cuh"), 4, None)
+    kernel = "__global__ void k() {}\nvoid %s() { k<<<1, 1>>>(); }"
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline({"a.cu": kernel % "f", "b.cu": kernel % "g"})
+    assert caught.value.stage == "link"
+    assert caught.value.diagnostics[0].message == (
+        "kernel k() is defined more than once: make it static or inline, or rename one. It is in\na.cu\nb.cu")
+
+
 def test_ctrl_c_ends_a_compile_at_once_and_the_next_one_works():
     code = """if True:
         import os, signal, threading, time
