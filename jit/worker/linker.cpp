@@ -159,7 +159,8 @@ void parse_messages(llvm::StringRef log, const std::map<std::string, std::string
     } else if (!result.diagnostics.empty()) {
       Diagnostic& last = result.diagnostics.back();
       llvm::StringRef text = line.trim();
-      text.consume_front(">>> ");
+      text.consume_front(">>>");
+      text = text.trim();
       if (text.starts_with("referenced by ") && last.file.empty()) {
         std::string place = clean(text.drop_front(14));
         last.file = place.substr(0, place.find(':'));
