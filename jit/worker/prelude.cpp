@@ -70,7 +70,13 @@ Digest Preludes::settings(const CompileRequest& request, Language language) cons
 
 Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
                                const std::vector<std::string>& includes, Digest& identity) {
-  const ShippedLayer* shipped = m_shipped.find(settings(request, language), includes);
+  // CUDA's folders, which a C++ file beside CUDA ones has too, come last and have none of the layers'
+  // headers.
+  CompileRequest asked;
+  asked.options = request.options;
+  asked.cuda = language == Language::cuda;
+  if (asked.cuda) asked.cuda_parts = request.cuda_parts;
+  const ShippedLayer* shipped = m_shipped.find(settings(asked, language), includes);
   if (!shipped) return {};
   Prelude found{.top = shipped->layer, .origin = Prelude::shipped};
   if (!shipped->layer->dependencies.empty()) {

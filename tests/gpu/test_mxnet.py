@@ -1,10 +1,11 @@
 """CUDA sources for MXNet's extension API, unchanged: as strings, and built ahead of time by nvcc against Tarsia's headers."""
 
 import pathlib
+import subprocess
 
 import numpy as np
 import pytest
-from gpu_support import PACKAGE, build_with_nvcc
+from gpu_support import PACKAGE, build_with_nvcc, nvcc
 
 import tarsia
 
@@ -122,3 +123,24 @@ def test_its_states_count_and_its_random_states_are_the_devices(built):
     first, second = tarsia.ops.gpu_built_noise(x), tarsia.ops.gpu_built_noise(x)
     tarsia.seed(5)
     assert torch.equal(tarsia.ops.gpu_built_noise(x), first) and not torch.equal(first, second)
+
+
+@pytest.mark.parametrize("door", ["inline", "nvcc"])
+def test_a_set_of_a_header_a_cu_and_a_cc_file(door, tmp_path):
+    folder = SOURCE.parent / "set"
+    if door == "inline":
+        lib = tarsia.load_inline({name: (folder / name).read_text() for name in ("ops.cc", "kernels.cu")},
+                                 headers={"ops.h": (folder / "ops.h").read_text()})
+    else:
+        subprocess.run([nvcc(), "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{PACKAGE}/include", folder / "ops.cc",
+                        folder / "kernels.cu", "-o", tmp_path / "libset.so"], check=True, timeout=100)
+        lib = tarsia.load(tmp_path / "libset.so")
+    x = torch.randn(777, device="cuda")
+    for name in ("mxg_leaky", "mxg_leaky_state"):
+        bound = tarsia.op(name).bind(x, slope=0.5)
+        y = bound(x)
+        assert torch.equal(y, torch.nn.functional.leaky_relu(x, 0.5))
+        (dx,) = bound.backward([x], [x], [y])
+        assert torch.equal(dx, y)
+    assert tarsia.ops.mxg_leaky(np.array([-2, 2], np.float32), slope=0.25).tolist() == [-0.5, 2]
+    lib.unload()

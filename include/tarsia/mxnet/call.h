@@ -120,9 +120,9 @@ struct Create {
 template <class R_, class A_, class I_, class O_, class Res_>
 Compute compute(R_ (*f_)(A_, I_, O_, Res_)) {
   Compute c_ = {reinterpret_cast<any_function>(f_),
-                [](any_function f_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
+                [](any_function g_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
                    std::vector<MXTensor>& o_, const OpResource& r_) -> int {
-                  return reinterpret_cast<R_ (*)(A_, I_, O_, Res_)>(f_)(
+                  return reinterpret_cast<R_ (*)(A_, I_, O_, Res_)>(g_)(
                       give<A_>::from(a_), give<I_>::from(i_), give<O_>::from(o_), r_);
                 }};
   return c_;
@@ -130,9 +130,9 @@ Compute compute(R_ (*f_)(A_, I_, O_, Res_)) {
 template <class R_, class A_, class I_, class O_>
 Compute compute(R_ (*f_)(A_, I_, O_)) {
   Compute c_ = {reinterpret_cast<any_function>(f_),
-                [](any_function f_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
+                [](any_function g_, const tarsia_attributes& a_, std::vector<MXTensor>& i_,
                    std::vector<MXTensor>& o_, const OpResource&) -> int {
-                  return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+                  return reinterpret_cast<R_ (*)(A_, I_, O_)>(g_)(give<A_>::from(a_), give<I_>::from(i_),
                                                                   give<O_>::from(o_));
                 }};
   return c_;
@@ -140,8 +140,8 @@ Compute compute(R_ (*f_)(A_, I_, O_)) {
 template <class R_, class A_>
 Parse parse(R_ (*f_)(A_, int*, int*)) {
   Parse p_ = {reinterpret_cast<any_function>(f_),
-              [](any_function f_, const tarsia_attributes& a_, int* i_, int* o_) -> int {
-                return reinterpret_cast<R_ (*)(A_, int*, int*)>(f_)(give<A_>::from(a_), i_, o_);
+              [](any_function g_, const tarsia_attributes& a_, int* i_, int* o_) -> int {
+                return reinterpret_cast<R_ (*)(A_, int*, int*)>(g_)(give<A_>::from(a_), i_, o_);
               }};
   return p_;
 }
@@ -149,8 +149,8 @@ template <class R_, class A_, class I_, class O_>
 Infer infer(R_ (*f_)(A_, I_, O_)) {
   Infer n_ = {
       reinterpret_cast<any_function>(f_),
-      [](any_function f_, const tarsia_attributes& a_, std::vector<int>& i_, std::vector<int>& o_) -> int {
-        return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+      [](any_function g_, const tarsia_attributes& a_, std::vector<int>& i_, std::vector<int>& o_) -> int {
+        return reinterpret_cast<R_ (*)(A_, I_, O_)>(g_)(give<A_>::from(a_), give<I_>::from(i_),
                                                         give<O_>::from(o_));
       }};
   return n_;
@@ -159,8 +159,8 @@ template <class R_, class A_, class I_, class O_>
 InferShape infer_shape(R_ (*f_)(A_, I_, O_)) {
   InferShape n_ = {
       reinterpret_cast<any_function>(f_),
-      [](any_function f_, const tarsia_attributes& a_, tarsia_shapes& i_, tarsia_shapes& o_) -> int {
-        return reinterpret_cast<R_ (*)(A_, I_, O_)>(f_)(give<A_>::from(a_), give<I_>::from(i_),
+      [](any_function g_, const tarsia_attributes& a_, tarsia_shapes& i_, tarsia_shapes& o_) -> int {
+        return reinterpret_cast<R_ (*)(A_, I_, O_)>(g_)(give<A_>::from(a_), give<I_>::from(i_),
                                                         give<O_>::from(o_));
       }};
   return n_;
@@ -168,17 +168,17 @@ InferShape infer_shape(R_ (*f_)(A_, I_, O_)) {
 template <class R_, class A_, class I_>
 Mutate mutate(R_ (*f_)(A_, I_)) {
   Mutate m_ = {reinterpret_cast<any_function>(f_),
-               [](any_function f_, const tarsia_attributes& a_, std::vector<int>& i_) -> int {
-                 return reinterpret_cast<R_ (*)(A_, I_)>(f_)(give<A_>::from(a_), give<I_>::from(i_));
+               [](any_function g_, const tarsia_attributes& a_, std::vector<int>& i_) -> int {
+                 return reinterpret_cast<R_ (*)(A_, I_)>(g_)(give<A_>::from(a_), give<I_>::from(i_));
                }};
   return m_;
 }
 template <class R_, class A_, class C_, class S_, class T_>
 Create create(R_ (*f_)(A_, C_, S_, T_, CustomStatefulOp**)) {
   Create c_ = {reinterpret_cast<any_function>(f_),
-               [](any_function f_, const tarsia_attributes& a_, const MXContext& x_, const tarsia_shapes& s_,
+               [](any_function g_, const tarsia_attributes& a_, const MXContext& x_, const tarsia_shapes& s_,
                   const std::vector<int>& t_, CustomStatefulOp** state_) -> int {
-                 return reinterpret_cast<R_ (*)(A_, C_, S_, T_, CustomStatefulOp**)>(f_)(give<A_>::from(a_),
+                 return reinterpret_cast<R_ (*)(A_, C_, S_, T_, CustomStatefulOp**)>(g_)(give<A_>::from(a_),
                                                                                          x_, s_, t_, state_);
                }};
   return c_;
@@ -186,9 +186,9 @@ Create create(R_ (*f_)(A_, C_, S_, T_, CustomStatefulOp**)) {
 template <class R_, class A_>
 Create create(R_ (*f_)(A_, CustomStatefulOp**)) {
   Create c_ = {reinterpret_cast<any_function>(f_),
-               [](any_function f_, const tarsia_attributes& a_, const MXContext&, const tarsia_shapes&,
+               [](any_function g_, const tarsia_attributes& a_, const MXContext&, const tarsia_shapes&,
                   const std::vector<int>&, CustomStatefulOp** state_) -> int {
-                 return reinterpret_cast<R_ (*)(A_, CustomStatefulOp**)>(f_)(give<A_>::from(a_), state_);
+                 return reinterpret_cast<R_ (*)(A_, CustomStatefulOp**)>(g_)(give<A_>::from(a_), state_);
                }};
   return c_;
 }

@@ -194,6 +194,29 @@ TARSIA_MXNET_MEMBER CustomOp& CustomOp::setCreateOpState(MXReturnValue (*)(const
                                                                            CustomStatefulOp**),
                                                          const char*);
 #undef TARSIA_MXNET_SETTERS
+#if !defined(TARSIA_SUPPORT_OBJECT)
+namespace tarsia_detail {
+/// As those of std_extern.h.
+template <class R_>
+__attribute__((gnu_inline, noinline)) inline void instantiate_setters(CustomOp& op_) {
+  typedef std::vector<MXTensor> T_;
+  typedef std::vector<int> I_;
+  op_.setForward(static_cast<R_ (*)(tarsia_map, T_, T_, OpResource)>(nullptr))
+      .setBackward(static_cast<R_ (*)(tarsia_map, T_, T_, OpResource)>(nullptr))
+      .setParseAttrs(static_cast<R_ (*)(tarsia_map, int*, int*)>(nullptr))
+      .setInferType(static_cast<R_ (*)(tarsia_map, I_&, I_&)>(nullptr))
+      .setInferSType(static_cast<R_ (*)(tarsia_map, I_&, I_&)>(nullptr))
+      .setInferShape(static_cast<R_ (*)(tarsia_map, tarsia_shapes&, tarsia_shapes&)>(nullptr))
+      .setMutateInputs(static_cast<R_ (*)(tarsia_map, I_&)>(nullptr))
+      .setCreateOpState(static_cast<R_ (*)(tarsia_map, CustomStatefulOp**)>(nullptr));
+}
+__attribute__((gnu_inline, noinline)) inline void instantiate_all_setters(CustomOp& op_) {
+  instantiate_setters<MXReturnValue>(op_);
+  instantiate_setters<int>(op_);
+  op_.setCreateOpState(static_cast<MXReturnValue (*)(const tarsia_attributes&, CustomStatefulOp**)>(nullptr));
+}
+}  // namespace tarsia_detail
+#endif
 #endif
 
 /// Compiles, and is ignored.

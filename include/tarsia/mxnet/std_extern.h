@@ -18,6 +18,12 @@ namespace std {
 #define TARSIA_MXNET_VECTOR(...)                                                                          \
   TARSIA_MXNET_MEMBER __VA_ARGS__& vector<__VA_ARGS__>::at(size_t);                                       \
   TARSIA_MXNET_MEMBER const __VA_ARGS__& vector<__VA_ARGS__>::at(size_t) const;                           \
+  TARSIA_MXNET_MEMBER vector<__VA_ARGS__>::vector(size_t, const allocator<__VA_ARGS__>&);                 \
+  TARSIA_MXNET_MEMBER vector<__VA_ARGS__>::vector(size_t, const __VA_ARGS__&,                             \
+                                                  const allocator<__VA_ARGS__>&);                         \
+  TARSIA_MXNET_MEMBER void vector<__VA_ARGS__>::assign(size_t, const __VA_ARGS__&);                       \
+  TARSIA_MXNET_MEMBER vector<__VA_ARGS__>::iterator vector<__VA_ARGS__>::insert(                          \
+      vector<__VA_ARGS__>::const_iterator, const __VA_ARGS__&);                                           \
   TARSIA_MXNET_MEMBER vector<__VA_ARGS__>::vector(const vector<__VA_ARGS__>&);                            \
   TARSIA_MXNET_MEMBER vector<__VA_ARGS__>::vector(initializer_list<__VA_ARGS__>,                          \
                                                   const allocator<__VA_ARGS__>&);                         \
@@ -38,6 +44,7 @@ TARSIA_MXNET_VECTOR(vector<unsigned int>)
   TARSIA_MXNET_MEMBER string& __VA_ARGS__<string, string>::at(const string&);                        \
   TARSIA_MXNET_MEMBER const string& __VA_ARGS__<string, string>::at(const string&) const;            \
   TARSIA_MXNET_MEMBER string& __VA_ARGS__<string, string>::operator[](const string&);                \
+  TARSIA_MXNET_MEMBER string& __VA_ARGS__<string, string>::operator[](string&&);                     \
   TARSIA_MXNET_MEMBER size_t __VA_ARGS__<string, string>::count(const string&) const;                \
   TARSIA_MXNET_MEMBER __VA_ARGS__<string, string>::iterator __VA_ARGS__<string, string>::find(       \
       const string&);                                                                                \
@@ -132,6 +139,7 @@ __attribute__((gnu_inline, noinline)) inline void instantiate(std::vector<T_> v_
     if (!w_.empty())
       w_.back() = w_.front(), w_.reserve(w_.capacity()), w_.pop_back(), w_.insert(w_.end(), y_);
   w_.assign(2, x_);
+  w_.insert(w_.begin(), x_);
   w_.clear();
 }
 template <class M_>

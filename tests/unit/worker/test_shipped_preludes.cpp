@@ -200,6 +200,24 @@ TEST_F(ShippedPreludesTest, cuda_sources_take_one_made_of_the_same_headers) {
   for (const Dependency& dependency : real) EXPECT_FALSE(dependency.path.starts_with("/tarsia/"));
 }
 
+TEST_F(ShippedPreludesTest, cpp_files_beside_cuda_ones_take_those_of_cpp) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  CompileRequest asked = request("a.cu", "__global__ void k(float* x) { *x = 1; }\n");
+  asked.files.push_back({"b.cc", k_text});
+  asked.files.push_back({"c.cc",
+                         "#include <vector>\n#include <cuda_runtime.h>\n"
+                         "float g(cudaStream_t s) { return std::vector<float>(3)[0] + (s != nullptr); }\n"});
+  CompileResult result = compile_fresh(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  int shipped = 0, made = 0;
+  for (const auto& timing : result.timings) {
+    shipped += timing.first == "prelude shipped";
+    made += timing.first == "prelude made";
+  }
+  EXPECT_EQ(shipped, 2);
+  EXPECT_EQ(made, 1);  // <cuda_runtime.h> on top of <vector>
+}
+
 TEST_F(ShippedPreludesTest, cuda_sources_take_none_made_of_other_headers) {
   if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
   CompileRequest asked = request("a.cu",
