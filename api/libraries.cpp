@@ -85,11 +85,3 @@ int32_t tarsia_require_gpu(const tarsia_function* function) {
 int32_t tarsia_check_launches(const tarsia_function* function) {
   return guarded([&] { registry::check_launches(*function); });
 }
-
-int32_t tarsia_kernel_launch(const tarsia_kernel* kernel, const tarsia_launch* launch,
-                             const tarsia_value* args, uint32_t n_args) {
-  return guarded([&] {
-    registry::CallFrame frame({TARSIA_CPU, 0});
-    registry::launch_kernel(*kernel, *launch, {args, n_args});
-  });
-}

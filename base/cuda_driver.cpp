@@ -65,6 +65,12 @@ Driver open_driver() {
   need("cuModuleLoadData", t.cuModuleLoadData);
   need("cuModuleGetFunction", t.cuModuleGetFunction);
   need("cuLaunchKernel", t.cuLaunchKernel);
+  need("cuFuncGetAttribute", t.cuFuncGetAttribute);
+  need("cuFuncSetAttribute", t.cuFuncSetAttribute);
+  need("cuOccupancyMaxActiveBlocksPerMultiprocessor", t.cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  need("cuOccupancyMaxPotentialBlockSize", t.cuOccupancyMaxPotentialBlockSize);
+  need("cuStreamGetCtx", t.cuStreamGetCtx);
+  resolve(library, "cuLaunchKernelEx", t.optional.cuLaunchKernelEx);
   resolve(library, "cuCtxRecordEvent", t.optional.cuCtxRecordEvent);
   driver.found = true;
   return driver;

@@ -18,6 +18,25 @@ using CuModule = struct CUmod_st*;
 using CuFunction = struct CUfunc_st*;
 using CuPointer = unsigned long long;
 
+/// CUlaunchAttribute and CUlaunchConfig of cuda.h.
+struct CuLaunchAttribute {
+  int id;
+  char unused[4];
+  union {
+    int number;
+    struct {
+      unsigned x, y, z;
+    } extents;
+    char bytes[64];
+  };
+};
+struct CuLaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  CuStream stream;
+  CuLaunchAttribute* attributes;
+  unsigned n_attributes;
+};
+
 /// The functions of libcuda.so.1 that Tarsia uses, by their names. Those after `optional` may be null.
 struct CudaDriver {
   CuResult (*cuInit)(unsigned);
@@ -51,8 +70,15 @@ struct CudaDriver {
   CuResult (*cuModuleGetFunction)(CuFunction*, CuModule, const char*);
   CuResult (*cuLaunchKernel)(CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                              CuStream, void**, void**);
+  CuResult (*cuFuncGetAttribute)(int*, int, CuFunction);
+  CuResult (*cuFuncSetAttribute)(CuFunction, int, int);
+  CuResult (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int*, CuFunction, int, size_t);
+  CuResult (*cuOccupancyMaxPotentialBlockSize)(int*, int*, CuFunction, size_t (*)(int), size_t, int);
+  CuResult (*cuStreamGetCtx)(CuStream, CuContext*);
 
   struct {
+    /// Since CUDA 11.8.
+    CuResult (*cuLaunchKernelEx)(const CuLaunchConfig*, CuFunction, void**, void**);
     /// Records all the work of a context; since CUDA 12.5.
     CuResult (*cuCtxRecordEvent)(CuContext, CuEvent);
   } optional;

@@ -1,6 +1,7 @@
 // Arguments other than plain tensors, ints and floats, and the rarer checks of pointers.
 #include "convert.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "stream.h"
@@ -43,13 +44,39 @@ Why convert_int_rarely(const tarsia_type& type, Fit fit, PyObject* object, tarsi
   return number ? convert_int(type, number.get(), value) : Why::failed;
 }
 
-Why convert_float_rarely(const tarsia_type& type, Fit fit, PyObject* object, tarsia_value& value) {
+/// Whether a type of floating-point numbers has this one without rounding.
+bool is_exact(tarsia_dtype dtype, double number) {
+  const int digits = dtype.bits == 64 ? 53 : dtype.bits == 32 ? 24 : dtype.code == TARSIA_BFLOAT ? 8 : 11;
+  int exponent = 0;
+  const double scaled = std::ldexp(std::frexp(number, &exponent), digits);
+  return scaled == std::floor(scaled);
+}
+
+/// An integer for a kernel's floating-point parameter: Python's own as long as nothing is lost. One with a
+/// type of its own is a mistake more often than not, and C++ would warn of it.
+Why convert_int_for_kernel(const tarsia_type& type, PyObject* object, tarsia_value& value) {
+  if (!PyLong_Check(object)) return Why::integer;
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  value.f = static_cast<double>(number);
+  value.kind = TARSIA_KIND_FLOAT;
+  value.size = 0;
+  if (overflow || !float_fits(type.dtype, value.f)) return Why::range;
+  constexpr long long k_most_exact = 1LL << 53;
+  const bool kept = number >= -k_most_exact && number <= k_most_exact;
+  return kept && is_exact(type.dtype, value.f) ? Why::fits : Why::inexact;
+}
+
+Why convert_float_rarely(const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
+                         tarsia_value& value) {
   const bool is_float = PyFloat_Check(object);
   if (!is_float) {
     if (fit == Fit::exact && (PyLong_Check(object) || PyIndex_Check(object))) return Why::type;
     if (!PyLong_Check(object) && !PyIndex_Check(object) && !PyType_GetSlot(Py_TYPE(object), Py_nb_float))
       return Why::type;
     if (is_tensor(object)) return Why::type;
+    if (param.bytes && (PyLong_Check(object) || PyIndex_Check(object) || is_numpy_bool(object)))
+      return convert_int_for_kernel(type, object, value);
   }
   value.f = PyFloat_AsDouble(object);
   value.kind = TARSIA_KIND_FLOAT;
@@ -117,6 +144,67 @@ Why convert_stream(Frame& frame, PyObject* object, tarsia_value& value) {
   return Why::fits;
 }
 
+/// Numbers for a struct of equal ones: float4 of a tuple, complex of a complex.
+Why convert_parts(Frame& frame, const Param& param, PyObject* object, char* to) {
+  tarsia_type part{};
+  part.dtype = param.type.dtype;
+  part.kind = part.dtype.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT : TARSIA_KIND_INT;
+  const uint32_t n = part.dtype.lanes, bytes = part.dtype.bits / 8;
+  part.dtype.lanes = 1;
+  if (static_cast<uint32_t>(PySequence_Size(object)) != n) return Why::size;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Ref item(PySequence_GetItem(object, i));
+    tarsia_value value;
+    const Why why = item ? convert_rarely(frame, param, part, Fit::any, item.get(), value) : Why::failed;
+    if (why != Why::fits) return why == Why::failed ? why : Why::type;
+    const float narrow = static_cast<float>(value.f);
+    const void* from = &value.i;
+    if (part.kind == TARSIA_KIND_FLOAT && bytes == sizeof narrow) from = &narrow;
+    std::memcpy(to + size_t(i) * bytes, from, bytes);
+  }
+  return Why::fits;
+}
+
+Why convert_complex(const Param& param, PyObject* object, char* to) {
+  const double parts[2] = {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)};
+  if (PyErr_Occurred()) return Why::failed;
+  const float narrow[2] = {static_cast<float>(parts[0]), static_cast<float>(parts[1])};
+  if (param.bytes == sizeof narrow)
+    std::memcpy(to, narrow, sizeof narrow);
+  else
+    std::memcpy(to, parts, sizeof parts);
+  return Why::fits;
+}
+
+/// A struct by value: its bytes, a NumPy record, a ctypes structure, whatever has a buffer of its size.
+Why convert_struct(Frame& frame, const Param& param, PyObject* object, tarsia_value& value) {
+  if (param.type.flags & TARSIA_TYPE_REFERENCE) return Why::reference;
+  if (param.type.flags & TARSIA_TYPE_NOT_COPYABLE) return Why::not_copyable;
+  char* bytes = frame.room_for<char>(param.bytes);
+  value.s = bytes;
+  value.kind = TARSIA_KIND_STRING;
+  value.size = param.bytes;
+  const tarsia_dtype dtype = param.type.dtype;
+  if (dtype.lanes > 1 && (PyTuple_Check(object) || PyList_Check(object)))
+    return convert_parts(frame, param, object, bytes);
+  if (dtype.code == TARSIA_COMPLEX &&
+      (PyComplex_Check(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object)))
+    return convert_complex(param, object, bytes);
+  if (PyUnicode_Check(object) || !PyObject_CheckBuffer(object)) return Why::type;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_FULL_RO) != 0) {
+    PyErr_Clear();
+    return Why::type;
+  }
+  Why why = Why::fits;
+  if (buffer.len != static_cast<Py_ssize_t>(param.bytes))
+    why = Why::size;
+  else if (PyBuffer_ToContiguous(bytes, &buffer, buffer.len, 'C') != 0)
+    why = Why::failed;
+  PyBuffer_Release(&buffer);
+  return why;
+}
+
 /// A tuple of a sequence's items that lives as long as the frame; null with no error set if it is no list.
 PyObject* items_of(Frame& frame, const tarsia_type& element, PyObject* object) {
   if (PyTuple_Check(object)) return object;
@@ -177,6 +265,16 @@ bool on_cpu(const tarsia_device& device) {
 
 }  // namespace
 
+Why convert_address(const Param&, PyObject* object, tarsia_value& value, Why why) {
+  if (why == Why::failed || type_name(Py_TYPE(object)) != "ctypes.c_void_p") return why;
+  if (why == Why::unreadable) PyErr_Clear();
+  const Ref number = attribute_or_null(object, "value");
+  value.p = number && number.get() != Py_None ? PyLong_AsVoidPtr(number.get()) : nullptr;
+  value.kind = TARSIA_KIND_POINTER;
+  value.size = 0;
+  return PyErr_Occurred() ? Why::failed : Why::fits;
+}
+
 Why check_pointer_rarely(Frame& frame, const Param& param, const View& view) {
   (void)frame;
   const tarsia_type& type = param.type;
@@ -196,7 +294,8 @@ Why check_place(Frame& frame, Place place, const View& view) {
   const bool cpu = on_cpu(device);
   if (!cpu && device.type != TARSIA_GPU) return Why::other_device;
   if (place == Place::cpu) return cpu ? Why::fits : Why::wants_cpu;
-  if (place == Place::gpu && cpu) return Why::wants_gpu;
+  if (place == Place::gpu && cpu)
+    return device.type == TARSIA_GPU_HOST ? Why::fits : Why::wants_gpu;  // pinned: the GPU's as well
   // Whatever may be anywhere, and all on GPUs, share one device.
   const tarsia_device own{cpu ? int32_t(TARSIA_CPU) : int32_t(TARSIA_GPU), cpu ? 0 : device.id};
   if (!frame.has_pointer_device) {
@@ -210,6 +309,7 @@ Why check_place(Frame& frame, Place place, const View& view) {
 
 Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
                    tarsia_value& value) {
+  if (param.bytes && type.kind == TARSIA_KIND_NONE) return convert_struct(frame, param, object, value);
   if (object == Py_None && type.kind != TARSIA_KIND_STREAM) {
     value.p = nullptr;
     value.kind = TARSIA_KIND_NONE;
@@ -222,7 +322,7 @@ Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fi
     case TARSIA_KIND_INT:
       return convert_int_rarely(type, fit, object, value);
     case TARSIA_KIND_FLOAT:
-      return convert_float_rarely(type, fit, object, value);
+      return convert_float_rarely(param, type, fit, object, value);
     case TARSIA_KIND_STRING:
       return convert_string(type, object, value);
     case TARSIA_KIND_TENSOR:

@@ -13,6 +13,8 @@ enum class Fit : uint8_t { exact, any };
 /// The rarer types; blame is set when it does not fit.
 Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
                    tarsia_value& value);
+/// A pointer's argument that is no fitting tensor may be a ctypes.c_void_p for a kernel; else `why` stands.
+Why convert_address(const Param& param, PyObject* object, tarsia_value& value, Why why);
 Why check_pointer_rarely(Frame& frame, const Param& param, const View& view);
 Why check_place(Frame& frame, Place place, const View& view);
 
@@ -52,7 +54,7 @@ inline Why convert_pointer(Frame& frame, const Param& param, const tarsia_type& 
       return why;
     frame.blame.view = view;
   }
-  return why;
+  return param.bytes ? convert_address(param, object, value, why) : why;
 }
 
 /// An int within the parameter's range.

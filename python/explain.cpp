@@ -85,17 +85,22 @@ std::string range_text(const tarsia_type& type) {
 }
 
 /// Advice on making a tensor of the wanted dtype.
-std::string dtype_advice(const std::string& name, const View& view, const tarsia_type& type, bool writes) {
+std::string dtype_advice(const std::string& name, const View& view, const Plan& plan, const tarsia_type& type,
+                         bool writes) {
   const std::string dtype = dtype_name(type.dtype);
-  if (writes) return "the function writes to it, so make it with dtype=" + dtype + " in the first place";
+  if (writes)
+    return "the " + std::string(plan.kind) + " writes to it, so make it with dtype=" + dtype +
+           " in the first place";
   if (is_torch(view.object)) return "pass " + name + ".to(torch." + dtype + ")";
   if (is_numpy(view.object))
     return "pass " + name + ".astype(numpy." + (dtype == "bool" ? "bool_" : dtype) + ")";
   return "convert it to " + dtype;
 }
 
-std::string layout_advice(const std::string& name, const View& view, bool writes) {
-  if (writes) return "the function writes to it: pass a contiguous one, and copy from it afterwards";
+std::string layout_advice(const std::string& name, const View& view, const Plan& plan, bool writes) {
+  if (writes)
+    return "the " + std::string(plan.kind) +
+           " writes to it: pass a contiguous one, and copy from it afterwards";
   if (is_torch(view.object)) return "pass " + name + ".contiguous()";
   if (is_numpy(view.object)) return "pass numpy.ascontiguousarray(" + name + ")";
   return "pass a contiguous copy";
@@ -156,7 +161,7 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
       return {explain_elements(mismatch.why, name, object), false};
     case Why::dtype:
       return {"must be " + wanted_text(type) + ", got " + given() + "; " +
-                  dtype_advice(name, *view, type, writes),
+                  dtype_advice(name, *view, plan, type, writes),
               false};
     case Why::lanes:
       return {"must have a last dimension that is a multiple of " + std::to_string(type.dtype.lanes) + " (" +
@@ -169,13 +174,13 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
                   ".resolve_conj().resolve_neg()",
               true};
     case Why::read_only:
-      return {"must be writable, since the function writes to it, got a read-only " + given() +
-                  "; pass a copy, or declare the parameter const",
+      return {"must be writable, since the " + std::string(plan.kind) + " writes to it, got a read-only " +
+                  given() + "; pass a copy, or declare the parameter const",
               true};
     case Why::layout:
       return {"must be contiguous, got " + given() + ", strides " +
                   tuple_text(view->tensor.strides, view->tensor.ndim) + "; " +
-                  layout_advice(name, *view, writes),
+                  layout_advice(name, *view, plan, writes),
               true};
     case Why::alignment:
       return {"must be aligned to its elements of " + dtype_name(type.dtype) + ", got " + given() + "; " +
@@ -191,7 +196,8 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
           true};
     case Why::wants_gpu:
       return {"must be on a GPU" +
-                  std::string(plan.function->flags & TARSIA_FUNCTION_TAKES_STREAM
+                  std::string(param.bytes ? ", where the kernel runs"
+                              : plan.function->flags & TARSIA_FUNCTION_TAKES_STREAM
                                   ? ", since the function takes a stream"
                                   : "") +
                   ", got " + given() + "; pass " + name +
@@ -205,12 +211,43 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
                                                      : ".to('" + device_name(frame.blame.other) + "')")
                                           : ""),
               true};
+    case Why::integer:
+      return {"must be a float, got " + describe_argument(object) + "; pass float(" + name + ")", false};
+    case Why::inexact:
+      return {"must be an int that " + dtype_name(type.dtype) + " can hold exactly, or a float, got " +
+                  short_repr(object) + "; pass float(" + name + ") if the nearest number will do",
+              true};
+    case Why::size:
+      return {"must have the " + std::to_string(param.bytes) + " bytes of its C++ type, got " +
+                  describe_argument(object) +
+                  "; a NumPy dtype has its layout with align=True, a ctypes.Structure has it by itself",
+              true};
+    case Why::not_copyable:
+      return {
+          "is of a class with a copy constructor or a destructor of its own, which Python cannot make; "
+          "launch "
+          "the kernel from a C++ function of the source",
+          false};
+    case Why::reference:
+      return {"is a reference, which nothing outside of the GPU can give; declare it as a value or a pointer",
+              false};
     case Why::other_device:
       return {"must be on the CPU or a CUDA GPU, got " + given(), true};
     default:
       break;
   }
   std::string text = "must be " + wanted_text(type) + ", got " + describe_argument(object);
+  if (param.bytes && type.kind == TARSIA_KIND_NONE) {
+    const std::string bytes = std::to_string(param.bytes);
+    return {"must be a struct of " + bytes + " bytes: bytes, a NumPy record or a ctypes.Structure" +
+                (type.dtype.lanes > 1 ? ", or a tuple of " + std::to_string(type.dtype.lanes) + " numbers"
+                 : type.dtype.code == TARSIA_COMPLEX ? ", or a complex"
+                                                     : "") +
+                ", got " + describe_argument(object),
+            false};
+  }
+  if (param.bytes && type.kind == TARSIA_KIND_POINTER && PyLong_Check(object))
+    text += "; pass the tensor itself, or ctypes.c_void_p(" + name + ") for a bare address";
   const bool wants_number =
       type.kind == TARSIA_KIND_INT || type.kind == TARSIA_KIND_FLOAT || type.kind == TARSIA_KIND_BOOL;
   if (wants_number && speaker_of(Py_TYPE(object)).speaks != Speaks::nothing)

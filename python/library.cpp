@@ -15,6 +15,8 @@
 
 #include "errors.h"
 #include "function.h"
+#include "kernel.h"
+#include "tensor.h"
 
 namespace nb = nanobind;
 
@@ -78,6 +80,40 @@ nb::list kernels(const Handle& self) {
     list.append(
         nb::make_tuple(text(kernels[i]->name), text(kernels[i]->signature), text(kernels[i]->location)));
   return list;
+}
+
+/// All overloads of a kernel's qualified name; None if there is none.
+nb::object kernel_named(const Handle& self, const std::string& name) {
+  uint64_t n = 0;
+  const tarsia_kernel* const* kernels = tarsia_library_kernels(self.get(), &n);
+  std::vector<const tarsia_kernel*> overloads;
+  for (uint64_t i = 0; i < n; ++i)
+    if (name == kernels[i]->name) overloads.push_back(kernels[i]);
+  if (overloads.empty()) return nb::none();
+  PyObject* kernel = make_kernel(self.get(), overloads.data(), overloads.size());
+  if (!kernel) throw nb::python_error();
+  return nb::steal(kernel);
+}
+
+/// (name, type, location) of the device variables.
+nb::list globals(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_global* const* globals = tarsia_library_globals(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i)
+    list.append(nb::make_tuple(text(globals[i]->name), text(globals[i]->type), text(globals[i]->location)));
+  return list;
+}
+
+/// A tarsia.Tensor over the i-th device variable.
+nb::object global_tensor(const Handle& self, uint64_t i, int32_t device) {
+  uint64_t n = 0;
+  const tarsia_global* const* globals = tarsia_library_globals(self.get(), &n);
+  tarsia_storage* storage = nullptr;
+  check(tarsia_library_global(self.get(), globals[i], device, &storage));
+  PyObject* tensor = wrap_storage(storage, nullptr);
+  if (!tensor) throw nb::python_error();
+  return nb::steal(tensor);
 }
 
 nb::list ops(const Handle& self) {
@@ -267,6 +303,9 @@ void add_library(nb::module_& module) {
       .def("function_names", function_names)
       .def("function", function_named)
       .def("kernels", kernels)
+      .def("kernel", kernel_named)
+      .def("globals", globals)
+      .def("global_tensor", global_tensor)
       .def("ops", ops)
       .def("images", images)
       .def("skipped", skipped)

@@ -7,6 +7,7 @@
 
 #include "errors.h"
 #include "function.h"
+#include "kernel.h"
 #include "library.h"
 #include "op.h"
 #include "op_check.h"
@@ -67,7 +68,7 @@ std::string statistics() {
 
 NB_MODULE(_tarsia, module) {
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
-      !py::add_op_types(module.ptr()))
+      !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()))
     throw nb::python_error();
   py::add_library(module);
   module.attr("version") = tarsia_version();

@@ -29,9 +29,15 @@ Plan::Plan(const tarsia_function* described, const char* library_name)
     const tarsia_param& param = described->params[i];
     const tarsia_type& type =
         param.type.kind == TARSIA_KIND_LIST && param.type.elements ? *param.type.elements : param.type;
-    params.push_back({param.type, place_of(*described, type), PyUnicode_InternFromString(param.name)});
+    params.push_back({param.type, place_of(*described, type), PyUnicode_InternFromString(param.name), 0});
     n_streams += param.type.kind == TARSIA_KIND_STREAM;
   }
+}
+
+Plan::Plan(const tarsia_kernel& kernel, const tarsia_function* as_function, const char* library_name)
+    : Plan(as_function, library_name) {
+  kind = "kernel";
+  for (uint32_t i = 0; i < n_params; ++i) params[i].bytes = kernel.param_sizes[i];
 }
 
 Plan::~Plan() {

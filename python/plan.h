@@ -17,17 +17,21 @@ struct Param {
   tarsia_type type;
   Place place;
   PyObject* name;  ///< interned, owned by the plan
+  uint32_t bytes;  ///< of a kernel's parameter; 0: it is a function's
 };
 
 struct Plan {
   /// `library_name` lives as long as the function.
   Plan(const tarsia_function* described, const char* library_name);
+  /// Of a kernel, which `as_function` describes for messages.
+  Plan(const tarsia_kernel& kernel, const tarsia_function* as_function, const char* library_name);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   const tarsia_function* function;
-  const char* library_name;  ///< what main is told as argv[0]
+  const char* kind = "function";  ///< or "kernel": for messages
+  const char* library_name;       ///< what main is told as argv[0]
   tarsia_adapter call;
   uint32_t n_params;
   uint32_t n_required;

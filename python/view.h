@@ -32,6 +32,12 @@ enum class Why : uint8_t {
   wants_gpu,     ///< on the CPU
   apart,         ///< on another device than the pointers before
   other_device,  ///< on a kind of device that Tarsia does not know
+  // Of kernels alone:
+  integer,       ///< a typed integer for a floating-point parameter
+  inexact,       ///< an int that the floating-point type cannot hold exactly
+  size,          ///< a struct's bytes, more or fewer than it has
+  not_copyable,  ///< a class that only code of the source can make
+  reference,     ///< a parameter that is a reference
 };
 
 /// Whether elements lie row-major without gaps. Lengths and strides of 1-long dimensions do not matter.

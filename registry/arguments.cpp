@@ -116,6 +116,11 @@ std::optional<Misfit> convert_pointer(const tarsia_type& type, const tarsia_valu
 
 }  // namespace
 
+std::string param_name(const tarsia_param& param, unsigned i) {
+  return param.name && *param.name ? std::string("argument '") + param.name + "'"
+                                   : "argument " + std::to_string(i + 1);
+}
+
 std::optional<Misfit> convert(const tarsia_type& type, const tarsia_value& given, CallPlace& place,
                               tarsia_value& out) {
   out = given;

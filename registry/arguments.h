@@ -3,11 +3,30 @@
 
 #include <tarsia/abi.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace tarsia::registry {
+
+/// Room for the values of a call, on the stack if they are few.
+class Values {
+ public:
+  static constexpr std::size_t k_few = 16;
+  explicit Values(std::size_t n) {
+    if (n > k_few) m_many = std::make_unique<tarsia_value[]>(n);
+  }
+  tarsia_value* data() { return m_many ? m_many.get() : m_few.data(); }
+
+ private:
+  std::array<tarsia_value, k_few> m_few;
+  std::unique_ptr<tarsia_value[]> m_many;
+};
+
+/// "argument 'x'", or "argument 2" of one without a name.
+std::string param_name(const tarsia_param& param, unsigned i);
 
 /// What the pointers and tensors of one call have in common.
 struct CallPlace {

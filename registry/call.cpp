@@ -12,31 +12,13 @@
 #include "registry/call_context.h"
 #include "registry/library.h"
 #include "registry/memory.h"
-#include "registry/tensor_math.h"
+#include "registry/recent_launches.h"
 
 namespace tarsia::registry {
 
 namespace {
 
-constexpr size_t k_few = 16;
-
-/// Room for the values of a call, on the stack if they are few.
-class Values {
- public:
-  explicit Values(size_t n) {
-    if (n > k_few) m_many = std::make_unique<tarsia_value[]>(n);
-  }
-  tarsia_value* data() { return m_many ? m_many.get() : m_few.data(); }
-
- private:
-  std::array<tarsia_value, k_few> m_few;
-  std::unique_ptr<tarsia_value[]> m_many;
-};
-
-std::string param_name(const tarsia_param& param, unsigned i) {
-  return param.name && *param.name ? std::string("argument '") + param.name + "'"
-                                   : "argument " + std::to_string(i + 1);
-}
+constexpr size_t k_few = Values::k_few;
 
 /// Whether a function's own code may use CUDA. A program deals with CUDA's errors itself.
 bool has_cuda(const tarsia_function& function) {
@@ -196,15 +178,15 @@ void require_gpu(const tarsia_function& function) {
 }
 
 void check_launches(const tarsia_function& function) {
-  const CudaRuntime* runtime = reinterpret_cast<const LibraryFunction&>(function).runtime;
+  const LibraryFunction& owned = reinterpret_cast<const LibraryFunction&>(function);
+  const CudaRuntime* runtime = owned.runtime;
   // Before CUDA is initialised nothing was launched, and the runtime would initialise it to answer. On a
   // machine without a driver it answers with an error whether anything was launched or not.
   if (!runtime) return;
   // A number may be the very error, which the caller will look at.
   const bool may_give_error = function.result.kind == TARSIA_KIND_INT;
   if (!is_cuda_in_use()) {
-    const auto take = reinterpret_cast<const LibraryFunction&>(function).take_launch_error;
-    if (!take || !take() || may_give_error) return;
+    if (!owned.take_launch_error || !owned.take_launch_error() || may_give_error) return;
     runtime->cudaGetLastError();
     try {
       cuda_driver();
@@ -213,65 +195,15 @@ void check_launches(const tarsia_function& function) {
     }
     return;
   }
+  note_launch(owned.known_as, -1);
+  if (debug_sync()) wait_for_debugging(owned.known_as, current_stream(-1));
   if (may_give_error) return;
   const int result = runtime->cudaPeekAtLastError();
   if (!result) return;
   runtime->cudaGetLastError();
-  throw CudaError(std::string(function.name) + "() left an error of CUDA behind: " +
-                  runtime->cudaGetErrorName(result) + ": " + runtime->cudaGetErrorString(result));
-}
-
-void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
-                   std::span<const tarsia_value> args) {
-  const CudaRuntime* runtime = reinterpret_cast<const LibraryKernel&>(kernel).runtime;
-  auto fail = [&](const std::string& text) {
-    return ArgumentError::type_error(std::string("kernel ") + kernel.name + ": " + text);
-  };
-  if (!runtime)
-    throw CudaError(std::string("kernel ") + kernel.name +
-                    " cannot be launched: its library does not link the CUDA runtime");
-  if (args.size() != kernel.n_params)
-    throw fail("takes " + std::to_string(kernel.n_params) + " arguments, not " + std::to_string(args.size()));
-  // Each parameter in its own width, as cudaLaunchKernel reads it through a pointer.
-  Values values(args.size());
-  std::vector<void*> pointers(args.size() + 1);
-  CallPlace place;
-  place.needs_gpu = true;
-  for (unsigned i = 0; i < kernel.n_params; ++i) {
-    const tarsia_type& type = kernel.params[i].type;
-    tarsia_value& value = values.data()[i];
-    pointers[i] = &value.i;
-    if (type.kind == TARSIA_KIND_NONE) {
-      if (args[i].kind != TARSIA_KIND_STRING || args[i].size != kernel.param_sizes[i])
-        throw fail(param_name(kernel.params[i], i) + " has to be given as its " +
-                   std::to_string(kernel.param_sizes[i]) + " bytes");
-      pointers[i] = const_cast<char*>(args[i].s);
-      continue;
-    }
-    if (auto misfit = convert(type, args[i], place, value))
-      throw fail(param_name(kernel.params[i], i) + " " + misfit->text);
-    if (type.kind == TARSIA_KIND_FLOAT) store_float(type.dtype, value.f, &value);
-  }
-  int device = launch.device >= 0 ? launch.device
-               : place.has_tensor ? place.device.id
-                                  : cuda_current_device();
-  if (device < 0) device = 0;
-  CudaDeviceScope scope(device);
-  void* stream = launch.has_stream ? launch.stream : current_stream(device);
-  constexpr unsigned k_shared_without_asking = 48 * 1024;
-  constexpr int k_max_dynamic_shared_memory = 8;  // cudaFuncAttributeMaxDynamicSharedMemorySize
-  int code = 0;
-  if (launch.shared_bytes > k_shared_without_asking)
-    code = runtime->cudaFuncSetAttribute(kernel.stub, k_max_dynamic_shared_memory,
-                                         static_cast<int>(launch.shared_bytes));
-  if (!code)
-    code = runtime->cudaLaunchKernel(kernel.stub, {launch.grid[0], launch.grid[1], launch.grid[2]},
-                                     {launch.block[0], launch.block[1], launch.block[2]}, pointers.data(),
-                                     launch.shared_bytes, stream);
-  if (!code) return;
-  runtime->cudaGetLastError();
-  throw CudaError(std::string("kernel ") + kernel.name + ": " + runtime->cudaGetErrorName(code) + ": " +
-                  runtime->cudaGetErrorString(code));
+  throw CudaError(std::string(function.name) +
+                  "() left an error of CUDA behind: " + runtime->cudaGetErrorName(result) + ": " +
+                  runtime->cudaGetErrorString(result) + (is_fatal(result) ? recent_launches() : ""));
 }
 
 }  // namespace tarsia::registry

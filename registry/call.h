@@ -14,10 +14,6 @@ namespace tarsia::registry {
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
                            std::span<const tarsia_value> args, tarsia_value& result);
 
-/// Launches a kernel of a loaded library. Throws ArgumentError, CudaError.
-void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
-                   std::span<const tarsia_value> args);
-
 /// Throws CudaError that says what is missing if no GPU can be used and the function's library links the CUDA
 /// runtime.
 void require_gpu(const tarsia_function& function);

@@ -22,12 +22,12 @@ const CudaRuntime* find_cuda_runtime(const std::string& soname) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
     return function != nullptr;
   };
-  if (!need("cudaLaunchKernel", found->cudaLaunchKernel) ||
-      !need("cudaPeekAtLastError", found->cudaPeekAtLastError) ||
+  if (!need("cudaPeekAtLastError", found->cudaPeekAtLastError) ||
       !need("cudaGetLastError", found->cudaGetLastError) ||
       !need("cudaGetErrorName", found->cudaGetErrorName) ||
       !need("cudaGetErrorString", found->cudaGetErrorString) ||
-      !need("cudaFuncSetAttribute", found->cudaFuncSetAttribute))
+      !need("cudaGetFuncBySymbol", found->cudaGetFuncBySymbol) ||
+      !need("cudaGetSymbolAddress", found->cudaGetSymbolAddress))
     return nullptr;
   runtime = std::move(found);
   return runtime.get();

@@ -4,6 +4,7 @@
 #include <tarsia/abi.h>
 #include <tarsia/c_api.h>
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "registry/cuda_runtime.h"
+#include "registry/kernel.h"
 #include "registry/mxnet_library.h"
 #include "registry/ref.h"
 
@@ -31,18 +33,13 @@ struct ModuleFile {
   std::vector<Diagnostic> warnings;
 };
 
-/// A kernel of a library, and the runtime that its stub is registered with; null if CUDA is not linked.
-struct LibraryKernel {
-  tarsia_kernel kernel;  ///< first: its address is what faces hold
-  const CudaRuntime* runtime;
-};
-
 /// A function of a library as faces see it, and the runtime that it launches through; null if CUDA is not
 /// linked.
 struct LibraryFunction {
   tarsia_function function;  ///< first: its address is what faces hold
   const CudaRuntime* runtime;
   std::int32_t (*take_launch_error)();  ///< tarsia_module's; may be null
+  const char* known_as;  ///< "function relu", kept_name()
 };
 
 /// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
@@ -53,6 +50,7 @@ class Library : public Counted<Library> {
   Origin origin() const { return m_origin; }
   std::span<const tarsia_function* const> functions() const { return m_functions; }
   std::span<const tarsia_kernel* const> kernels() const { return m_kernels; }
+  std::span<const tarsia_global* const> globals() const { return m_globals; }
   std::span<const tarsia_op* const> ops() const { return m_ops; }
   std::span<const char* const> op_names() const { return m_op_names; }
   std::span<const tarsia_image> images() const { return m_images; }
@@ -60,6 +58,8 @@ class Library : public Counted<Library> {
   std::span<const tarsia_diagnostic> warnings() const { return m_warnings; }
   /// The CUDA runtime that it links; null if none.
   const CudaRuntime* runtime() const { return m_runtime; }
+  /// See tarsia_module; null if it has no managed variables.
+  void* (*managed_pointer() const)(void**) { return m_managed_pointer; }
   /// Whether its code may launch work on a GPU.
   bool uses_cuda() const { return m_uses_cuda; }
   /// Writes the shared library, byte for byte, and makes it executable. Throws Error naming the path.
@@ -85,8 +85,10 @@ class Library : public Counted<Library> {
   std::vector<LibraryFunction> m_described;
   std::vector<std::string> m_texts;
   std::vector<const tarsia_function*> m_functions;
-  std::vector<LibraryKernel> m_owned_kernels;
+  std::deque<LibraryKernel> m_owned_kernels;
   std::vector<const tarsia_kernel*> m_kernels;
+  std::vector<const tarsia_global*> m_globals;
+  void* (*m_managed_pointer)(void**) = nullptr;
   std::vector<const tarsia_op*> m_ops;
   std::vector<const char*> m_op_names;
   std::span<const tarsia_image> m_images;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <regex>
@@ -26,6 +27,7 @@
 #include "registry/last_error.h"
 #include "registry/library.h"
 #include "registry/op_registry.h"
+#include "registry/recent_launches.h"
 #include "registry/unmap.h"
 
 namespace tarsia::registry {
@@ -171,9 +173,7 @@ class LibraryLoader {
       throw LoadError(m_module.path + " gives a damaged description of itself: build it again");
     for (auto* f = module->functions; f != module->functions_end; ++f)
       if (*f) library.m_functions.push_back(*f);
-    for (auto* k = module->kernels; k != module->kernels_end; ++k)
-      if (*k) library.m_owned_kernels.push_back({**k, library.m_runtime});
-    for (const LibraryKernel& k : library.m_owned_kernels) library.m_kernels.push_back(&k.kernel);
+    take_kernels(library, *module);
     for (auto* op = module->ops; op != module->ops_end; ++op) {
       if (!*op) continue;
       library.m_ops.push_back(*op);
@@ -191,6 +191,23 @@ class LibraryLoader {
       throw_nothing(library);
     order_functions(library.m_functions);
     complete_functions(library);
+  }
+
+  static void take_kernels(Library& library, const tarsia_module& module) {
+    for (auto* k = module.kernels; k != module.kernels_end; ++k) {
+      if (!*k) continue;
+      LibraryKernel& taken = library.m_owned_kernels.emplace_back();
+      std::memcpy(&taken.kernel, *k, std::min<std::size_t>((*k)->size, sizeof(tarsia_kernel)));
+      if (taken.kernel.stub_slot) taken.kernel.stub = *taken.kernel.stub_slot;
+      taken.runtime = library.m_runtime;
+      taken.library = &library;
+      taken.known_as = kept_name(std::string("kernel ") + taken.kernel.name);
+    }
+    for (const LibraryKernel& k : library.m_owned_kernels) library.m_kernels.push_back(&k.kernel);
+    if (module.size < offsetof(tarsia_module, managed_pointer) + sizeof(module.managed_pointer)) return;
+    library.m_managed_pointer = module.managed_pointer;
+    for (auto* g = module.globals; g != module.globals_end; ++g)
+      if (*g) library.m_globals.push_back(*g);
   }
 
   /// Takes the ops of MXNet's extension API, when its header was Tarsia's own.
@@ -268,7 +285,9 @@ class LibraryLoader {
         library.m_texts.push_back(describe(copy));
         copy.signature = library.m_texts.back().c_str();
       }
-      library.m_described.push_back({copy, library.m_runtime, library.m_take_launch_error});
+      library.m_described.push_back(
+          {copy, library.m_runtime, library.m_take_launch_error,
+           library.m_runtime ? kept_name(std::string("function ") + copy.name) : copy.name});
       function = &library.m_described.back().function;
     }
   }

@@ -49,7 +49,7 @@ def print_header(title):
     print(f"  {processor()}; {'; '.join(gpus()) or 'no GPU'}")
     print("  " + ", ".join([f"tarsia {tarsia.__version__}", f"Python {platform.python_version()}",
                             *(f"NVRTC {version}" for version in nvrtc),
-                            *versions("torch", "apache-tvm-ffi", "cupy-cuda13x", "numpy", "pybind11")]))
+                            *versions("torch", "apache-tvm-ffi", "cupy-cuda13x", "triton", "numpy", "pybind11")]))
 
 
 def print_table(columns, rows):

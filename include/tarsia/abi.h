@@ -122,7 +122,10 @@ enum {                           /* tarsia_type.flags */
        TARSIA_TYPE_CONST = 2,    /* the callee does not write through it */
        TARSIA_TYPE_CPU = 4,      /* declared to be on the CPU (tarsia::cpu<T>) */
        TARSIA_TYPE_GPU = 8,      /* declared to be on a GPU (tarsia::gpu<T>) */
-       TARSIA_TYPE_NO_NUL = 16   /* a string that ends at its first NUL (const char*) */
+       TARSIA_TYPE_NO_NUL = 16,  /* a string that ends at its first NUL (const char*) */
+       /* Of kernels' parameters that nothing outside of the source can give: */
+       TARSIA_TYPE_NOT_COPYABLE = 32, /* a class with a copy constructor or destructor of its own */
+       TARSIA_TYPE_REFERENCE = 64
 };
 
 /// The type of a parameter or result.
@@ -164,17 +167,43 @@ typedef struct tarsia_function {
   tarsia_adapter call;
 } tarsia_function;
 
-/// A kernel of an inline module. `stub` is the address that cudaLaunchKernel takes.
+/// A kernel of an inline module. Fields from `param_aligns` on are missing where `size` says so.
 typedef struct tarsia_kernel {
   uint32_t size;
   const char* name; /* as in the source: "ns::scale<float>" */
   const char* signature;
   const char* location;
-  const void* stub;
+  const void* stub; /* the address that stands for it in the CUDA runtime; null: *stub_slot does */
   uint32_t n_params;
-  const tarsia_param* params; /* kind TARSIA_KIND_NONE: bytes of param_sizes[i], given as they are */
+  const tarsia_param* params; /* kind TARSIA_KIND_NONE: bytes of param_sizes[i], given as they are; the dtype
+                                 is that of the elements if they all have one (float4, complex) */
   const uint32_t* param_sizes;
+  const uint32_t* param_aligns;
+  const void* const* stub_slot;
+  const char* symbol; /* its name in the device code; "": it has none there */
+  const char* file;   /* that of the images that hold it */
 } tarsia_kernel;
+
+/// A variable in device memory, __device__, __constant__ or __managed__.
+typedef struct tarsia_global {
+  uint32_t size;
+  uint32_t flags;   /* TARSIA_GLOBAL_… */
+  const char* name; /* qualified: "ns::table" */
+  const char* type; /* for people: "float [256]" */
+  const char* location;
+  const void* const* shadow_slot; /* *shadow_slot: the address that stands for it in the CUDA runtime; null if
+                                     the device code does not have it */
+  uint64_t bytes;
+  tarsia_dtype dtype; /* of its elements; uint8 for structs */
+  int32_t ndim;
+  const int64_t* shape;
+} tarsia_global;
+
+enum {                             /* tarsia_global.flags */
+       TARSIA_GLOBAL_CONSTANT = 1, /* in constant memory */
+       TARSIA_GLOBAL_MANAGED = 2,
+       TARSIA_GLOBAL_READ_ONLY = 4 /* declared const */
+};
 
 /// Device code of an inline module.
 typedef struct tarsia_image {
@@ -223,6 +252,11 @@ typedef struct tarsia_module {
   /// Gives the cudaError_t of this thread's last launch that failed, and forgets it; 0: none. Null: not
   /// known.
   int32_t (*take_launch_error)(void);
+  const tarsia_global* const* globals;
+  const tarsia_global* const* globals_end;
+  /// What a managed variable's slot (its shadow) points to, once its code is loaded; null without device
+  /// code.
+  void* (*managed_pointer)(void** slot);
 } tarsia_module;
 
 struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */

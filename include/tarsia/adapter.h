@@ -526,49 +526,6 @@ template <class unused_>
 const tarsia_param main_params<unused_>::items[1] = {
     {"argv", {TARSIA_KIND_LIST, 0, 1, {0, 0, 0}, &main_params<unused_>::string}}};
 
-// ---- kernels ----
-
-/// A kernel's parameter: pointers and scalars have a kind, everything else is bytes.
-template <class T_, int class_ = scalar<T_>::value>
-struct kernel_arg : arg<T_> {};
-template <class T_>
-struct kernel_arg<T_, k_unsupported> {
-  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_NONE); }
-};
-template <class T_, bool element_ = dtype_of<T_>::code != TARSIA_ANY_DTYPE>
-struct kernel_pointer {
-  static constexpr tarsia_type describe(int flags_) { return pointer<void>::describe(flags_); }
-};
-template <class T_>
-struct kernel_pointer<T_, true> : pointer<T_> {};
-template <class T_>
-struct kernel_arg<T_*, k_unsupported> {
-  static constexpr tarsia_type describe() { return kernel_pointer<T_>::describe(0); }
-};
-template <class T_>
-struct kernel_arg<const T_*, k_unsupported> {
-  static constexpr tarsia_type describe() { return kernel_pointer<T_>::describe(TARSIA_TYPE_CONST); }
-};
-
-template <unsigned n_>
-struct size_array {
-  uint32_t items[n_ + 1];
-};
-template <class F_>
-struct kernel;
-template <class... A_>
-struct kernel<void(A_...)> {
-  enum { tarsia_n = sizeof...(A_) };
-  template <class... S_>
-  static constexpr param_array<sizeof...(A_)> tarsia_params(S_... names_) {
-    return param_array<sizeof...(A_)>{
-        {tarsia_param{names_, kernel_arg<A_>::describe()}..., tarsia_param{nullptr, tarsia_type{}}}};
-  }
-  static constexpr size_array<sizeof...(A_)> tarsia_sizes() {
-    return size_array<sizeof...(A_)>{{uint32_t(sizeof(A_))..., 0}};
-  }
-};
-
 }  // namespace detail
 }  // namespace tarsia
 #pragma GCC visibility pop
@@ -624,24 +581,6 @@ struct kernel<void(A_...)> {
                                                 &::tarsia::detail::adapt_main<tarsia_call_##k_, type_>}; \
   TARSIA_DETAIL_SECTION("tarsia_functions")                                                              \
   const tarsia_function* tarsia_function_entry_##k_ = &tarsia_function_##k_;                             \
-  }
-
-/// Lists a kernel: `stub_` is the address that cudaLaunchKernel takes, `type_` its function type, then the
-/// names of the parameters.
-#define TARSIA_DETAIL_KERNEL(k_, name_, signature_, location_, stub_, type_, ...)                         \
-  namespace {                                                                                             \
-  constexpr auto tarsia_kernel_params_##k_ = ::tarsia::detail::kernel<type_>::tarsia_params(__VA_ARGS__); \
-  constexpr auto tarsia_kernel_sizes_##k_ = ::tarsia::detail::kernel<type_>::tarsia_sizes();              \
-  const tarsia_kernel tarsia_kernel_##k_ = {sizeof(tarsia_kernel),                                        \
-                                            name_,                                                        \
-                                            signature_,                                                   \
-                                            location_,                                                    \
-                                            (stub_),                                                      \
-                                            ::tarsia::detail::kernel<type_>::tarsia_n,                    \
-                                            tarsia_kernel_params_##k_.items,                              \
-                                            tarsia_kernel_sizes_##k_.items};                              \
-  TARSIA_DETAIL_SECTION("tarsia_kernels")                                                                 \
-  const tarsia_kernel* tarsia_kernel_entry_##k_ = &tarsia_kernel_##k_;                                    \
   }
 
 /// Lists a function that was not exported, and why.

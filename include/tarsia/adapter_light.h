@@ -52,7 +52,6 @@ typedef tarsia_value tarsia_light_value;
 typedef tarsia_type tarsia_light_type;
 typedef tarsia_param tarsia_light_param;
 typedef tarsia_function tarsia_light_function;
-typedef tarsia_kernel tarsia_light_kernel;
 typedef tarsia_skipped tarsia_light_skipped;
 #define TARSIA_LIGHT_CAPTURE tarsia_module_host->capture_exception
 #define TARSIA_LIGHT_STRING(r_, text_, n_) tarsia_module_host->result_string(r_, text_, n_)
@@ -91,14 +90,6 @@ struct tarsia_light_function {
   tarsia_light_type result;
   int (*call)(const tarsia_light_value*, unsigned, tarsia_light_value*);
 };
-struct tarsia_light_kernel {
-  unsigned size;
-  const char *name, *signature, *location;
-  const void* stub;
-  unsigned n_params;
-  const tarsia_light_param* params;
-  const unsigned* param_sizes;
-};
 struct tarsia_light_skipped {
   const char *name, *reason;
 };
@@ -128,14 +119,6 @@ extern "C" const tarsia_light_host* tarsia_module_host __attribute__((visibility
                                                              &tarsia_call_##k_};              \
   TARSIA_LIGHT_SECTION("tarsia_functions")                                                    \
   static const tarsia_light_function* tarsia_function_entry_##k_ = &tarsia_function_##k_;
-
-/// Needs tarsia_kernel_params_k and tarsia_kernel_sizes_k before it, arrays of n or more.
-#define TARSIA_LIGHT_KERNEL(k_, name_, signature_, location_, stub_, n_)                               \
-  static const tarsia_light_kernel tarsia_kernel_##k_ = {                                              \
-      sizeof(tarsia_light_kernel), name_, signature_, location_, stub_, n_, tarsia_kernel_params_##k_, \
-      tarsia_kernel_sizes_##k_};                                                                       \
-  TARSIA_LIGHT_SECTION("tarsia_kernels")                                                               \
-  static const tarsia_light_kernel* tarsia_kernel_entry_##k_ = &tarsia_kernel_##k_;
 
 #define TARSIA_LIGHT_SKIPPED(k_, name_, reason_) \
   TARSIA_LIGHT_SECTION("tarsia_skipped") static tarsia_light_skipped tarsia_skipped_##k_ = {name_, reason_};

@@ -142,6 +142,13 @@ TARSIA_API const tarsia_function* const* tarsia_library_functions(const tarsia_l
 /// Its kernels; none for prebuilt libraries.
 TARSIA_API const tarsia_kernel* const* tarsia_library_kernels(const tarsia_library* library, uint64_t* n);
 
+/// Its variables in device memory; none for prebuilt libraries.
+TARSIA_API const tarsia_global* const* tarsia_library_globals(const tarsia_library* library, uint64_t* n);
+/// A tensor over such a variable on a GPU (-1: the current one); keeps the library. One reference is handed
+/// over.
+TARSIA_API int32_t tarsia_library_global(tarsia_library* library, const tarsia_global* global, int32_t device,
+                                         tarsia_storage** storage);
+
 /// The names of the ops that it registered.
 TARSIA_API const char* const* tarsia_library_ops(const tarsia_library* library, uint64_t* n);
 
@@ -215,13 +222,53 @@ typedef struct tarsia_launch {
   uint32_t shared_bytes;
   int32_t device; /* -1: that of the tensors, else CUDA's current */
   uint32_t has_stream;
-  void* stream; /* without has_stream: the current one */
+  void* stream;         /* without has_stream: the current one */
+  uint32_t cluster[3];  /* blocks of a cluster; 0: no clusters, save those that the kernel declares */
+  uint32_t cooperative; /* 1: all blocks run at once, so that the grid can be synchronised */
 } tarsia_launch;
 
 /// Launches a kernel. Arguments as for tarsia_call; for parameters of kind TARSIA_KIND_NONE a string with the
-/// bytes. Launch errors are reported, execution errors are not waited for.
+/// bytes. Dynamic shared memory beyond 48 KB is asked for. Launch errors are reported; execution errors are
+/// not waited for (unless the environment has TARSIA_DEBUG_SYNC=1), and a later call's error names what was
+/// launched.
 TARSIA_API int32_t tarsia_kernel_launch(const tarsia_kernel* kernel, const tarsia_launch* launch,
                                         const tarsia_value* args, uint32_t n_args);
+/// For faces that check and convert arguments by the descriptor themselves: `values` has kernel->n_params of
+/// them, and `launch` is complete.
+TARSIA_API int32_t tarsia_kernel_launch_values(const tarsia_kernel* kernel, const tarsia_launch* launch,
+                                               const tarsia_value* values);
+
+/// What a kernel needs.
+typedef struct tarsia_kernel_attributes {
+  uint32_t size;
+  int32_t registers;    /* a thread's */
+  int32_t shared_bytes; /* static, a block's */
+  int32_t local_bytes;  /* a thread's */
+  int32_t constant_bytes;
+  int32_t max_threads; /* that a block can have */
+  int32_t ptx_version; /* 90 for compute_90 */
+  int32_t binary_version;
+} tarsia_kernel_attributes;
+
+/// As the driver tells them on a GPU. For device -1 that is the current one; without any GPU they are read
+/// from the code for the newest architecture.
+TARSIA_API int32_t tarsia_kernel_get_attributes(const tarsia_kernel* kernel, int32_t device,
+                                                tarsia_kernel_attributes* attributes);
+
+/// How many blocks run at once.
+typedef struct tarsia_occupancy {
+  uint32_t size;
+  uint32_t blocks; /* on one multiprocessor */
+  uint32_t grid;   /* on the GPU: the largest cooperative grid */
+  double fraction; /* of the threads that a multiprocessor holds */
+} tarsia_occupancy;
+
+/// For blocks of so many threads. Device -1 is the current one.
+TARSIA_API int32_t tarsia_kernel_occupancy(const tarsia_kernel* kernel, int32_t device, uint32_t threads,
+                                           uint32_t shared_bytes, tarsia_occupancy* occupancy);
+/// The number of threads with which most run at once; `limit` is the largest allowed, or 0.
+TARSIA_API int32_t tarsia_kernel_suggest_block(const tarsia_kernel* kernel, int32_t device,
+                                               uint32_t shared_bytes, uint32_t limit, uint32_t* threads);
 
 /* ---- ops ---- */
 

@@ -238,6 +238,8 @@ struct Launch {
   uint32_t shared_bytes = 0;
   std::optional<Stream> stream = {};  ///< none: the thread's current one
   int device = -1;                    ///< that of the tensors, else CUDA's current
+  std::optional<Dim3> cluster = {};   ///< blocks of a cluster
+  bool cooperative = false;           ///< all blocks run at once: the grid can be synchronised
 };
 
 /// A __global__ function. Keeps its library.
@@ -263,7 +265,31 @@ class Kernel {
     c.device = how.device;
     c.has_stream = how.stream.has_value();
     c.stream = how.stream ? static_cast<CUstream_st*>(*how.stream) : nullptr;
+    if (how.cluster)
+      c.cluster[0] = how.cluster->x, c.cluster[1] = how.cluster->y, c.cluster[2] = how.cluster->z;
+    c.cooperative = how.cooperative;
     detail::check(tarsia_kernel_launch(m_kernel, &c, values, sizeof...(A)));
+  }
+
+  /// Registers, shared memory and so on; without a GPU as the code for the newest architecture tells them.
+  tarsia_kernel_attributes attributes(int device = -1) const {
+    tarsia_kernel_attributes found{};
+    found.size = sizeof(found);
+    detail::check(tarsia_kernel_get_attributes(m_kernel, device, &found));
+    return found;
+  }
+  /// How many blocks of so many threads run at once. Throws CudaError without a GPU.
+  tarsia_occupancy occupancy(uint32_t threads, uint32_t shared_bytes = 0, int device = -1) const {
+    tarsia_occupancy found{};
+    found.size = sizeof(found);
+    detail::check(tarsia_kernel_occupancy(m_kernel, device, threads, shared_bytes, &found));
+    return found;
+  }
+  /// The number of threads of a block with which most run at once. Throws CudaError without a GPU.
+  uint32_t suggest_block(uint32_t shared_bytes = 0, uint32_t limit = 0, int device = -1) const {
+    uint32_t threads = 0;
+    detail::check(tarsia_kernel_suggest_block(m_kernel, device, shared_bytes, limit, &threads));
+    return threads;
   }
 
  private:

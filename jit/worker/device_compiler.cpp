@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/cubin.h"
 #include "base/error.h"
-#include "jit/worker/cubin.h"
 #include "jit/worker/nvrtc_includes.h"
 #include "jit/worker/nvrtc_log.h"
 #include "jit/worker/nvrtc_source.h"

@@ -7,6 +7,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
+#include "jit/worker/element_dtype.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/split.h"
 #include "llvm/Support/raw_ostream.h"
@@ -76,6 +77,68 @@ std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& dec
   return text;
 }
 
+// "ns::scale<float>": what people write, also of what lies in an unnamed namespace.
+std::string listed_name(std::string name) {
+  constexpr std::string_view k_unnamed = "(anonymous namespace)::";
+  for (size_t at = name.find(k_unnamed); at != name.npos; at = name.find(k_unnamed, at))
+    name.erase(at, k_unnamed.size());
+  return name;
+}
+
+// A parameter as what comes from outside is checked against.
+KernelParam describe_param(const clang::ParmVarDecl& parameter, const clang::ASTContext& context) {
+  KernelParam param;
+  param.name = parameter.getName().str();
+  clang::QualType type = parameter.getType().getCanonicalType();
+  if (type->isReferenceType()) {
+    param.type.flags = TARSIA_TYPE_REFERENCE;
+    param.bytes = param.align = sizeof(void*);
+    return param;
+  }
+  param.bytes = uint32_t(context.getTypeSizeInChars(type).getQuantity());
+  param.align = uint32_t(context.getTypeAlignInChars(type).getQuantity());
+  if (type->isPointerType()) {
+    const clang::QualType target = type->getPointeeType();
+    if (target->isFunctionType()) return param;
+    param.type.kind = TARSIA_KIND_POINTER;
+    param.type.flags = TARSIA_TYPE_OPTIONAL;  // None is nullptr
+    if (target.isConstQualified()) param.type.flags |= TARSIA_TYPE_CONST;
+    param.type.dtype = device_dtype(target, context).value_or(tarsia_dtype{TARSIA_ANY_DTYPE, 0, 1});
+    return param;
+  }
+  const auto dtype = device_dtype(type, context);
+  if (dtype) param.type.dtype = *dtype;
+  if (dtype && dtype->lanes == 1 && dtype->code != TARSIA_COMPLEX) {
+    param.type.kind = dtype->code == TARSIA_BOOL                                    ? TARSIA_KIND_BOOL
+                      : dtype->code == TARSIA_FLOAT || dtype->code == TARSIA_BFLOAT ? TARSIA_KIND_FLOAT
+                                                                                    : TARSIA_KIND_INT;
+  } else if (!dtype && type->isRecordType() && !type.isTriviallyCopyableType(context)) {
+    param.type.flags = TARSIA_TYPE_NOT_COPYABLE;
+  }
+  return param;
+}
+
+// The dtype and shape of a variable's elements; its bytes if no dtype has them.
+void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) {
+  clang::QualType type = entry.variable->getType().getCanonicalType();
+  while (const auto* array = context.getAsConstantArrayType(type)) {
+    entry.shape.push_back(int64_t(array->getSize().getZExtValue()));
+    type = array->getElementType();
+  }
+  entry.read_only = type.isConstQualified();
+  entry.dtype = tarsia_dtype{TARSIA_UINT, 8, 1};
+  if (const auto dtype = device_dtype(type, context)) {
+    entry.dtype = *dtype;
+    if (dtype->lanes > 1) {
+      // Of three lanes or two, elements lie as close as numbers do.
+      entry.shape.push_back(dtype->lanes);
+      entry.dtype.lanes = 1;
+    }
+  } else if (!type->isIncompleteType()) {
+    entry.shape.push_back(context.getTypeSizeInChars(type).getQuantity());
+  }
+}
+
 }  // namespace
 
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
@@ -88,6 +151,11 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
     kernel.mangled = mangled_name(context, *function);
     kernel.extern_c = function->isExternC();
     kernel.overloaded = has_overloads(*function);
+    kernel.listed_name = listed_name(kernel.name);
+    kernel.signature = signature_of(*function);
+    kernel.location = location_of(sources, function->getLocation());
+    for (const clang::ParmVarDecl* parameter : function->parameters())
+      kernel.params.push_back(describe_param(*parameter, context));
     ++overloads[kernel.name];
     slice.kernels.push_back(std::move(kernel));
   };
@@ -120,6 +188,12 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
       entry.bytes = variable->getType()->isIncompleteType()
                         ? 0
                         : context.getTypeSizeInChars(variable->getType()).getQuantity();
+      entry.listed_name = listed_name(special ? expression_of(*variable) : qualified_name(*variable));
+      clang::PrintingPolicy policy(context.getLangOpts());
+      policy.SuppressTagKeyword = true;
+      entry.type = variable->getType().getAsString(policy);
+      entry.location = location_of(sources, variable->getLocation());
+      describe_elements(entry, context);
       slice.variables.push_back(std::move(entry));
     }
   });

@@ -41,6 +41,27 @@ class Data {
     variable->setAlignment(llvm::Align(align));
     return variable;
   }
+  llvm::Constant* number16(unsigned value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt16Ty(m_context), value);
+  }
+  llvm::Constant* number8(unsigned value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt8Ty(m_context), value);
+  }
+  /// &array[i] of a hidden array of pointers in another object.
+  llvm::Constant* slot(const std::string& array, uint64_t i) {
+    llvm::GlobalValue* base = m_module.getNamedValue(array);
+    return llvm::ConstantExpr::getGetElementPtr(
+        pointer_type(), base ? static_cast<llvm::Constant*>(base) : external(array), number(i));
+  }
+  /// The list's items in memory; null for an empty list.
+  llvm::Constant* list(const std::vector<llvm::Constant*>& items) {
+    return items.empty() ? null() : place(array(items[0]->getType(), items), true);
+  }
+  /// Puts the record's address into a section of such addresses.
+  void enter(llvm::Constant* record, const char* section) {
+    place(place(record, true), true, std::string(section) + "_entry_" + std::to_string(m_entries++))
+        ->setSection(section);
+  }
   llvm::Constant* record(std::initializer_list<llvm::Constant*> fields) {
     return llvm::ConstantStruct::getAnon(m_context, fields);
   }
@@ -63,7 +84,50 @@ class Data {
  private:
   llvm::Module m_module;
   llvm::LLVMContext& m_context;
+  int m_entries = 0;
 };
+
+llvm::Constant* dtype_of(Data& data, tarsia_dtype dtype) {
+  return data.record({data.number8(dtype.code), data.number8(dtype.bits), data.number16(dtype.lanes)});
+}
+
+// tarsia_kernel of abi.h.
+void describe_kernel(Data& data, const DeviceUnit& unit, size_t i) {
+  const KernelUse& kernel = unit.slice->kernels[i];
+  std::vector<llvm::Constant*> params, sizes, aligns;
+  for (const KernelParam& param : kernel.params) {
+    const tarsia_type& type = param.type;
+    params.push_back(data.record(
+        {data.string(param.name), data.record({data.number8(type.kind), data.number8(type.flags),
+                                               data.number16(0), dtype_of(data, type.dtype), data.null()})}));
+    sizes.push_back(data.number32(param.bytes));
+    aligns.push_back(data.number32(param.align));
+  }
+  data.enter(data.record({data.number32(sizeof(tarsia_kernel)), data.string(kernel.listed_name),
+                          data.string(kernel.signature), data.string(kernel.location), data.null(),
+                          data.number32(params.size()), data.list(params), data.list(sizes),
+                          data.list(aligns), data.slot(stubs_symbol(unit.number), i),
+                          data.string(unit.kernel_symbols[i]), data.string(unit.file)}),
+             "tarsia_kernels");
+}
+
+// tarsia_global of abi.h.
+void describe_variable(Data& data, const DeviceUnit& unit, size_t i) {
+  const DeviceVariable& variable = unit.slice->variables[i];
+  std::vector<llvm::Constant*> shape;
+  for (int64_t extent : variable.shape) shape.push_back(data.number(uint64_t(extent)));
+  const unsigned flags = (variable.constant ? TARSIA_GLOBAL_CONSTANT : 0) |
+                         (variable.managed ? TARSIA_GLOBAL_MANAGED : 0) |
+                         (variable.read_only ? TARSIA_GLOBAL_READ_ONLY : 0);
+  data.enter(
+      data.record({data.number32(sizeof(tarsia_global)), data.number32(flags),
+                   data.string(variable.listed_name), data.string(variable.type),
+                   data.string(variable.location),
+                   unit.variable_symbols[i].empty() ? data.null() : data.slot(shadows_symbol(unit.number), i),
+                   data.number(variable.bytes), dtype_of(data, variable.dtype),
+                   data.number32(unsigned(shape.size())), data.list(shape)}),
+      "tarsia_globals");
+}
 
 std::unique_ptr<llvm::TargetMachine> make_target() {
   initialize_llvm();
@@ -116,10 +180,12 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
         variables.empty() ? data.null() : data.place(data.array(variable_type, variables), true);
     auto* handle = data.place(data.null(), false);
     auto* record =
-        data.place(data.record({wrapper, data.external(stubs_symbol(unit.number)), name_table,
-                                data.number(names.size()), data.external(shadows_symbol(unit.number)),
+        data.place(data.record({wrapper, data.slot(stubs_symbol(unit.number), 0), name_table,
+                                data.number(names.size()), data.slot(shadows_symbol(unit.number), 0),
                                 variable_table, data.number(variables.size()), handle}),
                    true);
+    for (size_t i = 0; i < unit.kernel_symbols.size(); ++i) describe_kernel(data, unit, i);
+    for (size_t i = 0; i < unit.variable_symbols.size(); ++i) describe_variable(data, unit, i);
     auto* entry = data.place(record, true, "tarsia_cuda_unit_" + std::to_string(unit.number));
     entry->setSection("tarsia_cuda_units");
     for (size_t i = 0; i < unit.places.size(); ++i)

@@ -26,8 +26,8 @@ struct DeviceUnit {
   std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
 };
 
-/// An ELF object with the images, the places, their list `tarsia_images` (abi.h) and a registration record
-/// per unit (see support/cuda_support.c).
+/// An ELF object with the images, their list `tarsia_images`, the descriptors of kernels and variables
+/// (abi.h), the places and a registration record per unit (see support/cuda_support.c).
 std::string make_device_tables(const std::vector<DeviceUnit>& units);
 
 }  // namespace tarsia::jit

@@ -1,10 +1,11 @@
-// The text that describes a translation unit's functions and kernels.
+// The text that describes a translation unit's functions.
 #include "jit/worker/export_text.h"
 
 #include <optional>
 
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclTemplate.h"
+#include "jit/worker/element_dtype.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tarsia/abi.h"
 
@@ -27,41 +28,12 @@ struct Light {
 };
 
 std::optional<Light> element_of(QualType type, const clang::ASTContext& context) {
-  type = type.getCanonicalType().getUnqualifiedType();
+  const auto dtype = element_dtype(type, context);
+  if (!dtype) return std::nullopt;
   Light light;
-  light.lanes = 1;
-  if (type->isVoidType()) {
-    light.code = TARSIA_ANY_DTYPE;
-    return light;
-  }
-  if (const auto* record = type->getAsCXXRecordDecl()) {
-    std::string name = qualified_name(*record);
-    light.bits = 16;
-    if (name == "__half") return light.code = TARSIA_FLOAT, light;
-    if (name == "__nv_bfloat16") return light.code = TARSIA_BFLOAT, light;
-    if (auto vector = cuda_vector(*record)) {
-      const std::string& base = vector->first;
-      light.lanes = vector->second;
-      light.bits = int(context.getTypeSize(type)) / light.lanes;
-      light.code = base == "float" || base == "double" ? TARSIA_FLOAT
-                   : base[0] == 'u'                    ? TARSIA_UINT
-                                                       : TARSIA_INT;
-      return light;
-    }
-    return std::nullopt;
-  }
-  if (!type->isBuiltinType() || type->isIncompleteType()) return std::nullopt;
-  light.bits = int(context.getTypeSize(type));
-  if (type->isBooleanType())
-    light.code = TARSIA_BOOL;
-  else if (type->isUnsignedIntegerType())
-    light.code = TARSIA_UINT;
-  else if (type->isSignedIntegerType())
-    light.code = TARSIA_INT;
-  else if (type->isFloat32Type() || type->isDoubleType() || type->isHalfType() || type->isFloat16Type())
-    light.code = TARSIA_FLOAT;
-  else
-    return std::nullopt;
+  light.code = dtype->code;
+  light.bits = dtype->bits;
+  light.lanes = dtype->lanes;
   return light;
 }
 
@@ -110,7 +82,7 @@ class Writer {
     m_policy.PrintAsCanonical = true;
   }
 
-  std::string write(const Exports& exports, const DeviceSlice& slice) {
+  std::string write(const Exports& exports) {
     m_light = true;
     for (const clang::FunctionDecl* function : exports.functions) m_light &= is_light(*function);
     m_out << (m_light ? "#include <tarsia/adapter_light.h>\n" : "#include <tarsia/adapter.h>\n");
@@ -123,7 +95,6 @@ class Writer {
         add_full(*function);
       ++m_id;
     }
-    for (const KernelUse& kernel : slice.kernels) add_kernel(kernel);
     if (exports.mxnet_initialize)
       m_out << "extern \"C\" int tarsia_mxnet_initialize(int v) { return (int)::"
             << exports.mxnet_initialize->getName() << "(v); }\n"
@@ -276,45 +247,6 @@ class Writer {
     m_out << "{}};\n";
   }
 
-  // Kernels whose type can be written down; others can still be launched from within the module.
-  void add_kernel(const KernelUse& kernel) {
-    const clang::FunctionDecl& function = *kernel.function;
-    if (kernel.name.find('(') != std::string::npos || kernel.name.find("::::") != std::string::npos) return;
-    std::string type = "void (*)(";
-    for (unsigned i = 0; i < function.getNumParams(); ++i) {
-      std::string parameter = canonical(function.getParamDecl(i)->getType());
-      if (parameter.find('(') != std::string::npos) return;
-      type += (i ? ", " : "") + parameter;
-    }
-    std::string stub = "(const void*)static_cast<" + type + ")>(&::" + kernel.name + ")";
-    std::string alias = "tarsia_stub_" + std::to_string(m_id);
-    if (!m_light) {
-      m_out << "using tarsia_type_" << m_id << " = void(";
-      for (unsigned i = 0; i < function.getNumParams(); ++i)
-        m_out << (i ? ", " : "") << canonical(function.getParamDecl(i)->getType());
-      m_out << ");\nstatic const void* const " << alias << " = " << stub << ";\nTARSIA_DETAIL_KERNEL(" << m_id
-            << ", " << quoted(kernel.name) << ", " << quoted(signature_of(function)) << ", "
-            << place(function) << ", " << alias << ", tarsia_type_" << m_id;
-      for (const clang::ParmVarDecl* parameter : function.parameters())
-        m_out << ", " << quoted(parameter->getName());
-      m_out << ")\n";
-    } else {
-      m_out << "static const void* const " << alias << " = " << stub << ";\nstatic const tarsia_light_param "
-            << "tarsia_kernel_params_" << m_id << "[] = {";
-      for (const clang::ParmVarDecl* parameter : function.parameters())
-        m_out << "{" << quoted(parameter->getName()) << ", {"
-              << light_of(parameter->getType(), m_context).value_or(Light()).text() << "}}, ";
-      m_out << "{}};\nstatic const unsigned tarsia_kernel_sizes_" << m_id << "[] = {";
-      for (const clang::ParmVarDecl* parameter : function.parameters())
-        m_out << m_context.getTypeSizeInChars(parameter->getType().getNonReferenceType()).getQuantity()
-              << ", ";
-      m_out << "0};\nTARSIA_LIGHT_KERNEL(" << m_id << ", " << quoted(kernel.name) << ", "
-            << quoted(signature_of(function)) << ", " << place(function) << ", " << alias << ", "
-            << function.getNumParams() << ")\n";
-    }
-    ++m_id;
-  }
-
   clang::ASTContext& m_context;
   bool m_cuda;
   int m_unit;
@@ -335,7 +267,7 @@ std::string place_symbol(int unit, size_t i) {
 std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
                         bool cuda, int unit, std::vector<std::string>& places) {
   // Where there is device code, its tables carry the places: the host's object does not change with them.
-  return Writer(context, cuda, unit, slice.empty() ? nullptr : &places).write(exports, slice);
+  return Writer(context, cuda, unit, slice.empty() ? nullptr : &places).write(exports);
 }
 
 std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda) {

@@ -1,11 +1,10 @@
-// The text that describes a translation unit's functions and kernels, parsed at its end.
+// The text that describes a translation unit's functions, parsed at its end.
 #pragma once
 
 #include <string>
 
 #include "clang/AST/ASTContext.h"
 #include "jit/worker/exports.h"
-#include "jit/worker/split.h"
 
 namespace tarsia::jit {
 

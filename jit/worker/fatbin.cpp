@@ -24,8 +24,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/cubin.h"
 #include "base/error.h"
-#include "jit/worker/cubin.h"
 
 namespace tarsia::jit {
 namespace {

@@ -12,7 +12,7 @@ namespace tarsia::jit {
 void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice);
 
 /// Adds to the module hidden arrays `tarsia_stubs_N` and `tarsia_shadows_N` (addresses, in the slice's order;
-/// null for what has none) and the kernels' descriptions (abi.h) in the section `tarsia_kernels`. Host
+/// null for what has none). Host
 /// accesses to managed variables are turned into accesses through the pointer that the CUDA runtime fills in.
 void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit);
 

@@ -1,6 +1,8 @@
 // The split: which parts of a CUDA source the device's compiler needs.
 #pragma once
 
+#include <tarsia/abi.h>
+
 #include <string>
 #include <vector>
 
@@ -11,6 +13,13 @@
 
 namespace tarsia::jit {
 
+/// A parameter of a kernel, as abi.h describes it.
+struct KernelParam {
+  std::string name;
+  tarsia_type type{};
+  uint32_t bytes = 0, align = 1;
+};
+
 /// A kernel, or one instantiation of a kernel template that the host code refers to.
 struct KernelUse {
   const clang::FunctionDecl* function = nullptr;
@@ -19,6 +28,11 @@ struct KernelUse {
   std::string stub_symbol;  ///< of the host's function that launches it
   bool extern_c = false;    ///< its mangled name is the device's
   bool overloaded = false;  ///< the name alone is ambiguous
+  // What its descriptor says.
+  std::string listed_name;  ///< "ns::scale<float>", without unnamed namespaces
+  std::string signature;
+  std::string location;
+  std::vector<KernelParam> params;
 };
 
 /// A variable in device memory that host code may refer to.
@@ -30,6 +44,13 @@ struct DeviceVariable {
   bool managed = false;
   uint64_t bytes = 0;
   std::string shadow_symbol;  ///< of the host's variable that stands for it
+  // What its descriptor says.
+  std::string listed_name;  ///< "ns::table"
+  std::string type;
+  std::string location;
+  tarsia_dtype dtype{};
+  std::vector<int64_t> shape;
+  bool read_only = false;
 };
 
 /// A declaration in a slice that is there because something on the device bears its name: it may be meant or

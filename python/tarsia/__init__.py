@@ -7,7 +7,7 @@
 """
 
 from ._library import Library, compile, load, load_inline
-from ._tarsia import BoundOp, Function, Op, Tensor, op, seed
+from ._tarsia import BoundOp, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
 from ._tarsia import version as __version__
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "Error",
     "Function",
     "InvalidSource",
+    "Kernel",
+    "KernelLaunch",
     "Library",
     "LoadError",
     "NotFound",

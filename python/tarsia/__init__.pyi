@@ -25,7 +25,16 @@ from ._errors import (
 )
 from ._ops import _Ops
 from ._sparse import RowSparse as RowSparse
-from ._tarsia import BoundOp as BoundOp, Function as Function, Op as Op, Tensor as Tensor, op as op, seed as seed
+from ._tarsia import (
+    BoundOp as BoundOp,
+    Function as Function,
+    Kernel as Kernel,
+    KernelLaunch as KernelLaunch,
+    Op as Op,
+    Tensor as Tensor,
+    op as op,
+    seed as seed,
+)
 
 __version__: str
 ops: _Ops
@@ -34,7 +43,7 @@ _Path = str | PathLike[str]
 _Text = str | bytes
 
 class Library:
-    """A loaded library, compiled from a string or built ahead of time; its functions are attributes."""
+    """A loaded library, compiled from a string or built ahead of time; its functions and kernels are attributes."""
 
     @property
     def name(self) -> str: ...
@@ -45,6 +54,8 @@ class Library:
     @property
     def kernels(self) -> tuple[str, ...]: ...
     @property
+    def globals(self) -> tuple[str, ...]: ...
+    @property
     def ops(self) -> tuple[str, ...]: ...
     @property
     def skipped(self) -> dict[str, str]: ...
@@ -54,8 +65,9 @@ class Library:
     def cubins(self) -> dict[Any, bytes]: ...
     def export(self, path: _Path) -> None: ...
     def unload(self) -> None: ...
-    def __getitem__(self, name: str) -> Function: ...
-    def __getattr__(self, name: str) -> Function: ...
+    def get_global(self, name: str, device: Any = None) -> Tensor: ...
+    def __getitem__(self, name: str) -> Any: ...  # Function or Kernel
+    def __getattr__(self, name: str) -> Any: ...
     def __contains__(self, name: object) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
 

@@ -13,8 +13,9 @@ for _folder in sys.path:  # NVIDIA's wheels lie in any of them
 class Library:
     """A loaded library, compiled from a string or built ahead of time.
 
-    Its functions are attributes: ``lib.relu(x, y)``. Those in namespaces are ``lib["ns::f"]``, and ``lib.f`` where
-    no other function is called f. A function named like an attribute of this class is ``lib["name"]``.
+    Its functions and kernels are attributes: ``lib.relu(x, y)``, ``lib.saxpy[grid, block](n, a, x, y)``. Those in
+    namespaces are ``lib["ns::f"]``, and ``lib.f`` where nothing else is called f. What is named like an attribute of
+    this class is ``lib["name"]``.
     """
 
     def __init__(self, handle):
@@ -38,7 +39,24 @@ class Library:
     @property
     def kernels(self):
         """The names of its kernels; none for a library built ahead of time."""
-        return tuple(kernel[0] for kernel in self._handle.kernels())
+        return tuple(dict.fromkeys(kernel[0] for kernel in self._handle.kernels()))
+
+    @property
+    def globals(self):
+        """The names of its variables in device memory; ``get_global`` gives a tensor over one."""
+        return tuple(entry[0] for entry in self._handle.globals())
+
+    def get_global(self, name, device=None):
+        """A tarsia.Tensor over a __device__, __constant__ or __managed__ variable on a GPU, by default the current
+        one. It is the variable's own memory: ``torch.from_dlpack(t).copy_(values)`` writes it, constant memory too."""
+        entries = self._handle.globals()
+        names = [entry[0] for entry in entries]
+        found = [name] if name in names else _with_last_part(names, name)
+        if len(found) != 1:
+            from ._missing import missing_global
+
+            raise missing_global(self, name, names, found)
+        return self._handle.global_tensor(names.index(found[0]), -1 if device is None else _device_number(device))
 
     @property
     def ops(self):
@@ -81,41 +99,49 @@ class Library:
     def __getitem__(self, name):
         if not isinstance(name, str):
             raise _type_error("a function's name", "a str", name)
-        function = self._handle.function(name)
-        if function is None:
-            function = self._find_unqualified(name)
-        if function is None:
+        found = self._find(name)
+        if found is None:
             from ._missing import missing
 
             raise missing(self, name)
-        return function
+        return found
 
     def __getattr__(self, name):
         # Called only for what is not in __dict__; functions go there when they are first asked for.
         if name.startswith("__") or name == "_handle":
             raise AttributeError(name)
-        function = self.__dict__[name] = self[name]
-        return function
+        found = self.__dict__[name] = self[name]
+        return found
 
-    def _find_unqualified(self, name):
-        found = _with_last_part(self._handle.function_names(), name)
-        if len(found) == 1:
-            return self._handle.function(found[0])
-        if found:
+    def _find(self, name):
+        """What has this name, or this last part of it and nothing else."""
+        found = self._exactly(name)
+        if found is not None:
+            return found
+        candidates = _with_last_part(self._names(), name)
+        if len(candidates) > 1:
             from ._missing import ambiguous
 
-            raise ambiguous(self, name, found)
-        return None
+            raise ambiguous(self, name, candidates)
+        return self._exactly(candidates[0]) if candidates else None
+
+    def _exactly(self, name):
+        found = self._handle.function(name)
+        return self._handle.kernel(name) if found is None else found
+
+    def _names(self):
+        """The qualified names of all that can be called."""
+        return [*dict.fromkeys([*self._handle.function_names(), *self.kernels])]
 
     def __contains__(self, name):
-        names = self._handle.function_names()
+        names = self._names()
         return name in names or len(_with_last_part(names, name)) == 1
 
     def __iter__(self):
-        return iter(self._handle.function_names())
+        return iter(self._names())
 
     def __dir__(self):
-        names = {name.rsplit("::", 1)[-1] for name in self._handle.function_names()}
+        names = {name.rsplit("::", 1)[-1] for name in self._names() if "<" not in name}
         return sorted(names.union(object.__dir__(self)))
 
     def __repr__(self):
@@ -147,7 +173,7 @@ class _Unloaded:
         raise MissingFunction(f"library {self.name!r} was unloaded")
 
     def __getattr__(self, attribute):
-        if attribute in ("function_names", "kernels", "ops", "images", "warnings"):
+        if attribute in ("function_names", "kernels", "globals", "ops", "images", "warnings"):
             return list
         if attribute == "skipped":
             return dict
@@ -388,6 +414,21 @@ def _path(value, what):
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise _type_error(what, "a path (str, bytes or os.PathLike)", value)
     return _text(os.fsdecode(value), what)
+
+
+def _device_number(device):
+    """The number of a GPU given as an int, "cuda:1", a torch.device or a cupy.cuda.Device."""
+    for name in ("index", "id"):
+        number = getattr(device, name, None)
+        if not isinstance(device, (int, str)) and isinstance(number, int):
+            return number
+    if isinstance(device, str) and device.startswith("cuda"):
+        number = device[5:]
+        if device == "cuda" or number.isdigit():
+            return int(number or -1)
+    if not hasattr(device, "__index__") or isinstance(device, bool):
+        raise _type_error("device", "the number of a GPU", device)
+    return device.__index__()
 
 
 def _archs(arch):

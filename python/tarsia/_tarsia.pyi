@@ -1,5 +1,7 @@
 from typing import Any
 
+from ._kernels import KernelAttributes, Occupancy
+
 version: str
 
 class Function:
@@ -13,6 +15,52 @@ class Function:
     @property
     def location(self) -> str: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class KernelLaunch:
+    """A kernel with a grid and a block."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def grid(self) -> tuple[int, int, int]: ...
+    @property
+    def block(self) -> tuple[int, int, int]: ...
+    @property
+    def shared_bytes(self) -> int: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+_Extents = int | tuple[int, ...] | list[int]
+
+class Kernel:
+    """A __global__ function with its overloads."""
+
+    release_gil: bool
+    __name__: str
+    __qualname__: str
+    @property
+    def signatures(self) -> tuple[str, ...]: ...
+    @property
+    def overloads(self) -> tuple[Kernel, ...]: ...
+    @property
+    def location(self) -> str: ...
+    @property
+    def attributes(self) -> KernelAttributes: ...
+    def __getitem__(
+        self, key: tuple[_Extents, _Extents] | tuple[_Extents, _Extents, int] | tuple[_Extents, _Extents, int, Any]
+    ) -> KernelLaunch: ...
+    def launch(
+        self,
+        *args: Any,
+        grid: _Extents,
+        block: _Extents,
+        shared: int = 0,
+        stream: Any = None,
+        cluster: _Extents | None = None,
+        cooperative: bool = False,
+        **named: Any,
+    ) -> None: ...
+    def occupancy(self, block: _Extents, shared_bytes: int = 0, device: int = -1) -> Occupancy: ...
+    def suggest_block(self, shared_bytes: int = 0, limit: int = 0, device: int = -1) -> int: ...
 
 class Op:
     """A registered operation."""

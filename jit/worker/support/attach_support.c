@@ -13,8 +13,11 @@ HIDDEN extern const tarsia_function* const __start_tarsia_functions[];
 HIDDEN extern const tarsia_function* const __stop_tarsia_functions[];
 HIDDEN extern const tarsia_kernel* const __start_tarsia_kernels[];
 HIDDEN extern const tarsia_kernel* const __stop_tarsia_kernels[];
+HIDDEN extern const tarsia_global* const __start_tarsia_globals[];
+HIDDEN extern const tarsia_global* const __stop_tarsia_globals[];
 HIDDEN extern const tarsia_skipped __start_tarsia_skipped[];
 HIDDEN extern const tarsia_skipped __stop_tarsia_skipped[];
+HIDDEN extern void* tarsia_managed_pointer(void** slot);
 HIDDEN extern const tarsia_image tarsia_images[];
 HIDDEN extern const uint64_t tarsia_n_images;
 HIDDEN int32_t tarsia_take_launch_error(void);
@@ -38,5 +41,8 @@ __attribute__((weak, visibility("default"))) const tarsia_module* tarsia_module_
   module.n_skipped = (uint64_t)(__stop_tarsia_skipped - __start_tarsia_skipped);
   if (tarsia_module_extension) module.extension = tarsia_module_extension();
   module.take_launch_error = tarsia_take_launch_error;
+  module.globals = __start_tarsia_globals;
+  module.globals_end = __stop_tarsia_globals;
+  module.managed_pointer = tarsia_managed_pointer;
   return &module;
 }

@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/cubin.h"
 #include "base/error.h"
-#include "jit/worker/cubin.h"
 #include "nvrtc_for_tests.h"
 
 namespace tarsia::jit {

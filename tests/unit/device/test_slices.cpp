@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/cubin.h"
 #include "base/file.h"
-#include "jit/worker/cubin.h"
 #include "nvrtc_for_tests.h"
 
 namespace tarsia::jit {

@@ -1,4 +1,4 @@
-// What a cubin holds: its architecture and its kernels and variables by name.
+// What a cubin holds: its kernels and variables by name, and what a kernel needs of a GPU.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tarsia::jit {
+namespace tarsia {
 
 struct CubinSymbol {
   enum class Kind { kernel, function, variable };
@@ -22,6 +22,18 @@ std::vector<CubinSymbol> cubin_symbols(std::string_view cubin);
 /// The content of a section; empty if there is none.
 std::string cubin_section(std::string_view cubin, std::string_view name);
 
+/// What a kernel takes of a GPU, as its cubin says.
+struct KernelResources {
+  int registers = 0;
+  int shared_bytes = 0;    ///< static
+  int local_bytes = 0;     ///< a thread's
+  int constant_bytes = 0;  ///< of the whole file: __constant__ variables
+  int max_threads = 0;     ///< of a block, by __launch_bounds__; 0: none are declared
+};
+
+/// By its mangled name; none if the bytes are no cubin or hold no such kernel.
+std::optional<KernelResources> kernel_resources(std::string_view cubin, const std::string& symbol);
+
 /// Whether the bytes begin as an ELF file for CUDA does.
 bool is_cubin(std::string_view bytes);
 
@@ -29,4 +41,4 @@ bool is_cubin(std::string_view bytes);
 /// Names made up for internal linkage are looked through. Empty if there is none.
 std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_view qualified_name);
 
-}  // namespace tarsia::jit
+}  // namespace tarsia

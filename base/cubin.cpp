@@ -1,4 +1,5 @@
-#include "jit/worker/cubin.h"
+// Reads the ELF files that hold device code.
+#include "base/cubin.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +7,7 @@
 
 #include <elf.h>
 
-namespace tarsia::jit {
+namespace tarsia {
 namespace {
 
 constexpr int k_em_cuda = 190;
@@ -37,6 +38,23 @@ std::string string_at(std::string_view cubin, const Elf64_Shdr& section, size_t 
   if (at >= strings.size()) return {};
   strings.remove_prefix(at);
   return std::string(strings.substr(0, strings.find('\0')));
+}
+
+/// Calls visit(attribute, value) for the attributes of an .nv.info section that carry a value of some length:
+/// format, attribute, and with format 4 two bytes of length, with others two of value.
+template <class Visit>
+void for_each_info(std::string_view info, Visit visit) {
+  constexpr unsigned char k_sized = 4;
+  while (info.size() >= 4) {
+    const auto format = static_cast<unsigned char>(info[0]), attribute = static_cast<unsigned char>(info[1]);
+    std::uint16_t length = 0;
+    read(info, 2, length);
+    info.remove_prefix(4);
+    if (format != k_sized) continue;
+    if (length > info.size()) return;
+    visit(attribute, info.substr(0, length));
+    info.remove_prefix(length);
+  }
 }
 
 /// The parts of an Itanium name of a variable: "_ZN2ns5tableE" → ns, table; "table" → table. Parts made up
@@ -124,6 +142,51 @@ std::string cubin_section(std::string_view cubin, std::string_view name) {
   return {};
 }
 
+std::optional<KernelResources> kernel_resources(std::string_view cubin, const std::string& symbol) {
+  Elf64_Ehdr header;
+  const std::vector<Elf64_Shdr> sections = read_sections(cubin, header);
+  if (sections.empty() || header.e_shstrndx >= sections.size()) return std::nullopt;
+  KernelResources found;
+  bool has_code = false, reserves_shared = false;
+  std::uint32_t index = 0;
+  std::string_view of_all, of_kernel;
+  for (const Elf64_Shdr& section : sections) {
+    const std::string name = string_at(cubin, sections[header.e_shstrndx], section.sh_name);
+    const int bytes = static_cast<int>(section.sh_size);
+    has_code |= name == ".text." + symbol;
+    reserves_shared |= name == ".nv.shared.reserved.0";
+    if (name == ".nv.info") of_all = content(cubin, section);
+    if (name == ".nv.info." + symbol) of_kernel = content(cubin, section);
+    if (name == ".nv.shared." + symbol) found.shared_bytes = bytes;
+    if (name == ".nv.constant3") found.constant_bytes = bytes;
+    if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
+    for (std::uint32_t i = 0; (i + 1) * sizeof(Elf64_Sym) <= section.sh_size; ++i) {
+      Elf64_Sym entry;
+      if (!read(cubin, section.sh_offset + i * sizeof(Elf64_Sym), entry)) break;
+      if (ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
+          string_at(cubin, sections[section.sh_link], entry.st_name) == symbol)
+        index = i;
+    }
+  }
+  if (!has_code || !index) return std::nullopt;
+  // What the system keeps for itself at the beginning of each block's memory is no part of the kernel's.
+  constexpr int k_reserved = 1024;
+  if (reserves_shared && found.shared_bytes >= k_reserved) found.shared_bytes -= k_reserved;
+  constexpr unsigned char k_max_threads = 0x05, k_frame_bytes = 0x11, k_registers = 0x2f;
+  for_each_info(of_all, [&](unsigned char attribute, std::string_view value) {
+    std::uint32_t words[2];
+    if (!read(value, 0, words) || words[0] != index) return;
+    if (attribute == k_registers) found.registers = static_cast<int>(words[1]);
+    if (attribute == k_frame_bytes) found.local_bytes = static_cast<int>(words[1]);
+  });
+  for_each_info(of_kernel, [&](unsigned char attribute, std::string_view value) {
+    std::uint32_t extents[3];
+    if (attribute == k_max_threads && read(value, 0, extents))
+      found.max_threads = static_cast<int>(extents[0] * extents[1] * extents[2]);
+  });
+  return found;
+}
+
 std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_view qualified_name) {
   const std::vector<std::string_view> wanted = split_qualified(qualified_name);
   for (const CubinSymbol& symbol : symbols)
@@ -131,4 +194,4 @@ std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_v
   return {};
 }
 
-}  // namespace tarsia::jit
+}  // namespace tarsia

@@ -1,0 +1,20 @@
+// Which dtype the elements of a C++ type have.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <optional>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Type.h"
+
+namespace tarsia::jit {
+
+/// Of numbers, bool, the half types and CUDA's vectors ("float4": float32 with 4 lanes); TARSIA_ANY_DTYPE for
+/// void. None for what no tensor's elements are.
+std::optional<tarsia_dtype> element_dtype(clang::QualType type, const clang::ASTContext& context);
+
+/// The same, and enumerations by their underlying type, and classes named complex of float or double.
+std::optional<tarsia_dtype> device_dtype(clang::QualType type, const clang::ASTContext& context);
+
+}  // namespace tarsia::jit
