@@ -1,5 +1,5 @@
 """Kernels called directly: what they tell, and what their arguments are checked against. No GPU is needed:
-tests/gpu/test_kernels.py launches them."""
+tests/gpu/test_kernel_launches.py launches them."""
 
 import ctypes
 import inspect
