@@ -120,6 +120,7 @@ const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
     throw CudaError(std::string(kernel.known_as) +
                     " cannot be launched: its library does not link the CUDA runtime");
   auto made = std::make_unique<KernelOnDevice>();
+  int own_shared = 0;
   made->context = cuda_primary_context(device);
   if (static_cast<std::size_t>(device) >= kernel.on_device.size())
     throw Unsupported("GPU " + std::to_string(device) + " is beyond the number of GPUs that Tarsia knows");
@@ -132,9 +133,8 @@ const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
                       kernel.runtime->cudaGetErrorName(code) + ": " +
                       kernel.runtime->cudaGetErrorString(code) + (is_fatal(code) ? recent_launches() : ""));
     }
+    driver.cuFuncGetAttribute(&own_shared, k_shared_bytes, made->function);
   }
-  int own_shared = 0;
-  driver.cuFuncGetAttribute(&own_shared, k_shared_bytes, made->function);
   made->most_shared = k_shared_without_asking - std::min<unsigned>(own_shared, k_shared_without_asking);
   KernelOnDevice* known = nullptr;
   if (kernel.on_device[static_cast<std::size_t>(device)].compare_exchange_strong(known, made.get()))

@@ -39,7 +39,7 @@ struct LibraryFunction {
   tarsia_function function;  ///< first: its address is what faces hold
   const CudaRuntime* runtime;
   std::int32_t (*take_launch_error)();  ///< tarsia_module's; may be null
-  const char* known_as;  ///< "function relu", kept_name()
+  const char* known_as;                 ///< "function relu", kept_name()
 };
 
 /// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under

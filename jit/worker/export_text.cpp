@@ -264,10 +264,9 @@ std::string place_symbol(int unit, size_t i) {
   return "tarsia_place_" + std::to_string(unit) + "_" + std::to_string(i);
 }
 
-std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
-                        bool cuda, int unit, std::vector<std::string>& places) {
-  // Where there is device code, its tables carry the places: the host's object does not change with them.
-  return Writer(context, cuda, unit, slice.empty() ? nullptr : &places).write(exports);
+std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, int unit,
+                        std::vector<std::string>* places) {
+  return Writer(context, cuda, unit, places).write(exports);
 }
 
 std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda) {

@@ -9,11 +9,10 @@
 namespace tarsia::jit {
 
 /// C++ for <tarsia/adapter_light.h> where every function is C-style, else for <tarsia/adapter.h>, which costs
-/// a dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another. With device code in the
-/// unit the text names no line: where functions stand goes to `places`, for the device tables to define
-/// (place_symbol).
-std::string export_text(const Exports& exports, const DeviceSlice& slice, clang::ASTContext& context,
-                        bool cuda, int unit, std::vector<std::string>& places);
+/// a dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another. With `places` the text
+/// names no line: where functions stand goes there, for the device tables to define (place_symbol).
+std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, int unit,
+                        std::vector<std::string>* places);
 
 /// The hidden symbol of a string: the i-th of a unit's places.
 std::string place_symbol(int unit, size_t i);

@@ -111,9 +111,10 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
   Exports exports = list_exports(context, shared.choice);
+  // Where there is device code, its tables carry the places: the host's object does not change with them.
   shared.export_text = without_macros_of_user(shared, preprocessor) +
-                       export_text(exports, shared.slice, context, shared.unit.request->cuda,
-                                   shared.unit.number, shared.result.places);
+                       export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
+                                   shared.slice.empty() ? nullptr : &shared.result.places);
   clang::SourceManager& sources = preprocessor.getSourceManager();
   clang::FileID file =
       sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),

@@ -29,7 +29,7 @@ struct HostResult {
   std::string object;  ///< ELF; the device tables refer to hidden symbols of it
   std::vector<Diagnostic> diagnostics;
   bool has_main = false;
-  /// "file:line" of functions and kernels, which the device tables define: see export_text().
+  /// "file:line" of functions, which the device tables define: see export_text().
   std::vector<std::string> places;
   std::string exports_of_c;    ///< of a unit in C: the C++ unit that describes its functions
   bool volatile_text = false;  ///< __TIME__, __DATE__ or __TIMESTAMP__ was used
