@@ -11,6 +11,36 @@
 #define MX_STR_SHAPE "__ext_shape__"
 #define MX_STR_EXTRA_INPUTS "__ext_extra_inputs__"
 
+// As in std_extern.h.
+#if defined(TARSIA_MXNET_LINKED)
+namespace mxnet {
+namespace ext {
+struct JsonVal;
+}
+}  // namespace mxnet
+namespace std {
+typedef _Rb_tree<mxnet::ext::JsonVal, pair<const mxnet::ext::JsonVal, mxnet::ext::JsonVal>,
+                 _Select1st<pair<const mxnet::ext::JsonVal, mxnet::ext::JsonVal> >,
+                 less<mxnet::ext::JsonVal> >
+    tarsia_json_tree;
+#if !defined(TARSIA_SUPPORT_OBJECT)
+TARSIA_MXNET_VECTOR(mxnet::ext::JsonVal)
+TARSIA_MXNET_MEMBER tarsia_json_tree::_Rb_tree(const tarsia_json_tree&);
+TARSIA_MXNET_MEMBER tarsia_json_tree::_Rb_tree(tarsia_json_tree&&);
+TARSIA_MXNET_MEMBER tarsia_json_tree::~_Rb_tree();
+TARSIA_MXNET_MEMBER tarsia_json_tree& tarsia_json_tree::operator=(const tarsia_json_tree&);
+TARSIA_MXNET_MEMBER mxnet::ext::JsonVal& map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::operator[](
+    const mxnet::ext::JsonVal&);
+TARSIA_MXNET_MEMBER mxnet::ext::JsonVal& map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::operator[](
+    mxnet::ext::JsonVal&&);
+TARSIA_MXNET_MEMBER const mxnet::ext::JsonVal& map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::at(
+    const mxnet::ext::JsonVal&) const;
+TARSIA_MXNET_MEMBER map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::iterator
+map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::find(const mxnet::ext::JsonVal&);
+#endif
+}  // namespace std
+#endif
+
 namespace mxnet {
 namespace ext {
 
@@ -164,6 +194,39 @@ struct JsonVal {
     }
   }
 };
+
+}  // namespace ext
+}  // namespace mxnet
+
+#if defined(TARSIA_MXNET_LINKED)
+namespace std {
+TARSIA_MXNET_EXTERN template class vector<mxnet::ext::JsonVal>;
+TARSIA_MXNET_EXTERN template class _Rb_tree<
+    mxnet::ext::JsonVal, pair<const mxnet::ext::JsonVal, mxnet::ext::JsonVal>,
+    _Select1st<pair<const mxnet::ext::JsonVal, mxnet::ext::JsonVal> >, less<mxnet::ext::JsonVal> >;
+TARSIA_MXNET_EXTERN template class map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>;
+}  // namespace std
+#if !defined(TARSIA_SUPPORT_OBJECT)
+namespace mxnet {
+namespace ext {
+namespace tarsia_detail {
+__attribute__((gnu_inline, noinline)) inline void instantiate_json(const JsonVal& value_) {
+  instantiate<JsonVal>(std::vector<JsonVal>(), value_);
+  JsonVal copy_(value_), other_(std::move(copy_));
+  copy_ = other_;
+  copy_ = std::move(other_);
+  copy_.map[value_] = copy_.map[JsonVal(1)];
+  if (copy_.map.find(value_) != copy_.map.end()) copy_ = value_.map.at(copy_);
+  for (const std::pair<const JsonVal, JsonVal>& item_ : value_.map) copy_ = item_.second;
+}
+}  // namespace tarsia_detail
+}  // namespace ext
+}  // namespace mxnet
+#endif
+#endif
+
+namespace mxnet {
+namespace ext {
 
 /// The reader of JSON up to library version 7.
 struct JsonParser {
