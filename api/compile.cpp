@@ -120,6 +120,9 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   o.debug = options.debug != 0;
   o.lineinfo = options.lineinfo != 0;
   o.host_headers = options.host_headers ? jit::HostHeaders::system : jit::HostHeaders::own;
+  o.kernels = to_texts(options.kernels, options.n_kernels);
+  if (options.kernels_file) o.kernels_file = options.kernels_file;
+  o.kernels_to_read = options.kernels_to_read != 0;
   source.timeout = std::chrono::milliseconds(options.timeout_ms);
   source.cached_only = options.cached_only != 0;
   return source;

@@ -36,6 +36,10 @@ const tarsia_global* const* tarsia_library_globals(const tarsia_library* library
   return give(from_c(library)->globals(), n);
 }
 
+const tarsia_kernel_template* const* tarsia_library_templates(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->templates(), n);
+}
+
 int32_t tarsia_library_global(tarsia_library* library, const tarsia_global* global, int32_t device,
                               tarsia_storage** storage) {
   return guarded([&] { *storage = registry::open_global(*from_c(library), *global, device); });

@@ -187,6 +187,10 @@ std::optional<KernelResources> kernel_resources(std::string_view cubin, const st
   return found;
 }
 
+bool is_name_of(std::string_view mangled, std::string_view qualified_name) {
+  return name_parts(mangled) == split_qualified(qualified_name);
+}
+
 std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_view qualified_name) {
   const std::vector<std::string_view> wanted = split_qualified(qualified_name);
   for (const CubinSymbol& symbol : symbols)

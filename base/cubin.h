@@ -37,6 +37,9 @@ std::optional<KernelResources> kernel_resources(std::string_view cubin, const st
 /// Whether the bytes begin as an ELF file for CUDA does.
 bool is_cubin(std::string_view bytes);
 
+/// Whether a mangled name is that of the variable of this qualified name ("ns::table").
+bool is_name_of(std::string_view mangled, std::string_view qualified_name);
+
 /// The symbol of a variable by its qualified name ("ns::table"), for those that no name expression can name.
 /// Names made up for internal linkage are looked through. Empty if there is none.
 std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_view qualified_name);

@@ -11,7 +11,7 @@ set_source_files_properties(${CMAKE_SOURCE_DIR}/jit/worker/device_headers.cpp PR
 
 # What compiles device code, without LLVM: for the tests that need no more.
 file(GLOB device_sources CONFIGURE_DEPENDS
-     ${CMAKE_SOURCE_DIR}/jit/worker/nvrtc*.cpp
+     ${CMAKE_SOURCE_DIR}/jit/worker/nvrtc*.cpp ${CMAKE_SOURCE_DIR}/jit/worker/ptx.cpp
      ${CMAKE_SOURCE_DIR}/jit/worker/fatbin.cpp ${CMAKE_SOURCE_DIR}/jit/worker/device_compiler.cpp
      ${CMAKE_SOURCE_DIR}/jit/worker/device_features.cpp ${CMAKE_SOURCE_DIR}/jit/worker/device_headers.cpp
      ${CMAKE_SOURCE_DIR}/jit/worker/device_plan.cpp)

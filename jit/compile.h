@@ -37,6 +37,11 @@ struct CompileOptions {
   bool debug = false;
   bool lineinfo = false;
   HostHeaders host_headers = HostHeaders::own;
+  /// Device code alone, of these kernels of one file: "ns::scale<float, 4>", "saxpy". Empty: all of the
+  /// source.
+  std::vector<std::string> kernels;
+  std::string kernels_file;      ///< empty: the first
+  bool kernels_to_read = false;  ///< they are not launched: variables may be theirs alone
 };
 
 using tarsia::CudaParts;

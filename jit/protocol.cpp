@@ -86,7 +86,10 @@ Json options_json(const CompileOptions& options) {
           {"fast_math", options.fast_math},
           {"debug", options.debug},
           {"lineinfo", options.lineinfo},
-          {"host_headers", number(options.host_headers)}};
+          {"host_headers", number(options.host_headers)},
+          {"kernels", options.kernels},
+          {"kernels_file", options.kernels_file},
+          {"kernels_to_read", options.kernels_to_read}};
 }
 
 CompileOptions options_of(const Json& json) {
@@ -109,6 +112,9 @@ CompileOptions options_of(const Json& json) {
   json.at("debug").get_to(options.debug);
   json.at("lineinfo").get_to(options.lineinfo);
   options.host_headers = enum_of(json.at("host_headers"), HostHeaders::system);
+  json.at("kernels").get_to(options.kernels);
+  json.at("kernels_file").get_to(options.kernels_file);
+  json.at("kernels_to_read").get_to(options.kernels_to_read);
   return options;
 }
 

@@ -48,6 +48,8 @@ void add(Hasher& hasher, const jit::CompileOptions& options) {
   hasher.field(std::uint64_t{options.debug});
   hasher.field(std::uint64_t{options.lineinfo});
   hasher.field(static_cast<std::uint64_t>(options.host_headers));
+  add(hasher, options.kernels);
+  hasher.field(options.kernels_file).field(std::uint64_t{options.kernels_to_read});
 }
 
 }  // namespace

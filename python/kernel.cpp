@@ -337,6 +337,20 @@ const KernelPlan* only(PyObject* object, const char* what) {
   return nullptr;
 }
 
+/// (file, architecture, bytes) of the device code of its library.
+PyObject* read_images(PyObject* object, PyObject*) {
+  uint64_t n = 0;
+  const tarsia_image* images = tarsia_library_images(kernel_of(object)->library, &n);
+  Ref list(PyList_New(0));
+  for (uint64_t i = 0; list && i < n; ++i) {
+    const Ref item(Py_BuildValue("ssy#", images[i].file, images[i].arch,
+                                 static_cast<const char*>(images[i].data),
+                                 static_cast<Py_ssize_t>(images[i].bytes)));
+    if (!item || PyList_Append(list.get(), item.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
 /// (registers, shared, local, const, max_threads, ptx_version, binary_version).
 PyObject* read_attributes(PyObject* object, PyObject* device) {
   const KernelPlan* plan = only(object, "attributes");
@@ -564,12 +578,13 @@ PyMethodDef g_kernel_methods[] = {
     {"suggest_block", as_method(suggest_block), METH_VARARGS | METH_KEYWORDS,
      "suggest_block($self, /, shared_bytes=0, limit=0, device=-1)\n--\n\n"
      "The number of threads of a block with which most run at once; limit is the most that it may be."},
+    {"_images", read_images, METH_NOARGS, nullptr},
     {"_read_attributes", read_attributes, METH_O, nullptr},
     {"_read_occupancy", read_occupancy, METH_VARARGS, nullptr},
     {"_read_suggestion", read_suggestion, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-char g_attributes[] = "attributes";
+char g_attributes[] = "attributes", g_ptx[] = "ptx", g_sass[] = "sass";
 
 PyGetSetDef g_kernel_properties[] = {
     {"__name__", get_name, nullptr, nullptr, nullptr},
@@ -588,6 +603,11 @@ PyGetSetDef g_kernel_properties[] = {
      "What it needs: KernelAttributes with registers, shared, local, const, max_threads, ptx_version and "
      "binary_version; by the driver where there is a GPU, else from its machine code.",
      g_attributes},
+    {"ptx", ask_package, nullptr,
+     "The PTX of its source file. Compiled when it is asked for, unless the library was made with ptx=True.",
+     g_ptx},
+    {"sass", ask_package, nullptr, "Its machine code for the newest architecture, as nvdisasm shows it.",
+     g_sass},
     {"release_gil", get_release_gil, set_release_gil,
      "Whether other threads of Python may run during a launch (True).", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -95,6 +95,28 @@ nb::object kernel_named(const Handle& self, const std::string& name) {
   return nb::steal(kernel);
 }
 
+/// (name, signature, location, file, [(name, kind, has default, default)], [(name, deduces, is pointer)]) of
+/// the kernel templates.
+nb::list templates(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_kernel_template* const* templates = tarsia_library_templates(self.get(), &n);
+  nb::list list;
+  for (uint64_t i = 0; i < n; ++i) {
+    const tarsia_kernel_template& t = *templates[i];
+    nb::list params, function_params;
+    for (uint32_t k = 0; k < t.n_template_params; ++k)
+      params.append(nb::make_tuple(text(t.template_params[k].name), t.template_params[k].kind,
+                                   t.template_params[k].has_default != 0,
+                                   text(t.template_params[k].default_text)));
+    for (uint32_t k = 0; k < t.n_params; ++k)
+      function_params.append(
+          nb::make_tuple(text(t.params[k].name), t.params[k].deduces, t.params[k].is_pointer != 0));
+    list.append(nb::make_tuple(text(t.name), text(t.signature), text(t.location), text(t.file), params,
+                               function_params));
+  }
+  return list;
+}
+
 /// (name, type, location) of the device variables.
 nb::list globals(const Handle& self) {
   uint64_t n = 0;
@@ -192,6 +214,9 @@ struct Options {
   bool ptx, fast_math, debug, lineinfo, system_headers;
   uint32_t timeout_ms;
   bool cached_only;
+  Strings kernels;
+  std::string kernels_file;
+  bool kernels_to_read;
 };
 
 /// Runs Python's signal handlers while a compile is waited for: Ctrl-C ends it. What a handler raises is kept
@@ -229,7 +254,8 @@ class Request {
         m_include_dirs(pointers_of(options.include_dirs)),
         m_libraries(pointers_of(options.libraries)),
         m_library_dirs(pointers_of(options.library_dirs)),
-        m_archs(pointers_of(options.archs)) {
+        m_archs(pointers_of(options.archs)),
+        m_kernels(pointers_of(options.kernels)) {
     if (options.functions) m_functions = pointers_of(*options.functions);
     for (const auto& [name, value] : options.defines)
       m_defines.push_back({name.c_str(), value ? value->c_str() : nullptr});
@@ -254,6 +280,9 @@ class Request {
     c.timeout_ms = options.timeout_ms;
     c.interrupted = handle_signals;
     c.cached_only = options.cached_only;
+    c.kernels = m_kernels.data(), c.n_kernels = m_kernels.size();
+    c.kernels_file = options.kernels_file.c_str();
+    c.kernels_to_read = options.kernels_to_read;
   }
 
   Handle load() const {
@@ -278,7 +307,7 @@ class Request {
 
  private:
   std::vector<tarsia_file> m_files, m_headers;
-  std::vector<const char*> m_functions, m_include_dirs, m_libraries, m_library_dirs, m_archs;
+  std::vector<const char*> m_functions, m_include_dirs, m_libraries, m_library_dirs, m_archs, m_kernels;
   std::vector<tarsia_define> m_defines;
   tarsia_options m_options;
 };
@@ -305,6 +334,7 @@ void add_library(nb::module_& module) {
       .def("kernels", kernels)
       .def("kernel", kernel_named)
       .def("globals", globals)
+      .def("templates", templates)
       .def("global_tensor", global_tensor)
       .def("ops", ops)
       .def("images", images)
@@ -314,11 +344,14 @@ void add_library(nb::module_& module) {
       .def("unload", [](const Handle& self) { check(tarsia_library_unload(self.get())); });
   nb::class_<Options>(module, "Options")
       .def(nb::init<std::optional<std::string>, std::optional<Strings>, Texts, Strings, Defines, Strings,
-                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t, bool>(),
+                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t, bool, Strings,
+                    std::string, bool>(),
            nb::arg("name").none(), nb::arg("functions").none(), nb::arg("headers"), nb::arg("include_dirs"),
            nb::arg("defines"), nb::arg("libraries"), nb::arg("library_dirs"), nb::arg("std"), nb::arg("opt"),
            nb::arg("archs"), nb::arg("ptx"), nb::arg("fast_math"), nb::arg("debug"), nb::arg("lineinfo"),
-           nb::arg("system_headers"), nb::arg("timeout_ms"), nb::arg("cached_only"));
+           nb::arg("system_headers"), nb::arg("timeout_ms"), nb::arg("cached_only"),
+           nb::arg("kernels") = Strings(), nb::arg("kernels_file") = std::string(),
+           nb::arg("kernels_to_read") = false);
   module.def("load", load);
   module.def("load_inline",
              [](const Texts& source, const Options& options) { return Request(source, options).load(); });

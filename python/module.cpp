@@ -12,6 +12,7 @@
 #include "op.h"
 #include "op_check.h"
 #include "tensor.h"
+#include "view.h"
 
 namespace nb = nanobind;
 namespace py = tarsia::python;
@@ -73,6 +74,7 @@ NB_MODULE(_tarsia, module) {
   py::add_library(module);
   module.attr("version") = tarsia_version();
   module.def("op", op);
+  module.def("dtype_of", [](nb::handle object) { return nb::steal(py::dtype_of_tensor(object.ptr())); });
   module.def("op_names", op_names);
   py::add_op_check(module);
   module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });

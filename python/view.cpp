@@ -160,6 +160,16 @@ Why view_rarely(Frame& frame, Speaker speaker, View& view) {
   }
 }
 
+PyObject* dtype_of_tensor(PyObject* object) {
+  Frame frame;
+  View* view = frame.new_view(object);
+  if (speaker_of(Py_TYPE(object)).speaks == Speaks::nothing || view_of(frame, *view) != Why::fits) {
+    PyErr_Clear();
+    return Ref::borrow(Py_None).release();
+  }
+  return PyUnicode_FromString(dtype_name(view->tensor.dtype).c_str());
+}
+
 bool is_changed_lazily(PyObject* tensor) {
   for (const char* question : {"is_conj", "is_neg"}) {
     const Ref method = attribute_or_null(tensor, question);

@@ -108,6 +108,9 @@ inline Why view_of(Frame& frame, View& view) {
   return why;
 }
 
+/// The name of a tensor's dtype as a str; None if it is no tensor or its elements have no dtype.
+PyObject* dtype_of_tensor(PyObject* object);
+
 /// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says.
 bool is_changed_lazily(PyObject* tensor);
 

@@ -51,6 +51,7 @@ class Library : public Counted<Library> {
   std::span<const tarsia_function* const> functions() const { return m_functions; }
   std::span<const tarsia_kernel* const> kernels() const { return m_kernels; }
   std::span<const tarsia_global* const> globals() const { return m_globals; }
+  std::span<const tarsia_kernel_template* const> templates() const { return m_templates; }
   std::span<const tarsia_op* const> ops() const { return m_ops; }
   std::span<const char* const> op_names() const { return m_op_names; }
   std::span<const tarsia_image> images() const { return m_images; }
@@ -88,6 +89,7 @@ class Library : public Counted<Library> {
   std::deque<LibraryKernel> m_owned_kernels;
   std::vector<const tarsia_kernel*> m_kernels;
   std::vector<const tarsia_global*> m_globals;
+  std::vector<const tarsia_kernel_template*> m_templates;
   void* (*m_managed_pointer)(void**) = nullptr;
   std::vector<const tarsia_op*> m_ops;
   std::vector<const char*> m_op_names;

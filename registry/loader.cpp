@@ -186,8 +186,8 @@ class LibraryLoader {
     if (library.m_has_extension) attach_extension(library, *module->extension);
     if (module->images) library.m_images = {module->images, module->n_images};
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
-    if (library.m_functions.empty() && library.m_kernels.empty() && library.m_ops.empty() &&
-        !library.m_has_extension)
+    if (library.m_functions.empty() && library.m_kernels.empty() && library.m_templates.empty() &&
+        library.m_ops.empty() && !library.m_has_extension)
       throw_nothing(library);
     order_functions(library.m_functions);
     complete_functions(library);
@@ -208,6 +208,9 @@ class LibraryLoader {
     library.m_managed_pointer = module.managed_pointer;
     for (auto* g = module.globals; g != module.globals_end; ++g)
       if (*g) library.m_globals.push_back(*g);
+    if (module.size < offsetof(tarsia_module, templates_end) + sizeof(module.templates_end)) return;
+    for (auto* t = module.templates; t != module.templates_end; ++t)
+      if (*t) library.m_templates.push_back(*t);
   }
 
   /// Takes the ops of MXNet's extension API, when its header was Tarsia's own.

@@ -199,6 +199,40 @@ typedef struct tarsia_global {
   const int64_t* shape;
 } tarsia_global;
 
+enum { /* tarsia_template_param.kind */
+       TARSIA_TEMPLATE_TYPE = 0,
+       TARSIA_TEMPLATE_VALUE = 1,
+       TARSIA_TEMPLATE_TEMPLATE = 2,
+       TARSIA_TEMPLATE_PACK = 3
+};
+
+typedef struct tarsia_template_param {
+  const char* name;
+  uint32_t kind;
+  uint32_t has_default;
+  const char* default_text; /* as the names of instantiations have it, where it is that simple; else "" */
+} tarsia_template_param;
+
+/// A parameter of a kernel template's function.
+typedef struct tarsia_deducible {
+  const char* name;
+  int32_t deduces; /* the template parameter whose type it has, or points to; -1: none alone */
+  uint32_t is_pointer;
+} tarsia_deducible;
+
+/// A template of kernels, which the source's compiler instantiates when asked to (tarsia_options.kernels).
+typedef struct tarsia_kernel_template {
+  uint32_t size;
+  uint32_t n_template_params;
+  const char* name;
+  const char* signature;
+  const char* location;
+  const char* file; /* of the source that is compiled for it */
+  const tarsia_template_param* template_params;
+  const tarsia_deducible* params;
+  uint32_t n_params;
+} tarsia_kernel_template;
+
 enum {                             /* tarsia_global.flags */
        TARSIA_GLOBAL_CONSTANT = 1, /* in constant memory */
        TARSIA_GLOBAL_MANAGED = 2,
@@ -257,6 +291,8 @@ typedef struct tarsia_module {
   /// What a managed variable's slot (its shadow) points to, once its code is loaded; null without device
   /// code.
   void* (*managed_pointer)(void** slot);
+  const tarsia_kernel_template* const* templates;
+  const tarsia_kernel_template* const* templates_end;
 } tarsia_module;
 
 struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */

@@ -96,6 +96,13 @@ typedef struct tarsia_options {
   /// compile, which is then an error of code TARSIA_INTERRUPTED. Null: never.
   int32_t (*interrupted)(void* context);
   void* interrupt_context;
+  /* Device code alone, of these kernels of one file: instantiations "ns::scale<float, 4>" or kernels by their
+     names. None of the host's code is in the library then, and no op is registered by it. They may not use
+     the source's variables in device memory (const ones apart), since the library would have its own. */
+  const char* const* kernels;
+  uint64_t n_kernels;
+  const char* kernels_file; /* of tarsia_kernel_template, tarsia_kernel; null: the first of the source */
+  int32_t kernels_to_read;  /* 1: their code is looked at and not launched, so variables do no harm */
 } tarsia_options;
 
 /// Sets the defaults in options that are `size` bytes large for the caller: c++20, opt 2, own headers,
@@ -142,6 +149,9 @@ TARSIA_API const tarsia_function* const* tarsia_library_functions(const tarsia_l
 /// Its kernels; none for prebuilt libraries.
 TARSIA_API const tarsia_kernel* const* tarsia_library_kernels(const tarsia_library* library, uint64_t* n);
 
+/// Its templates of kernels; none for prebuilt libraries.
+TARSIA_API const tarsia_kernel_template* const* tarsia_library_templates(const tarsia_library* library,
+                                                                         uint64_t* n);
 /// Its variables in device memory; none for prebuilt libraries.
 TARSIA_API const tarsia_global* const* tarsia_library_globals(const tarsia_library* library, uint64_t* n);
 /// A tensor over such a variable on a GPU (-1: the current one); keeps the library. One reference is handed

@@ -10,6 +10,7 @@
 #include "jit/worker/element_dtype.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/split.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace tarsia::jit {
@@ -118,6 +119,60 @@ KernelParam describe_param(const clang::ParmVarDecl& parameter, const clang::AST
   return param;
 }
 
+std::string text_of_default(const clang::TemplateArgumentLoc& argument, const clang::ASTContext& context) {
+  if (argument.getArgument().getKind() == clang::TemplateArgument::Expression) {
+    const clang::Expr* expression = argument.getArgument().getAsExpr();
+    clang::Expr::EvalResult value;
+    if (!expression->isValueDependent() && expression->getType()->isIntegerType() &&
+        !expression->getType()->isBooleanType() && expression->EvaluateAsInt(value, context))
+      return llvm::toString(value.Val.getInt(), 10);
+  }
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  argument.getArgument().print(expression_policy(context), out, /*IncludeType=*/false);
+  return text;
+}
+
+KernelTemplate describe_template(const clang::FunctionTemplateDecl& pattern) {
+  const clang::ASTContext& context = pattern.getASTContext();
+  const clang::FunctionDecl& function = *pattern.getTemplatedDecl();
+  KernelTemplate entry;
+  entry.name = qualified_name(function);
+  entry.location = location_of(context.getSourceManager(), function.getLocation());
+  llvm::raw_string_ostream out(entry.signature);
+  clang::PrintingPolicy policy = expression_policy(context);
+  policy.PrintAsCanonical = false;
+  pattern.getTemplateParameters()->print(out, context, policy);
+  out << signature_of(function);
+  for (const clang::NamedDecl* decl : *pattern.getTemplateParameters()) {
+    KernelTemplate::Param& param = entry.params.emplace_back();
+    param.name = decl->getNameAsString();
+    if (const auto* type = llvm::dyn_cast<clang::TemplateTypeParmDecl>(decl)) {
+      param.has_default = type->hasDefaultArgument();
+      if (param.has_default) param.default_text = text_of_default(type->getDefaultArgument(), context);
+    } else if (const auto* value = llvm::dyn_cast<clang::NonTypeTemplateParmDecl>(decl)) {
+      param.kind = TARSIA_TEMPLATE_VALUE;
+      param.has_default = value->hasDefaultArgument();
+      if (param.has_default) param.default_text = text_of_default(value->getDefaultArgument(), context);
+    } else if (const auto* inner = llvm::dyn_cast<clang::TemplateTemplateParmDecl>(decl)) {
+      param.kind = TARSIA_TEMPLATE_TEMPLATE;
+      param.has_default = inner->hasDefaultArgument();
+    }
+    if (decl->isTemplateParameterPack()) param.kind = TARSIA_TEMPLATE_PACK;
+  }
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    KernelTemplate::Deducible& deducible = entry.function_params.emplace_back();
+    deducible.name = parameter->getName().str();
+    clang::QualType type = parameter->getType().getCanonicalType();
+    deducible.is_pointer = type->isPointerType();
+    if (deducible.is_pointer) type = type->getPointeeType();
+    if (const auto* param = type->getAs<clang::TemplateTypeParmType>();
+        param && param->getDepth() == 0 && !param->isParameterPack())
+      deducible.deduces = int(param->getIndex());
+  }
+  return entry;
+}
+
 // The dtype and shape of a variable's elements; its bytes if no dtype has them.
 void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) {
   clang::QualType type = entry.variable->getType().getCanonicalType();
@@ -163,6 +218,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
     if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
       if (!pattern->getTemplatedDecl()->hasAttr<clang::CUDAGlobalAttr>()) return;
       if (pattern != pattern->getCanonicalDecl()) return;
+      slice.templates.push_back(describe_template(*pattern));
       for (const clang::FunctionDecl* special : pattern->specializations())
         if (!special->isDependentContext() &&
             (special->isUsed() || special->isReferenced() || special->isDefined()))

@@ -6,10 +6,13 @@
 #include "jit/worker/device_job.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/cubin.h"
 #include "base/hash.h"
 #include "jit/build_id.h"
+#include "jit/worker/ptx.h"
 #include "jit/worker/source_fs.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -158,6 +161,11 @@ DeviceRequest DeviceJob::make_request() const {
   request.lineinfo = m_request.options.lineinfo;
   for (const KernelUse& kernel : m_slice.kernels)
     if (!kernel.extern_c) request.expressions.push_back(kernel.name);
+  if (kernels_alone()) {
+    request.ptx |= !m_request.options.kernels_to_read &&
+                   std::any_of(m_slice.variables.begin(), m_slice.variables.end(), is_shared);
+    return request;
+  }
   for (const DeviceVariable& variable : m_slice.variables) {
     if (variable.managed)
       request.managed.push_back(variable.name);
@@ -204,6 +212,44 @@ DeviceResult DeviceJob::compile(DeviceRequest request, const DevicePlan& plan) {
     result.timings = std::move(other.timings);
   }
   return result;  // with the messages about the text as it is
+}
+
+// Whether kernels that were compiled apart from their library would notice that they have another variable.
+bool DeviceJob::is_shared(const DeviceVariable& variable) {
+  return !variable.read_only || variable.managed;
+}
+
+// Refuses kernels that use variables of their library, of which they would have their own. The PTX tells,
+// which is dropped if nobody asked for it.
+bool DeviceJob::check_variables(DeviceResult& result, Outcome& outcome) const {
+  const auto ptx = std::find_if(result.images.begin(), result.images.end(),
+                                [](const FatbinEntry& image) { return image.arch.starts_with("compute_"); });
+  if (ptx == result.images.end()) return true;
+  std::vector<std::string> kernels;
+  size_t lowered = 0;
+  for (const KernelUse& kernel : m_slice.kernels)
+    kernels.push_back(kernel.extern_c ? kernel.mangled : result.lowered.at(lowered++));
+  const std::set<std::string> used = names_reached(ptx->bytes, kernels);
+  for (const DeviceVariable& variable : m_slice.variables) {
+    if (!is_shared(variable)) continue;
+    const bool names_it = std::any_of(used.begin(), used.end(), [&](const std::string& name) {
+      return is_name_of(name, variable.listed_name);
+    });
+    if (!names_it) continue;
+    Diagnostic diagnostic;
+    const size_t colon = variable.location.rfind(':');
+    diagnostic.file = variable.location.substr(0, colon);
+    diagnostic.line = colon == std::string::npos ? 0 : std::atoi(variable.location.c_str() + colon + 1);
+    diagnostic.message =
+        "the variable '" + variable.listed_name + "' is used by " + m_slice.kernels.front().listed_name +
+        ", which is compiled apart from its library and would have a variable of its own; name "
+        "the instantiation in the source, \"template __global__ void " +
+        m_slice.kernels.front().listed_name + "(...);\", and it is compiled with the library";
+    outcome.diagnostics.push_back(std::move(diagnostic));
+    outcome.ok = false;
+  }
+  if (!m_request.options.ptx) result.images.erase(ptx);
+  return outcome.ok;
 }
 
 DeviceJob::Outcome DeviceJob::run() {
@@ -253,9 +299,13 @@ DeviceJob::Outcome DeviceJob::run() {
   size_t lowered = 0, managed = 0;
   for (const KernelUse& kernel : m_slice.kernels)
     outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result->lowered.at(lowered++));
-  for (const DeviceVariable& variable : m_slice.variables)
+  if (kernels_alone() && !m_request.options.kernels_to_read && !check_variables(*result, outcome))
+    return outcome;
+  for (const DeviceVariable& variable : m_slice.variables) {
+    if (kernels_alone()) break;
     outcome.unit.variable_symbols.push_back(variable.managed ? result->managed.at(managed++)
                                                              : result->lowered.at(lowered++));
+  }
   for (const FatbinEntry& image : result->images) outcome.unit.images.push_back({image.arch, image.bytes});
   outcome.unit.fatbin = result->images.size() == 1 ? result->images[0].bytes : make_fatbin(result->images);
   return outcome;

@@ -39,6 +39,10 @@ class DeviceJob {
   DeviceRequest make_request() const;
   std::string name_in_request(const std::string& file) const;
   DeviceResult compile(DeviceRequest request, const DevicePlan& plan);
+  /// Device code alone is wanted: CompileOptions::kernels.
+  bool kernels_alone() const { return !m_request.options.kernels.empty(); }
+  static bool is_shared(const DeviceVariable& variable);
+  bool check_variables(DeviceResult& result, Outcome& outcome) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;
 

@@ -129,6 +129,31 @@ void describe_variable(Data& data, const DeviceUnit& unit, size_t i) {
       "tarsia_globals");
 }
 
+// tarsia_kernel_template of abi.h.
+void describe_template(Data& data, const std::string& file, const KernelTemplate& pattern) {
+  std::vector<llvm::Constant*> params, function_params;
+  for (const KernelTemplate::Param& param : pattern.params)
+    params.push_back(data.record({data.string(param.name), data.number32(param.kind),
+                                  data.number32(param.has_default), data.string(param.default_text)}));
+  for (const KernelTemplate::Deducible& param : pattern.function_params)
+    function_params.push_back(data.record(
+        {data.string(param.name), data.number32(uint32_t(param.deduces)), data.number32(param.is_pointer)}));
+  data.enter(
+      data.record({data.number32(sizeof(tarsia_kernel_template)), data.number32(uint32_t(params.size())),
+                   data.string(pattern.name), data.string(pattern.signature), data.string(pattern.location),
+                   data.string(file), data.list(params), data.list(function_params),
+                   data.number32(uint32_t(function_params.size()))}),
+      "tarsia_templates");
+}
+
+// The tables that the host's object has otherwise: a byte for each kernel is the address that stands for it.
+void define_stubs(Data& data, const DeviceUnit& unit) {
+  std::vector<llvm::Constant*> stubs;
+  for (size_t i = 0; i < unit.kernel_symbols.size(); ++i) stubs.push_back(data.place(data.number8(0), false));
+  data.place(data.array(data.pointer_type(), stubs), true, stubs_symbol(unit.number));
+  data.place(data.array(data.pointer_type(), {}), true, shadows_symbol(unit.number));
+}
+
 std::unique_ptr<llvm::TargetMachine> make_target() {
   initialize_llvm();
   std::string error;
@@ -141,7 +166,8 @@ std::unique_ptr<llvm::TargetMachine> make_target() {
 
 }  // namespace
 
-std::string make_device_tables(const std::vector<DeviceUnit>& units) {
+std::string make_device_tables(const std::vector<DeviceUnit>& units,
+                               const std::vector<FileTemplates>& templates) {
   llvm::LLVMContext context;
   Data data(context);
   std::unique_ptr<llvm::TargetMachine> target = make_target();
@@ -165,7 +191,7 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
     for (const std::string& symbol : unit.kernel_symbols)
       names.push_back(symbol.empty() ? data.null() : data.string(symbol));
     llvm::StructType* variable_type = nullptr;
-    for (size_t i = 0; i < unit.slice->variables.size(); ++i) {
+    for (size_t i = 0; i < unit.variable_symbols.size(); ++i) {
       const DeviceVariable& variable = unit.slice->variables[i];
       const std::string& symbol = unit.variable_symbols[i];
       auto* record =
@@ -174,6 +200,7 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
       variable_type = llvm::cast<llvm::StructType>(record->getType());
       variables.push_back(record);
     }
+    if (unit.without_host) define_stubs(data, unit);
     llvm::Constant* name_table =
         names.empty() ? data.null() : data.place(data.array(data.pointer_type(), names), true);
     llvm::Constant* variable_table =
@@ -192,6 +219,8 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units) {
       data.place(llvm::ConstantDataArray::getString(context, unit.places[i]), true,
                  place_symbol(unit.number, i));
   }
+  for (const FileTemplates& file : templates)
+    for (const KernelTemplate& pattern : file.templates) describe_template(data, file.file, pattern);
   if (!images.empty()) {
     data.place(data.array(images[0]->getType(), images), true, "tarsia_images");
     data.place(data.number(images.size()), true, "tarsia_n_images");

@@ -23,11 +23,19 @@ struct DeviceUnit {
   std::vector<std::string> variable_symbols;  ///< by variable of the slice; likewise
   std::string fatbin;                         ///< what the runtime is given: a cubin or a fat binary
   std::vector<DeviceImage> images;
+  bool without_host = false;        ///< no object of the host's defines the addresses of its stubs
   std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
 };
 
-/// An ELF object with the images, their list `tarsia_images`, the descriptors of kernels and variables
-/// (abi.h), the places and a registration record per unit (see support/cuda_support.c).
-std::string make_device_tables(const std::vector<DeviceUnit>& units);
+/// The kernel templates of one translation unit.
+struct FileTemplates {
+  std::string file;
+  std::vector<KernelTemplate> templates;
+};
+
+/// An ELF object with the images, their list `tarsia_images`, the descriptors of kernels, templates and
+/// variables (abi.h), the places and a registration record per unit (see support/cuda_support.c).
+std::string make_device_tables(const std::vector<DeviceUnit>& units,
+                               const std::vector<FileTemplates>& templates = {});
 
 }  // namespace tarsia::jit

@@ -7,6 +7,7 @@
 // already works.
 #include "jit/worker/host_compiler.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -56,6 +57,7 @@ struct Shared {
   clang::Sema* sema = nullptr;
   ExportChoice choice;
   bool described = false;
+  bool wanted = false;  // the text that instantiates the kernels that are wanted was entered
   std::unique_ptr<TokenRecorder> tokens;
   DeviceSlice slice;
   std::string export_text;
@@ -100,26 +102,83 @@ std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& pr
   return text;
 }
 
+void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
+           clang::SourceLocation place) {
+  const clang::FileID file = preprocessor.getSourceManager().createFileID(
+      llvm::MemoryBuffer::getMemBufferCopy(text, path), clang::SrcMgr::C_System, 0, 0, place);
+  preprocessor.EnterSourceFile(file, nullptr, place);
+}
+
+// A line for each kernel: what is written there instantiates it. Those that are no templates need no line.
+std::string text_of_wanted(const std::vector<std::string>& kernels) {
+  std::string text;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    std::string name = kernels[i];
+    std::replace(name.begin(), name.end(), '\n', ' ');
+    if (name.find('<') != name.npos)
+      text += "static const void* const tarsia_wanted_" + std::to_string(i) + " = (const void*)(&" +
+              (name.starts_with("::") ? "" : "::") + name + ");";
+    text += "\n";
+  }
+  return text + &k_ending[sizeof("\n;\n") - 1];
+}
+
+// The function that a line of text_of_wanted names; null if it names none.
+const clang::FunctionDecl* find_wanted(clang::ASTContext& context, size_t i) {
+  const clang::DeclarationName name(&context.Idents.get("tarsia_wanted_" + std::to_string(i)));
+  for (const clang::NamedDecl* found : context.getTranslationUnitDecl()->lookup(name)) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(found);
+    if (!variable || !variable->hasInit()) continue;
+    const clang::Expr* init = variable->getInit()->IgnoreParenCasts();
+    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(init))
+      init = address->getSubExpr()->IgnoreParenCasts();
+    if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(init))
+      return llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl());
+  }
+  return nullptr;
+}
+
+// Leaves nothing but the kernels that are wanted, in their order.
+void choose_kernels(Shared& shared, clang::ASTContext& context) {
+  const std::vector<std::string>& wanted = shared.unit.request->options.kernels;
+  std::vector<KernelUse> chosen;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const size_t before = chosen.size();
+    const clang::FunctionDecl* function = find_wanted(context, i);
+    for (const KernelUse& kernel : shared.slice.kernels)
+      if (function ? kernel.function->getCanonicalDecl() == function->getCanonicalDecl()
+                   : kernel.listed_name == wanted[i])
+        chosen.push_back(kernel);
+    if (chosen.size() > before) continue;
+    clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+    diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error,
+                                                   "'%0' is no __global__ function of the source"))
+        << wanted[i];
+  }
+  shared.slice.kernels = std::move(chosen);
+  shared.slice.templates.clear();
+}
+
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
   // Inside a brace that was never closed there is nothing to describe: the parser will say so.
   if (!shared.sema->CurContext->isTranslationUnit()) return;
+  const bool kernels_alone = !shared.unit.request->options.kernels.empty();
+  if (kernels_alone && !std::exchange(shared.wanted, true))
+    return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels), k_wanted_path, place);
   shared.described = true;
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
+  if (kernels_alone) return choose_kernels(shared, context);
   Exports exports = list_exports(context, shared.choice);
   // Where there is device code, its tables carry the places: the host's object does not change with them.
   shared.export_text = without_macros_of_user(shared, preprocessor) +
                        export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
                                    shared.slice.empty() ? nullptr : &shared.result.places);
-  clang::SourceManager& sources = preprocessor.getSourceManager();
-  clang::FileID file =
-      sources.createFileID(llvm::MemoryBuffer::getMemBufferCopy(shared.export_text, k_exports_path),
-                           clang::SrcMgr::C_System, 0, 0, place);
-  preprocessor.EnterSourceFile(file, nullptr, place);
+  enter(preprocessor, shared.export_text, k_exports_path, place);
 }
 
 class ExportsPragma final : public clang::PragmaHandler {
@@ -209,6 +268,10 @@ class HostConsumer final : public clang::SemaConsumer {
       result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
+    }
+    if (!m_shared.unit.request->options.kernels.empty()) {
+      result.ok = true;
+      return;
     }
     std::optional<Digest> key;
     if (m_shared.cuda() && m_shared.hooks.find_object) {
@@ -409,6 +472,15 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   return clang;
 }
 
+// What is wrong with a kernel that is wanted has no place in the user's text.
+void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
+  if (diagnostic.file != k_wanted_path) return;
+  const size_t i = size_t(diagnostic.line) - 1;
+  if (i < wanted.size()) diagnostic.message = wanted[i] + ": " + diagnostic.message;
+  diagnostic.file.clear();
+  diagnostic.line = diagnostic.column = 0;
+}
+
 }  // namespace
 
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
@@ -434,6 +506,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     clang->ExecuteAction(action);
   }
   result.diagnostics = collector.take();
+  for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.severity >= Severity::error) result.ok = false;
   return result;

@@ -26,6 +26,7 @@ inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
 /// CUDA's include folders, one over the other: what the first does not have comes from the next.
 inline constexpr char k_cuda_dir[] = "/tarsia/cuda";
 inline constexpr char k_exports_path[] = "/tarsia/exports";
+inline constexpr char k_wanted_path[] = "/tarsia/wanted";
 
 /// The real file that a path below k_cuda_dir stands for; any other path as it is.
 std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs);

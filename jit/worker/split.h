@@ -35,6 +35,24 @@ struct KernelUse {
   std::vector<KernelParam> params;
 };
 
+/// A template of kernels, as its descriptor says.
+struct KernelTemplate {
+  struct Param {
+    std::string name;
+    unsigned kind = TARSIA_TEMPLATE_TYPE;
+    bool has_default = false;
+    std::string default_text;
+  };
+  struct Deducible {
+    std::string name;
+    int deduces = -1;
+    bool is_pointer = false;
+  };
+  std::string name, signature, location;
+  std::vector<Param> params;
+  std::vector<Deducible> function_params;
+};
+
 /// A variable in device memory that host code may refer to.
 struct DeviceVariable {
   const clang::VarDecl* variable = nullptr;
@@ -75,6 +93,7 @@ struct DeviceSlice {
   std::vector<Doubt> doubts;
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
+  std::vector<KernelTemplate> templates;
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 

@@ -59,8 +59,15 @@ class Compile {
         append(refused);
         return fail(Stage::split);
       }
+    const bool kernels_alone = !m_request.options.kernels.empty();
     std::vector<const SourceFile*> files;
-    for (const SourceFile& file : m_request.files) files.push_back(&file);
+    for (const SourceFile& file : m_request.files) {
+      if (!kernels_alone || m_request.options.kernels_file.empty() ||
+          m_request.options.kernels_file == file.name)
+        files.push_back(&file);
+      if (kernels_alone && !files.empty()) break;
+    }
+    std::vector<FileTemplates> templates;
     for (size_t i = 0; i < files.size(); ++i) {
       HostUnit unit;
       unit.request = &m_request;
@@ -68,7 +75,7 @@ class Compile {
       unit.language = language_of(*unit.file, m_request.cuda);
       unit.number = int(i);
       std::unique_ptr<DeviceJob> job;
-      HostResult host = compile_unit(unit, job);
+      HostResult host = compile_unit(unit, job, templates);
       append(host.diagnostics);
       m_has_main |= host.has_main;
       if (host.has_main && unit.language == Language::c) files.push_back(&main_of_c());
@@ -85,14 +92,16 @@ class Compile {
         for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
         if (!device.ok) return fail(host.ok ? Stage::device : Stage::host);
         device.unit.places = std::move(host.places);
+        device.unit.without_host = kernels_alone;
         units.push_back(std::move(device.unit));
         jobs.push_back(std::move(job));
       }
       if (!host.ok) return fail(Stage::host);
-      objects.push_back({unit.file->name, std::move(host.object)});
+      if (!kernels_alone) objects.push_back({unit.file->name, std::move(host.object)});
     }
     auto start = Clock::now();
-    if (!units.empty()) objects.push_back({"the device code", make_device_tables(units)});
+    if (!units.empty() || !templates.empty())
+      objects.push_back({"the device code", make_device_tables(units, templates)});
     m_result.timings.emplace_back("device tables", milliseconds_since(start));
     start = Clock::now();
     LinkResult linked = link(m_request, objects, {.cuda = m_request.cuda, .has_main = m_has_main});
@@ -124,7 +133,8 @@ class Compile {
   }
 
  private:
-  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
+  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job,
+                          std::vector<FileTemplates>& templates) {
     auto start = Clock::now();
     const Prelude prelude =
         m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
@@ -138,6 +148,7 @@ class Compile {
     }
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
+      if (!slice.templates.empty()) templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty())
         job =
             std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device, m_parts);

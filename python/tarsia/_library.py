@@ -18,8 +18,10 @@ class Library:
     this class is ``lib["name"]``.
     """
 
-    def __init__(self, handle):
+    def __init__(self, handle, recipe=None):
         self._handle = handle
+        self._recipe = recipe
+        self._templates = {}
 
     @property
     def name(self):
@@ -40,6 +42,11 @@ class Library:
     def kernels(self):
         """The names of its kernels; none for a library built ahead of time."""
         return tuple(dict.fromkeys(kernel[0] for kernel in self._handle.kernels()))
+
+    @property
+    def templates(self):
+        """The names of its templates of kernels."""
+        return tuple(dict.fromkeys(template[0] for template in self._handle.templates()))
 
     @property
     def globals(self):
@@ -95,6 +102,8 @@ class Library:
         kept = self._handle
         self.__dict__.clear()
         self._handle = _Unloaded(kept.name)
+        self._recipe = None
+        self._templates = {}
 
     def __getitem__(self, name):
         if not isinstance(name, str):
@@ -108,7 +117,7 @@ class Library:
 
     def __getattr__(self, name):
         # Called only for what is not in __dict__; functions go there when they are first asked for.
-        if name.startswith("__") or name == "_handle":
+        if name.startswith("__") or name in ("_handle", "_recipe", "_templates"):
             raise AttributeError(name)
         found = self.__dict__[name] = self[name]
         return found
@@ -127,11 +136,21 @@ class Library:
 
     def _exactly(self, name):
         found = self._handle.function(name)
-        return self._handle.kernel(name) if found is None else found
+        if found is None:
+            found = self._handle.kernel(name)
+            if found is not None:
+                found._recipe = self._recipe
+        if found is None and name in self.templates:
+            from ._kernels import KernelTemplate
+
+            found = self._templates.get(name)
+            if found is None:
+                found = self._templates[name] = KernelTemplate(self, name)
+        return found
 
     def _names(self):
         """The qualified names of all that can be called."""
-        return [*dict.fromkeys([*self._handle.function_names(), *self.kernels])]
+        return [*dict.fromkeys([*self._handle.function_names(), *self.kernels, *self.templates])]
 
     def __contains__(self, name):
         names = self._names()
@@ -173,13 +192,31 @@ class _Unloaded:
         raise MissingFunction(f"library {self.name!r} was unloaded")
 
     def __getattr__(self, attribute):
-        if attribute in ("function_names", "kernels", "globals", "ops", "images", "warnings"):
+        if attribute in ("function_names", "kernels", "templates", "globals", "ops", "images", "warnings"):
             return list
         if attribute == "skipped":
             return dict
         if attribute == "unload":
             return lambda: None
         return self.function
+
+
+class Recipe:
+    """What a library was compiled from, for more of its device code."""
+
+    def __init__(self, files, options):
+        self._files = files
+        self._options = options
+
+    def kernels(self, names, file, ptx=False):
+        """The handle of a library with these kernels of a file alone: instantiations, or kernels by their names. With
+        ptx they are for reading."""
+        options = list(self._options)
+        options[_PTX] = options[_PTX] or ptx
+        return _tarsia.load_inline(self._files, _tarsia.Options(*options, _capturing(), names, file, ptx))
+
+
+_PTX = 10  # of what _options gives
 
 
 def load_inline(
@@ -222,10 +259,11 @@ def load_inline(
     """
     options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
                        fast_math, debug, lineinfo, host_headers, timeout)
+    files = _files(source)
     try:
-        handle = _tarsia.load_inline(_files(source), options)
+        handle = _tarsia.load_inline(files, _tarsia.Options(*options, _capturing()))
         _forget_ops()
-        return Library(handle)
+        return Library(handle, Recipe(files, options))
     except Exception as error:
         _explain(error, source, headers)
         raise
@@ -257,7 +295,7 @@ def compile(
     options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
                        fast_math, debug, lineinfo, host_headers, timeout)
     try:
-        _tarsia.compile(_files(source), options, _path(output, "output"))
+        _tarsia.compile(_files(source), _tarsia.Options(*options, _capturing()), _path(output, "output"))
     except Exception as error:
         _explain(error, source, headers)
         raise
@@ -330,7 +368,7 @@ def _options(name, functions, headers, include_dirs, defines, libraries, library
         raise _type_error("opt", "an int from 0 to 3", opt)
     if not 0 <= opt.__index__() <= 3:
         raise _value_error("opt", "an int from 0 to 3", opt)
-    return _tarsia.Options(
+    return (
         None if name is None else _text(name, "name"),
         None if functions is None else [_text(one, "functions: each name") for one in _items(functions, "functions")],
         [(_path(key, "a header's name"), _bytes(text, f"header {key!r}")) for key, text in (headers or {}).items()],
@@ -347,7 +385,6 @@ def _options(name, functions, headers, include_dirs, defines, libraries, library
         bool(lineinfo),
         host_headers == "system",
         _milliseconds(timeout),
-        _capturing(),
     )
 
 

@@ -316,6 +316,75 @@ def test_a_variable_outlives_its_library():
     assert kept.tolist() == [1, 2, 3]
 
 
+# ---- templates ----
+
+
+TEMPLATES = r"""
+#include <cuda_fp16.h>
+template <class T, int N = 256> __global__ void axpy(T a, const T* x, T* y, int n) {
+  int i = blockIdx.x * N + threadIdx.x;
+  if (i < n) y[i] = T(float(y[i]) + float(a) * float(x[i]));
+}
+struct Twice { template <class T> __device__ T operator()(T x) const { return x + x; } };
+template <class F, class T> __global__ void map(F f, T* x) { x[threadIdx.x] = f(x[threadIdx.x]); }
+template <class T> __global__ void large(T* y, int n) {
+  extern __shared__ char bytes[];
+  bytes[n - 1] = 42;
+  __syncthreads();
+  *y = T(bytes[n - 1]);
+}
+__device__ int counter;
+template <class T> __global__ void count(T* x) { atomicAdd(&counter, 1); *x = 1; }
+template __global__ void count<float>(float*);
+void count_from_host(float* x, cudaStream_t stream) { count<float><<<1, 1, 0, stream>>>(x); }
+"""
+
+
+@pytest.mark.parametrize("dtype, name", [("float32", "float"), ("float64", "double"), ("float16", "__half")])
+def test_templates_are_instantiated_and_deduced(dtype, name):
+    lib = inline(TEMPLATES)
+    n = 1000
+    x, y = torch.randn(n, device="cuda").to(getattr(torch, dtype)), torch.zeros(n, dtype=getattr(torch, dtype), device="cuda")
+    lib.axpy[name, 128][grid(n, 128), 128](n=n, a=2.0, x=x, y=y)
+    torch.testing.assert_close(y, 2 * x)
+    lib.axpy[getattr(torch, dtype)][grid(n), 256](-1.0, x, y, n)
+    torch.testing.assert_close(y, x)
+    lib.axpy.launch(1.0, x, y, n, grid=grid(n), block=256)
+    torch.testing.assert_close(y, 2 * x)
+
+
+def test_a_functor_of_the_source_and_large_shared_memory():
+    lib = inline(TEMPLATES)
+    x = torch.arange(32, dtype=torch.int32, device="cuda")
+    lib.map["Twice"].launch(b"\0", x, grid=1, block=32)
+    assert x.tolist() == [2 * i for i in range(32)]
+    y = torch.zeros(1, device="cuda")
+    lib.large["float"][1, 1, 100 * 1024](y, 100 * 1024)
+    assert y.item() == 42
+
+
+def test_an_instantiation_of_the_source_shares_the_librarys_variables():
+    lib = inline(TEMPLATES)
+    x = torch.zeros(1, device="cuda")
+    lib.count["float"][1, 1](x)
+    lib.count_from_host(x)
+    lib.count.launch(x, grid=1, block=1)
+    assert torch.from_dlpack(lib.get_global("counter")).item() == 3
+    with pytest.raises(Exception, match="the variable 'counter' is used by count<double>"):
+        lib.count["double"]
+
+
+def test_an_instantiation_outlives_its_library_and_template():
+    lib = inline(TEMPLATES)
+    kernel = lib.axpy["float", 64]
+    lib.unload()
+    del lib
+    x, y = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
+    kernel[1, 64](3.0, x, y, 64)
+    assert y.sum().item() == 192
+    assert kernel.attributes.max_threads == 1024 and ".entry" in kernel.ptx
+
+
 # ---- errors ----
 
 

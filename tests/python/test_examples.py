@@ -1,9 +1,11 @@
 """The seed examples: each does what its first lines say, by both doors, and passes its own tests."""
 
+import os
 import pathlib
 import re
 import shlex
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -136,3 +138,14 @@ def test_quantisation(load, dtype):
     assert tarsia.ops.quantise(x, scale="1").tolist() == np.clip(np.rint(x), -127, 127).tolist()
     with pytest.raises(ValueError, match="attribute 'scale' has to be from 1e-06 to 1e[+]?06, not 0"):
         tarsia.ops.quantise(x, scale=0)
+
+
+def test_kernels():
+    compiles("kernels.cu")
+    done = subprocess.run([sys.executable, EXAMPLES / "kernels.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "void blur<float, 256>(const float *x, float *y, int n) KernelAttributes(registers=" in done.stdout
+    if "ok" not in done.stdout:
+        pytest.skip("the example launches nothing: " + done.stdout.splitlines()[-1])
+    assert "kernel row_sums<float>: argument 'x' (1 of 3) must be a float32 tensor" in done.stdout

@@ -15,6 +15,8 @@ HIDDEN extern const tarsia_kernel* const __start_tarsia_kernels[];
 HIDDEN extern const tarsia_kernel* const __stop_tarsia_kernels[];
 HIDDEN extern const tarsia_global* const __start_tarsia_globals[];
 HIDDEN extern const tarsia_global* const __stop_tarsia_globals[];
+HIDDEN extern const tarsia_kernel_template* const __start_tarsia_templates[];
+HIDDEN extern const tarsia_kernel_template* const __stop_tarsia_templates[];
 HIDDEN extern const tarsia_skipped __start_tarsia_skipped[];
 HIDDEN extern const tarsia_skipped __stop_tarsia_skipped[];
 HIDDEN extern void* tarsia_managed_pointer(void** slot);
@@ -44,5 +46,7 @@ __attribute__((weak, visibility("default"))) const tarsia_module* tarsia_module_
   module.globals = __start_tarsia_globals;
   module.globals_end = __stop_tarsia_globals;
   module.managed_pointer = tarsia_managed_pointer;
+  module.templates = __start_tarsia_templates;
+  module.templates_end = __stop_tarsia_templates;
   return &module;
 }
