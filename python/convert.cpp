@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "driver.h"
 #include "stream.h"
 
 namespace tarsia::python {
@@ -294,8 +295,9 @@ Why check_place(Frame& frame, Place place, const View& view) {
   const bool cpu = on_cpu(device);
   if (!cpu && device.type != TARSIA_GPU) return Why::other_device;
   if (place == Place::cpu) return cpu ? Why::fits : Why::wants_cpu;
+  // What is pinned is the GPU's as well; PyTorch calls it the CPU's.
   if (place == Place::gpu && cpu)
-    return device.type == TARSIA_GPU_HOST ? Why::fits : Why::wants_gpu;  // pinned: the GPU's as well
+    return device.type == TARSIA_GPU_HOST || is_pinned(view.tensor.data) ? Why::fits : Why::wants_gpu;
   // Whatever may be anywhere, and all on GPUs, share one device.
   const tarsia_device own{cpu ? int32_t(TARSIA_CPU) : int32_t(TARSIA_GPU), cpu ? 0 : device.id};
   if (!frame.has_pointer_device) {

@@ -69,6 +69,14 @@ int32_t device_of_address(const void* address) {
   return device;
 }
 
+bool is_pinned(const void* address) {
+  constexpr int k_memory_type = 2, k_host = 1;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
+  const Driver* d = driver();
+  int type = 0;  // unsigned int in CUDA
+  return d && !d->pointer_attribute(&type, k_memory_type, reinterpret_cast<uint64_t>(address)) &&
+         type == k_host;
+}
+
 int let_wait(int32_t device, void* consumer, void* producer) {
   constexpr unsigned k_no_timing = 2;  // CU_EVENT_DISABLE_TIMING
   const Driver* d = driver();

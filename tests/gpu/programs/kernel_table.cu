@@ -60,6 +60,7 @@ class Program {
     cudaLaunchHostFunc(m_stream, on_host, &m_steps);
   }
   void finish() {
+    cudaStreamSynchronize(m_stream);  // for m_steps
     apply<<<1, m_n, 0, m_stream>>>(m_x, m_n, m_steps % 2);
     std::vector<float> values(m_n);
     cudaMemcpyAsync(values.data(), m_x, m_n * sizeof(float), cudaMemcpyDeviceToHost, m_stream);

@@ -8,18 +8,20 @@ using namespace mxnet::ext;
 
 typedef std::unordered_map<std::string, std::string> Attributes;
 
-MXReturnValue forwardGPU(const Attributes& attrs, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
-                         const OpResource& res);
-MXReturnValue backwardGPU(const Attributes& attrs, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
-                          const OpResource& res);
+MXReturnValue forwardGPU(const Attributes& attrs, std::vector<MXTensor>* inputs,
+                         std::vector<MXTensor>* outputs, const OpResource& res);
+MXReturnValue backwardGPU(const Attributes& attrs, std::vector<MXTensor>* inputs,
+                          std::vector<MXTensor>* outputs, const OpResource& res);
 
 class StateGPU : public CustomStatefulOp {
  public:
   explicit StateGPU(const Attributes& attrs) : attrs(attrs) {}
-  MXReturnValue Forward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource& res) {
+  MXReturnValue Forward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
+                        const OpResource& res) {
     return forwardGPU(attrs, inputs, outputs, res);
   }
-  MXReturnValue Backward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource& res) {
+  MXReturnValue Backward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,
+                         const OpResource& res) {
     return backwardGPU(attrs, inputs, outputs, res);
   }
 
