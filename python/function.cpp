@@ -8,6 +8,7 @@
 #include "call.h"
 #include "errors.h"
 #include "result.h"
+#include "stream.h"
 
 namespace tarsia::python {
 namespace {
@@ -21,7 +22,7 @@ struct FunctionObject {
   tarsia_library* library;
   Plan** plans;
   uint32_t n_plans;
-  bool is_plain;  ///< one overload, no stream, not main: arguments stand as parameters do
+  bool is_plain;  ///< one overload, not main, no stream but one at the end: arguments stand as parameters do
   char release_gil;
 };
 
@@ -106,10 +107,10 @@ PyObject* call_with(FunctionObject* self, PyObject* const* args, uint32_t n, PyO
   Frame frame;
   if (self->is_plain && !names) [[likely]] {
     const Plan& plan = *self->plans[0];
-    if (n == plan.n_params) [[likely]] {
+    if (n == plan.n_params - plan.n_streams) [[likely]] {
       frame.given = args;
       frame.n_given = n;
-      auto* values = frame.room_for<tarsia_value>(n);
+      auto* values = frame.room_for<tarsia_value>(plan.n_params);
       uint32_t i = 0;
       Why why = Why::fits;
       for (; i < n; ++i) {
@@ -117,8 +118,10 @@ PyObject* call_with(FunctionObject* self, PyObject* const* args, uint32_t n, PyO
         if (why != Why::fits) [[unlikely]]
           break;
       }
-      if (i == n) [[likely]]
-        return run(self, plan, frame, values, n);
+      if (i == n) [[likely]] {
+        if (plan.n_streams) values[n] = {.p = stream_of_call(frame), .kind = TARSIA_KIND_STREAM, .size = 0};
+        return run(self, plan, frame, values, plan.n_params);
+      }
       if (why == Why::failed) return nullptr;
       if (why == Why::unreadable) PyErr_Clear();
       return raise_mismatch(self, {args, n, names});
@@ -287,8 +290,10 @@ PyObject* make_function(tarsia_library* library, const tarsia_function* const* o
     self->plans[i] = new Plan(overloads[i], tarsia_library_name(library));
     ++self->n_plans;
   }
+  const Plan& plan = *self->plans[0];
   self->is_plain =
-      n == 1 && self->plans[0]->n_streams == 0 && !(self->plans[0]->function->flags & TARSIA_FUNCTION_MAIN);
+      n == 1 && !(plan.function->flags & TARSIA_FUNCTION_MAIN) &&
+      (plan.n_streams == 0 || (plan.n_streams == 1 && plan.params.back().type.kind == TARSIA_KIND_STREAM));
   return object;
 }
 

@@ -2,6 +2,7 @@
 // object, takes no lock and allocates nothing.
 #include "kernel.h"
 
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -83,15 +84,18 @@ PyObject* raise_value_error(const std::string& text) {
 
 /// A number of blocks, threads or bytes. What no GPU takes is said at the launch.
 bool read_number(const KernelObject* self, PyObject* object, const char* what, uint32_t& number) {
-  if (!PyIndex_Check(object) || PyBool_Check(object) ||
-      speaker_of(Py_TYPE(object)).speaks != Speaks::nothing) {
-    raise_type_error(title(self) + ": " + what + " must be an int, got " + describe_argument(object));
-    return false;
+  Ref index;
+  if (!PyLong_CheckExact(object)) {
+    if (!PyIndex_Check(object) || PyBool_Check(object) ||
+        speaker_of(Py_TYPE(object)).speaks != Speaks::nothing) {
+      raise_type_error(title(self) + ": " + what + " must be an int, got " + describe_argument(object));
+      return false;
+    }
+    index = Ref(PyNumber_Index(object));
+    if (!index) return false;
   }
-  const Ref index(PyNumber_Index(object));
-  if (!index) return false;
   int overflow = 0;
-  const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  const long long value = PyLong_AsLongLongAndOverflow(index ? index.get() : object, &overflow);
   if (overflow || value < 0 || value > 0xffffffffLL) {
     raise_value_error(title(self) + ": " + what + " must be from 0 to 4294967295, got " + short_repr(object));
     return false;
@@ -282,46 +286,74 @@ PyObject* subscript(PyObject* object, PyObject* key) {
   });
 }
 
+/// The keywords of launch() that are its own.
+enum class Keyword : uint8_t { grid, block, shared, stream, cluster, cooperative, none };
+
+Keyword keyword_of(PyObject* name) {
+  static constexpr const char* k_texts[] = {"grid", "block", "shared", "stream", "cluster", "cooperative"};
+  static PyObject* s_names[std::size(k_texts)];
+  // Names in a program's text are interned: mostly it is the very object.
+  for (size_t i = 0; i < std::size(k_texts); ++i)
+    if (s_names[i] == name) return static_cast<Keyword>(i);
+  for (size_t i = 0; i < std::size(k_texts); ++i)
+    if (PyUnicode_CompareWithASCIIString(name, k_texts[i]) == 0) {
+      if (!s_names[i]) s_names[i] = PyUnicode_InternFromString(k_texts[i]);
+      return static_cast<Keyword>(i);
+    }
+  return Keyword::none;
+}
+
+bool read_keyword(const KernelObject* self, Keyword keyword, PyObject* value, tarsia_launch& how) {
+  switch (keyword) {
+    case Keyword::grid:
+      return read_extents(self, value, "grid", how.grid);
+    case Keyword::block:
+      return read_extents(self, value, "block", how.block);
+    case Keyword::shared:
+      return read_number(self, value, "the shared memory in bytes", how.shared_bytes);
+    case Keyword::stream:
+      return read_launch_stream(self, value, how);
+    case Keyword::cluster:
+      if (value == Py_None) return true;
+      if (!read_extents(self, value, "cluster", how.cluster)) return false;
+      if (how.cluster[0]) return true;
+      raise_value_error(title(self) + ": the cluster must have 1 or more blocks along x");
+      return false;
+    default:
+      const int truth = PyObject_IsTrue(value);
+      how.cooperative = truth > 0;
+      return truth >= 0;
+  }
+}
+
 /// kernel.launch(*args, grid=, block=, shared=0, stream=None, cluster=None, cooperative=False).
 PyObject* launch_by_name(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {
     KernelObject* self = kernel_of(object);
     tarsia_launch how = nowhere();
     const Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
-    std::vector<PyObject*> rest(args, args + n);
-    std::vector<PyObject*> rest_names;
+    // The kernel's own arguments by name, which are rare.
+    std::vector<PyObject*> rest, rest_names;
+    bool has_grid = false, has_block = false;
     for (Py_ssize_t i = 0; i < n_names; ++i) {
       PyObject* name = PyTuple_GetItem(names, i);
-      PyObject* value = args[n + i];
-      const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
-      if (is("grid") || is("block")) {
-        if (!read_extents(self, value, is("grid") ? "grid" : "block", is("grid") ? how.grid : how.block))
-          return nullptr;
-      } else if (is("shared")) {
-        if (!read_number(self, value, "the shared memory in bytes", how.shared_bytes)) return nullptr;
-      } else if (is("stream")) {
-        if (!read_launch_stream(self, value, how)) return nullptr;
-      } else if (is("cluster")) {
-        if (value != Py_None && !read_extents(self, value, "cluster", how.cluster)) return nullptr;
-        if (value != Py_None && !how.cluster[0])
-          return raise_value_error(title(self) + ": the cluster must have 1 or more blocks along x");
-      } else if (is("cooperative")) {
-        const int truth = PyObject_IsTrue(value);
-        if (truth < 0) return nullptr;
-        how.cooperative = static_cast<uint32_t>(truth);
-      } else {
-        rest.push_back(value);
+      const Keyword keyword = keyword_of(name);
+      if (keyword == Keyword::none) {
+        if (rest.empty()) rest.assign(args, args + n);
+        rest.push_back(args[n + i]);
         rest_names.push_back(name);
+        continue;
       }
+      has_grid |= keyword == Keyword::grid;
+      has_block |= keyword == Keyword::block;
+      if (!read_keyword(self, keyword, args[n + i], how)) return nullptr;
     }
-    for (const char* missing : {"grid", "block"}) {
-      bool given = false;
-      for (Py_ssize_t i = 0; i < n_names; ++i)
-        given |= PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), missing) == 0;
-      if (!given) return raise_type_error(title(self) + ": launch() is missing " + missing + "=");
-    }
-    Ref kept(rest_names.empty() ? nullptr : PyTuple_New(static_cast<Py_ssize_t>(rest_names.size())));
-    for (size_t i = 0; kept && i < rest_names.size(); ++i)
+    if (!has_grid || !has_block)
+      return raise_type_error(title(self) + ": launch() is missing " + (has_grid ? "block=" : "grid="));
+    if (rest_names.empty()) return launch(self, how, {args, static_cast<uint32_t>(n), nullptr});
+    const Ref kept(PyTuple_New(static_cast<Py_ssize_t>(rest_names.size())));
+    if (!kept) return nullptr;
+    for (size_t i = 0; i < rest_names.size(); ++i)
       PyTuple_SetItem(kept.get(), static_cast<Py_ssize_t>(i), Ref::borrow(rest_names[i]).release());
     return launch(self, how, {rest.data(), static_cast<uint32_t>(n), kept.get()});
   });

@@ -69,8 +69,8 @@ Speaker ask(PyTypeObject* type) {
 
 Speaker detail::find_out_speaker(PyTypeObject* type, SpeakerSlot& slot) {
   const Speaker speaker = ask(type);
-  // "Nothing" is asked anew: a class may still get its methods, and NumPy may be imported later.
-  if (speaker.speaks == Speaks::nothing) return speaker;
+  // "Nothing" is asked anew of classes written in Python, which may still get their methods.
+  if (speaker.speaks == Speaks::nothing && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return speaker;
   Ref old(reinterpret_cast<PyObject*>(slot.type));
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   slot = {type, speaker};

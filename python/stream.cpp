@@ -7,8 +7,36 @@
 namespace tarsia::python {
 namespace {
 
-/// The attributes in which classes of streams keep their handle, as an int or something like it.
-constexpr const char* k_handle_attributes[] = {"cuda_stream", "ptr"};  // PyTorch, CuPy
+/// In which attributes classes of streams keep their handle, in the order asked.
+struct Way {
+  const char* attribute;
+  bool is_protocol;  ///< a method or value of a pair (version, handle); else an int
+};
+constexpr Way k_ways[] = {{"cuda_stream", false}, {"__cuda_stream__", true}, {"ptr", false}};  // PyTorch…CuPy
+
+/// The classes of streams met, and their ways: asking a class for what it lacks costs more than a launch.
+struct StreamClass {
+  PyTypeObject* type;   ///< owned
+  PyObject* attribute;  ///< interned
+  bool is_protocol;
+};
+constexpr size_t k_most_classes = 8;
+StreamClass g_classes[k_most_classes];
+size_t g_n_classes = 0;
+
+const StreamClass* known_class(PyTypeObject* type) {
+  for (size_t i = 0; i < g_n_classes; ++i)
+    if (g_classes[i].type == type) return &g_classes[i];
+  return nullptr;
+}
+
+void learn_class(PyTypeObject* type, const Way& way) {
+  if (g_n_classes == k_most_classes || known_class(type)) return;
+  PyObject* attribute = PyUnicode_InternFromString(way.attribute);
+  if (!attribute) return PyErr_Clear();
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  g_classes[g_n_classes++] = {type, attribute, way.is_protocol};
+}
 
 StreamRead read_int(PyObject* number, void** handle) {
   const Ref index(PyNumber_Index(number));
@@ -24,6 +52,26 @@ StreamRead read_protocol(PyObject* method, void** handle) {
   PyObject* tuple = pair ? pair.get() : pair_by_attribute.get();
   if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) return StreamRead::not_a_stream;
   return read_int(PyTuple_GetItem(tuple, 1), handle);
+}
+
+/// The attribute of an object that is a stream; null, and no error set, of any other.
+Ref handle_of(PyObject* object, bool& is_protocol) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (const StreamClass* known = known_class(type)) {
+    Ref found(PyObject_GetAttr(object, known->attribute));
+    if (!found) PyErr_Clear();
+    is_protocol = known->is_protocol;
+    return found;
+  }
+  if (speaker_of(type).speaks != Speaks::nothing) return {};
+  for (const Way& way : k_ways) {
+    Ref found = attribute_or_null(object, way.attribute);
+    if (!found || (!way.is_protocol && !PyLong_Check(found.get()))) continue;
+    learn_class(type, way);
+    is_protocol = way.is_protocol;
+    return found;
+  }
+  return {};
 }
 
 /// CuPy keeps its current stream per thread and has no exchange API.
@@ -51,22 +99,16 @@ void* current_stream_of(PyObject* tensor, int32_t device) {
 }  // namespace
 
 bool is_stream(PyObject* object) {
-  if (PyLong_Check(object) || speaker_of(Py_TYPE(object)).speaks != Speaks::nothing) return false;
-  if (attribute_or_null(object, "__cuda_stream__")) return true;
-  for (const char* name : k_handle_attributes)
-    if (const Ref handle = attribute_or_null(object, name); handle && PyLong_Check(handle.get())) return true;
-  return false;
+  bool is_protocol = false;
+  return !PyLong_Check(object) && handle_of(object, is_protocol);
 }
 
 StreamRead read_stream(PyObject* object, void** handle) {
   if (PyLong_Check(object) && !PyBool_Check(object)) return read_int(object, handle);
-  if (speaker_of(Py_TYPE(object)).speaks != Speaks::nothing) return StreamRead::not_a_stream;
-  if (const Ref method = attribute_or_null(object, "__cuda_stream__"))
-    return read_protocol(method.get(), handle);
-  for (const char* name : k_handle_attributes)
-    if (const Ref number = attribute_or_null(object, name); number && PyLong_Check(number.get()))
-      return read_int(number.get(), handle);
-  return StreamRead::not_a_stream;
+  bool is_protocol = false;
+  const Ref found = handle_of(object, is_protocol);
+  if (!found) return StreamRead::not_a_stream;
+  return is_protocol ? read_protocol(found.get(), handle) : read_int(found.get(), handle);
 }
 
 void* stream_of_call(Frame& frame) {

@@ -181,8 +181,9 @@ std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int
 }
 
 std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation) noexcept {
-  const CudaRuntime* runtime = m_entry->library().runtime();
-  if (!runtime) return 0;
+  const LaunchErrors& errors = m_entry->library().launch_errors();
+  const CudaRuntime* runtime = errors.runtime;
+  if (!runtime || errors.surely_none()) return 0;
   const int result = runtime->cudaGetLastError();
   if (!result) return 0;
   return guarded([&] {

@@ -169,7 +169,7 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
 }
 
 void require_gpu(const tarsia_function& function) {
-  if (!reinterpret_cast<const LibraryFunction&>(function).runtime) return;
+  if (!reinterpret_cast<const LibraryFunction&>(function).errors.runtime) return;
   try {
     cuda_driver();
   } catch (const CudaError& error) {
@@ -179,14 +179,15 @@ void require_gpu(const tarsia_function& function) {
 
 void check_launches(const tarsia_function& function) {
   const LibraryFunction& owned = reinterpret_cast<const LibraryFunction&>(function);
-  const CudaRuntime* runtime = owned.runtime;
+  const LaunchErrors& errors = owned.errors;
+  const CudaRuntime* runtime = errors.runtime;
   // Before CUDA is initialised nothing was launched, and the runtime would initialise it to answer. On a
   // machine without a driver it answers with an error whether anything was launched or not.
   if (!runtime) return;
   // A number may be the very error, which the caller will look at.
   const bool may_give_error = function.result.kind == TARSIA_KIND_INT;
   if (!is_cuda_in_use()) {
-    if (!owned.take_launch_error || !owned.take_launch_error() || may_give_error) return;
+    if (!errors.take_launch_error || !errors.take_launch_error() || may_give_error) return;
     runtime->cudaGetLastError();
     try {
       cuda_driver();
@@ -197,7 +198,7 @@ void check_launches(const tarsia_function& function) {
   }
   note_launch(owned.known_as, -1);
   if (debug_sync()) wait_for_debugging(owned.known_as, current_stream(-1));
-  if (may_give_error) return;
+  if (errors.surely_none() || may_give_error) return;
   const int result = runtime->cudaPeekAtLastError();
   if (!result) return;
   runtime->cudaGetLastError();

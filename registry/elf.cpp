@@ -118,6 +118,18 @@ std::uint64_t image_end(const Reader& reader, const Elf64_Ehdr& header, std::uin
   return end;
 }
 
+/// Whether a function that a module calls may leave an error in the CUDA runtime that no launch of the module
+/// has caused: all but those that Tarsia's own part of a module calls, and those that only tell errors.
+bool is_call_of_cuda_runtime(std::string_view name) {
+  static constexpr std::string_view k_harmless[] = {"cudaDeviceReset",  "cudaGetDriverEntryPointByVersion",
+                                                    "cudaGetErrorName", "cudaGetErrorString",
+                                                    "cudaGetKernel",    "cudaGetLastError",
+                                                    "cudaLaunchKernel", "cudaPeekAtLastError"};
+  if (name == "dlopen" || name == "dlsym") return true;  // they lead to any function
+  return name.starts_with("cuda") &&
+         std::find(std::begin(k_harmless), std::end(k_harmless), name) == std::end(k_harmless);
+}
+
 }  // namespace
 
 ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
@@ -195,9 +207,12 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
   }
   for (std::uint64_t i = 1; symbols && i < count; ++i) {
     const auto symbol = reader.at<Elf64_Sym>(symbols + i * sizeof(Elf64_Sym));
-    if (symbol.st_shndx == SHN_UNDEF) continue;
+    const std::string_view name = reader.string_at(strings + symbol.st_name);
+    if (symbol.st_shndx == SHN_UNDEF) {
+      library.calls_cuda_runtime |= is_call_of_cuda_runtime(name);
+      continue;
+    }
     if (ELF64_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE) library.has_unique_symbols = true;
-    std::string_view name = reader.string_at(strings + symbol.st_name);
     if (name == "_opRegSize") library.has_mxnet_symbols = true;
     if (name.starts_with("tarsia_")) library.tarsia_symbols.emplace_back(name);
   }

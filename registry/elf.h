@@ -14,7 +14,9 @@ struct ElfLibrary {
   bool has_mxnet_symbols = false;   ///< it registers ops through MXNet's extension API, by its C symbols
   bool has_unique_symbols = false;  ///< STB_GNU_UNIQUE: stays mapped after dlclose
   bool has_debug_info = false;      ///< for debuggers and sanitizers
-  std::uint64_t image_bytes = 0;    ///< where the last of its segments and tables ends
+  /// It calls functions of the CUDA runtime other than those that register, launch and tell errors, or may.
+  bool calls_cuda_runtime = false;
+  std::uint64_t image_bytes = 0;  ///< where the last of its segments and tables ends
 };
 
 /// Reads a shared library of this machine. Throws LoadError, naming `path`, for what is none, is truncated,

@@ -33,13 +33,21 @@ struct ModuleFile {
   std::vector<Diagnostic> warnings;
 };
 
-/// A function of a library as faces see it, and the runtime that it launches through; null if CUDA is not
-/// linked.
+/// Where a library's calls of CUDA leave their errors.
+struct LaunchErrors {
+  const CudaRuntime* runtime = nullptr;           ///< that it links; null if none
+  std::int32_t (*take_launch_error)() = nullptr;  ///< tarsia_module's; may be null
+  bool from_launches_alone = false;               ///< it calls nothing else of the runtime that may fail
+
+  /// Whether the runtime need not be asked after a call, which costs more than the rest of the check.
+  bool surely_none() const { return from_launches_alone && !take_launch_error(); }
+};
+
+/// A function of a library as faces see it.
 struct LibraryFunction {
   tarsia_function function;  ///< first: its address is what faces hold
-  const CudaRuntime* runtime;
-  std::int32_t (*take_launch_error)();  ///< tarsia_module's; may be null
-  const char* known_as;                 ///< "function relu", kept_name()
+  LaunchErrors errors;
+  const char* known_as;  ///< "function relu", kept_name()
 };
 
 /// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
@@ -58,7 +66,8 @@ class Library : public Counted<Library> {
   std::span<const tarsia_skipped> skipped() const { return m_skipped; }
   std::span<const tarsia_diagnostic> warnings() const { return m_warnings; }
   /// The CUDA runtime that it links; null if none.
-  const CudaRuntime* runtime() const { return m_runtime; }
+  const CudaRuntime* runtime() const { return m_errors.runtime; }
+  const LaunchErrors& launch_errors() const { return m_errors; }
   /// See tarsia_module; null if it has no managed variables.
   void* (*managed_pointer() const)(void**) { return m_managed_pointer; }
   /// Whether its code may launch work on a GPU.
@@ -81,8 +90,7 @@ class Library : public Counted<Library> {
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
   std::unique_ptr<MxnetLibrary> m_mxnet;  ///< if it was built against MXNet's own header
-  const CudaRuntime* m_runtime = nullptr;
-  std::int32_t (*m_take_launch_error)() = nullptr;
+  LaunchErrors m_errors;
   std::vector<LibraryFunction> m_described;
   std::vector<std::string> m_texts;
   std::vector<const tarsia_function*> m_functions;

@@ -49,6 +49,15 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* p) { return text.starts_with(p); });
 }
 
+/// Whether a library links nothing but the CUDA runtime and what comes with the system's compiler: then it is
+/// its own code alone that launches.
+bool launches_by_itself(const ElfLibrary& elf) {
+  return std::all_of(elf.needed.begin(), elf.needed.end(), [](const std::string& name) {
+    return starts_with_any(name, {"libcudart.so", "libstdc++.so", "libgcc_s.so", "libc.so", "libm.so",
+                                  "libpthread.so", "librt.so", "ld-linux"});
+  });
+}
+
 /// Opens NVIDIA's libraries that the module needs and the loader would not find by itself.
 void open_needed(const ElfLibrary& elf, const std::string& path) {
   for (const std::string& name : elf.needed) {
@@ -149,7 +158,8 @@ class LibraryLoader {
     if (elf.has_debug_info) library->m_debug_file = std::move(m_module.file);
     m_module.file.reset();
     for (const std::string& name : elf.needed)
-      if (name.starts_with("libcudart.so")) library->m_runtime = find_cuda_runtime(name);
+      if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
+    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && launches_by_itself(elf);
     if (is_module)
       attach(*library);
     else
@@ -182,7 +192,8 @@ class LibraryLoader {
     library.m_has_extension =
         module->size >= offsetof(tarsia_module, extension) + sizeof(module->extension) && module->extension;
     if (module->size >= offsetof(tarsia_module, take_launch_error) + sizeof(module->take_launch_error))
-      library.m_take_launch_error = module->take_launch_error;
+      library.m_errors.take_launch_error = module->take_launch_error;
+    library.m_errors.from_launches_alone &= library.m_errors.take_launch_error != nullptr;
     if (library.m_has_extension) attach_extension(library, *module->extension);
     if (module->images) library.m_images = {module->images, module->n_images};
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
@@ -199,7 +210,7 @@ class LibraryLoader {
       LibraryKernel& taken = library.m_owned_kernels.emplace_back();
       std::memcpy(&taken.kernel, *k, std::min<std::size_t>((*k)->size, sizeof(tarsia_kernel)));
       if (taken.kernel.stub_slot) taken.kernel.stub = *taken.kernel.stub_slot;
-      taken.runtime = library.m_runtime;
+      taken.runtime = library.m_errors.runtime;
       taken.library = &library;
       taken.known_as = kept_name(std::string("kernel ") + taken.kernel.name);
     }
@@ -289,8 +300,8 @@ class LibraryLoader {
         copy.signature = library.m_texts.back().c_str();
       }
       library.m_described.push_back(
-          {copy, library.m_runtime, library.m_take_launch_error,
-           library.m_runtime ? kept_name(std::string("function ") + copy.name) : copy.name});
+          {copy, library.m_errors,
+           library.m_errors.runtime ? kept_name(std::string("function ") + copy.name) : copy.name});
       function = &library.m_described.back().function;
     }
   }

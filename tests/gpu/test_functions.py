@@ -154,6 +154,31 @@ def test_a_launch_that_fails_is_an_error_of_the_call(lib):
     lib.fill(y, 10)
 
 
+def test_errors_of_launches_and_of_other_calls_are_told_of_whom_they_are():
+    launches = tarsia.load_inline("""
+    __global__ void five(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 5; }
+    void fill(float* y, int n, cudaStream_t stream) { five<<<1, 32, 0, stream>>>(y, n); }
+    void too_wide(float* y, int n, cudaStream_t stream) { five<<<1, 4096, 0, stream>>>(y, n); }
+    """)
+    calls = tarsia.load_inline("""
+    void gone(float* y, cudaStream_t stream) { cudaSetDevice(99); }
+    int left(float* y, cudaStream_t stream) { return cudaSetDevice(99); }
+    void nothing(float* y, cudaStream_t stream) {}
+    """)
+    y = torch.zeros(10, device="cuda")
+    for _ in range(2):
+        with pytest.raises(tarsia.CudaError, match=r"gone\(\) left an error of CUDA behind: cudaErrorInvalidDevice"):
+            calls.gone(y)
+        with pytest.raises(tarsia.CudaError, match=r"too_wide\(\) left an error of CUDA behind: cudaErrorInvalid"):
+            launches.too_wide(y, 10)
+        assert calls.left(y) == 101
+        launches.fill(y, 10)  # which launched well: what another library left is not its error
+        assert y.tolist() == [5] * 10
+        with pytest.raises(tarsia.CudaError, match="cudaErrorInvalidDevice"):
+            calls.nothing(y)
+        calls.nothing(y)
+
+
 def test_results_come_from_torchs_own_memory(lib):
     x = torch.empty(1 << 20, device="cuda")
     before = torch.cuda.memory_allocated()

@@ -191,5 +191,10 @@ TEST(Elf, needed_libraries_and_symbols_are_read) {
 #endif
 }
 
+TEST(Elf, calls_of_the_cuda_runtime_beyond_launches_are_seen) {
+  EXPECT_FALSE(read_elf(read_file(module_path("launches")), "x").calls_cuda_runtime);
+  EXPECT_TRUE(read_elf(read_file(module_path("sets_device")), "x").calls_cuda_runtime);
+}
+
 }  // namespace
 }  // namespace tarsia::registry
