@@ -23,12 +23,20 @@ def explain(error, source, headers, frame):
         lines = text.split("\n")
         if diagnostic.line > len(lines):
             continue
-        diagnostic.source_line = lines[diagnostic.line - 1].rstrip("\r")
+        diagnostic.source_line = line = lines[diagnostic.line - 1].rstrip("\r")
+        diagnostic.column = _characters(line, diagnostic.column)
         if text not in origins:
             origins[text] = _literal(text, frame)
         if origins[text]:
             file, rows = origins[text]
             diagnostic.origin = f"{file}:{rows[diagnostic.line - 1]}"
+
+
+def _characters(line, column):
+    """A column that counts bytes, as compilers do, in characters."""
+    if column <= 1 or line.isascii():
+        return column
+    return len(line.encode(errors="surrogatepass")[: column - 1].decode(errors="ignore")) + 1
 
 
 def _is_lone(file, error):

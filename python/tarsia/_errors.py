@@ -17,10 +17,11 @@ class Error(Exception):
 
 
 class Diagnostic:
-    """A message of a compiler: ``file``, ``line`` and ``column`` (from 1; 0 if unknown), ``severity`` and ``message``.
+    """A message of a compiler: ``file``, ``line`` and ``column`` (from 1; 0 if unknown), ``severity`` ("error", "warning",
+    "note") and ``message``.
 
-    ``source_line`` is the text of that line where it is known, ``origin`` the place in a .py file where the
-    source string stands, as "file.py:12", or None.
+    ``source_line`` is the text of that line where it is known; ``column`` then counts its characters, else bytes.
+    ``origin`` is the place in a .py file where the source string stands, as "file.py:12", or None.
     """
 
     __slots__ = ("file", "line", "column", "severity", "message", "source_line", "origin")
@@ -38,19 +39,63 @@ class Diagnostic:
         return f"Diagnostic({self.file}:{self.line}:{self.column}: {self.severity}: {self.message})"
 
     def __str__(self):
+        return self._render(_plain)
+
+    def _render(self, paint):
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: " if self.file else ""
-        text = f"{place}{self.severity}: {self.message}"
+        text = f"{paint('bold', place)}{paint(self.severity, self.severity + ':')} {paint('bold', self.message)}"
         if self.origin:
-            text += f"  [{self.origin}]"
+            text += "  " + paint("faint", f"[{self.origin}]")
         if self.source_line is not None:
             number = f"{self.line:5d} | "
-            text += f"\n{number}{self.source_line}"
+            text += f"\n{paint('faint', number)}{self.source_line}"
             if self.column > 0:
-                # Columns count bytes; tabs stay tabs, so that the caret stands below its character.
-                before = self.source_line.encode(errors="surrogateescape")[: self.column - 1].decode(errors="ignore")
-                blanks = "".join("\t" if c == "\t" else " " for c in before)
-                text += f"\n{' ' * (len(number) - 2)}| {blanks}^"
+                before = self.source_line[: self.column - 1]
+                text += "\n" + paint("faint", f"{' ' * (len(number) - 2)}| ") + _blanks(before) + paint("caret", "^")
         return text
+
+
+def _blanks(text):
+    """What is as wide as a text in a terminal: tabs stay tabs, East Asian characters take two columns, marks none."""
+    if text.isascii():
+        return "".join("\t" if c == "\t" else " " for c in text)
+    from unicodedata import combining, east_asian_width
+
+    return "".join("\t" if c == "\t" else "" if combining(c) else "  " if east_asian_width(c) in "WF" else " " for c in text)
+
+
+def _plain(style, text):
+    return text
+
+
+_STYLES = {"bold": "1", "faint": "2", "error": "1;31", "warning": "1;35", "note": "1;36", "caret": "1;32"}
+
+
+def _coloured(style, text):
+    return f"\033[{_STYLES.get(style, '1')}m{text}\033[0m" if text else ""
+
+
+def _is_printed_in_colours(frame):
+    """Whether a traceback is printed just now to a terminal that shows colours: what str() gives elsewhere stays plain.
+    Python's own variables decide (https://no-color.org, https://docs.python.org/3/using/cmdline.html)."""
+    import os
+    import sys
+
+    wanted = os.environ.get("PYTHON_COLORS")
+    if wanted == "0" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    if wanted != "1" and not os.environ.get("FORCE_COLOR") and not (sys.stderr and sys.stderr.isatty()):
+        return False
+    if frame is None:  # the interpreter prints what nobody caught
+        return True
+    while frame is not None:
+        module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module == "traceback" and function in ("print_exc", "print_exception", "_print_exception_bltin"):
+            return True
+        if module == "IPython.core.interactiveshell" and function == "showtraceback":
+            return True
+        frame = frame.f_back
+    return False
 
 
 class CompileError(Error):
@@ -65,10 +110,22 @@ class CompileError(Error):
         self.diagnostics = [Diagnostic(*d) for d in diagnostics]
 
     def __str__(self):
+        import sys
+
         if not self.diagnostics:
             return super().__str__()
+        paint = _coloured if _is_printed_in_colours(sys._getframe().f_back) else _plain
         headline = str(self.args[0]).split("\n", 1)[0] if self.args else ""
-        return "\n".join([headline, *map(str, self.diagnostics)])
+        told = [d for d in self.diagnostics if d.severity != "note" or d.source_line is not None]
+        lines = [headline, *(d._render(paint) for d in told[:_MOST_TOLD])]
+        if len(told) > _MOST_TOLD:
+            lines.append(f"... and {len(told) - _MOST_TOLD} more")
+        if len(self.diagnostics) > min(len(told), _MOST_TOLD):
+            lines.append(paint("faint", "(.diagnostics has all, with notes about headers)"))
+        return "\n".join(lines)
+
+
+_MOST_TOLD = 12
 
 
 class InvalidSource(CompileError):

@@ -40,10 +40,64 @@ def test_the_line_and_a_caret_are_shown():
     assert lines[3] == "      | \t       ^"
 
 
-def test_carets_count_bytes_as_compilers_do():
-    error = explained("/* ä */ int y = x;", 1, len("/* ä */ int y = ".encode()) + 1)
-    lines = str(error).split("\n")
+def test_columns_count_characters_of_the_string():
+    source = "/* ä€ */ int y = x;"
+    found = explained(source, 1, len(source[:source.index("x")].encode()) + 1)
+    assert found.diagnostics[0].column == source.index("x") + 1
+    lines = str(found).split("\n")
     assert lines[2].index("x") == lines[3].index("^")
+
+
+def test_carets_stand_below_characters_of_any_width():
+    source = "/* 漢字 e\u0301 */ int y = x;"  # two of two columns each, and a mark of none
+    lines = str(explained(source, 1, len(source[:source.index("x")].encode()) + 1)).split("\n")
+    assert lines[3].index("^") == lines[2].index("x") + 2 - 1
+
+
+def test_notes_about_headers_are_not_shown_but_kept():
+    error = error_at(3, 9)
+    error.diagnostics += [Diagnostic("/usr/include/vector", n, 1, "note", f"candidate {n}") for n in (1, 2)]
+    error.diagnostics.append(Diagnostic("source.cu", 2, 5, "note", "declared here"))
+    _diagnose.explain(error, SOURCE, None, sys._getframe())
+    text = str(error)
+    assert "candidate" not in text and "declared here" in text and text.endswith("(.diagnostics has all, with notes about headers)")
+    assert len(error.diagnostics) == 4
+
+
+def test_many_errors_are_cut_short():
+    error = error_at(3, 9)
+    error.diagnostics *= 40
+    assert str(error).count("undeclared") < 20 and "more" in str(error)
+
+
+PRINTING = """
+import sys, traceback
+from tarsia._errors import CompileError, Diagnostic
+error = CompileError("1 error")
+error.diagnostics = [Diagnostic("source.cu", 1, 1, "error", "wrong")]
+try:
+    raise error
+except CompileError as e:
+    assert "\\033" not in str(e) and "\\033" not in repr(e), "kept plain for logs"
+    assert "\\033" not in traceback.format_exc()
+    traceback.print_exc()
+    print("====", file=sys.stderr)
+raise error
+"""
+
+
+@pytest.mark.parametrize("variables, coloured", [({"FORCE_COLOR": "1"}, True), ({"PYTHON_COLORS": "1"}, True), ({}, False),
+                                                 ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+                                                 ({"FORCE_COLOR": "1", "PYTHON_COLORS": "0"}, False)])
+def test_tracebacks_have_colours_in_a_terminal_and_texts_have_none(variables, coloured):
+    import os
+
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "PYTHON_COLORS", "TERM")}
+    done = subprocess.run([sys.executable, "-c", PRINTING], capture_output=True, text=True, env=environment | variables)
+    caught, uncaught = done.stderr.split("====")
+    for text in (caught, uncaught):
+        assert ("\033[1;31merror:\033[0m \033[1mwrong\033[0m" in text) == coloured, text
+        assert ("error: wrong" in text) != coloured
 
 
 def test_the_literal_s_own_line_is_named():
