@@ -161,26 +161,10 @@ bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t
 
 /// bound.backward(out_grads, inputs, outputs, out=None, req=None): the gradients of the inputs.
 PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  const Bound& bound = self_of(object)->bound;
   try {
     Wishes wishes;
-    if (names && !read_wishes(*bound.description, names, args + n, wishes)) return nullptr;
-    Frame frame;
-    std::vector<PyObject*> all;
-    if (!flatten(frame, bound, args, n, all)) return nullptr;
-    auto** inputs = frame.room_for<const tarsia_tensor*>(all.size());
-    frame.given = all.data();
-    frame.n_given = static_cast<uint32_t>(all.size());
-    for (size_t i = 0; i < all.size(); ++i) {
-      inputs[i] = nullptr;
-      if (all[i] == Py_None) continue;
-      inputs[i] = read_tensor(
-          frame, *bound.description, all[i], false,
-          [](const tarsia_op&, uint32_t k) { return "argument " + std::to_string(k + 1) + " of backward"; },
-          static_cast<uint32_t>(i));
-      if (!inputs[i]) return nullptr;
-    }
-    return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), wishes);
+    if (names && !read_wishes(*self_of(object)->bound.description, names, args + n, wishes)) return nullptr;
+    return run_backward(object, args, n, wishes);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -321,6 +305,26 @@ PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* i
     n = self->n_inputs;
   }
   return run({self, TARSIA_FORWARD}, frame, inputs, n, wishes);
+}
+
+PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n, const Wishes& wishes) {
+  const Bound& bound = self_of(object)->bound;
+  Frame frame;
+  std::vector<PyObject*> all;
+  if (!flatten(frame, bound, args, n, all)) return nullptr;
+  auto** inputs = frame.room_for<const tarsia_tensor*>(all.size());
+  frame.given = all.data();
+  frame.n_given = static_cast<uint32_t>(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    inputs[i] = nullptr;
+    if (all[i] == Py_None) continue;
+    inputs[i] = read_tensor(
+        frame, *bound.description, all[i], false,
+        [](const tarsia_op&, uint32_t k) { return "argument " + std::to_string(k + 1) + " of backward"; },
+        static_cast<uint32_t>(i));
+    if (!inputs[i]) return nullptr;
+  }
+  return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), wishes);
 }
 
 }  // namespace tarsia::python

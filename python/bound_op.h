@@ -28,4 +28,7 @@ bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* cons
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
                     const Wishes& wishes);
 
+/// bound.backward(*args): output gradients, inputs, outputs.
+PyObject* run_backward(PyObject* bound, PyObject* const* args, Py_ssize_t n, const Wishes& wishes);
+
 }  // namespace tarsia::python

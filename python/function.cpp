@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "call.h"
+#include "describe.h"
 #include "errors.h"
 #include "result.h"
 #include "stream.h"
@@ -219,6 +220,18 @@ PyObject* get_parameters(PyObject* object, void*) {
   return overloads.release();
 }
 
+/// The descriptions of the overloads.
+PyObject* get_description(PyObject* object, void*) {
+  FunctionObject* self = self_of(object);
+  Ref tuple(PyTuple_New(self->n_plans));
+  for (uint32_t i = 0; tuple && i < self->n_plans; ++i) {
+    PyObject* described = describe_function(*self->plans[i]->function);
+    if (!described) return nullptr;
+    PyTuple_SetItem(tuple.get(), i, described);
+  }
+  return tuple.release();
+}
+
 PyObject* get_signature(PyObject* object, void*) {
   const Ref module(PyImport_ImportModule("tarsia._signature"));
   return module ? PyObject_CallMethod(module.get(), "of", "O", object) : nullptr;
@@ -243,6 +256,7 @@ PyGetSetDef g_properties[] = {
     {"__doc__", get_doc, nullptr, nullptr, nullptr},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {"_parameters", get_parameters, nullptr, nullptr, nullptr},
+    {"_description", get_description, nullptr, nullptr, nullptr},
     {"signatures", get_signatures, nullptr, "The C++ signatures of its overloads.", nullptr},
     {"location", get_location, nullptr, "'file:line' of the first overload in the source.", nullptr},
     {"release_gil", get_release_gil, set_release_gil,

@@ -3,12 +3,14 @@
 #include "op.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "attributes.h"
 #include "bound_op.h"
 #include "call.h"
+#include "describe.h"
 #include "errors.h"
 #include "op_infer.h"
 #include "op_text.h"
@@ -19,8 +21,8 @@ namespace {
 
 PyTypeObject* g_type = nullptr;
 
-/// The binding that the last direct call made. A call with the very same attribute objects, unchangeable
-/// ones, and inputs of the same shapes takes it again.
+/// The binding that the last direct call made. A call with the same attributes, of unchangeable types, and
+/// inputs of the same shapes takes it again.
 struct Last {
   PyObject* bound = nullptr;
   PyObject* names = nullptr;
@@ -151,10 +153,21 @@ bool is_unchangeable(PyObject* object) {
          PyFloat_CheckExact(object) || PyBool_Check(object);
 }
 
+/// Whether two unchangeable objects stand for one attribute. Floats are compared by their bits: -0.0 is not
+/// 0.0.
+bool is_same(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b) || !is_unchangeable(a)) return false;
+  if (!PyFloat_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  const double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
 bool is_as_last(const Last& last, PyObject* names, PyObject* const* values) {
-  if (!last.bound || names != last.names) return false;
+  if (!last.bound || !names != !last.names) return false;
+  if (names != last.names && PyObject_RichCompareBool(names, last.names, Py_EQ) != 1) return false;
   for (size_t i = 0; i < last.values.size(); ++i)
-    if (values[i] != last.values[i]) return false;
+    if (!is_same(values[i], last.values[i])) return false;
   return true;
 }
 
@@ -188,6 +201,51 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (!bound) return nullptr;
   if (!wishes.out && !wishes.req) remember(self, bound.get(), names, args + n);
   return run_bound(bound.get(), frame, inputs, n, wishes);
+}
+
+/// op.backward(out_grads, inputs, outputs=None, out=None, req=None, **attributes).
+PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  OpObject* self = self_of(object);
+  if (!refresh(self)) return nullptr;
+  if (n != 2 && n != 3) {
+    raise_argument_error(false,
+                         std::string(op_of(object).name) +
+                             ": backward takes out_grads, inputs and outputs, each a tensor or a list");
+    return nullptr;
+  }
+  Wishes wishes;
+  Ref attribute_names;
+  std::vector<PyObject*> attributes;
+  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
+  const bool is_list = PyList_Check(args[1]) || PyTuple_Check(args[1]);
+  const Ref items(is_list ? PySequence_Tuple(args[1]) : PyTuple_Pack(1, args[1]));
+  if (!items) return nullptr;
+  std::vector<PyObject*> tensors;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i)
+    tensors.push_back(PyTuple_GetItem(items.get(), i));
+  const auto n_tensors = static_cast<uint32_t>(tensors.size());
+  Frame frame;
+  auto** inputs = frame.room_for<const tarsia_tensor*>(n_tensors);
+  if (!read_inputs(frame, op_of(object), tensors.data(), n_tensors, inputs)) return nullptr;
+  PyObject* names_left = attributes.empty() ? nullptr : attribute_names.get();
+  Ref bound;
+  if (is_as_last(*self->last, names_left, attributes.data()) &&
+      is_bound_for(self->last->bound, frame, inputs, n_tensors)) {
+    bound = Ref::borrow(self->last->bound);
+  } else {
+    bound = Ref(bind_for(self, frame, inputs, n_tensors, names_left, attributes.data()));
+    if (!bound) return nullptr;
+    remember(self, bound.get(), names_left, attributes.data());
+  }
+  return run_backward(bound.get(), args, n, wishes);
+}
+
+PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    return backward_with(object, args, n, names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 /// op.infer(shapes, dtypes, **attributes).
@@ -238,21 +296,34 @@ PyObject* get_doc(PyObject* object, void*) {
   return PyUnicode_DecodeUTF8(text.data(), text.size(), "replace");
 }
 
+PyObject* get_description(PyObject* object, void*) {
+  return refresh(self_of(object)) ? describe_op(op_of(object)) : nullptr;
+}
+
 PyMethodDef g_methods[] = {
     {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(bind)), METH_FASTCALL | METH_KEYWORDS,
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
      "inputs "
      "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
+    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None, **attributes)\n--\n\nBinds "
+     "for "
+     "the inputs and gives a tuple of their gradients, as BoundOp.backward does. An op with state has to be "
+     "bound "
+     "once for both."},
     {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer)),
      METH_FASTCALL | METH_KEYWORDS,
      "infer($self, /, shapes, dtypes, **attributes)\n--\n\nInfers without tensors. Takes a shape and a dtype "
      "for "
-     "each input, None for what is unknown, within shapes too; gives two lists, shapes and dtypes, of the "
+     "each input, None for what is unknown, within shapes too, and the shape False for an optional input "
+     "that is not there; gives two lists, shapes and dtypes, of the "
      "inputs and then the outputs, None for what stays unknown."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {{"name", get_name, nullptr, "The name it is registered under.", nullptr},
                               {"__name__", get_name, nullptr, nullptr, nullptr},
                               {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                              {"_description", get_description, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef g_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},

@@ -77,7 +77,10 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
     meta.storage = TARSIA_DENSE;
     PyObject* shape = i < n_shapes ? PyTuple_GetItem(shape_items.get(), i) : Py_None;
     PyObject* dtype = i < n_dtypes ? PyTuple_GetItem(dtype_items.get(), i) : Py_None;
-    if (shape != Py_None && !read_shape(op, shape, meta)) return false;
+    if (shape == Py_False)
+      meta.present = 0;
+    else if (shape != Py_None && !read_shape(op, shape, meta))
+      return false;
     if (dtype != Py_None && !read_dtype(op, dtype, meta)) return false;
     metas.push_back(meta);
   }

@@ -1,0 +1,210 @@
+"""Cells of operators over functions and ops: how they are called, inferred and differentiated."""
+
+import torch
+
+from . import _tarsia
+from ._errors import Unsupported
+from ._torch_register import Cell, contiguous
+from ._torch_schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
+
+BACKWARD = 1  # tarsia_pass
+BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (
+    ("gradients", "Tensor[]"), ("inputs", "Tensor?[]"), ("outputs", "Tensor[]"), ("wanted", "bool[]")))
+
+
+def function_cell(function, description, schema, fake):
+    """The Cell of a tarsia.Function."""
+    name, _, _, parameters, _ = description
+    call = function
+    if schema.returns and any(type[0] == TENSOR for _, type in parameters):
+
+        def call(*args):
+            result = function(*args)
+            for one in result if isinstance(result, (tuple, list)) else (result,):
+                if isinstance(one, torch.Tensor) and any(one is arg for arg in args):
+                    raise Unsupported(f"{name} gave one of its arguments as its result, which an operator of PyTorch "
+                                      f"must not: return a new tensor, or write into the argument and return nothing")
+            return result
+
+    if fake is None:
+        if schema.returns:
+
+            def fake(*args):
+                raise NotImplementedError(
+                    f"{name} gives results whose shapes nothing tells before it runs, so that torch.compile and "
+                    f"torch.export cannot trace it: register it with fake=, a function of the same parameters that "
+                    f"gives empty tensors of the right shapes")
+        else:
+
+            def fake(*args):
+                pass
+
+    return Cell(call, fake)
+
+
+class OpCell:
+    """An op with attributes that are fixed, as its operator runs it. The state of an op that has some lives here: one
+    for each combination of shapes, dtypes, device and attributes."""
+
+    def __init__(self, op, description, schema, fixed, fake):
+        self._op = op
+        self._description = description
+        self._fixed = dict(fixed)
+        self._renamed = {one.name: one.key for one in schema.arguments if one.keyword and one.name != one.key}
+        self._schema = schema
+        self._fake = fake
+        self._positional = [one for one in schema.arguments if not one.keyword]
+        self._has_lists = any(one.is_list for one in self._positional)
+        self._hidden = [bool(flags & PORT_HIDDEN) for _, flags in description["outputs"]]
+        self._bound = {} if description["state"] else None
+        self.backward_operator = None  # set when that is registered
+
+    def cell(self, differentiable):
+        simple = not (self._fixed or self._renamed or self._has_lists or self._bound is not None)
+        call = self._op if simple else self.call
+        return Cell(call, self.infer, *((self.save, self.gradients) if differentiable else ()))
+
+    def backward_cell(self):
+        def save(ctx, inputs, attributes, result):
+            pass
+
+        def refuse(ctx, *gradients):
+            raise RuntimeError(f"the gradient of {self._op.name} has no gradient of its own: it cannot be "
+                               f"differentiated twice")
+
+        return Cell(self.backward, lambda gradients, inputs, outputs, wanted, **attributes: [
+            torch.empty(one.shape, dtype=one.dtype, device=one.device)
+            for one, wants in zip(inputs, wanted) if wants], save, refuse)
+
+    def attributes(self, given):
+        """The attributes under Tarsia's names."""
+        attributes = {self._renamed.get(name, name): value for name, value in given.items() if value is not None}
+        return {**self._fixed, **attributes}
+
+    def flat(self, args):
+        """The inputs in one row."""
+        row = []
+        for arg in args:
+            row.extend(arg) if isinstance(arg, (list, tuple)) else row.append(arg)
+        return row
+
+    def call(self, *args, **given):
+        inputs, attributes = self.flat(args), self.attributes(given)
+        called = self._op if self._bound is None else self._binding(inputs, attributes)
+        result = called(*inputs, **attributes) if self._bound is None else called(*inputs)
+        if self._schema.returns == ("Tensor[]",):
+            return list(result) if isinstance(result, tuple) else [] if result is None else [result]
+        return result
+
+    def _binding(self, inputs, attributes):
+        metas = tuple(one if one is None else (one.shape, one.dtype, one.device) for one in inputs)
+        key = (metas, tuple((name, _hashable(value)) for name, value in sorted(attributes.items())))
+        bound = self._bound.get(key)
+        if bound is None:
+            bound = self._bound.setdefault(key, self._op.bind(*inputs, **attributes))
+        return bound
+
+    def infer(self, *args, **given):
+        if self._fake is not None:
+            return self._fake(*args, **given)
+        if not self._schema.returns:
+            return None
+        inputs = self.flat(args)
+        first = next((one for one in inputs if one is not None), None)
+        device = first.device if first is not None else torch.device("cpu")
+        symbolic = any(isinstance(extent, torch.SymInt) for one in inputs if one is not None for extent in one.shape)
+        n_visible = len(self._hidden) - sum(self._hidden)
+        if symbolic and not (self._description["infer"] or self._description["arity"]):
+            results = [torch.empty(first.shape, dtype=first.dtype, device=device) for _ in range(n_visible)]
+        else:
+            results = [torch.empty(shape, dtype=dtype, device=device)
+                       for shape, dtype in self._inferred(inputs, self.attributes(given))]
+        if self._schema.returns == ("Tensor[]",):
+            return results
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _inferred(self, inputs, attributes):
+        shapes = [False if one is None else tuple(int(extent) for extent in one.shape) for one in inputs]
+        dtypes = [None if one is None else one.dtype for one in inputs]
+        attributes = {name: _plain(value) for name, value in attributes.items()}
+        shapes, dtypes = self._op.infer(shapes, dtypes, **attributes)
+        n_inputs = len(inputs) if self._description["arity"] else len(shapes) - len(self._hidden)
+        for i, (shape, dtype) in enumerate(zip(shapes[n_inputs:], dtypes[n_inputs:])):
+            if i < len(self._hidden) and self._hidden[i]:
+                continue
+            if shape is None or None in shape or dtype is None:
+                raise Unsupported(f"{self._op.name} does not tell the shape or dtype of output {i + 1} before it runs")
+            yield shape, getattr(torch, dtype)
+
+    def save(self, ctx, inputs, attributes, result):
+        flat = self.flat(inputs)
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        ctx.save_for_backward(*flat, *outputs)
+        ctx.n_inputs, ctx.given = len(flat), attributes
+        ctx.lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in inputs]
+
+    def gradients(self, ctx, *gradients):
+        saved = ctx.saved_tensors
+        inputs, outputs = list(saved[:ctx.n_inputs]), list(saved[ctx.n_inputs:])
+        gradients = self.flat(gradients)
+        gradients = [torch.zeros_like(y) if dy is None else dy for dy, y in zip(gradients, outputs)]
+        needs = self.flat(ctx.needs_input_grad)  # shorter where optional inputs were left out
+        needs += [False] * (len(inputs) - len(needs))
+        wanted = [bool(need) and one is not None and not self._is_constant(i)
+                  for i, (need, one) in enumerate(zip(needs, inputs))]
+        made = iter(self.backward_operator(gradients, inputs, outputs, wanted, **ctx.given) if any(wanted) else ())
+        row = iter([next(made) if wants else None for wants in wanted])
+        grouped = [next(row) if n is None else [next(row) for _ in range(n)] for n in ctx.lengths]
+        return tuple(grouped[:len(ctx.needs_input_grad)])
+
+    def _is_constant(self, i):
+        ports = self._description["inputs"]
+        return bool(ports) and bool(ports[min(i, len(ports) - 1)][1] & (PORT_NO_GRADIENT | PORT_MUTABLE))
+
+    def backward(self, gradients, inputs, outputs, wanted, **given):
+        attributes = self.attributes(given)
+        gradients, inputs, outputs = contiguous(gradients), contiguous(inputs), contiguous(outputs)
+        if any(self._hidden):  # nobody has them
+            visible, values = iter(outputs), iter(gradients)
+            outputs = [None if hidden else next(visible) for hidden in self._hidden]
+            gradients = [None if hidden else next(values) for hidden in self._hidden]
+        requests = ["write" if wants else "null" for wants in wanted]
+        if self._bound is None:
+            made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
+        else:
+            made = self._binding(inputs, attributes).backward(gradients, inputs, outputs, req=requests)
+        return [torch.zeros_like(x) if dx is None else dx
+                for dx, x, wants in zip(made, inputs, wanted) if wants]
+
+
+def has_backward(description):
+    return any(step == BACKWARD for _, step, _ in description["implementations"])
+
+
+def op_named(name):
+    return _tarsia.op(name)
+
+
+def operator_name(name):
+    """A qualified C++ name's last part, as an operator can be called."""
+    depth, start = 0, 0
+    for i, character in enumerate(name):
+        depth += (character == "<") - (character == ">")
+        if depth == 0 and name.startswith("::", i):
+            start = i + 2
+    return identifier(name[start:])
+
+
+def _plain(value):
+    """Symbolic numbers as numbers: what follows is then for these values alone."""
+    if isinstance(value, torch.SymInt):
+        return int(value)
+    if isinstance(value, torch.SymFloat):
+        return float(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _hashable(value):
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,254 @@
+"""A differentiable function of PyTorch from a forward and a backward function."""
+
+import inspect
+
+import torch
+
+from . import _torch_register
+from ._tarsia import Function
+from ._torch_ops import operator_name
+from ._torch_register import Cell, Overload
+from ._torch_schema import NONE, Argument, Schema, of_function
+
+
+def function(forward, backward, name=None, *, outputs=None, gradients=None, random=False, vmap=None, autocast=None):
+    """A differentiable function of a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
+
+    The parameters of backward are found by their names: one that forward has too gets the same argument, or the
+    output of that name; the others get the gradients of the outputs, in order, and after these the outputs that
+    forward returns. What backward writes to or returns are the gradients.
+
+    name: registers it as torch.ops.tarsia.NAME, so that torch.compile and torch.export take it.
+    outputs: a function of forward's parameters that gives empty tensors for its outputs. Needed where forward writes
+        its outputs (``T*``): these are made by it, and are not parameters of the result; else for tracing.
+    gradients: the names of forward's parameters whose gradients backward gives, in order; by default all the tensors
+        that forward reads.
+    random, vmap, autocast: as of register(); they need a name.
+
+    It can be differentiated once.
+    """
+    for what, role in ((forward, "forward"), (backward, "backward")):
+        if not isinstance(what, Function):
+            raise TypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
+        if len(what._description) != 1:
+            raise TypeError(f"{role} has overloads: {what.__name__} has to be one function")
+    if name is None and (random or vmap is not None or autocast is not None):
+        raise TypeError("random, vmap and autocast are of a registered operator: give it a name")
+    pair = _Pair(forward, backward, outputs, gradients)
+    if name is None:
+        return pair.plain()
+    namespace, name = _torch_register.split_name(name, None)
+    tags = (torch.Tag.nondeterministic_seeded,) if random else ()
+    step = Overload(pair.backward_schema, pair.backward_cell(), tags=tags)
+    pair.run_backward = _torch_register.install(namespace, f"{name}_backward", [step])
+    overload = Overload(pair.schema, pair.cell(), tags=tags, vmap=vmap,
+                        autocast=_torch_register.autocast_rules(autocast))
+    return _torch_register.install(namespace, name, [overload])
+
+
+class _Pair:
+    def __init__(self, forward, backward, outputs, gradients):
+        self._forward, self._backward, self._make_outputs = forward, backward, outputs
+        self._name = forward.__name__
+        described, (_, _, _, parameters, result) = of_function(forward._description[0]), forward._description[0]
+        self._written = described.written
+        self._parameters = described.arguments
+        if self._written and result[0] != NONE:
+            raise TypeError(f"{self._name} writes to {self._names(self._written)} and returns something: it has to do "
+                            f"either. Declare what it only reads const")
+        if self._written and outputs is None:
+            raise TypeError(f"{self._name} writes its outputs {self._names(self._written)}: outputs= has to make them")
+        if any(argument.type != "Tensor" for i, argument in enumerate(self._parameters) if i in self._written):
+            raise TypeError(f"{self._name}: an output is a tensor, neither a list nor optional")
+        returns = ("Tensor",) * len(self._written) or described.returns
+        if set(returns) != {"Tensor"}:
+            raise TypeError(f"{self._name} has to give tensors, not {returns or 'nothing'}")
+        read = tuple(one for i, one in enumerate(self._parameters) if i not in self._written)
+        self.schema = Schema(read, returns)
+        self._plan_backward(gradients)
+
+    def _names(self, indices):
+        return ", ".join(repr(self._parameters[i].name) for i in indices)
+
+    def _plan_backward(self, gradients):
+        """Where the arguments of backward come from, and whose gradients it gives."""
+        description = self._backward._description[0]
+        described = of_function(description)
+        name = self._backward.__name__
+        inputs = {one.key: i for i, one in enumerate(self.schema.arguments)}
+        outputs = {self._parameters[i].key: k for k, i in enumerate(self._written)}
+        n_outputs = len(self.schema.returns)
+        rest = [("gradient", k) for k in range(n_outputs)]
+        if not self._written:
+            rest += [("output", k) for k in range(n_outputs)]
+        self._sources, self._made, read = [], [], []
+        for i, one in enumerate(described.arguments):
+            if i in described.written:
+                self._made.append(i)
+                continue
+            if one.key in inputs:
+                source = "input", inputs[one.key]
+            elif one.key in outputs:
+                source = "output", outputs[one.key]
+            elif rest and one.is_tensor:
+                source = rest.pop(0)
+            else:
+                raise TypeError(f"{name}: nothing is known of its parameter {one.name!r}. {self._name} has "
+                                f"{', '.join([*inputs, *outputs])}; tensors of other names are the gradients of the "
+                                f"outputs, in order, and then the outputs that it returns")
+            self._sources.append(source)
+            read.append(one)
+        if rest and rest[0] == ("gradient", 0):
+            raise TypeError(f"{name} takes no gradient of an output: a tensor that {self._name} has no parameter of "
+                            f"that name for")
+        n = len(self._made) + len(described.returns)
+        self._targets = self._targets_of(gradients, n, name)
+        extra = []
+        for k in range(n):
+            extra.append(Argument(f"shape{k + 1}", "SymInt[]", "", keyword=True))
+            extra.append(Argument(f"dtype{k + 1}", "ScalarType", "", keyword=True))
+        self._n_backward = len(described.arguments)
+        self.backward_schema = Schema((*read, *extra), ("Tensor",) * n)
+        self._leader = next(i for i, source in enumerate(self._sources) if source[0] == "gradient")
+
+    def _targets_of(self, gradients, n, name):
+        tensors = {one.key: i for i, one in enumerate(self.schema.arguments) if one.type in ("Tensor", "Tensor?")}
+        keys = list(tensors) if gradients is None else [gradients] if isinstance(gradients, str) else list(gradients)
+        unknown = [key for key in keys if key not in tensors]
+        if unknown:
+            raise ValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {self._name} reads are "
+                             f"{', '.join(tensors) or 'none'}")
+        if len(keys) != n:
+            raise TypeError(f"{name} gives {n} gradients, for {len(keys)} tensors ({', '.join(keys)}): name those that "
+                            f"have one, gradients=(…)")
+        return [tensors[key] for key in keys]
+
+    def call(self, *args):
+        """Forward, as the operator is called."""
+        if not self._written:
+            result = self._forward(*args)
+            if any(one is arg for one in _several(result) for arg in args):
+                raise TypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
+            return result
+        made = self._outputs(*args)
+        given, outputs = iter(args), iter(made)
+        row = [next(outputs) if i in self._written else next(given, None) for i in range(len(self._parameters))]
+        while row and row[-1] is None:
+            row.pop()
+        self._forward(*row)
+        return made[0] if len(made) == 1 else made
+
+    def _outputs(self, *args):
+        made = _several(self._make_outputs(*args))
+        if len(made) != len(self.schema.returns) or not all(isinstance(one, torch.Tensor) for one in made):
+            raise TypeError(f"outputs= gives {len(self.schema.returns)} empty tensors, not {made!r}")
+        return tuple(made)
+
+    def infer(self, *args):
+        if self._make_outputs is None:
+            raise NotImplementedError(f"{self._name} gives tensors whose shapes nothing tells before it runs: tracing "
+                                      f"needs outputs=, a function of its parameters that gives empty tensors like them")
+        made = self._outputs(*args)
+        return made[0] if len(made) == 1 else made
+
+    def save(self, ctx, inputs, attributes, result):
+        inputs = (*inputs, *[None] * (len(self.schema.arguments) - len(inputs)))
+        pools = {"input": inputs, "output": _several(result)}
+        values = [pools[pool][i] if pool in pools else None for pool, i in self._sources]
+        tensors = [isinstance(value, torch.Tensor) for value in values]
+        ctx.save_for_backward(*[value if is_tensor else None for value, is_tensor in zip(values, tensors)])
+        ctx.others = [None if is_tensor else value for value, is_tensor in zip(values, tensors)]
+        ctx.metas = [None if inputs[i] is None else (tuple(inputs[i].shape), inputs[i].dtype) for i in self._targets]
+        ctx.outputs = [(one.shape, one.dtype, one.device) for one in _several(result)]
+
+    def gradients(self, ctx, *grads):
+        grads = [torch.zeros(shape, dtype=dtype, device=device) if grad is None else grad
+                 for grad, (shape, dtype, device) in zip(grads, ctx.outputs)]
+        values = [grads[i] if pool == "gradient" else tensor if tensor is not None else other
+                  for (pool, i), tensor, other in zip(self._sources, ctx.saved_tensors, ctx.others)]
+        named = {}
+        for k, meta in enumerate(ctx.metas):
+            shape, dtype = meta or ((0,), torch.float32)
+            named[f"shape{k + 1}"], named[f"dtype{k + 1}"] = list(shape), dtype
+        made = _several(self.run_backward(*values, **named))
+        row = [None] * len(self.schema.arguments)
+        for i, gradient, meta in zip(self._targets, made, ctx.metas):
+            if meta is not None and i < len(ctx.needs_input_grad) and ctx.needs_input_grad[i]:
+                row[i] = gradient
+        return tuple(row[:len(ctx.needs_input_grad)])
+
+    def call_backward(self, *values, **named):
+        """Backward, as its operator is called."""
+        values = (*values, *[None] * (len(self._sources) - len(values)))
+        buffers = []
+        for k in range(len(self._made)):
+            buffers.append(torch.empty(named[f"shape{k + 1}"], dtype=named[f"dtype{k + 1}"],
+                                       device=values[self._leader].device))
+        given, made = iter(values), iter(buffers)
+        row = [next(made) if i in self._made else next(given) for i in range(self._n_backward)]
+        while row and row[-1] is None:
+            row.pop()
+        result = self._backward(*row)
+        gradients = [*buffers, *(() if result is None else _several(result))]
+        for k, gradient in enumerate(gradients):
+            if gradient is None or any(gradient is value for value in values):
+                shape, dtype = named[f"shape{k + 1}"], named[f"dtype{k + 1}"]
+                gradients[k] = (torch.zeros(shape, dtype=dtype, device=values[self._leader].device)
+                                if gradient is None else gradient.clone())
+        return gradients[0] if len(gradients) == 1 else tuple(gradients)
+
+    def infer_backward(self, *values, **named):
+        made = [torch.empty(named[f"shape{k + 1}"], dtype=named[f"dtype{k + 1}"], device=values[self._leader].device)
+                for k in range(len(self._targets))]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def cell(self):
+        return Cell(self.call, self.infer, self.save, self.gradients)
+
+    def backward_cell(self):
+        def save(ctx, inputs, attributes, result):
+            pass
+
+        def refuse(ctx, *gradients):
+            raise RuntimeError(f"{self._backward.__name__} has no gradient of its own: {self._name} cannot be "
+                               f"differentiated twice")
+
+        return Cell(self.call_backward, self.infer_backward, save, refuse)
+
+    def plain(self):
+        """The function without an operator."""
+        call = _torch_register.kernel(self.schema, self.cell())
+        self.run_backward = _torch_register.kernel(self.backward_schema, self.backward_cell())
+        signature = inspect.Signature([
+            inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                              default=inspect.Parameter.empty if one.default is None else None)
+            for one in self.schema.arguments])
+
+        def run_forward(ctx, *args):
+            result = call(*args)
+            self.save(ctx, args, {}, result)
+            return result
+
+        def run_backward(ctx, *grads):
+            return self.gradients(ctx, *grads)
+
+        made = type(self._name, (torch.autograd.Function,), {
+            "forward": staticmethod(run_forward),
+            "backward": staticmethod(torch.autograd.function.once_differentiable(run_backward))})
+        n_arguments = len(self.schema.arguments)
+
+        def differentiable(*args, **named):
+            if named or len(args) != n_arguments:
+                bound = signature.bind(*args, **named)
+                bound.apply_defaults()
+                args = bound.args
+            return made.apply(*args)
+
+        differentiable.__name__ = differentiable.__qualname__ = operator_name(self._forward.__qualname__)
+        differentiable.__doc__ = f"{self._forward.__doc__}\n\nDifferentiable, by {self._backward.__doc__}"
+        differentiable.__signature__ = signature
+        return differentiable
+
+
+def _several(result):
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)

@@ -1,0 +1,298 @@
+"""Operators of PyTorch over functions and ops.
+
+An operator's kernels are few lines around the call of a Cell, which holds what is called now. Registering again what
+has the same schema puts the new code into the cells: nothing is taken from under a thread that is calling, and graphs
+that were compiled go on with the new code. Taking an operator out empties its cells.
+
+A new schema is a new definition under a new overload name, which `default` then stands for: PyTorch keeps the Python
+object of each overload for ever, with the schema that it had. The old definition goes, but a kernel that is never
+called stays: PyTorch frees the record of an overload that has neither schema nor kernels, and whoever kept the old
+operator would then call freed memory.
+"""
+
+import atexit
+import threading
+
+import torch
+
+from ._errors import ArgumentValueError, NotFound, Unsupported
+
+
+class Cell:
+    """What an operator calls now: `call` and `fake` as the operator is called, `save(ctx, inputs, attributes, result)`
+    after a call that gradients are wanted of, and `gradients(ctx, *gradients)`."""
+
+    __slots__ = ("call", "fake", "save", "gradients")
+
+    def __init__(self, call=None, fake=None, save=None, gradients=None):
+        self.call, self.fake, self.save, self.gradients = call, fake, save, gradients
+
+    def take(self, other):
+        self.call, self.fake, self.save, self.gradients = other.call, other.fake, other.save, other.gradients
+
+
+class Overload:
+    """One schema of an operator, and how it is run. `overload` is "" for the first. vmap is a rule, or True for one
+    call after the other."""
+
+    def __init__(self, schema, cell, *, overload="", tags=(), ordered=False, vmap=None, autocast=None):
+        self.overload, self.schema, self.cell = overload, schema, cell
+        self.tags, self.ordered, self.vmap, self.autocast = tuple(tags), ordered, vmap, autocast
+        self.differentiable = cell.gradients is not None
+
+    def key(self):
+        """Two with the same key differ in their cells alone."""
+        return (self.schema.text(self.overload), self.tags, self.differentiable, self.ordered, self.vmap,
+                self.autocast)
+
+
+class _Operator:
+    """What is defined under a name. `version` counts its definitions; inactive: it was taken out."""
+
+    def __init__(self, library, overloads, version):
+        self.library, self.overloads, self.version, self.active = library, overloads, version, True
+
+    def empty(self):
+        self.active = False
+        for overload in self.overloads:
+            overload.cell.take(Cell(_taken_out, _taken_out, _taken_out, _taken_out))
+
+
+_lock = threading.RLock()
+_operators = {}  # "tarsia::relu": _Operator
+_keepers = {}  # namespace: a Library that stays
+
+
+def install(namespace, name, overloads):
+    """Registers the overloads as torch.ops.namespace.name, and gives that."""
+    qualified = f"{namespace}::{name}"
+    with _lock:
+        old = _operators.get(qualified)
+        if old and [one.key() for one in old.overloads] == [one.key() for one in overloads]:
+            for mine, new in zip(old.overloads, overloads):
+                mine.cell.take(new.cell)
+            old.active = True
+            return getattr(getattr(torch.ops, namespace), name)
+        version = 1
+        if old:
+            _destroy(old.library)
+            old.empty()
+            del _operators[qualified]
+            version = old.version + 1
+        library = torch.library.Library(namespace, "FRAGMENT")
+        try:
+            named = {overload.overload: _define(library, namespace, name, overload, version) for overload in overloads}
+        except BaseException:
+            _destroy(library)
+            raise
+        _operators[qualified] = _Operator(library, overloads, version)
+        packet = getattr(getattr(torch.ops, namespace), name)
+        if version > 1:
+            for short, overload in named.items():
+                setattr(packet, short or "default", getattr(packet, overload))
+        return packet
+
+
+def _destroy(library):
+    """Takes out what the library defines, now and not once more when it is collected: what has its names by then is
+    not its own."""
+    library._destroy()
+    library._op_defs.clear()
+
+
+def remove(qualified):
+    """Takes an operator out: calls are errors from now on. Whether there was one."""
+    with _lock:
+        operator = _operators.get(qualified)
+        if operator is None or not operator.active:
+            return False
+        operator.empty()
+        return True
+
+
+def names():
+    """The qualified names of the operators that are registered."""
+    with _lock:
+        active = [name for name, operator in _operators.items() if operator.active]
+        return tuple(name for name in active if not name.endswith("_backward") or name[:-9] not in active)
+
+
+def _taken_out(*args, **kwargs):
+    raise NotFound("this operator was taken out by tarsia.torch.unregister")
+
+
+@atexit.register
+def _let_go():
+    """PyTorch never frees what is registered: without this, libraries would outlive the interpreter."""
+    for operator in _operators.values():
+        operator.empty()
+
+
+def _define(library, namespace, name, overload, version):
+    """Defines one overload; gives the name that it has as such."""
+    schema, cell = overload.schema, overload.cell
+    full = overload.overload
+    if version > 1:
+        full = f"{full}_version{version}" if full else f"version{version}"
+    name = f"{name}.{full}" if full else name
+    qualified = f"{namespace}::{name}"
+    library.define(schema.text(name), tags=(*_layout_tags(), *overload.tags))
+    keeper = _keepers.get(namespace)
+    if keeper is None:
+        keeper = _keepers[namespace] = torch.library.Library(namespace, "FRAGMENT")
+    keeper.impl(name, _taken_out, "PrivateUse3")  # no tensor is of that device
+    library.impl(name, kernel(schema, cell), "CompositeExplicitAutograd")
+
+    def fake(*args, **kwargs):
+        return cell.fake(*args, **kwargs)
+
+    torch.library.register_fake(qualified, fake, lib=library)
+    if overload.differentiable:
+
+        def save(ctx, inputs, output, keyword_only_inputs=None):
+            cell.save(ctx, inputs, keyword_only_inputs or {}, output)
+
+        def gradients(ctx, *grads):
+            return cell.gradients(ctx, *grads)
+
+        torch.library.register_autograd(qualified, gradients, setup_context=save, lib=library)
+    if overload.ordered:
+        _order(library, qualified)
+    if overload.vmap:
+        rule = loop_over_batch(_operator(qualified)) if overload.vmap is True else overload.vmap
+        torch.library.register_vmap(qualified, rule, lib=library)
+    for device, dtype in overload.autocast or ():
+        torch.library.register_autocast(qualified, device, dtype, lib=library)
+    return full
+
+
+def _layout_tags():
+    """Compiled graphs hand tensors over as they were: pointers need contiguous memory."""
+    tag = getattr(torch.Tag, "needs_exact_strides", None) or getattr(torch.Tag, "needs_fixed_stride_order", None)
+    return (tag,) if tag is not None else ()
+
+
+def _order(library, qualified):
+    """Calls keep their order in compiled graphs, and none is left out."""
+    register = getattr(torch.library, "_register_effectful_op", None)
+    if register is not None:
+        from torch._library.effects import EffectType
+
+        register(qualified, EffectType.ORDERED, lib=library)
+        return
+    from torch._higher_order_ops import effects
+
+    effects._register_effectful_op(_operator(qualified), effects._EffectType.ORDERED)
+
+
+def _operator(qualified):
+    """The overload of that name."""
+    packet, _, overload = qualified.partition(".")
+    namespace, _, name = packet.partition("::")
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+
+
+def kernel(schema, cell):
+    """What the dispatcher calls. Tells autograd what was written to; tensors that are only read are made contiguous
+    where that is what was wrong."""
+    written = schema.written
+
+    def again(error, args, kwargs):
+        straight = [arg if i in written else contiguous(arg) for i, arg in enumerate(args)]
+        if all(a is b for a, b in zip(straight, args)):
+            raise error
+        return cell.call(*straight, **kwargs)
+
+    if not written:
+
+        def reading(*args, **kwargs):
+            try:
+                return cell.call(*args, **kwargs)
+            except ArgumentValueError as error:
+                return again(error, args, kwargs)
+
+        return reading
+
+    changed = torch.autograd.graph.increment_version
+
+    def writing(*args, **kwargs):
+        try:
+            result = cell.call(*args, **kwargs)
+        except ArgumentValueError as error:
+            result = again(error, args, kwargs)
+        for i in written:
+            if i < len(args):
+                tensor = args[i]
+                if isinstance(tensor, torch.Tensor):
+                    if not tensor.is_inference():
+                        changed(tensor)
+                elif tensor:
+                    changed([one for one in tensor if one is not None and not one.is_inference()])
+        return result
+
+    return writing
+
+
+def contiguous(value):
+    """The tensor, or list of tensors, in plain contiguous memory; itself where it is so already."""
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided:
+            return value
+        if value.is_conj() or value.is_neg():
+            value = value.resolve_conj().resolve_neg()
+        return value if value.is_contiguous() else value.contiguous()
+    if isinstance(value, (list, tuple)) and any(isinstance(one, torch.Tensor) for one in value):
+        straight = [contiguous(one) for one in value]
+        return value if all(a is b for a, b in zip(straight, value)) else straight
+    return value
+
+
+def split_name(name, default):
+    """The namespace and the name of an operator given as "relu", "mine::relu" or None."""
+    if name is None:
+        return "tarsia", default
+    if not isinstance(name, str):
+        raise TypeError(f"an operator's name is a str, not {type(name).__name__}")
+    namespace, colons, last = name.rpartition("::")
+    if not last.isidentifier() or (colons and not namespace.isidentifier()):
+        raise ValueError(f"{name!r} names no operator: write 'relu' or 'mine::relu'")
+    return namespace or "tarsia", last
+
+
+def autocast_rules(autocast):
+    """((device, dtype), …) of a dtype for all devices, or a dict of device to dtype."""
+    if autocast is None:
+        return None
+    if isinstance(autocast, torch.dtype):
+        return ("cpu", autocast), ("cuda", autocast)
+    return tuple(sorted(dict(autocast).items()))
+
+
+def loop_over_batch(op):
+    """A rule for vmap: one call for each element of the batch."""
+
+    def rule(info, in_dims, *args, **kwargs):
+        calls = []
+        for k in range(info.batch_size):
+            calls.append(op(*(_element(arg, dim, k) for arg, dim in zip(args, in_dims)), **kwargs))
+        if calls[0] is None:  # it writes
+            return None, None
+        if not isinstance(calls[0], (tuple, list)):
+            return _stack(calls), 0
+        stacked = type(calls[0])(_stack(group) for group in zip(*calls))
+        return stacked, type(calls[0])([0] * len(stacked))
+
+    return rule
+
+
+def _element(arg, dim, k):
+    if isinstance(arg, (list, tuple)):
+        dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(arg)
+        return [_element(one, d, k) for one, d in zip(arg, dims)]
+    return arg if dim is None or arg is None else arg.select(dim, k)
+
+
+def _stack(results):
+    if not isinstance(results[0], torch.Tensor):
+        raise Unsupported("vmap=True is for operators that give tensors")
+    return torch.stack(results)

@@ -1,0 +1,195 @@
+"""PyTorch's schemas of functions and ops."""
+
+import keyword
+import math
+import re
+from dataclasses import dataclass
+
+from ._errors import Unsupported
+
+# Of <tarsia/abi.h>: tarsia_kind, tarsia_type.flags, tarsia_function.flags.
+NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE = range(10)
+OPTIONAL, CONST = 1, 2
+MAIN = 4
+# Of <tarsia/op_abi.h>: tarsia_port.flags, tarsia_attribute.flags, tarsia_op.flags.
+PORT_OPTIONAL, PORT_VARIADIC, PORT_MUTABLE, PORT_NO_GRADIENT, PORT_HIDDEN = 1, 2, 4, 8, 16
+ATTRIBUTE_REQUIRED, ATTRIBUTE_CUSTOM = 1, 8
+
+_SCALARS = {BOOL: "bool", INT: "SymInt", FLOAT: "float", STRING: "str"}
+_ELEMENTS = {**_SCALARS, TENSOR: "Tensor", POINTER: "Tensor"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter of an operator. `default` is its text; `key` is what Tarsia calls it."""
+
+    name: str
+    type: str
+    key: str
+    writes: bool = False
+    default: str = None
+    keyword: bool = False
+
+    @property
+    def is_list(self):
+        return self.type.endswith("[]")
+
+    @property
+    def is_tensor(self):
+        return self.type.startswith("Tensor")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What an operator takes and gives."""
+
+    arguments: tuple
+    returns: tuple
+
+    def text(self, name):
+        parts, starred = [], False
+        for i, argument in enumerate(self.arguments):
+            if argument.keyword and not starred:
+                parts.append("*")
+                starred = True
+            type = argument.type.replace("Tensor", f"Tensor(a{i}!)", 1) if argument.writes else argument.type
+            parts.append(f"{type} {argument.name}" + (f"={argument.default}" if argument.default is not None else ""))
+        returns = self.returns[0] if len(self.returns) == 1 else f"({', '.join(self.returns)})"
+        return f"{name}({', '.join(parts)}) -> {returns}"
+
+    @property
+    def written(self):
+        """The indices of what is written to."""
+        return tuple(i for i, argument in enumerate(self.arguments) if argument.writes)
+
+
+def identifier(text, fallback="arg"):
+    """The text as a name that schemas take."""
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or fallback
+    if name[0].isdigit():
+        name = f"_{name}"
+    return name + "_" if keyword.iskeyword(name) or name in ("inf", "nan") else name
+
+
+def _type_text(type):
+    """The schema's type, or None."""
+    kind, flags, _, elements = type
+    if kind in _ELEMENTS:
+        text = _ELEMENTS[kind]
+    elif kind == LIST and elements and elements[0][0] in _ELEMENTS:
+        optional = "?" if elements[0][1] & OPTIONAL else ""
+        text = f"{_ELEMENTS[elements[0][0]]}{optional}[]"
+    else:
+        return None
+    return text + ("?" if flags & OPTIONAL else "")
+
+
+def _writes(type):
+    kind, flags, _, elements = type
+    if kind == LIST:
+        return bool(elements) and _writes(elements[0])
+    return kind in (TENSOR, POINTER) and not flags & CONST
+
+
+def of_function(description, mutates=None):
+    """The Schema of an overload. `mutates` names the parameters that are written to, where the types say too much."""
+    name, flags, n_required, parameters, result = description
+    if flags & MAIN:
+        raise Unsupported(f"{name} is a program's main: PyTorch has no operators of that kind")
+    arguments, names = [], set()
+    for i, (key, type) in enumerate(parameters):
+        if type[0] == STREAM:
+            continue  # the current one
+        text = _type_text(type)
+        shown = identifier(key, f"arg{i + 1}")
+        if text is None:
+            raise Unsupported(f"{name}: PyTorch has no type for parameter {shown!r}, a list of lists or the like")
+        while shown in names:
+            shown += "_"
+        names.add(shown)
+        default = None
+        if i >= n_required:
+            text, default = text.rstrip("?") + "?", "None"
+        writes = _writes(type) if mutates is None else key in mutates
+        if writes and not _writes(type):
+            raise ValueError(f"{name}: mutates names {key!r}, which the function cannot write to")
+        arguments.append(Argument(shown, text, key, writes, default))
+    unknown = set(mutates or ()) - {argument.key for argument in arguments if argument.writes}
+    if unknown:
+        raise ValueError(f"{name}: mutates names {', '.join(sorted(unknown))}, which it has not")
+    return Schema(tuple(arguments), _returns(name, result))
+
+
+def _returns(name, result):
+    if result[0] == NONE:
+        return ()
+    results = result[3] if result[0] == TUPLE else (result,)
+    texts = tuple(_type_text(one) for one in results)
+    if None in texts:
+        raise Unsupported(f"{name}: PyTorch has no type for its result")
+    return texts
+
+
+def of_op(name, description, fixed=()):
+    """The Schema of an op; attributes in `fixed` are given when it is registered."""
+    ports = description["inputs"]
+    arguments = []
+    if description["arity"]:  # the numbers of inputs and outputs depend on attributes
+        arguments.append(Argument("inputs", "Tensor[]", "inputs"))
+        returns = ("Tensor[]",)
+    else:
+        optional = True  # whether a default may stand: all after it have one
+        for key, flags in reversed(ports):
+            type, default = "Tensor", None
+            if flags & PORT_VARIADIC:
+                type, optional = "Tensor[]", False
+            elif flags & PORT_OPTIONAL:
+                type, default = "Tensor?", "None" if optional else None
+            else:
+                optional = False
+            arguments.insert(0, Argument(identifier(key, "input"), type, key, bool(flags & PORT_MUTABLE), default))
+        returns = ("Tensor",) * sum(not flags & PORT_HIDDEN for _, flags in description["outputs"])
+    names = {argument.name for argument in arguments} | {"gradients", "inputs", "outputs", "wanted"}  # of its backward
+    for key, flags, type, default, choices in description["attributes"]:
+        if key in fixed:
+            continue
+        shown = identifier(key, "attribute")
+        while shown in names:
+            shown += "_"
+        names.add(shown)
+        arguments.append(_attribute(shown, key, flags, type, default, choices))
+    return Schema(tuple(arguments), returns)
+
+
+def _attribute(shown, key, flags, type, default, choices):
+    kind, _, _, elements = type
+    is_list = kind == LIST and len(elements) == 1 and elements[0][0] in _SCALARS
+    if choices or flags & ATTRIBUTE_CUSTOM or not (kind in _SCALARS or is_list):
+        text = "str"  # every attribute can be given as a text
+    else:
+        text = f"{_SCALARS[elements[0][0]]}[]" if is_list else _SCALARS[kind]
+    optional = bool(type[1] & OPTIONAL)
+    literal = None
+    if default and not optional:
+        literal = _literal(text, default[0], choices)
+    if literal is None and (default or optional or not flags & ATTRIBUTE_REQUIRED):
+        text, literal = text + "?", "None"
+    return Argument(shown, text, key, default=literal, keyword=True)
+
+
+def _literal(text, value, choices):
+    """A default as the schema's language writes it; None where it cannot."""
+    if choices and isinstance(value, int) and 0 <= value < len(choices):
+        value = choices[value]
+    if text == "bool" and isinstance(value, bool):
+        return str(value)
+    if text == "SymInt" and type(value) is int:
+        return str(value)
+    if text == "float" and isinstance(value, (int, float)) and math.isfinite(value):
+        return repr(float(value))
+    if text in ("SymInt[]", "float[]") and isinstance(value, tuple):
+        items = [_literal(text[:-2], one, ()) for one in value]
+        return None if None in items else f"[{', '.join(items)}]"
+    if text == "str" and isinstance(value, str) and re.fullmatch(r"[\w .,()\[\]+-]*", value, re.ASCII):
+        return f'"{value}"'
+    return None

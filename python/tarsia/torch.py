@@ -1,0 +1,140 @@
+"""Functions and ops as operators of PyTorch: torch.ops.tarsia.NAME.
+
+    import tarsia.torch
+
+    relu = tarsia.torch.register(tarsia.op("relu"))     # differentiable, in torch.compile and torch.export too
+    tarsia.torch.register(lib.axpy)                     # torch.ops.tarsia.axpy(2.0, x, y, n)
+    gelu = tarsia.torch.function(lib.gelu, lib.gelu_backward, name="gelu")
+"""
+
+import torch
+
+from . import _torch_ops, _torch_register, _torch_schema
+from ._errors import Unsupported
+from ._library import Library
+from ._tarsia import Function, Op
+from ._torch_pair import function
+from ._torch_register import Overload
+from ._torch_schema import identifier
+
+__all__ = ["Registered", "function", "register", "registered", "unregister"]
+
+
+class Registered(dict):
+    """The operators of a library: name to torch.ops.tarsia.NAME. `skipped` says of what else it has why there is no
+    operator: name to reason."""
+
+    def __init__(self):
+        super().__init__()
+        self.skipped = {}
+
+
+def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, vmap=None, autocast=None,
+             tags=()):
+    """Registers a function, an op, or all of a library, as operators of PyTorch.
+
+    what: a function (``lib.f``), an op (``tarsia.op("relu")``), or a library, of which everything is registered that
+        has a schema.
+    name: "relu" for torch.ops.tarsia.relu, "mine::relu" for torch.ops.mine.relu; by default its own.
+    fake: of what tracing sees instead of the code: a function of the same parameters that gives empty tensors of the
+        right shapes, dtypes and devices. Ops are inferred; functions that give tensors or numbers need one for
+        torch.compile and torch.export.
+    random: it draws random numbers, so that two calls differ; for a library the names of those that do. Tags it
+        torch.Tag.nondeterministic_seeded.
+    mutates: the names of a function's parameters that it writes to, by default all that the types let it write to:
+        ``T*`` and ``tarsia::Tensor``, not ``const T*`` and ``const tarsia::Tensor&``.
+    attributes: of an op, to be the same in every call; they are not in the schema then.
+    vmap: the rule for torch.vmap, as torch.library.register_vmap takes it; True: one call for each element of the
+        batch.
+    autocast: the dtype to which autocasting converts floating-point inputs: one for all devices, or a dict of device
+        to dtype.
+    tags: more of torch.Tag.
+
+    An op with a backward is differentiable unless it writes to its inputs; an op with state keeps its order in
+    compiled graphs, and its state lives as long as the registration. Gives torch.ops.tarsia.NAME; of a library a
+    Registered. What was registered under the name before is replaced.
+    """
+    options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
+    if isinstance(what, Library):
+        given = [option for option, value in options.items() if value is not None and option != "autocast"]
+        if name is not None or given:
+            raise TypeError(f"of a whole library {' and '.join(['name'] * (name is not None) + given)} cannot be given: "
+                            f"register the one that it is for by itself")
+        return _register_library(what, random, autocast, tags)
+    if isinstance(what, Function):
+        return _register_function(what, name, random=random, tags=tags, **options)
+    if isinstance(what, Op):
+        return _register_op(what, name, random=random, tags=tags, **options)
+    kind = "a kernel: register a function that launches it" if hasattr(what, "launch") else f"{type(what).__name__}"
+    raise TypeError(f"register takes a tarsia.Function, tarsia.Op or tarsia.Library, not {kind}")
+
+
+def unregister(name):
+    """Takes an operator out: "relu", or "mine::relu". Whoever kept it gets an error when calling it."""
+    namespace, last = _torch_register.split_name(name, None)
+    if not _torch_register.remove(f"{namespace}::{last}"):
+        raise LookupError(f"there is no operator {namespace}::{last} of Tarsia")
+    _torch_register.remove(f"{namespace}::{last}_backward")
+
+
+def registered():
+    """The qualified names of the operators that are registered: ("tarsia::relu", …)."""
+    return _torch_register.names()
+
+
+def _tags(random, tags):
+    tags = (tags,) if isinstance(tags, torch.Tag) else tuple(tags)
+    return (*tags, torch.Tag.nondeterministic_seeded) if random else tags
+
+
+def _register_function(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
+    if attributes is not None:
+        raise TypeError("attributes are those of an op; a function has parameters")
+    mutates = (mutates,) if isinstance(mutates, str) else mutates
+    namespace, name = _torch_register.split_name(name, _torch_ops.operator_name(what.__qualname__))
+    overloads, texts = [], set()
+    for description in what._description:
+        schema = _torch_schema.of_function(description, mutates)
+        text = schema.text("f").rpartition("->")[0]
+        if text in texts:  # the types behind the pointers differ: the function chooses when it is called
+            continue
+        texts.add(text)
+        cell = _torch_ops.function_cell(what, description, schema, fake)
+        overload = f"overload{len(overloads) + 1}" if overloads else ""
+        overloads.append(Overload(schema, cell, overload=overload, tags=_tags(random, tags), vmap=vmap,
+                                  autocast=_torch_register.autocast_rules(autocast)))
+    return _torch_register.install(namespace, name, overloads)
+
+
+def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
+    if mutates is not None:
+        raise TypeError("an op declares its mutable inputs itself; mutates is for functions")
+    namespace, name = _torch_register.split_name(name, identifier(what.name))
+    description = what._description
+    schema = _torch_schema.of_op(what.name, description, attributes or ())
+    op = _torch_ops.OpCell(what, description, schema, attributes or {}, fake)
+    differentiable = _torch_ops.has_backward(description) and not schema.written
+    tags = _tags(random, tags)
+    if differentiable:
+        arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
+        backward = Overload(_torch_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)
+        op.backward_operator = _torch_register.install(namespace, f"{name}_backward", [backward])
+    overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
+                        autocast=_torch_register.autocast_rules(autocast))
+    return _torch_register.install(namespace, name, [overload])
+
+
+def _register_library(library, random, autocast, tags):
+    done = Registered()
+    draws = (lambda name: True) if random is True else (lambda name: name in (random or ()))
+    short = [_torch_ops.operator_name(name) for name in library.functions]
+    for qualified, last in zip(library.functions, short):
+        name = last if short.count(last) == 1 and last not in library.ops else identifier(qualified)
+        try:
+            done[name] = register(library[qualified], name, random=draws(qualified) or draws(name), autocast=autocast,
+                                  tags=tags)
+        except Unsupported as error:
+            done.skipped[qualified] = str(error)
+    for op in library.ops:
+        done[identifier(op)] = register(_torch_ops.op_named(op), random=draws(op), autocast=autocast, tags=tags)
+    return done
