@@ -4,7 +4,7 @@ import torch
 
 from . import _tarsia
 from ._errors import Unsupported
-from ._torch_register import Cell, contiguous
+from ._torch_register import Cell, flat
 from ._torch_schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
 
 BACKWARD = 1  # tarsia_pass
@@ -56,6 +56,7 @@ class OpCell:
         self._positional = [one for one in schema.arguments if not one.keyword]
         self._has_lists = any(one.is_list for one in self._positional)
         self._hidden = [bool(flags & PORT_HIDDEN) for _, flags in description["outputs"]]
+        self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
         self.backward_operator = None  # set when that is registered
 
@@ -68,7 +69,7 @@ class OpCell:
         def save(ctx, inputs, attributes, result):
             pass
 
-        def refuse(ctx, *gradients):
+        def refuse(ctx, needs, *gradients):
             raise RuntimeError(f"the gradient of {self._op.name} has no gradient of its own: it cannot be "
                                f"differentiated twice")
 
@@ -81,15 +82,8 @@ class OpCell:
         attributes = {self._renamed.get(name, name): value for name, value in given.items() if value is not None}
         return {**self._fixed, **attributes}
 
-    def flat(self, args):
-        """The inputs in one row."""
-        row = []
-        for arg in args:
-            row.extend(arg) if isinstance(arg, (list, tuple)) else row.append(arg)
-        return row
-
     def call(self, *args, **given):
-        inputs, attributes = self.flat(args), self.attributes(given)
+        inputs, attributes = flat(args), self.attributes(given)
         called = self._op if self._bound is None else self._binding(inputs, attributes)
         result = called(*inputs, **attributes) if self._bound is None else called(*inputs)
         if self._schema.returns == ("Tensor[]",):
@@ -109,7 +103,7 @@ class OpCell:
             return self._fake(*args, **given)
         if not self._schema.returns:
             return None
-        inputs = self.flat(args)
+        inputs = flat(args)
         first = next((one for one in inputs if one is not None), None)
         device = first.device if first is not None else torch.device("cpu")
         symbolic = any(isinstance(extent, torch.SymInt) for one in inputs if one is not None for extent in one.shape)
@@ -137,34 +131,29 @@ class OpCell:
             yield shape, getattr(torch, dtype)
 
     def save(self, ctx, inputs, attributes, result):
-        flat = self.flat(inputs)
-        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
-        ctx.save_for_backward(*flat, *outputs)
-        ctx.n_inputs, ctx.given = len(flat), attributes
-        ctx.lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in inputs]
+        row = flat(inputs) if self._has_lists else [*inputs, *[None] * (len(self._positional) - len(inputs))]
+        ctx.n_inputs, ctx.given = len(row), attributes
+        ctx.save_for_backward(*row, *(result if isinstance(result, (tuple, list)) else (result,)))
 
-    def gradients(self, ctx, *gradients):
+    def gradients(self, ctx, needs, *gradients):
         saved = ctx.saved_tensors
         inputs, outputs = list(saved[:ctx.n_inputs]), list(saved[ctx.n_inputs:])
-        gradients = self.flat(gradients)
         gradients = [torch.zeros_like(y) if dy is None else dy for dy, y in zip(gradients, outputs)]
-        needs = self.flat(ctx.needs_input_grad)  # shorter where optional inputs were left out
-        needs += [False] * (len(inputs) - len(needs))
-        wanted = [bool(need) and one is not None and not self._is_constant(i)
-                  for i, (need, one) in enumerate(zip(needs, inputs))]
-        made = iter(self.backward_operator(gradients, inputs, outputs, wanted, **ctx.given) if any(wanted) else ())
-        row = iter([next(made) if wants else None for wants in wanted])
-        grouped = [next(row) if n is None else [next(row) for _ in range(n)] for n in ctx.lengths]
-        return tuple(grouped[:len(ctx.needs_input_grad)])
+        wanted = [False] * len(inputs)
+        for i, need in enumerate(needs):
+            wanted[i] = need and not self._is_constant(i)
+        if not any(wanted):
+            return [None] * len(needs)
+        made = iter(self.backward_operator(gradients, inputs, outputs, wanted, **ctx.given))
+        return [next(made) if wants else None for wants in wanted[:len(needs)]]
 
     def _is_constant(self, i):
         ports = self._description["inputs"]
         return bool(ports) and bool(ports[min(i, len(ports) - 1)][1] & (PORT_NO_GRADIENT | PORT_MUTABLE))
 
     def backward(self, gradients, inputs, outputs, wanted, **given):
-        attributes = self.attributes(given)
-        gradients, inputs, outputs = contiguous(gradients), contiguous(inputs), contiguous(outputs)
-        if any(self._hidden):  # nobody has them
+        attributes = self.attributes(given) if given or self._fixed else {}
+        if self._any_hidden:  # nobody has them
             visible, values = iter(outputs), iter(gradients)
             outputs = [None if hidden else next(visible) for hidden in self._hidden]
             gradients = [None if hidden else next(values) for hidden in self._hidden]

@@ -11,7 +11,8 @@ from ._torch_register import Cell, Overload
 from ._torch_schema import NONE, Argument, Schema, of_function
 
 
-def function(forward, backward, name=None, *, outputs=None, gradients=None, random=False, vmap=None, autocast=None):
+def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
+             autocast=None):
     """A differentiable function of a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
 
     The parameters of backward are found by their names: one that forward has too gets the same argument, or the
@@ -23,6 +24,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, rand
         its outputs (``T*``): these are made by it, and are not parameters of the result; else for tracing.
     gradients: the names of forward's parameters whose gradients backward gives, in order; by default all the tensors
         that forward reads.
+    mutates: as of register(), of both: the names of what they write to, where the types say too much.
     random, vmap, autocast: as of register(); they need a name.
 
     It can be differentiated once.
@@ -34,7 +36,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, rand
             raise TypeError(f"{role} has overloads: {what.__name__} has to be one function")
     if name is None and (random or vmap is not None or autocast is not None):
         raise TypeError("random, vmap and autocast are of a registered operator: give it a name")
-    pair = _Pair(forward, backward, outputs, gradients)
+    pair = _Pair(forward, backward, outputs, gradients, mutates)
     if name is None:
         return pair.plain()
     namespace, name = _torch_register.split_name(name, None)
@@ -47,10 +49,11 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, rand
 
 
 class _Pair:
-    def __init__(self, forward, backward, outputs, gradients):
+    def __init__(self, forward, backward, outputs, gradients, mutates):
         self._forward, self._backward, self._make_outputs = forward, backward, outputs
         self._name = forward.__name__
-        described, (_, _, _, parameters, result) = of_function(forward._description[0]), forward._description[0]
+        self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
+        described, result = self._schema_of(forward), forward._description[0][-1]
         self._written = described.written
         self._parameters = described.arguments
         if self._written and result[0] != NONE:
@@ -67,13 +70,18 @@ class _Pair:
         self.schema = Schema(read, returns)
         self._plan_backward(gradients)
 
+    def _schema_of(self, function):
+        description = function._description[0]
+        if self._mutates is None:
+            return of_function(description)
+        return of_function(description, self._mutates & {name for name, _ in description[3]})
+
     def _names(self, indices):
         return ", ".join(repr(self._parameters[i].name) for i in indices)
 
     def _plan_backward(self, gradients):
         """Where the arguments of backward come from, and whose gradients it gives."""
-        description = self._backward._description[0]
-        described = of_function(description)
+        described = self._schema_of(self._backward)
         name = self._backward.__name__
         inputs = {one.key: i for i, one in enumerate(self.schema.arguments)}
         outputs = {self._parameters[i].key: k for k, i in enumerate(self._written)}
@@ -103,11 +111,8 @@ class _Pair:
                             f"that name for")
         n = len(self._made) + len(described.returns)
         self._targets = self._targets_of(gradients, n, name)
-        extra = []
-        for k in range(n):
-            extra.append(Argument(f"shape{k + 1}", "SymInt[]", "", keyword=True))
-            extra.append(Argument(f"dtype{k + 1}", "ScalarType", "", keyword=True))
-        self._n_backward = len(described.arguments)
+        extra = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(n)] + [Argument("dtypes", "ScalarType[]", "")]
+        self._backward_parameters = described.arguments
         self.backward_schema = Schema((*read, *extra), ("Tensor",) * n)
         self._leader = next(i for i, source in enumerate(self._sources) if source[0] == "gradient")
 
@@ -126,16 +131,14 @@ class _Pair:
     def call(self, *args):
         """Forward, as the operator is called."""
         if not self._written:
-            result = self._forward(*args)
+            result = _call(self._forward, self._parameters, args)
             if any(one is arg for one in _several(result) for arg in args):
                 raise TypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
             return result
         made = self._outputs(*args)
         given, outputs = iter(args), iter(made)
         row = [next(outputs) if i in self._written else next(given, None) for i in range(len(self._parameters))]
-        while row and row[-1] is None:
-            row.pop()
-        self._forward(*row)
+        _call(self._forward, self._parameters, row)
         return made[0] if len(made) == 1 else made
 
     def _outputs(self, *args):
@@ -153,53 +156,57 @@ class _Pair:
 
     def save(self, ctx, inputs, attributes, result):
         inputs = (*inputs, *[None] * (len(self.schema.arguments) - len(inputs)))
-        pools = {"input": inputs, "output": _several(result)}
+        outputs = _several(result)
+        pools = {"input": inputs, "output": outputs}
         values = [pools[pool][i] if pool in pools else None for pool, i in self._sources]
-        tensors = [isinstance(value, torch.Tensor) for value in values]
-        ctx.save_for_backward(*[value if is_tensor else None for value, is_tensor in zip(values, tensors)])
-        ctx.others = [None if is_tensor else value for value, is_tensor in zip(values, tensors)]
-        ctx.metas = [None if inputs[i] is None else (tuple(inputs[i].shape), inputs[i].dtype) for i in self._targets]
-        ctx.outputs = [(one.shape, one.dtype, one.device) for one in _several(result)]
+        ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in values])
+        ctx.others = [None if isinstance(value, torch.Tensor) else value for value in values]
+        targets = [inputs[i] for i in self._targets]
+        ctx.shapes = [() if x is None else tuple(x.shape) for x in targets]
+        ctx.dtypes = [torch.float32 if x is None else x.dtype for x in targets]
+        ctx.outputs = [(y.shape, y.dtype, y.device) for y in outputs]
 
-    def gradients(self, ctx, *grads):
-        grads = [torch.zeros(shape, dtype=dtype, device=device) if grad is None else grad
-                 for grad, (shape, dtype, device) in zip(grads, ctx.outputs)]
-        values = [grads[i] if pool == "gradient" else tensor if tensor is not None else other
+    def gradients(self, ctx, needs, *gradients):
+        gradients = [torch.zeros(shape, dtype=dtype, device=device) if dy is None else dy
+                     for dy, (shape, dtype, device) in zip(gradients, ctx.outputs)]
+        values = [gradients[i] if pool == "gradient" else tensor if tensor is not None else other
                   for (pool, i), tensor, other in zip(self._sources, ctx.saved_tensors, ctx.others)]
-        named = {}
-        for k, meta in enumerate(ctx.metas):
-            shape, dtype = meta or ((0,), torch.float32)
-            named[f"shape{k + 1}"], named[f"dtype{k + 1}"] = list(shape), dtype
-        made = _several(self.run_backward(*values, **named))
-        row = [None] * len(self.schema.arguments)
-        for i, gradient, meta in zip(self._targets, made, ctx.metas):
-            if meta is not None and i < len(ctx.needs_input_grad) and ctx.needs_input_grad[i]:
+        made = _several(self.run_backward(*values, *ctx.shapes, ctx.dtypes))
+        row = [None] * len(needs)
+        for i, gradient in zip(self._targets, made):
+            if i < len(needs) and needs[i]:
                 row[i] = gradient
-        return tuple(row[:len(ctx.needs_input_grad)])
+        return row
 
-    def call_backward(self, *values, **named):
+    def _split(self, values):
+        """The arguments of backward, and the shapes and dtypes of the gradients."""
+        n, k = len(self._sources), len(self._targets)
+        return list(values[:n]), values[n:n + k], values[n + k]
+
+    def call_backward(self, *values):
         """Backward, as its operator is called."""
-        values = (*values, *[None] * (len(self._sources) - len(values)))
-        buffers = []
-        for k in range(len(self._made)):
-            buffers.append(torch.empty(named[f"shape{k + 1}"], dtype=named[f"dtype{k + 1}"],
-                                       device=values[self._leader].device))
-        given, made = iter(values), iter(buffers)
-        row = [next(made) if i in self._made else next(given) for i in range(self._n_backward)]
-        while row and row[-1] is None:
-            row.pop()
-        result = self._backward(*row)
-        gradients = [*buffers, *(() if result is None else _several(result))]
+        values, shapes, dtypes = self._split(values)
+        for i, (pool, _) in enumerate(self._sources):
+            if pool == "gradient":  # that of a sum is one element, expanded
+                values[i] = _torch_register.contiguous(values[i])
+        device = values[self._leader].device
+        gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self._made))]
+        given, made = iter(values), iter(gradients)
+        row = [next(made) if i in self._made else next(given) for i in range(len(self._backward_parameters))]
+        result = _call(self._backward, self._backward_parameters, row)
+        if result is not None:
+            gradients += _several(result)
         for k, gradient in enumerate(gradients):
-            if gradient is None or any(gradient is value for value in values):
-                shape, dtype = named[f"shape{k + 1}"], named[f"dtype{k + 1}"]
-                gradients[k] = (torch.zeros(shape, dtype=dtype, device=values[self._leader].device)
-                                if gradient is None else gradient.clone())
+            if gradient is None:
+                gradients[k] = torch.zeros(shapes[k], dtype=dtypes[k], device=device)
+            elif any(gradient is value for value in values):
+                gradients[k] = gradient.clone()
         return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
-    def infer_backward(self, *values, **named):
-        made = [torch.empty(named[f"shape{k + 1}"], dtype=named[f"dtype{k + 1}"], device=values[self._leader].device)
-                for k in range(len(self._targets))]
+    def infer_backward(self, *values):
+        values, shapes, dtypes = self._split(values)
+        device = values[self._leader].device
+        made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in zip(shapes, dtypes)]
         return made[0] if len(made) == 1 else tuple(made)
 
     def cell(self):
@@ -209,7 +216,7 @@ class _Pair:
         def save(ctx, inputs, attributes, result):
             pass
 
-        def refuse(ctx, *gradients):
+        def refuse(ctx, needs, *gradients):
             raise RuntimeError(f"{self._backward.__name__} has no gradient of its own: {self._name} cannot be "
                                f"differentiated twice")
 
@@ -217,24 +224,13 @@ class _Pair:
 
     def plain(self):
         """The function without an operator."""
-        call = _torch_register.kernel(self.schema, self.cell())
-        self.run_backward = _torch_register.kernel(self.backward_schema, self.backward_cell())
+        run = _autograd_function(self._name, self.schema, self.cell())
+        backward = _autograd_function(self._backward.__name__, self.backward_schema, self.backward_cell())
+        self.run_backward = backward
         signature = inspect.Signature([
             inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
                               default=inspect.Parameter.empty if one.default is None else None)
             for one in self.schema.arguments])
-
-        def run_forward(ctx, *args):
-            result = call(*args)
-            self.save(ctx, args, {}, result)
-            return result
-
-        def run_backward(ctx, *grads):
-            return self.gradients(ctx, *grads)
-
-        made = type(self._name, (torch.autograd.Function,), {
-            "forward": staticmethod(run_forward),
-            "backward": staticmethod(torch.autograd.function.once_differentiable(run_backward))})
         n_arguments = len(self.schema.arguments)
 
         def differentiable(*args, **named):
@@ -242,12 +238,36 @@ class _Pair:
                 bound = signature.bind(*args, **named)
                 bound.apply_defaults()
                 args = bound.args
-            return made.apply(*args)
+            return run(*args)
 
         differentiable.__name__ = differentiable.__qualname__ = operator_name(self._forward.__qualname__)
         differentiable.__doc__ = f"{self._forward.__doc__}\n\nDifferentiable, by {self._backward.__doc__}"
         differentiable.__signature__ = signature
         return differentiable
+
+
+def _autograd_function(name, schema, cell):
+    """Calls a Cell as its operator would, differentiably, without the dispatcher."""
+    call = _torch_register.kernel(schema, cell)
+
+    def forward(ctx, *args):
+        result = call(*args)
+        cell.save(ctx, args, {}, result)
+        return result
+
+    def backward(ctx, *gradients):
+        return tuple(cell.gradients(ctx, ctx.needs_input_grad, *gradients))
+
+    return type(name, (torch.autograd.Function,),
+                {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+
+
+def _call(function, parameters, row):
+    """Calls with None for default arguments at the end, which are left out."""
+    row = list(row)
+    while row and row[-1] is None and parameters[len(row) - 1].default is not None:
+        row.pop()
+    return function(*row)
 
 
 def _several(result):
