@@ -35,27 +35,33 @@ TARSIA_ELEMENTWISE(bench_leaky, Leaky, LeakyGradient).attribute("slope", &Leaky:
 """
 
 
-def custom_ops(lib):
+FUNCTIONS = {}  # emptied in the end: PyTorch never lets go of what is registered
+
+
+def custom_ops():
     """The same through torch.library.custom_op."""
 
     @torch.library.custom_op("tarsia_bench::write", mutates_args=("y",))
     def write(x: torch.Tensor, y: torch.Tensor) -> None:
-        lib.write(x, y)
+        FUNCTIONS["write"](x, y)
 
     @torch.library.custom_op("tarsia_bench::make", mutates_args=())
     def make(x: torch.Tensor) -> torch.Tensor:
-        return lib.make(x)
+        return FUNCTIONS["make"](x)
 
     def save(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
 
-    make.register_autograd(lambda ctx, dy: lib.make_backward(dy, *ctx.saved_tensors), setup_context=save)
+    def gradient(ctx, dy):
+        return FUNCTIONS["make_backward"](dy, *ctx.saved_tensors)
+
+    make.register_autograd(gradient, setup_context=save)
     return write, make
 
 
 def cases(lib, device):
     """Groups of {contender: (statement, names)}."""
-    write, make = custom_ops(lib)
+    write, make = custom_ops()
     x, y = torch.zeros(4, device=device), torch.zeros(4, device=device)
     wanted = torch.zeros(4, device=device, requires_grad=True)
     dy = torch.ones(4, device=device)
@@ -110,7 +116,9 @@ def main():
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     lib = tarsia.load_inline({"bench.cu" if device == "cuda" else "bench.cc": SOURCE})
+    FUNCTIONS.update((name, lib[name]) for name in lib.functions)
     results = measure(cases(lib, device), arguments.rounds)
+    FUNCTIONS.clear()
     print(f"# A call through torch.ops, tensors on {device}\n  {processor()}; Python {platform.python_version()}, "
           f"{', '.join(versions('torch'))}; best of {arguments.rounds} rounds")
     for group, figures in results.items():

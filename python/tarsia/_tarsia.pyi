@@ -76,6 +76,9 @@ class Op:
         self, shapes: Any, dtypes: Any, **attributes: Any
     ) -> tuple[list[tuple[int | None, ...] | None], list[str | None]]: ...
     def __call__(self, *inputs: Any, out: Any = None, req: Any = None, **attributes: Any) -> Any: ...
+    def backward(
+        self, out_grads: Any, inputs: Any, outputs: Any = None, *, out: Any = None, req: Any = None, **attributes: Any
+    ) -> tuple[Any, ...]: ...
 
 class BoundOp:
     """An op bound to shapes, dtypes, a device and attributes."""

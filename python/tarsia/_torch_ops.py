@@ -155,8 +155,10 @@ class OpCell:
         attributes = self.attributes(given) if given or self._fixed else {}
         if self._any_hidden:  # nobody has them
             visible, values = iter(outputs), iter(gradients)
+            metas = self._op.bind(*inputs, **attributes).outputs
+            gradients = [torch.zeros(meta[0], dtype=getattr(torch, meta[1]), device=outputs[0].device) if hidden
+                         else next(values) for hidden, meta in zip(self._hidden, metas)]
             outputs = [None if hidden else next(visible) for hidden in self._hidden]
-            gradients = [None if hidden else next(values) for hidden in self._hidden]
         requests = ["write" if wants else "null" for wants in wanted]
         if self._bound is None:
             made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)

@@ -149,3 +149,11 @@ def test_kernels():
     if "ok" not in done.stdout:
         pytest.skip("the example launches nothing: " + done.stdout.splitlines()[-1])
     assert "kernel row_sums<float>: argument 'x' (1 of 3) must be a float32 tensor" in done.stdout
+
+
+def test_torch_ops():
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, EXAMPLES / "torch_ops.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tarsia::swish(Tensor x, *, float beta=1.) -> Tensor" in done.stdout and done.stdout.endswith("ok\n")

@@ -126,6 +126,35 @@ def test_gradients():
         running.backward(x, x, x, x)
 
 
+def test_ops_differentiate_at_once():
+    op, x = tarsia.op("py_scale"), torch.ones(3)
+    for _ in range(2):
+        (dx,) = op.backward(torch.full((3,), 2.0), x, op(x, factor=3.0), factor=3.0)
+        assert dx.tolist() == [6] * 3
+    (dx,) = op.backward([torch.ones(3)], [x], None, factor=4.0)
+    assert dx.tolist() == [4] * 3
+    assert op.backward([torch.ones(3)], [x], [x], req="null", factor=4.0) == (None,)
+    out = torch.ones(3)
+    op.backward(torch.ones(3), x, x, out=out, req="add")
+    assert out.tolist() == [3] * 3
+    with pytest.raises(TypeError, match="backward takes out_grads, inputs and outputs"):
+        op.backward(x)
+    with pytest.raises(tarsia.Unsupported):
+        tarsia.op("py_running").backward(x, [x, x], x)
+
+
+def test_equal_attributes_are_bound_once_and_others_are_told_apart():
+    op, x = tarsia.op("py_scale"), np.ones(1, np.float32)
+    for factor in (0.0, -0.0, 2.0, float("2.0"), 2, float("nan"), 1):
+        assert np.array_equal(np.copysign(1, op(x, factor=factor)), np.copysign(1, [np.float32(factor)])) or factor != factor
+        assert np.array_equal(op(x, factor=factor), [np.float32(factor)], equal_nan=True)
+
+
+def test_inputs_that_are_not_there_are_inferred_without():
+    shapes, dtypes = tarsia.op("py_extremes").infer([(2, 3), False], ["float32", None])
+    assert shapes == [(2, 3), None, (2,), (2,)] and dtypes[2:] == ["float32"] * 2
+
+
 def test_misfits_are_told():
     x = np.ones(3, np.float32)
     bound = tarsia.op("py_scale").bind(x)

@@ -177,6 +177,19 @@ TARSIA_OP(t_densify)
           y.data<float>()[row * y.size(1) + x.indices()[i]] = x.values<float>()[i];
     }).sparse();
 
+TARSIA_OP(t_hidden)
+    .input("x").output("half").hidden().output("y")
+    .forward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.input(0).numel(); i++) {
+        c.output(0).data<float>()[i] = c.input(0).data<float>()[i] / 2;
+        c.output(1).data<float>()[i] = 3 * c.output(0).data<float>()[i];
+      }
+    })
+    .backward("cpu", [](tarsia::Context& c) {
+      if (c.forward_output(0) || !c.forward_output(1)) throw std::invalid_argument("the wrong outputs");
+      for (long i = 0; i < c.in_grad(0).numel(); i++) c.in_grad(0).data<float>()[i] = 1.5f * c.out_grad(1).data<float>()[i];
+    });
+
 TARSIA_OP(t_fails).input("x").output("y").forward("cpu", [](tarsia::Context&) { throw std::out_of_range("no such row"); });
 """
 
@@ -391,6 +404,16 @@ def test_gradients_that_are_missing():
     xs = [torch.randn(2, requires_grad=k != 1) for k in range(3)]
     tarsia.torch.register(tarsia.op("t_sum"))(xs).sum().backward()
     assert xs[0].grad.tolist() == [1, 1] and xs[1].grad is None and xs[2].grad.tolist() == [3, 3]
+
+
+def test_hidden_outputs_stay_hidden():
+    hidden = tarsia.torch.register(tarsia.op("t_hidden"))
+    assert schema(hidden) == "tarsia::t_hidden(Tensor x) -> Tensor"
+    x = torch.ones(3, requires_grad=True)
+    y = hidden(x)
+    y.sum().backward()
+    assert y.tolist() == [1.5] * 3 and x.grad.tolist() == [1.5] * 3
+    check(hidden, x)
 
 
 def test_gradients_may_have_any_strides():

@@ -1,0 +1,48 @@
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
+
+import torch
+
+from . import Library
+from ._tarsia import Function, Op
+
+class Registered(dict[str, Any]):
+    """The operators of a library: name to torch.ops.tarsia.NAME."""
+
+    skipped: dict[str, str]
+
+@overload
+def register(
+    what: Library,
+    *,
+    random: bool | Iterable[str] = False,
+    autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
+    tags: torch.Tag | Iterable[torch.Tag] = (),
+) -> Registered: ...
+@overload
+def register(
+    what: Function | Op,
+    name: str | None = None,
+    *,
+    fake: Callable[..., Any] | None = None,
+    random: bool = False,
+    mutates: str | Iterable[str] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    vmap: bool | Callable[..., Any] | None = None,
+    autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
+    tags: torch.Tag | Iterable[torch.Tag] = (),
+) -> Any: ...
+def unregister(name: str) -> None: ...
+def registered() -> tuple[str, ...]: ...
+def function(
+    forward: Function,
+    backward: Function,
+    name: str | None = None,
+    *,
+    outputs: Callable[..., Any] | None = None,
+    gradients: str | Iterable[str] | None = None,
+    mutates: str | Iterable[str] | None = None,
+    random: bool = False,
+    vmap: bool | Callable[..., Any] | None = None,
+    autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
+) -> Callable[..., Any]: ...
