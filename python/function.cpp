@@ -20,6 +20,7 @@ struct FunctionObject {
   PyObject head;
   vectorcallfunc vectorcall;
   PyObject* weak_references;
+  PyObject* recipe;  ///< what its source is compiled from, or null
   tarsia_library* library;
   Plan** plans;
   uint32_t n_plans;
@@ -150,6 +151,7 @@ void dealloc(PyObject* object) {
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   for (uint32_t i = 0; i < self->n_plans; ++i) delete self->plans[i];
   delete[] self->plans;
+  Py_XDECREF(self->recipe);
   if (self->library) tarsia_library_release(self->library);
   PyObject_Free(object);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -186,10 +188,30 @@ PyObject* get_module(PyObject* object, void*) {
 }
 
 PyObject* get_doc(PyObject* object, void*) {
+  const Ref module(PyImport_ImportModule("tarsia._comments"));
+  return module ? PyObject_CallMethod(module.get(), "doc", "O", object) : nullptr;
+}
+
+/// A tuple of (signature and place, "file:line") for each overload.
+PyObject* get_described(PyObject* object, void*) {
   FunctionObject* self = self_of(object);
-  std::string text;
-  for (uint32_t i = 0; i < self->n_plans; ++i) text += (i ? "\n" : "") + describe(*self->plans[i]);
-  return string(text);
+  Ref tuple(PyTuple_New(self->n_plans));
+  for (uint32_t i = 0; tuple && i < self->n_plans; ++i) {
+    const char* location = self->plans[i]->function->location;
+    PyObject* one = Py_BuildValue("Ns", string(describe(*self->plans[i])), location ? location : "");
+    if (PyTuple_SetItem(tuple.get(), i, one) != 0) return nullptr;
+  }
+  return tuple.release();
+}
+
+PyObject* get_recipe(PyObject* object, void*) {
+  PyObject* recipe = self_of(object)->recipe;
+  return Ref::borrow(recipe ? recipe : Py_None).release();
+}
+int set_recipe(PyObject* object, PyObject* value, void*) {
+  const Ref old(self_of(object)->recipe);
+  self_of(object)->recipe = Ref::borrow(value).release();
+  return 0;
 }
 
 PyObject* get_signatures(PyObject* object, void*) {
@@ -257,6 +279,8 @@ PyGetSetDef g_properties[] = {
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {"_parameters", get_parameters, nullptr, nullptr, nullptr},
     {"_description", get_description, nullptr, nullptr, nullptr},
+    {"_described", get_described, nullptr, nullptr, nullptr},
+    {"_recipe", get_recipe, set_recipe, nullptr, nullptr},
     {"signatures", get_signatures, nullptr, "The C++ signatures of its overloads.", nullptr},
     {"location", get_location, nullptr, "'file:line' of the first overload in the source.", nullptr},
     {"release_gil", get_release_gil, set_release_gil,

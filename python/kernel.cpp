@@ -474,10 +474,24 @@ PyObject* get_file(PyObject* object, void*) {
 }
 
 PyObject* get_doc(PyObject* object, void*) {
-  std::string text;
-  for (const auto& one : *kernel_of(object)->plans) text += describe(one->plan) + "\n";
-  return string(text +
-                "\nLaunched by k[grid, block, shared_bytes, stream](...) or k.launch(..., grid=, block=).");
+  const Ref module(PyImport_ImportModule("tarsia._comments"));
+  return module
+             ? PyObject_CallMethod(
+                   module.get(), "doc", "Os", object,
+                   "Launched by k[grid, block, shared_bytes, stream](...) or k.launch(..., grid=, block=).")
+             : nullptr;
+}
+
+/// As tarsia.Function has it: a tuple of (signature and place, "file:line") for each overload.
+PyObject* get_described(PyObject* object, void*) {
+  const KernelObject* self = kernel_of(object);
+  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(self->plans->size())));
+  for (size_t i = 0; tuple && i < self->plans->size(); ++i) {
+    const KernelPlan& plan = *(*self->plans)[i];
+    PyObject* one = Py_BuildValue("Ns", string(describe(plan.plan)), plan.kernel->location);
+    if (PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), one) != 0) return nullptr;
+  }
+  return tuple.release();
 }
 
 PyObject* get_signatures(PyObject* object, void*) {
@@ -626,6 +640,7 @@ PyGetSetDef g_kernel_properties[] = {
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {"_parameters", get_parameters, nullptr, nullptr, nullptr},
     {"_recipe", get_recipe, set_recipe, nullptr, nullptr},
+    {"_described", get_described, nullptr, nullptr, nullptr},
     {"_symbol", get_symbol, nullptr, nullptr, nullptr},
     {"_file", get_file, nullptr, nullptr, nullptr},
     {"signatures", get_signatures, nullptr, "The C++ signatures of its overloads.", nullptr},

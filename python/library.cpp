@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_api.h>
 
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -223,8 +224,40 @@ struct Options {
 /// until the wait has ended.
 thread_local PyObject* t_raised = nullptr;
 
-int32_t handle_signals(void*) {
+/// The line that a person sees while a compile takes long; tarsia._progress decides whether.
+class Progress {
+ public:
+  explicit Progress(const char* name) : m_name(name) {}
+  ~Progress() {
+    if (!m_ticked) return;
+    const SavedException saved;
+    if (const Ref module = loaded_module("tarsia._progress"))
+      Ref(PyObject_CallMethod(module.get(), "done", nullptr));
+    PyErr_Clear();
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// With the GIL held.
+  void tick() {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count();
+    constexpr double k_patience = 0.5;
+    if (seconds < k_patience) return;
+    m_ticked = true;
+    if (const Ref module{PyImport_ImportModule("tarsia._progress")})
+      Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
+    PyErr_Clear();
+  }
+
+ private:
+  const char* m_name;
+  std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
+  bool m_ticked = false;
+};
+
+int32_t ask_python(void* progress) {
   const nb::gil_scoped_acquire locked;
+  static_cast<Progress*>(progress)->tick();
   if (PyErr_CheckSignals() == 0) return 0;
   PyObject *type, *trace;
   PyErr_Fetch(&type, &t_raised, &trace);
@@ -278,34 +311,38 @@ class Request {
     c.debug = options.debug;
     c.lineinfo = options.lineinfo;
     c.timeout_ms = options.timeout_ms;
-    c.interrupted = handle_signals;
+    c.interrupted = ask_python;
     c.cached_only = options.cached_only;
     c.kernels = m_kernels.data(), c.n_kernels = m_kernels.size();
     c.kernels_file = options.kernels_file.c_str();
     c.kernels_to_read = options.kernels_to_read;
   }
 
-  Handle load() const {
+  Handle load() {
     tarsia_library* library = nullptr;
-    int32_t code;
-    {
-      const nb::gil_scoped_release unlocked;
-      code = tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library);
-    }
-    check_signals_and(code);
+    wait([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
     return Handle(library);
   }
 
-  void compile(const std::string& output) const {
+  void compile(const std::string& output) {
+    wait([&] { return tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str()); });
+  }
+
+ private:
+  /// Calls without the GIL; throws what went wrong.
+  template <class F>
+  void wait(F&& call) {
+    const char* file = m_files.empty() ? nullptr : m_files.front().name;
     int32_t code;
     {
+      Progress progress(m_options.name ? m_options.name : file ? file : "the source");
+      m_options.interrupt_context = &progress;
       const nb::gil_scoped_release unlocked;
-      code = tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str());
+      code = call();
     }
     check_signals_and(code);
   }
 
- private:
   std::vector<tarsia_file> m_files, m_headers;
   std::vector<const char*> m_functions, m_include_dirs, m_libraries, m_library_dirs, m_archs, m_kernels;
   std::vector<tarsia_define> m_defines;

@@ -339,6 +339,15 @@ PyType_Spec g_spec = {"tarsia.Op", sizeof(OpObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
                       g_slots};
 
+/// Waits for compiles of load_inline(wait=False), which may register the op that is looked for. Whether there
+/// were any.
+bool wait_for_compiles() {
+  const Ref module = loaded_module("tarsia._pending");
+  const Ref answer(module ? PyObject_CallMethod(module.get(), "wait_for_all", nullptr) : nullptr);
+  PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
 }  // namespace
 
 bool add_op_types(PyObject* module) {
@@ -349,9 +358,14 @@ bool add_op_types(PyObject* module) {
 }
 
 PyObject* find_op(const char* name) {
-  const uint64_t generation = tarsia_op_generation();
+  uint64_t generation = tarsia_op_generation();
   tarsia_op_handle* handle = nullptr;
-  if (tarsia_op_find(name, &handle)) return raise_last_error();
+  int32_t code = tarsia_op_find(name, &handle);
+  if (code && wait_for_compiles()) {
+    generation = tarsia_op_generation();
+    code = tarsia_op_find(name, &handle);
+  }
+  if (code) return raise_last_error();
   PyObject* object = PyType_GenericAlloc(g_type, 0);
   if (!object) {
     tarsia_op_release(handle);

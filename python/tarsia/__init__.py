@@ -6,7 +6,7 @@
     lib.relu(x, y, x.size)    # NumPy arrays or PyTorch tensors, without copies
 """
 
-from ._library import Library, compile, load, load_inline
+from ._library import Library, compile, compile_all, load, load_inline
 from ._tarsia import BoundOp, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
 from ._tarsia import version as __version__
 
@@ -40,6 +40,7 @@ __all__ = [
     "Unsupported",
     "__version__",
     "compile",
+    "compile_all",
     "doctor",
     "load",
     "load_inline",
@@ -110,3 +111,10 @@ def statistics():
     from . import _tarsia
 
     return json.loads(_tarsia.statistics())
+
+
+def load_ipython_extension(ipython):
+    """%load_ext tarsia: the cell magic %%tarsia."""
+    from . import _ipython
+
+    _ipython.load(ipython)

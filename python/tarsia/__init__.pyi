@@ -1,6 +1,6 @@
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from ._errors import (
     ArgumentError as ArgumentError,
@@ -41,6 +41,7 @@ ops: _Ops
 
 _Path = str | PathLike[str]
 _Text = str | bytes
+_Source = _Text | Mapping[str, _Text]
 
 class Library:
     """A loaded library, compiled from a string or built ahead of time; its functions and kernels are attributes."""
@@ -68,6 +69,9 @@ class Library:
     def export(self, path: _Path) -> None: ...
     def unload(self) -> None: ...
     def get_global(self, name: str, device: Any = None) -> Tensor: ...
+    @property
+    def ready(self) -> bool: ...
+    def wait(self, timeout: float | None = None) -> bool: ...
     def __getitem__(self, name: str) -> Any: ...  # Function, Kernel or KernelTemplate
     def __getattr__(self, name: str) -> Any: ...
     def __contains__(self, name: object) -> bool: ...
@@ -92,7 +96,24 @@ def load_inline(
     lineinfo: bool = False,
     host_headers: Literal["own", "system"] = "own",
     timeout: float | None = None,
+    wait: bool = True,
 ) -> Library: ...
+@overload
+def compile_all(
+    sources: Iterable[_Source | tuple[_Source, Mapping[str, Any]]],
+    *,
+    jobs: int | None = None,
+    return_exceptions: Literal[False] = False,
+    **options: Any,
+) -> list[Library]: ...
+@overload
+def compile_all(
+    sources: Iterable[_Source | tuple[_Source, Mapping[str, Any]]],
+    *,
+    jobs: int | None = None,
+    return_exceptions: Literal[True],
+    **options: Any,
+) -> list[Library | Exception]: ...
 def compile(
     source: _Text | Mapping[str, _Text],
     output: _Path,
@@ -117,3 +138,4 @@ def compile(
 def load(path: _Path) -> Library: ...
 def doctor() -> dict[str, Any]: ...
 def statistics() -> dict[str, Any]: ...
+def load_ipython_extension(ipython: Any) -> None: ...

@@ -7,8 +7,9 @@ import ast
 import re
 
 
-def explain(error, source, headers, frame):
-    """Adds source_line and origin to the diagnostics of `error`. `frame` is that of load_inline's caller."""
+def explain(error, source, headers, place):
+    """Adds source_line and origin to the diagnostics of `error`. `place` is (file, globals, line) of load_inline's caller.
+    A second time, from further out, adds what is still missing."""
     texts = {name: _text(text) for name, text in (headers or {}).items()}
     if isinstance(source, dict):
         texts.update({str(name): _text(text) for name, text in source.items()})
@@ -23,10 +24,11 @@ def explain(error, source, headers, frame):
         lines = text.split("\n")
         if diagnostic.line > len(lines):
             continue
-        diagnostic.source_line = line = lines[diagnostic.line - 1].rstrip("\r")
-        diagnostic.column = _characters(line, diagnostic.column)
+        if diagnostic.source_line is None:
+            diagnostic.source_line = line = lines[diagnostic.line - 1].rstrip("\r")
+            diagnostic.column = _characters(line, diagnostic.column)
         if text not in origins:
-            origins[text] = _literal(text, frame)
+            origins[text] = _literal(text, place)
         if origins[text]:
             file, rows = origins[text]
             diagnostic.origin = f"{file}:{rows[diagnostic.line - 1]}"
@@ -48,13 +50,13 @@ def _text(text):
     return text.decode("utf-8", "replace") if isinstance(text, (bytes, bytearray)) else text
 
 
-def _literal(text, frame):
+def _literal(text, place):
     """(file, the line of the file for each line of the text) of the literal with this value in the caller's file, or
     None."""
     import linecache
 
-    file = frame.f_code.co_filename
-    lines = linecache.getlines(file, frame.f_globals)
+    file, variables, row = place
+    lines = linecache.getlines(file, variables)
     if not lines:
         return None
     try:
@@ -66,7 +68,7 @@ def _literal(text, frame):
     if not found:
         return None
     # Of several equal literals, the one nearest to the call.
-    node = min(found, key=lambda node: abs(node.lineno - frame.f_lineno))
+    node = min(found, key=lambda node: abs(node.lineno - row))
     rows = _rows(_segments(node, lines))
     return (file, rows) if len(rows) == text.count("\n") + 1 else None
 

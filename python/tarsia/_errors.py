@@ -112,9 +112,11 @@ class CompileError(Error):
     def __str__(self):
         import sys
 
+        return self._text(_coloured if _is_printed_in_colours(sys._getframe().f_back) else _plain)
+
+    def _text(self, paint):
         if not self.diagnostics:
             return super().__str__()
-        paint = _coloured if _is_printed_in_colours(sys._getframe().f_back) else _plain
         headline = str(self.args[0]).split("\n", 1)[0] if self.args else ""
         told = [d for d in self.diagnostics if d.severity != "note" or d.source_line is not None]
         lines = [headline, *(d._render(paint) for d in told[:_MOST_TOLD])]

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ._comments import doc
 from ._errors import ArgumentTypeError, Unsupported
 from ._tarsia import dtype_of
 
@@ -113,7 +114,16 @@ class KernelTemplate:
         self._deduced = {}
         self.__name__ = name.rsplit("::", 1)[-1]
         self.__qualname__ = name
-        self.__doc__ = "\n".join(f"{entry[1]} at {entry[2]}" for entry in self._entries) + "\n\n" + type(self).__doc__
+        self.__doc__ = doc(self, "Its instantiations are t[template arguments...], kernels; t.launch(..., grid=, block=) "
+                           "takes the types from the tensors that are passed.")
+
+    @property
+    def _described(self):
+        return tuple((f"{entry[1]} at {entry[2]}", entry[2]) for entry in self._entries)
+
+    @property
+    def _recipe(self):
+        return self._library._recipe
 
     @property
     def signatures(self):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 from . import _tarsia
 
@@ -18,10 +19,24 @@ class Library:
     this class is ``lib["name"]``.
     """
 
-    def __init__(self, handle, recipe=None):
-        self._handle = handle
+    def __init__(self, handle, recipe=None, seconds=None, pending=None):
+        if pending is None:
+            self._handle = handle
         self._recipe = recipe
+        self._seconds = seconds
+        self._pending = pending
         self._templates = {}
+
+    @property
+    def ready(self):
+        """Whether the compile that load_inline(wait=False) began has ended, well or not. Never waits."""
+        return self._pending is None or self._pending.is_done()
+
+    def wait(self, timeout=None):
+        """Waits until it is ready, at most so many seconds; whether it is. Raises what kept it from being compiled."""
+        if self._pending is not None and self._pending.wait(timeout):
+            self._pending.result()
+        return self.ready
 
     @property
     def name(self):
@@ -101,9 +116,7 @@ class Library:
         _forget_ops()
         kept = self._handle
         self.__dict__.clear()
-        self._handle = _Unloaded(kept.name)
-        self._recipe = None
-        self._templates = {}
+        self.__init__(_Unloaded(kept.name))
 
     def __getitem__(self, name):
         if not isinstance(name, str):
@@ -117,7 +130,10 @@ class Library:
 
     def __getattr__(self, name):
         # Called only for what is not in __dict__; functions go there when they are first asked for.
-        if name.startswith("__") or name in ("_handle", "_recipe", "_templates"):
+        if name == "_handle" and self.__dict__.get("_pending"):
+            self._handle, self._seconds = self._pending.result()
+            return self._handle
+        if name.startswith("__") or name in _OWN:
             raise AttributeError(name)
         found = self.__dict__[name] = self[name]
         return found
@@ -138,8 +154,8 @@ class Library:
         found = self._handle.function(name)
         if found is None:
             found = self._handle.kernel(name)
-            if found is not None:
-                found._recipe = self._recipe
+        if found is not None:
+            found._recipe = self._recipe
         if found is None and name in self.templates:
             from ._kernels import KernelTemplate
 
@@ -164,12 +180,30 @@ class Library:
         return sorted(names.union(object.__dir__(self)))
 
     def __repr__(self):
+        if not self.ready:
+            return "<tarsia.Library, still compiling>"
         parts = []
-        for kind in ("functions", "kernels", "ops"):
+        for kind in ("functions", "kernels", "templates", "ops"):
             names = getattr(self, kind)
             if names:
                 parts.append(f"{kind}: {', '.join(names)}")
-        return f"<tarsia.Library {self.name!r} ({self.origin}) {'; '.join(parts)}>"
+        return f"<tarsia.Library {self.name!r} ({self._came_from()}) {'; '.join(parts)}>"
+
+    def _repr_html_(self):
+        """What notebooks show."""
+        from ._html import library
+
+        return library(self)
+
+    def _came_from(self):
+        if self.origin == "compiled" and self._seconds is not None:
+            return f"compiled in {self._seconds * 1000:.0f} ms"
+        return self.origin
+
+
+# Attributes of a Library's own that a look-up must not take for functions.
+_OWN = frozenset(("_handle", "_recipe", "_seconds", "_pending", "_templates", "_ipython_display_", "_repr_mimebundle_",
+                  "_ipython_canary_method_should_not_exist_"))
 
 
 def _with_last_part(names, name):
@@ -208,6 +242,13 @@ class Recipe:
         self._files = files
         self._options = options
 
+    def text_of(self, file):
+        """The text of a file or virtual header by the name that diagnostics give it; None if it is neither."""
+        for name, text in (*self._files, *self._options[_HEADERS]):
+            if (name or _LONE_NAME) == file:
+                return text.decode()
+        return None
+
     def kernels(self, names, file, ptx=False):
         """The handle of a library with these kernels of a file alone: instantiations, or kernels by their names. With
         ptx they are for reading."""
@@ -216,7 +257,8 @@ class Recipe:
         return _tarsia.load_inline(self._files, _tarsia.Options(*options, _capturing(), names, file, ptx))
 
 
-_PTX = 10  # of what _options gives
+_HEADERS, _PTX = 2, 10  # of what _options gives
+_LONE_NAME = "source"  # of a source that is one string, in diagnostics
 
 
 def load_inline(
@@ -238,6 +280,7 @@ def load_inline(
     lineinfo=False,
     host_headers="own",
     timeout=None,
+    wait=True,
 ):
     """Compiles a source string, or takes it from the cache, and loads it.
 
@@ -254,19 +297,49 @@ def load_inline(
     fast_math, debug, lineinfo: as for nvcc (-use_fast_math, -g, -lineinfo).
     host_headers: "own" takes the C and C++ headers that Tarsia brings, "system" the machine's.
     timeout: the most seconds that the compile may take; None: 300.
+    wait: False gives the Library at once and compiles on a thread of its own: what is first asked of the library waits,
+        and raises what went wrong; so does tarsia.op for ops that nobody has registered yet.
 
     Gives a Library. Raises CompileError, with diagnostics at the places of the string.
     """
     options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
                        fast_math, debug, lineinfo, host_headers, timeout)
     files = _files(source)
+    native = _tarsia.Options(*options, _capturing())
+    if not wait:
+        from ._pending import Pending
+
+        place = _place(sys._getframe(1))
+        pending = Pending(lambda: _compile_and_load(files, native), lambda error: _explain(error, source, headers, place))
+        return Library(None, Recipe(files, options), pending=pending)
+    began = time.perf_counter()
     try:
-        handle = _tarsia.load_inline(files, _tarsia.Options(*options, _capturing()))
-        _forget_ops()
-        return Library(handle, Recipe(files, options))
+        return Library(_compile_and_load(files, native), Recipe(files, options), time.perf_counter() - began)
     except Exception as error:
-        _explain(error, source, headers)
+        _explain(error, source, headers, _place(sys._getframe(1)))
         raise
+
+
+def _compile_and_load(files, options):
+    handle = _tarsia.load_inline(files, options)
+    _forget_ops()
+    return handle
+
+
+def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
+    """Compiles and loads many sources at the same time, and gives their libraries in the same order.
+
+    sources: what load_inline takes, or pairs (source, dict of load_inline's options for it alone).
+    jobs: how many compiles at once; None: as many as the machine has cores.
+    return_exceptions: True puts errors into the list in the place of their libraries. False raises the first of them
+        after all have ended; the libraries of the others are then in the cache.
+    options: as for load_inline, for all of them.
+
+    Shows a bar on a terminal when it takes more than half a second.
+    """
+    from . import _pending
+
+    return _pending.compile_all(load_inline, sources, jobs, return_exceptions, options, _place(sys._getframe(1)))
 
 
 def compile(
@@ -297,7 +370,7 @@ def compile(
     try:
         _tarsia.compile(_files(source), _tarsia.Options(*options, _capturing()), _path(output, "output"))
     except Exception as error:
-        _explain(error, source, headers)
+        _explain(error, source, headers, _place(sys._getframe(1)))
         raise
 
 
@@ -315,12 +388,17 @@ def _forget_ops():
         module.ops.__dict__.clear()
 
 
-def _explain(error, source, headers):
+def _place(frame):
+    """Where a call stands: (file, globals, line)."""
+    return frame.f_code.co_filename, frame.f_globals, frame.f_lineno
+
+
+def _explain(error, source, headers, place):
     """Adds the lines of the source, and where it stands in a .py file, to a compile error."""
     if getattr(error, "diagnostics", None):
         from . import _diagnose
 
-        _diagnose.explain(error, source, headers, sys._getframe(2))  # of the caller of load_inline or compile
+        _diagnose.explain(error, source, headers, place)
 
 
 _MOST_SECONDS = (2**32 - 1) // 1000  # milliseconds travel as 32 bits

@@ -1,0 +1,117 @@
+"""Compiles beside the caller: load_inline(wait=False), compile_all."""
+
+import os
+import threading
+import time
+
+_pending = set()  # those that have not ended
+_lock = threading.Lock()
+
+
+class Pending:
+    """A compile on a thread of its own, which the interpreter waits for when it ends."""
+
+    def __init__(self, compile, explain):
+        self._compile = compile
+        self._explain = explain
+        self._handle = self._error = None
+        self._seconds = 0.0
+        with _lock:
+            _pending.add(self)
+        self._thread = threading.Thread(target=self._run, name="tarsia compile")
+        self._thread.start()
+
+    def _run(self):
+        began = time.perf_counter()
+        try:
+            self._handle = self._compile()
+        except BaseException as error:
+            self._explain(error)
+            self._error = error
+        finally:
+            self._seconds = time.perf_counter() - began
+            self._compile = self._explain = None  # they hold the source and the caller's globals
+            with _lock:
+                _pending.discard(self)
+
+    def is_done(self):
+        return not self._thread.is_alive()
+
+    def result(self):
+        """The library's handle and the seconds it took; raises what went wrong, each time it is asked."""
+        if self._thread is threading.current_thread():  # a static initialiser that asks for its own ops
+            raise RuntimeError("a library cannot be used while it is loaded")
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._handle, self._seconds
+
+    def wait(self, timeout):
+        self._thread.join(timeout)
+        return self.is_done()
+
+
+def wait_for_all():
+    """Waits for all compiles under way, whose ops may be what somebody looks for. Whether there were any."""
+    me = threading.current_thread()
+    with _lock:
+        under_way = [one for one in _pending if one._thread is not me]
+    for one in under_way:
+        one._thread.join()
+    return bool(under_way)
+
+
+def compile_all(load_inline, sources, jobs, return_exceptions, options, place):
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+    from . import _progress
+    from ._library import _explain, _type_error
+
+    if isinstance(sources, (str, bytes, dict)):
+        raise _type_error("sources", "a list of sources, or of pairs (source, options)", sources)
+    requests = []
+    for item in sources:
+        source, own = item if isinstance(item, tuple) and len(item) == 2 else (item, {})
+        if not isinstance(own, dict):
+            raise _type_error("a pair's second item", "a dict of load_inline's options", own)
+        requests.append((source, {**options, **own}))
+    if jobs is None:
+        jobs = os.cpu_count() or 1
+    if not hasattr(jobs, "__index__") or isinstance(jobs, bool) or jobs < 1:
+        raise _type_error("jobs", "an int of 1 or more, or None", jobs)
+    if not requests:
+        return []
+
+    def load(source, options):
+        try:
+            return load_inline(source, **options)
+        except Exception as error:
+            _explain(error, source, options.get("headers"), place)
+            raise
+
+    pool = ThreadPoolExecutor(min(jobs, len(requests)), thread_name_prefix="tarsia compile")
+    try:
+        futures = [pool.submit(load, source, own) for source, own in requests]
+        with _progress.Bar(len(futures)) as bar:
+            left = set(futures)
+            while left:
+                ended, left = wait(left, timeout=0.1, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    bar.advance(failed=future.exception() is not None)
+                bar.draw()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # there are some left only after Ctrl-C
+    errors = [(i, future.exception()) for i, future in enumerate(futures) if future.exception() is not None]
+    if errors and not return_exceptions:
+        _raise_first(errors, len(futures))
+    return [future.exception() or future.result() for future in futures]
+
+
+def _raise_first(errors, total):
+    """Raises the first error; a note names the other sources that failed."""
+    first = errors[0][1]
+    if hasattr(first, "add_note"):  # from Python 3.11 on
+        first.add_note(f"This is source {errors[0][0]} of {total} (from 0).")
+        for i, error in errors[1:]:
+            first.add_note(f"Source {i} failed too: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+    raise first
