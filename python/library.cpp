@@ -220,25 +220,36 @@ struct Options {
   bool kernels_to_read;
 };
 
-/// Runs Python's signal handlers while a compile is waited for: Ctrl-C ends it. What a handler raises is kept
-/// until the wait has ended.
+/// What a signal's handler has raised while a compile was waited for, kept until the wait has ended.
 thread_local PyObject* t_raised = nullptr;
 
-/// The line that a person sees while a compile takes long; tarsia._progress decides whether.
+/// Keeps the error in flight, if there is one. Whether there was.
+bool keep_raised() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!type) return false;
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  Py_XSETREF(t_raised, value);
+  return true;
+}
+
+/// The line that a person sees while a compile takes long; tarsia._progress decides whether. Its functions
+/// raise nothing but what a signal's handler raises in them. With the GIL held.
 class Progress {
  public:
   explicit Progress(const char* name) : m_name(name) {}
   ~Progress() {
     if (!m_ticked) return;
-    const SavedException saved;
     if (const Ref module = loaded_module("tarsia._progress"))
       Ref(PyObject_CallMethod(module.get(), "done", nullptr));
-    PyErr_Clear();
+    keep_raised();
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// With the GIL held.
   void tick() {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count();
     constexpr double k_patience = 0.5;
@@ -246,7 +257,6 @@ class Progress {
     m_ticked = true;
     if (const Ref module{PyImport_ImportModule("tarsia._progress")})
       Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
-    PyErr_Clear();
   }
 
  private:
@@ -255,17 +265,12 @@ class Progress {
   bool m_ticked = false;
 };
 
+/// Asked by libtarsia now and then while a compile goes on: moves the line, and runs Python's signal
+/// handlers, so that Ctrl-C ends the compile.
 int32_t ask_python(void* progress) {
   const nb::gil_scoped_acquire locked;
-  static_cast<Progress*>(progress)->tick();
-  if (PyErr_CheckSignals() == 0) return 0;
-  PyObject *type, *trace;
-  PyErr_Fetch(&type, &t_raised, &trace);
-  PyErr_NormalizeException(&type, &t_raised, &trace);
-  if (trace) PyException_SetTraceback(t_raised, trace);
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
-  return 1;
+  if (PyErr_CheckSignals() == 0) static_cast<Progress*>(progress)->tick();
+  return keep_raised();
 }
 
 /// Throws what a signal's handler has raised, else what the code stands for.
@@ -320,7 +325,12 @@ class Request {
 
   Handle load() {
     tarsia_library* library = nullptr;
-    wait([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
+    try {
+      wait([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
+    } catch (...) {
+      if (library) tarsia_library_release(library);  // it was there when a signal's handler raised
+      throw;
+    }
     return Handle(library);
   }
 
