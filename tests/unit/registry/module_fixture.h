@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,27 @@
 #include "registry/memory.h"
 #include "registry/op_registry.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace tarsia::registry {
+
+/// What is allocated on this thread while it lives may leak: states of libraries that have no way to destroy
+/// them.
+class LeaksAllowed {
+ public:
+  explicit LeaksAllowed([[maybe_unused]] bool allowed) {
+#if defined(__SANITIZE_ADDRESS__)
+    if (allowed) m_disabler.emplace();
+#endif
+  }
+
+ private:
+#if defined(__SANITIZE_ADDRESS__)
+  std::optional<__lsan::ScopedDisabler> m_disabler;
+#endif
+};
 
 inline std::string module_path(const std::string& name) {
   return std::string(TARSIA_TEST_MODULES) + "/" + name + ".so";
