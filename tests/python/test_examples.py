@@ -151,6 +151,16 @@ def test_kernels():
     assert "kernel row_sums<float>: argument 'x' (1 of 3) must be a float32 tensor" in done.stdout
 
 
+def test_rms_norm():
+    pytest.importorskip("torch")
+    compiles("rms_norm.cu")
+    done = subprocess.run([sys.executable, EXAMPLES / "rms_norm.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "tarsia::rms_norm_residual(Tensor x, Tensor residual, Tensor weight, *, float eps=" in done.stdout
+    assert done.stdout.endswith("ok\n")
+
+
 def test_torch_ops():
     pytest.importorskip("torch")
     done = subprocess.run([sys.executable, EXAMPLES / "torch_ops.py"], capture_output=True, text=True,
