@@ -315,6 +315,15 @@ bool add_function_type(PyObject* module) {
   return true;
 }
 
+FunctionParts parts_of(PyObject* function) {
+  FunctionParts parts;
+  if (Py_TYPE(function) != g_type) return parts;
+  parts.library = self_of(function)->library;
+  for (uint32_t i = 0; i < self_of(function)->n_plans; ++i)
+    parts.overloads.push_back(self_of(function)->plans[i]->function);
+  return parts;
+}
+
 PyObject* make_function(tarsia_library* library, const tarsia_function* const* overloads, size_t n) {
   PyObject* object = PyType_GenericAlloc(g_type, 0);
   if (!object) return nullptr;

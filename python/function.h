@@ -3,6 +3,8 @@
 
 #include <tarsia/c_api.h>
 
+#include <vector>
+
 #include "py.h"
 
 namespace tarsia::python {
@@ -12,5 +14,12 @@ bool add_function_type(PyObject* module);
 
 /// A callable over overloads, in the order in which they are tried; it keeps the library.
 PyObject* make_function(tarsia_library* library, const tarsia_function* const* overloads, size_t n);
+
+/// What a tarsia.Function was made of, borrowed; no library for anything else.
+struct FunctionParts {
+  tarsia_library* library = nullptr;
+  std::vector<const tarsia_function*> overloads;
+};
+FunctionParts parts_of(PyObject* function);
 
 }  // namespace tarsia::python

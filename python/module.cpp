@@ -7,6 +7,7 @@
 
 #include "errors.h"
 #include "function.h"
+#include "jax.h"
 #include "kernel.h"
 #include "library.h"
 #include "op.h"
@@ -76,7 +77,9 @@ NB_MODULE(_tarsia, module) {
   module.def("op", op);
   module.def("dtype_of", [](nb::handle object) { return nb::steal(py::dtype_of_tensor(object.ptr())); });
   module.def("op_names", op_names);
+  module.def("op_generation", tarsia_op_generation);
   py::add_op_check(module);
+  py::add_jax(module);
   module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);

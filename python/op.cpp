@@ -357,6 +357,14 @@ bool add_op_types(PyObject* module) {
   return add_bound_type(module);
 }
 
+tarsia_op_handle* op_handle(PyObject* op) {
+  if (Py_TYPE(op) != g_type) {
+    raise_argument_error(false, "expected a tarsia.Op");
+    return nullptr;
+  }
+  return refresh(self_of(op)) ? self_of(op)->handle : nullptr;
+}
+
 PyObject* find_op(const char* name) {
   uint64_t generation = tarsia_op_generation();
   tarsia_op_handle* handle = nullptr;

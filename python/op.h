@@ -13,4 +13,8 @@ bool add_op_types(PyObject* module);
 /// Looks an op up; null with an error set.
 PyObject* find_op(const char* name);
 
+/// The registered op that a tarsia.Op stands for now, borrowed; null with an error set if it is gone or no
+/// Op.
+tarsia_op_handle* op_handle(PyObject* op);
+
 }  // namespace tarsia::python

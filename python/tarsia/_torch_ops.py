@@ -5,7 +5,7 @@ import torch
 from . import _tarsia
 from ._errors import Unsupported
 from ._torch_register import Cell, flat
-from ._torch_schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
+from ._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
 
 BACKWARD = 1  # tarsia_pass
 BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (

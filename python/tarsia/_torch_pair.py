@@ -5,10 +5,9 @@ import inspect
 import torch
 
 from . import _torch_register
-from ._tarsia import Function
+from ._pair import Pair
 from ._torch_ops import operator_name
 from ._torch_register import Cell, Overload
-from ._torch_schema import NONE, Argument, Schema, of_function
 
 
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
@@ -29,122 +28,46 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
 
     It can be differentiated once.
     """
-    for what, role in ((forward, "forward"), (backward, "backward")):
-        if not isinstance(what, Function):
-            raise TypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
-        if len(what._description) != 1:
-            raise TypeError(f"{role} has overloads: {what.__name__} has to be one function")
     if name is None and (random or vmap is not None or autocast is not None):
         raise TypeError("random, vmap and autocast are of a registered operator: give it a name")
-    pair = _Pair(forward, backward, outputs, gradients, mutates)
+    pair = _Pair(Pair(forward, backward, gradients, mutates), outputs)
     if name is None:
         return pair.plain()
     namespace, name = _torch_register.split_name(name, None)
     tags = (torch.Tag.nondeterministic_seeded,) if random else ()
-    step = Overload(pair.backward_schema, pair.backward_cell(), tags=tags)
+    step = Overload(pair.plan.backward_schema(), pair.backward_cell(), tags=tags)
     pair.run_backward = _torch_register.install(namespace, f"{name}_backward", [step])
-    overload = Overload(pair.schema, pair.cell(), tags=tags, vmap=vmap,
+    overload = Overload(pair.plan.schema, pair.cell(), tags=tags, vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))
     return _torch_register.install(namespace, name, [overload])
 
 
 class _Pair:
-    def __init__(self, forward, backward, outputs, gradients, mutates):
-        self._forward, self._backward, self._make_outputs = forward, backward, outputs
-        self._name = forward.__name__
-        self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
-        described, result = self._schema_of(forward), forward._description[0][-1]
-        self._written = described.written
-        self._parameters = described.arguments
-        if self._written and result[0] != NONE:
-            raise TypeError(f"{self._name} writes to {self._names(self._written)} and returns something: it has to do "
-                            f"either. Declare what it only reads const")
-        if self._written and outputs is None:
-            raise TypeError(f"{self._name} writes its outputs {self._names(self._written)}: outputs= has to make them")
-        if any(argument.type != "Tensor" for i, argument in enumerate(self._parameters) if i in self._written):
-            raise TypeError(f"{self._name}: an output is a tensor, neither a list nor optional")
-        returns = ("Tensor",) * len(self._written) or described.returns
-        if set(returns) != {"Tensor"}:
-            raise TypeError(f"{self._name} has to give tensors, not {returns or 'nothing'}")
-        read = tuple(one for i, one in enumerate(self._parameters) if i not in self._written)
-        self.schema = Schema(read, returns)
-        self._plan_backward(gradients)
-
-    def _schema_of(self, function):
-        description = function._description[0]
-        if self._mutates is None:
-            return of_function(description)
-        return of_function(description, self._mutates & {name for name, _ in description[3]})
-
-    def _names(self, indices):
-        return ", ".join(repr(self._parameters[i].name) for i in indices)
-
-    def _plan_backward(self, gradients):
-        """Where the arguments of backward come from, and whose gradients it gives."""
-        described = self._schema_of(self._backward)
-        name = self._backward.__name__
-        inputs = {one.key: i for i, one in enumerate(self.schema.arguments)}
-        outputs = {self._parameters[i].key: k for k, i in enumerate(self._written)}
-        n_outputs = len(self.schema.returns)
-        rest = [("gradient", k) for k in range(n_outputs)]
-        if not self._written:
-            rest += [("output", k) for k in range(n_outputs)]
-        self._sources, self._made, read = [], [], []
-        for i, one in enumerate(described.arguments):
-            if i in described.written:
-                self._made.append(i)
-                continue
-            if one.key in inputs:
-                source = "input", inputs[one.key]
-            elif one.key in outputs:
-                source = "output", outputs[one.key]
-            elif rest and one.is_tensor:
-                source = rest.pop(0)
-            else:
-                raise TypeError(f"{name}: nothing is known of its parameter {one.name!r}. {self._name} has "
-                                f"{', '.join([*inputs, *outputs])}; tensors of other names are the gradients of the "
-                                f"outputs, in order, and then the outputs that it returns")
-            self._sources.append(source)
-            read.append(one)
-        if rest and rest[0] == ("gradient", 0):
-            raise TypeError(f"{name} takes no gradient of an output: a tensor that {self._name} has no parameter of "
-                            f"that name for")
-        n = len(self._made) + len(described.returns)
-        self._targets = self._targets_of(gradients, n, name)
-        extra = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(n)] + [Argument("dtypes", "ScalarType[]", "")]
-        self._backward_parameters = described.arguments
-        self.backward_schema = Schema((*read, *extra), ("Tensor",) * n)
-        self._leader = next(i for i, source in enumerate(self._sources) if source[0] == "gradient")
-
-    def _targets_of(self, gradients, n, name):
-        tensors = {one.key: i for i, one in enumerate(self.schema.arguments) if one.type in ("Tensor", "Tensor?")}
-        keys = list(tensors) if gradients is None else [gradients] if isinstance(gradients, str) else list(gradients)
-        unknown = [key for key in keys if key not in tensors]
-        if unknown:
-            raise ValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {self._name} reads are "
-                             f"{', '.join(tensors) or 'none'}")
-        if len(keys) != n:
-            raise TypeError(f"{name} gives {n} gradients, for {len(keys)} tensors ({', '.join(keys)}): name those that "
-                            f"have one, gradients=(…)")
-        return [tensors[key] for key in keys]
+    def __init__(self, plan, outputs):
+        self.plan, self._make_outputs = plan, outputs
+        self._name = plan.forward.__name__
+        if plan.written and outputs is None:
+            raise TypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
+        self._leader = next(i for i, source in enumerate(plan.sources) if source[0] == "gradient")
+        self.run_backward = None  # set when that is made
 
     def call(self, *args):
         """Forward, as the operator is called."""
-        if not self._written:
-            result = _call(self._forward, self._parameters, args)
+        if not self.plan.written:
+            result = _call(self.plan.forward, self.plan.parameters, args)
             if any(one is arg for one in _several(result) for arg in args):
                 raise TypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
             return result
         made = self._outputs(*args)
         given, outputs = iter(args), iter(made)
-        row = [next(outputs) if i in self._written else next(given, None) for i in range(len(self._parameters))]
-        _call(self._forward, self._parameters, row)
+        row = [next(outputs) if i in self.plan.written else next(given, None) for i in range(len(self.plan.parameters))]
+        _call(self.plan.forward, self.plan.parameters, row)
         return made[0] if len(made) == 1 else made
 
     def _outputs(self, *args):
         made = _several(self._make_outputs(*args))
-        if len(made) != len(self.schema.returns) or not all(isinstance(one, torch.Tensor) for one in made):
-            raise TypeError(f"outputs= gives {len(self.schema.returns)} empty tensors, not {made!r}")
+        if len(made) != len(self.plan.schema.returns) or not all(isinstance(one, torch.Tensor) for one in made):
+            raise TypeError(f"outputs= gives {len(self.plan.schema.returns)} empty tensors, not {made!r}")
         return tuple(made)
 
     def infer(self, *args):
@@ -155,13 +78,13 @@ class _Pair:
         return made[0] if len(made) == 1 else made
 
     def save(self, ctx, inputs, attributes, result):
-        inputs = (*inputs, *[None] * (len(self.schema.arguments) - len(inputs)))
+        inputs = (*inputs, *[None] * (len(self.plan.schema.arguments) - len(inputs)))
         outputs = _several(result)
         pools = {"input": inputs, "output": outputs}
-        values = [pools[pool][i] if pool in pools else None for pool, i in self._sources]
+        values = [pools[pool][i] if pool in pools else None for pool, i in self.plan.sources]
         ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in values])
         ctx.others = [None if isinstance(value, torch.Tensor) else value for value in values]
-        targets = [inputs[i] for i in self._targets]
+        targets = [inputs[i] for i in self.plan.targets]
         ctx.shapes = [() if x is None else tuple(x.shape) for x in targets]
         ctx.dtypes = [torch.float32 if x is None else x.dtype for x in targets]
         ctx.outputs = [(y.shape, y.dtype, y.device) for y in outputs]
@@ -170,30 +93,30 @@ class _Pair:
         gradients = [torch.zeros(shape, dtype=dtype, device=device) if dy is None else dy
                      for dy, (shape, dtype, device) in zip(gradients, ctx.outputs)]
         values = [gradients[i] if pool == "gradient" else tensor if tensor is not None else other
-                  for (pool, i), tensor, other in zip(self._sources, ctx.saved_tensors, ctx.others)]
+                  for (pool, i), tensor, other in zip(self.plan.sources, ctx.saved_tensors, ctx.others)]
         made = _several(self.run_backward(*values, *ctx.shapes, ctx.dtypes))
         row = [None] * len(needs)
-        for i, gradient in zip(self._targets, made):
+        for i, gradient in zip(self.plan.targets, made):
             if i < len(needs) and needs[i]:
                 row[i] = gradient
         return row
 
     def _split(self, values):
         """The arguments of backward, and the shapes and dtypes of the gradients."""
-        n, k = len(self._sources), len(self._targets)
+        n, k = len(self.plan.sources), len(self.plan.targets)
         return list(values[:n]), values[n:n + k], values[n + k]
 
     def call_backward(self, *values):
         """Backward, as its operator is called."""
         values, shapes, dtypes = self._split(values)
-        for i, (pool, _) in enumerate(self._sources):
+        for i, (pool, _) in enumerate(self.plan.sources):
             if pool == "gradient":  # that of a sum is one element, expanded
                 values[i] = _torch_register.contiguous(values[i])
         device = values[self._leader].device
-        gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self._made))]
+        gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self.plan.made))]
         given, made = iter(values), iter(gradients)
-        row = [next(made) if i in self._made else next(given) for i in range(len(self._backward_parameters))]
-        result = _call(self._backward, self._backward_parameters, row)
+        row = [next(made) if i in self.plan.made else next(given) for i in range(len(self.plan.backward_parameters))]
+        result = _call(self.plan.backward, self.plan.backward_parameters, row)
         if result is not None:
             gradients += _several(result)
         for k, gradient in enumerate(gradients):
@@ -217,21 +140,21 @@ class _Pair:
             pass
 
         def refuse(ctx, needs, *gradients):
-            raise RuntimeError(f"{self._backward.__name__} has no gradient of its own: {self._name} cannot be "
+            raise RuntimeError(f"{self.plan.backward.__name__} has no gradient of its own: {self._name} cannot be "
                                f"differentiated twice")
 
         return Cell(self.call_backward, self.infer_backward, save, refuse)
 
     def plain(self):
         """The function without an operator."""
-        run = _autograd_function(self._name, self.schema, self.cell())
-        backward = _autograd_function(self._backward.__name__, self.backward_schema, self.backward_cell())
+        run = _autograd_function(self._name, self.plan.schema, self.cell())
+        backward = _autograd_function(self.plan.backward.__name__, self.plan.backward_schema(), self.backward_cell())
         self.run_backward = backward
         signature = inspect.Signature([
             inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
                               default=inspect.Parameter.empty if one.default is None else None)
-            for one in self.schema.arguments])
-        n_arguments = len(self.schema.arguments)
+            for one in self.plan.schema.arguments])
+        n_arguments = len(self.plan.schema.arguments)
 
         def differentiable(*args, **named):
             if named or len(args) != n_arguments:
@@ -240,8 +163,8 @@ class _Pair:
                 args = bound.args
             return run(*args)
 
-        differentiable.__name__ = differentiable.__qualname__ = operator_name(self._forward.__qualname__)
-        differentiable.__doc__ = f"{self._forward.__doc__}\n\nDifferentiable, by {self._backward.__doc__}"
+        differentiable.__name__ = differentiable.__qualname__ = operator_name(self.plan.forward.__qualname__)
+        differentiable.__doc__ = f"{self.plan.forward.__doc__}\n\nDifferentiable, by {self.plan.backward.__doc__}"
         differentiable.__signature__ = signature
         return differentiable
 

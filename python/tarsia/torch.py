@@ -9,13 +9,13 @@
 
 import torch
 
-from . import _torch_ops, _torch_register, _torch_schema
+from . import _torch_ops, _torch_register, _schema
 from ._errors import Unsupported
 from ._library import Library
 from ._tarsia import Function, Op
 from ._torch_pair import function
 from ._torch_register import Overload
-from ._torch_schema import identifier
+from ._schema import identifier
 
 __all__ = ["Registered", "function", "register", "registered", "unregister"]
 
@@ -94,7 +94,7 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
     namespace, name = _torch_register.split_name(name, _torch_ops.operator_name(what.__qualname__))
     overloads, texts = [], set()
     for description in what._description:
-        schema = _torch_schema.of_function(description, mutates)
+        schema = _schema.of_function(description, mutates)
         text = schema.text("f").rpartition("->")[0]
         if text in texts:  # the types behind the pointers differ: the function chooses when it is called
             continue
@@ -111,13 +111,13 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
         raise TypeError("an op declares its mutable inputs itself; mutates is for functions")
     namespace, name = _torch_register.split_name(name, identifier(what.name))
     description = what._description
-    schema = _torch_schema.of_op(what.name, description, attributes or ())
+    schema = _schema.of_op(what.name, description, attributes or ())
     op = _torch_ops.OpCell(what, description, schema, attributes or {}, fake)
     differentiable = _torch_ops.has_backward(description) and not schema.written
     tags = _tags(random, tags)
     if differentiable:
         arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
-        backward = Overload(_torch_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)
+        backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)
         op.backward_operator = _torch_register.install(namespace, f"{name}_backward", [backward])
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))

@@ -1,0 +1,97 @@
+"""How a forward and a backward function fit together."""
+
+from ._schema import NONE, Argument, Schema, of_function
+from ._tarsia import Function
+
+
+class Pair:
+    """Where the arguments of backward come from, and whose gradients it gives.
+
+    ``schema``: of forward without what it writes to, which is in its returns instead. ``parameters``, ``written``: all
+    of forward's, and the indices of those. ``backward_parameters``, ``made``: backward's, and the indices of those that
+    it writes gradients to. ``sources``: for each of the others ("input" | "output" | "gradient", index), ``read``: their
+    Arguments. ``targets``: the indices in ``schema`` of those whose gradients they are, those made first.
+    """
+
+    def __init__(self, forward, backward, gradients=None, mutates=None):
+        for what, role in ((forward, "forward"), (backward, "backward")):
+            if not isinstance(what, Function):
+                raise TypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
+            if len(what._description) != 1:
+                raise TypeError(f"{role} has overloads: {what.__name__} has to be one function")
+        self.forward, self.backward = forward, backward
+        self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
+        self._plan_forward()
+        self._plan_backward(gradients)
+
+    def _schema_of(self, function):
+        description = function._description[0]
+        if self._mutates is None:
+            return of_function(description)
+        return of_function(description, self._mutates & {name for name, _ in description[3]})
+
+    def _plan_forward(self):
+        name, described, result = self.forward.__name__, self._schema_of(self.forward), self.forward._description[0][-1]
+        self.written, self.parameters = described.written, described.arguments
+        if self.written and result[0] != NONE:
+            raise TypeError(f"{name} writes to {self.names_of_written()} and returns something: it has to do either. "
+                            f"Declare what it only reads const")
+        if any(self.parameters[i].type != "Tensor" for i in self.written):
+            raise TypeError(f"{name}: an output is a tensor, neither a list nor optional")
+        returns = ("Tensor",) * len(self.written) or described.returns
+        if set(returns) != {"Tensor"}:
+            raise TypeError(f"{name} has to give tensors, not {', '.join(returns) or 'nothing'}")
+        read = tuple(one for i, one in enumerate(self.parameters) if i not in self.written)
+        self.schema = Schema(read, returns)
+
+    def names_of_written(self):
+        return ", ".join(repr(self.parameters[i].name) for i in self.written)
+
+    def _plan_backward(self, gradients):
+        described, name, forward = self._schema_of(self.backward), self.backward.__name__, self.forward.__name__
+        inputs = {one.key: i for i, one in enumerate(self.schema.arguments)}
+        outputs = {self.parameters[i].key: k for k, i in enumerate(self.written)}
+        n_outputs = len(self.schema.returns)
+        rest = [("gradient", k) for k in range(n_outputs)]
+        if not self.written:
+            rest += [("output", k) for k in range(n_outputs)]
+        self.sources, self.made, self.read = [], [], []
+        for i, one in enumerate(described.arguments):
+            if i in described.written:
+                self.made.append(i)
+                continue
+            if one.key in inputs:
+                source = "input", inputs[one.key]
+            elif one.key in outputs:
+                source = "output", outputs[one.key]
+            elif rest and one.is_tensor:
+                source = rest.pop(0)
+            else:
+                raise TypeError(f"{name}: nothing is known of its parameter {one.name!r}. {forward} has "
+                                f"{', '.join([*inputs, *outputs])}; tensors of other names are the gradients of the "
+                                f"outputs, in order, and then the outputs that it returns")
+            self.sources.append(source)
+            self.read.append(one)
+        if rest and rest[0] == ("gradient", 0):
+            raise TypeError(f"{name} takes no gradient of an output: a tensor that {forward} has no parameter of "
+                            f"that name for")
+        self.backward_parameters = described.arguments
+        self.targets = self._targets_of(gradients, len(self.made) + len(described.returns))
+
+    def _targets_of(self, gradients, n):
+        name, forward = self.backward.__name__, self.forward.__name__
+        tensors = {one.key: i for i, one in enumerate(self.schema.arguments) if one.type in ("Tensor", "Tensor?")}
+        keys = list(tensors) if gradients is None else [gradients] if isinstance(gradients, str) else list(gradients)
+        unknown = [key for key in keys if key not in tensors]
+        if unknown:
+            raise ValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {forward} reads are "
+                             f"{', '.join(tensors) or 'none'}")
+        if len(keys) != n:
+            raise TypeError(f"{name} gives {n} gradients, for {len(keys)} tensors ({', '.join(keys)}): name those that "
+                            f"have one, gradients=(…)")
+        return [tensors[key] for key in keys]
+
+    def backward_schema(self):
+        """What an operator of backward takes: after what it reads, the shapes and dtypes of the gradients."""
+        extra = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(len(self.targets))]
+        return Schema((*self.read, *extra, Argument("dtypes", "ScalarType[]", "")), ("Tensor",) * len(self.targets))

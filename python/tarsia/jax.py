@@ -1,0 +1,66 @@
+"""Functions and ops in JAX: calls that XLA makes itself, under jit and grad too.
+
+    import tarsia.jax
+
+    relu = tarsia.jax.function(tarsia.op("relu"))       # differentiable
+    y = jax.jit(lambda x: 2 * relu(x))(x)
+    axpy = tarsia.jax.function(lib.axpy)                # gives the new y
+"""
+
+from ._errors import Unsupported
+from ._tarsia import Function, Op
+
+try:
+    import jax
+
+    jax.ffi.register_ffi_target
+except ImportError:
+    raise ImportError("tarsia.jax needs JAX: pip install jax, with Python 3.11 or later") from None
+except AttributeError:
+    raise ImportError(f"tarsia.jax needs jax.ffi, which JAX {jax.__version__} has not: pip install -U jax") from None
+
+from . import _jax_call
+
+__all__ = ["function"]
+
+
+def function(what, backward=None, *, outputs=None, updates=None, gradients=None, mutates=None, vmap="sequential",
+             side_effect=False):
+    """A function of JAX that calls an op, or a C++ function.
+
+    what: an op (``tarsia.op("relu")``), called with arrays, and attributes by name; or a function (``lib.f``).
+    backward: the function that gives the gradients of a function; ops have theirs. Its parameters are found by their
+        names: one that the function has too gets the same argument, or the output of that name; the others get the
+        gradients of the outputs, in order, and after these the outputs that are returned. What backward writes to or
+        returns are the gradients.
+    outputs: a function of the same parameters that gives the shapes and dtypes of the outputs: jax.ShapeDtypeStruct,
+        or arrays. Needed for functions that return tensors. What a function writes to (``T*``) is no parameter then,
+        but an output; without it, it is a parameter whose new value is a result.
+    updates: the names of what a function writes to, and reads as well, where there are outputs=.
+    gradients: the names of the parameters whose gradients backward gives, in order; by default all the arrays that are
+        read.
+    mutates: the names of what the functions write to, where the types say too much.
+    vmap: what jax.vmap does, as jax.ffi.ffi_call's vmap_method says it.
+    side_effect: it is called even where nobody uses the results. So it is for ops with state.
+
+    Arrays are traced; numbers, strings and lists of them are constants of the compiled program. What is written to is
+    copied where XLA still needs the old value. The state of an op that has some is one for each combination of shapes,
+    dtypes, device and attributes.
+    """
+    if isinstance(what, Op):
+        given = {"backward": backward, "outputs": outputs, "updates": updates, "gradients": gradients,
+                 "mutates": mutates}
+        for option, value in given.items():
+            if value is not None:
+                raise TypeError(f"{option} is for functions: an op declares it")
+        return _jax_call.OpCall(what, vmap, side_effect)
+    if isinstance(what, Function):
+        return _jax_call.FunctionCall(what, backward, outputs, updates, gradients, mutates, vmap, side_effect)
+    kind = "a kernel: give a function that launches it" if hasattr(what, "launch") else type(what).__name__
+    raise TypeError(f"tarsia.jax.function takes a tarsia.Op or a tarsia.Function, not {kind}")
+
+
+def __getattr__(name):
+    if name == "register":
+        raise Unsupported("JAX has no registry of operators: call what tarsia.jax.function gives")
+    raise AttributeError(f"module 'tarsia.jax' has no attribute {name!r}")
