@@ -156,6 +156,16 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
       const std::string reason = take_error(cause);
       return {"is a " + type_name(Py_TYPE(object)) + " whose memory cannot be read: " + reason, true};
     }
+    case Why::deleted:
+      return {explain_state(mismatch.why, frame, object, name), true};
+    case Why::mixed: {
+      std::string other;
+      for (uint32_t i = 0; i < frame.n_given; ++i)
+        if (frame.given[i] == frame.family_object && i < plan.n_params) other = text_of(plan.params[i].name);
+      return {explain_state(mismatch.why, frame, object, name) +
+                  (other.empty() ? "" : " ('" + other + "' is the first)"),
+              false};
+    }
     case Why::masked:
     case Why::element_type:
       return {explain_elements(mismatch.why, name, object), false};
@@ -187,7 +197,9 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
                   alignment_advice(name, *view),
               true};
     case Why::no_memory:
-      return {"has no memory behind it (a meta or fake tensor), got " + given(), true};
+      return {"has no memory behind it (a meta or fake tensor), got " + given() +
+                  "; what torch.compile and torch.export trace calls an operator, tarsia.torch.register",
+              true};
     case Why::wants_cpu:
       return {
           "must be on the CPU, got " + given() +
@@ -246,6 +258,7 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
                 ", got " + describe_argument(object),
             false};
   }
+  text += advice_for(object);
   if (param.bytes && type.kind == TARSIA_KIND_POINTER && PyLong_Check(object))
     text += "; pass the tensor itself, or ctypes.c_void_p(" + name + ") for a bare address";
   const bool wants_number =
@@ -338,6 +351,26 @@ bool is_big_endian(PyObject* object) {
 }
 
 }  // namespace
+
+std::string explain_state(Why why, const Frame& frame, PyObject* object, const std::string& name) {
+  const std::string type = type_name(Py_TYPE(object));
+  if (why == Why::deleted)
+    return "is an array of JAX that was deleted or donated to a compiled function; keep the one that "
+           "replaced it";
+  const std::string other = type_name(Py_TYPE(frame.family_object)),
+                    package = other.substr(0, other.find('.'));
+  const std::string home = package == "jaxlib" ? "jax.dlpack" : package == "tensorflow" ? "" : package;
+  return "is a " + type + ", and the tensors before it are of " + (package == "jaxlib" ? "jax" : package) +
+         ": the tensors of one call belong to one framework" +
+         (home.empty() ? "" : "; pass " + home + ".from_dlpack(" + name + ")");
+}
+
+std::string advice_for(PyObject* object) {
+  const std::string type = type_name(Py_TYPE(object));
+  const bool is_tracer =
+      type.rfind("jax.", 0) == 0 && type.size() > 6 && type.compare(type.size() - 6, 6, "Tracer") == 0;
+  return is_tracer ? "; what jax.jit, jax.grad and jax.vmap trace calls tarsia.jax.function(...)" : "";
+}
 
 std::string explain_elements(Why why, const std::string& name, PyObject* object) {
   const std::string is = "is a " + type_name(Py_TYPE(object));

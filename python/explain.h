@@ -39,6 +39,13 @@ std::string describe(const Plan& plan);
 /// pass in place of `name`: "is a …; pass …".
 std::string explain_elements(Why why, const std::string& name, PyObject* object);
 
+/// What is wrong with a tensor that is Why::deleted or Why::mixed, and what to pass in place of `name`: "is a
+/// …".
+std::string explain_state(Why why, const Frame& frame, PyObject* object, const std::string& name);
+
+/// "; …" where something that is no tensor stands for one; else nothing.
+std::string advice_for(PyObject* object);
+
 /// What an argument is: "numpy.ndarray of float64, shape (3, 4), on the CPU".
 std::string describe_argument(PyObject* object);
 

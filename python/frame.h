@@ -72,6 +72,8 @@ class Frame {
     gpu_view = nullptr;
     first = {};
     first_object = nullptr;
+    family = k_no_family;
+    family_object = nullptr;
     has_stream = false;
     stream = nullptr;
   }
@@ -80,13 +82,15 @@ class Frame {
   SparseArgument* last_sparse = nullptr;  ///< the sparse tensors of a call form a list
 
   // Facts about the call, gathered while arguments are converted.
-  tarsia_device device{0, 0};        ///< of the pointers that may be anywhere
-  bool has_pointer_device = false;   ///< whether `device` counts
-  int32_t gpu = -1;                  ///< of the first tensor on a GPU
-  const View* gpu_view = nullptr;    ///< that tensor
-  Speaker first;                     ///< of the first tensor argument
-  PyObject* first_object = nullptr;  ///< that argument, borrowed
-  bool has_stream = false;           ///< whether a stream was passed, or found by stream_of_call()
+  tarsia_device device{0, 0};         ///< of the pointers that may be anywhere
+  bool has_pointer_device = false;    ///< whether `device` counts
+  int32_t gpu = -1;                   ///< of the first tensor on a GPU
+  const View* gpu_view = nullptr;     ///< that tensor
+  Speaker first;                      ///< of the first tensor argument
+  PyObject* first_object = nullptr;   ///< that argument, borrowed
+  uint8_t family = k_no_family;       ///< of the first tensor that has one
+  PyObject* family_object = nullptr;  ///< that argument, borrowed
+  bool has_stream = false;            ///< whether a stream was passed, or found by stream_of_call()
   void* stream = nullptr;
   const char* callee = "";           ///< the function's name
   PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out

@@ -55,10 +55,15 @@ const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* ob
       }
       PyErr_Restore(type, value, traceback);
     }
+    if (why == Why::deleted || why == Why::mixed) {
+      PyErr_Clear();
+      return refuse(why == Why::deleted, " " + explain_state(why, frame, object, "x"));
+    }
     if (raised) return nullptr;
     if (why == Why::masked || why == Why::element_type)
       return refuse(false, " " + explain_elements(why, "x", object));
-    return refuse(false, " must be a tensor of numbers, got " + describe_argument(object));
+    return refuse(false,
+                  " must be a tensor of numbers, got " + describe_argument(object) + advice_for(object));
   }
   if (writes && view->read_only) return refuse(true, " is written to, but is read-only; pass a copy");
   if (!view->tensor.data && element_count(view->tensor) != 0)

@@ -89,7 +89,8 @@ PyObject* tensor_object(Frame& frame, tarsia_storage* stolen) {
   }
   const bool is_cpu = tensor.device.type == TARSIA_CPU;
   const Speaks speaks = frame.first.speaks;
-  const bool wants_numpy = speaks == Speaks::nothing || speaks == Speaks::numpy || speaks == Speaks::buffer;
+  const bool wants_numpy = speaks == Speaks::nothing || speaks == Speaks::numpy || speaks == Speaks::buffer ||
+                           speaks == Speaks::array_interface;
   if (is_cpu && wants_numpy && numpy::can_hold(tensor.dtype)) return numpy_over(stolen);
   PyObject* own = wrap_storage(stolen, is_cpu ? nullptr : stream_of_call(frame));
   return speaks == Speaks::dlpack ? by_from_dlpack(frame.first_object, own) : own;

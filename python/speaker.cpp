@@ -44,24 +44,38 @@ bool is_masked(PyTypeObject* type) {
          PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(masked.get()));
 }
 
+/// The family of a class that has none of the tables above, by the package that it comes from.
+uint8_t family_of(PyTypeObject* type) {
+  const std::string name = type_name(type), package = name.substr(0, name.find('.'));
+  return package == "cupy"                         ? k_cupy
+         : package == "jaxlib" || package == "jax" ? k_jax
+         : package == "tensorflow"                 ? k_tensorflow
+                                                   : k_no_family;
+}
+
 Speaker ask(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (type == tensor_type()) return {Speaks::tarsia, k_framework_tarsia, nullptr};
+  if (type == tensor_type()) return {Speaks::tarsia, k_no_family, k_framework_tarsia, nullptr};
   PyTypeObject* array = numpy::array_type();
   if (array && PyType_IsSubtype(type, array))
-    return {is_masked(type) ? Speaks::masked : Speaks::numpy, k_framework_numpy, nullptr};
+    return {is_masked(type) ? Speaks::masked : Speaks::numpy, k_numpy, k_framework_numpy, nullptr};
   if (const Ref capsule = attribute_or_null(object, dlpack::k_exchange_attribute);
       capsule && PyCapsule_IsValid(capsule.get(), dlpack::k_exchange_capsule)) {
     void* table = PyCapsule_GetPointer(capsule.get(), dlpack::k_exchange_capsule);
     const dlpack::Exchange* exchange = usable(static_cast<const dlpack::Exchange*>(table));
-    if (exchange && exchange->view_of_object) return {Speaks::exchange, number_of(exchange), exchange};
+    if (exchange && exchange->view_of_object) {
+      const int32_t number = number_of(exchange);
+      return {Speaks::exchange, static_cast<uint8_t>(number), number, exchange};
+    }
   }
   if (is_numpy_scalar(type)) return {};
   if (attribute_or_null(object, "__dlpack__") && attribute_or_null(object, "__dlpack_device__"))
-    return {Speaks::dlpack, k_framework_tarsia, nullptr};
+    return {Speaks::dlpack, family_of(type), k_framework_tarsia, nullptr};
   if (attribute_or_null(object, "__cuda_array_interface__"))
-    return {Speaks::cuda_interface, k_framework_tarsia, nullptr};
-  if (PyType_GetSlot(type, Py_bf_getbuffer)) return {Speaks::buffer, k_framework_numpy, nullptr};
+    return {Speaks::cuda_interface, family_of(type), k_framework_tarsia, nullptr};
+  if (PyType_GetSlot(type, Py_bf_getbuffer)) return {Speaks::buffer, k_no_family, k_framework_numpy, nullptr};
+  if (attribute_or_null(object, "__array_interface__"))
+    return {Speaks::array_interface, k_no_family, k_framework_numpy, nullptr};
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Tensors by __dlpack__, __cuda_array_interface__ and the buffer protocol, and tarsia.Tensor.
+// Tensors by __dlpack__, the array interfaces and the buffer protocol, and tarsia.Tensor.
 #include "view.h"
 
 #include "driver.h"
@@ -33,12 +33,29 @@ void delete_managed(void* pointer) {
   if (managed->deleter) managed->deleter(managed);
 }
 
+bool is_deleted(PyObject* array) {
+  const SavedException saved;
+  const Ref method = attribute_or_null(array, "is_deleted");
+  const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);
+  if (!answer) PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
+/// Why an object gave no capsule: an error is set, unless it is an array that JAX has deleted.
+Why no_capsule(const View& view) {
+  if (speaker_of(Py_TYPE(view.object)).family != k_jax || !is_deleted(view.object)) return Why::unreadable;
+  PyErr_Clear();
+  return Why::deleted;
+}
+
 Why view_by_dlpack(Frame& frame, View& view) {
   const Ref device(PyObject_CallMethod(view.object, "__dlpack_device__", nullptr));
   int device_type = 0, device_id = 0;
-  if (!device || !PyArg_ParseTuple(device.get(), "ii", &device_type, &device_id)) return Why::unreadable;
+  if (!device || !PyArg_ParseTuple(device.get(), "ii", &device_type, &device_id)) return no_capsule(view);
   const Ref capsule = dlpack_capsule(frame, view.object, device_type);
-  if (!capsule) return Why::unreadable;
+  if (!capsule) return no_capsule(view);
+  // JAX's arrays are values, and others may share their memory; its capsules do not say so.
+  view.read_only = speaker_of(Py_TYPE(view.object)).family == k_jax;
   if (PyCapsule_IsValid(capsule.get(), dlpack::k_capsule)) {
     auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), dlpack::k_capsule));
     PyCapsule_SetName(capsule.get(), dlpack::k_capsule_used);
@@ -49,7 +66,7 @@ Why view_by_dlpack(Frame& frame, View& view) {
       return Why::unreadable;
     }
     view.tensor = managed->tensor;
-    view.read_only = managed->flags & dlpack::k_read_only;
+    view.read_only |= (managed->flags & dlpack::k_read_only) != 0;
     return Why::fits;
   }
   auto* managed =
@@ -75,23 +92,69 @@ int64_t* int_tuple(Frame& frame, PyObject* tuple, Py_ssize_t n) {
   return items;
 }
 
-Why view_by_cuda_interface(Frame& frame, View& view) {
-  const Ref interface(PyObject_GetAttrString(view.object, "__cuda_array_interface__"));
-  if (!interface) return Why::unreadable;
-  const auto entry = [&](const char* name) { return PyDict_GetItemString(interface.get(), name); };
-  PyObject *data = entry("data"), *shape = entry("shape"), *strides = entry("strides"),
-           *type = entry("typestr");
-  if (!data || !shape || !type || !PyTuple_Check(data) || PyTuple_Size(data) < 2 || !PyTuple_Check(shape)) {
-    PyErr_SetString(PyExc_BufferError, "its __cuda_array_interface__ is malformed");
-    return Why::unreadable;
+void release_buffer(void* buffer) {
+  PyBuffer_Release(static_cast<Py_buffer*>(buffer));
+}
+
+/// Orders what the exporter's stream has still to do before work on the call's stream. False with an error
+/// set.
+bool wait_for_exporter(Frame& frame, const tarsia_tensor& tensor, PyObject* stream) {
+  if (!stream || stream == Py_None) return true;  // nothing to wait for
+  void* producer = PyLong_AsVoidPtr(stream);
+  if (!producer && PyErr_Occurred()) return false;
+  constexpr uintptr_t k_legacy_default = 1;  // the interface's number for CUDA's null stream
+  if (reinterpret_cast<uintptr_t>(producer) == k_legacy_default) producer = nullptr;
+  if (const int error = let_wait(tensor.device.id, stream_of_call(frame), producer)) {
+    PyErr_Format(PyExc_BufferError,
+                 "CUDA cannot wait for the stream of its __cuda_array_interface__: error %d", error);
+    return false;
   }
+  return true;
+}
+
+/// The address in "data": (address, read-only), or of __array_interface__ a buffer, or none: the object's
+/// own.
+bool interface_data(Frame& frame, View& view, PyObject* data, PyObject* interface) {
+  if (data && PyTuple_Check(data) && PyTuple_Size(data) >= 2) {
+    view.tensor.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
+    view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+    return view.tensor.data || !PyErr_Occurred();
+  }
+  if (view.tensor.device.type != TARSIA_CPU) return false;
+  auto* buffer = frame.room_for<Py_buffer>(1);
+  PyObject* owner = data && data != Py_None ? data : view.object;
+  if (PyObject_GetBuffer(owner, buffer, PyBUF_SIMPLE) != 0) return false;
+  frame.on_end(release_buffer, buffer);
+  PyObject* offset = PyDict_GetItemString(interface, "offset");
+  view.tensor.data = static_cast<char*>(buffer->buf) + (offset ? PyLong_AsSsize_t(offset) : 0);
+  view.read_only = buffer->readonly;
+  return !PyErr_Occurred();
+}
+
+/// By __cuda_array_interface__ or, on the CPU, __array_interface__.
+Why view_by_interface(Frame& frame, View& view, const char* name, tarsia_device_type device) {
+  const Ref interface(PyObject_GetAttrString(view.object, name));
+  if (!interface) return Why::unreadable;
+  const auto malformed = [&] {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "its %s is malformed", name);
+    return Why::unreadable;
+  };
+  if (!PyDict_Check(interface.get())) return malformed();
+  const auto entry = [&](const char* key) { return PyDict_GetItemString(interface.get(), key); };
+  PyObject *shape = entry("shape"), *strides = entry("strides"), *type = entry("typestr"),
+           *mask = entry("mask");
   tarsia_tensor& tensor = view.tensor;
   tensor = {};
-  tensor.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
-  if (!tensor.data && PyErr_Occurred()) return Why::unreadable;
-  view.read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+  tensor.device = {device, 0};
+  if (!shape || !type || !PyTuple_Check(shape) ||
+      !interface_data(frame, view, entry("data"), interface.get()))
+    return malformed();
+  if (mask && mask != Py_None) return Why::masked;
   tensor.dtype = dtype_of_typestr(text_of(type));
-  tensor.device = {TARSIA_GPU, device_of_address(tensor.data)};
+  if (device == TARSIA_GPU) {
+    tensor.device.id = device_of_address(tensor.data);
+    if (!wait_for_exporter(frame, tensor, entry("stream"))) return Why::unreadable;
+  }
   tensor.ndim = static_cast<int32_t>(PyTuple_Size(shape));
   tensor.shape = int_tuple(frame, shape, tensor.ndim);
   if (!tensor.shape) return Why::unreadable;
@@ -99,10 +162,6 @@ Why view_by_cuda_interface(Frame& frame, View& view) {
   if (!strides || strides == Py_None) return Why::fits;
   const int64_t* byte_strides = int_tuple(frame, strides, tensor.ndim);
   return byte_strides ? set_byte_strides(frame, tensor, byte_strides) : Why::unreadable;
-}
-
-void release_buffer(void* buffer) {
-  PyBuffer_Release(static_cast<Py_buffer*>(buffer));
 }
 
 /// The exporter may leave out what follows from the rest: strides of contiguous memory (ctypes' arrays) and
@@ -142,6 +201,17 @@ Why set_byte_strides(Frame& frame, tarsia_tensor& tensor, const int64_t* byte_st
   return Why::fits;
 }
 
+bool goes_with(Frame& frame, const Speaker& speaker, PyObject* object) {
+  if (speaker.family == k_no_family) return true;
+  if (frame.family == k_no_family) {
+    frame.family = speaker.family;
+    frame.family_object = object;
+    return true;
+  }
+  return (speaker.family == k_cupy && frame.family == k_numpy) ||
+         (speaker.family == k_numpy && frame.family == k_cupy);
+}
+
 Why view_rarely(Frame& frame, Speaker speaker, View& view) {
   switch (speaker.speaks) {
     case Speaks::tarsia:
@@ -152,7 +222,9 @@ Why view_rarely(Frame& frame, Speaker speaker, View& view) {
     case Speaks::dlpack:
       return view_by_dlpack(frame, view);
     case Speaks::cuda_interface:
-      return view_by_cuda_interface(frame, view);
+      return view_by_interface(frame, view, "__cuda_array_interface__", TARSIA_GPU);
+    case Speaks::array_interface:
+      return view_by_interface(frame, view, "__array_interface__", TARSIA_CPU);
     case Speaks::buffer:
       return view_by_buffer(frame, view);
     default:

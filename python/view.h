@@ -18,6 +18,8 @@ enum class Why : uint8_t {
   nul,           ///< a string with NULs in it
   item,          ///< blame.item of a list is of the wrong type
   unreadable,    ///< the tensor's owner refuses; a Python error is set
+  deleted,       ///< an array of JAX that was deleted
+  mixed,         ///< of another framework than the tensors before it
   masked,        ///< an array with a mask
   element_type,  ///< elements of no dtype that is known
   dtype,         ///< elements of another dtype
@@ -85,12 +87,19 @@ inline Why view_of_numpy(Frame& frame, View& view) {
   return set_byte_strides(frame, tensor, array->strides);
 }
 
+/// Whether a tensor may stand beside those before it, which are of another family or of none.
+bool goes_with(Frame& frame, const Speaker& speaker, PyObject* object);
+
 /// Reads a tensor of any framework into `view`, whose object is set. Why::type if the object is none.
 inline Why view_of(Frame& frame, View& view) {
   const Speaker speaker = speaker_of(Py_TYPE(view.object));
   if (speaker.speaks != Speaks::nothing && !frame.first_object) {
     frame.first = speaker;
     frame.first_object = view.object;
+    frame.family = speaker.family;
+    frame.family_object = view.object;
+  } else if (speaker.family != frame.family && !goes_with(frame, speaker, view.object)) [[unlikely]] {
+    return Why::mixed;
   }
   Why why = Why::fits;
   if (speaker.speaks == Speaks::exchange) {

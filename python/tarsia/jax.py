@@ -7,7 +7,6 @@
     axpy = tarsia.jax.function(lib.axpy)                # gives the new y
 """
 
-from ._errors import Unsupported
 from ._tarsia import Function, Op
 
 try:
@@ -59,8 +58,3 @@ def function(what, backward=None, *, outputs=None, updates=None, gradients=None,
     kind = "a kernel: give a function that launches it" if hasattr(what, "launch") else type(what).__name__
     raise TypeError(f"tarsia.jax.function takes a tarsia.Op or a tarsia.Function, not {kind}")
 
-
-def __getattr__(name):
-    if name == "register":
-        raise Unsupported("JAX has no registry of operators: call what tarsia.jax.function gives")
-    raise AttributeError(f"module 'tarsia.jax' has no attribute {name!r}")

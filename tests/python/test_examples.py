@@ -167,3 +167,11 @@ def test_torch_ops():
                           env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "tarsia::swish(Tensor x, *, float beta=1.) -> Tensor" in done.stdout and done.stdout.endswith("ok\n")
+
+
+def test_jax_ops():
+    pytest.importorskip("jax")
+    done = subprocess.run([sys.executable, EXAMPLES / "jax_ops.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[0.5 0.5 0.5] [1. 1. 1.]" in done.stdout and done.stdout.endswith("ok\n")

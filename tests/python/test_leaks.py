@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 def cases(lib):
     x, t = np.ones((3, 4), np.float32), torch.ones(3, 4)
     strided = np.ones((8, 8), np.float32)[::2, ::2]
-    ints, words, tensors = [1, 2, 3], ["a", "bb"], [np.ones(3, np.float32), torch.ones(3)]
+    ints, words, tensors = [1, 2, 3], ["a", "bb"], [torch.zeros(3), torch.ones(3)]
     stream = type("S", (), {"cuda_stream": 5})()
     return {
         "numpy": (lambda: lib.scale(x, 12, 1.0), [x]),

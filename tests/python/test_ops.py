@@ -185,6 +185,14 @@ def test_misfits_are_told():
         bound(np.ones(3, np.float32), out=x)
 
 
+def test_inputs_are_of_one_framework():
+    x, t = np.ones(3, np.float32), torch.zeros(3)
+    with pytest.raises(tarsia.ArgumentTypeError, match="py_running: input 2 'sum' is a torch.Tensor, .* of numpy.*numpy.from_dlpack"):
+        tarsia.ops.py_running(x, t)
+    with pytest.raises(tarsia.ArgumentTypeError, match="py_scale: out is a numpy.ndarray, .* of torch"):
+        tarsia.ops.py_scale(t, out=x)
+
+
 def test_exceptions_of_ops_arrive():
     with pytest.raises(IndexError, match="no such row"):
         tarsia.ops.py_fails(np.ones(1, np.float32))

@@ -49,7 +49,7 @@ def test_a_returned_argument_is_the_same_object(lib):
     for x in (np.zeros(3, np.float32), torch.zeros(3), torch.nn.Parameter(torch.zeros(2)), bytearray(4)):
         assert lib.identity(x) is x
         assert lib.maybe(x) is x
-    a, b = np.zeros(2, np.float32), torch.zeros(2)
+    a, b = np.zeros(2, np.float32), np.zeros(2, np.float32)
     assert lib.pick([a, b], 1) is b
     y, same, n = lib.both(a)
     assert same is a and n == 7 and type(y) is np.ndarray

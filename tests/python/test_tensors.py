@@ -188,6 +188,43 @@ def test_buffers(lib):
     x.append(4)  # the buffer was given back
 
 
+class Interface:
+    """An object of NumPy's array interface alone."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        self.interface = {**array.__array_interface__, **changes}
+
+    @property
+    def __array_interface__(self):
+        return self.interface
+
+
+def test_the_array_interface(lib):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert lib.address_f32(Interface(x)) == x.ctypes.data
+    assert lib.describe(Interface(x.T)) == "float32 (3,2,) (1,3,)"
+    lib.scale(Interface(x), 6, 2.0)
+    assert x.tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert type(lib.doubled(Interface(x))) is np.ndarray
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="must be writable"):
+        lib.scale(Interface(frozen), 6, 2.0)
+    text = Interface(np.zeros(3, np.uint8), data=b"xabc", offset=1, strides=None)
+    assert lib.describe(text) == "uint8 (3,) (1,) contiguous"
+    with pytest.raises(ValueError, match="read-only"):
+        lib.address_any_out(text)
+    with pytest.raises(ValueError, match="its __array_interface__ is malformed"):
+        lib.describe(Interface(x, shape=[2, 3]))
+    with pytest.raises(ValueError, match="its array interface is malformed"):
+        lib.describe(Interface(x, strides=(4,)))
+    with pytest.raises(TypeError, match="cannot read"):
+        lib.describe(Interface(x, typestr=">f4"))
+    with pytest.raises(TypeError, match="mask"):
+        lib.describe(Interface(x, mask=np.zeros(6, bool)))
+
+
 def test_ctypes_arrays_are_buffers(lib):
     x = (ctypes.c_float * 3)(1, 2, 3)
     assert lib.address_f32(x) == ctypes.addressof(x)
@@ -283,8 +320,8 @@ def test_an_exporter_s_error_is_the_cause(lib):
 
 
 def test_lists_of_tensors(lib):
-    a, b = np.ones(3, np.float32), torch.ones(3)
-    assert lib.total([a, b], 3) == 6
+    a = np.ones(3, np.float32)
+    assert lib.total([a, a + 1], 3) == 9 and lib.total([torch.ones(3), torch.zeros(3)], 3) == 3
     assert lib.total((), 3) == 0
     assert lib.total([a] * 300, 3) == 900
     with pytest.raises(TypeError, match=r"item 1 must be a float32 tensor, got numpy.ndarray of float64"):
@@ -332,5 +369,25 @@ def test_cuda_functions_refuse_cpu_tensors_and_say_why(lib):
 
 
 def test_pointers_of_sources_with_cuda_may_be_anywhere(lib):
+    x, t = np.zeros(6, np.float32), torch.zeros(6)
+    assert lib.anywhere(x, x[2:]) == -8 and lib.anywhere(t[3:], t) == 12
+
+
+def test_the_tensors_of_one_call_are_of_one_framework(lib):
     x, t = np.zeros(3, np.float32), torch.zeros(3)
-    assert lib.anywhere(x, t) == x.ctypes.data - t.data_ptr()
+    with pytest.raises(tarsia.ArgumentTypeError, match=(
+            r"'y' \(2 of 2\) is a torch.Tensor, and the tensors before it are of numpy: the tensors of one call belong to "
+            r"one framework; pass numpy.from_dlpack\(y\) \('x' is the first\)")):
+        lib.anywhere(x, t)
+    with pytest.raises(tarsia.ArgumentTypeError, match=r"'y' .* is a numpy.ndarray, .* of torch.*pass torch.from_dlpack\(y\)"):
+        lib.anywhere(t, x)
+    with pytest.raises(tarsia.ArgumentTypeError, match=r"item 1 is a torch.Tensor, and the tensors before it are of numpy"):
+        lib.total([x, t], 3)
+    # What belongs to no framework goes with all.
+    buffer = array.array("f", [1, 2, 3])
+    for one in (x, t):
+        lib.anywhere(one, buffer)
+        lib.anywhere(buffer, one)
+        lib.anywhere(Exporter(t), one)
+    with pytest.raises(tarsia.ArgumentTypeError, match="'y' .* of numpy"):
+        lib.anywhere(x, t.requires_grad_())
