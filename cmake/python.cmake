@@ -30,6 +30,8 @@ target_link_libraries(tarsia_python PRIVATE tarsia)
 file(GLOB python_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tarsia/*.py ${CMAKE_SOURCE_DIR}/python/tarsia/*.pyi
      ${CMAKE_SOURCE_DIR}/python/tarsia/py.typed)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia)
+file(GLOB linked ${CMAKE_BINARY_DIR}/python/tarsia/*.py ${CMAKE_BINARY_DIR}/python/tarsia/*.pyi)
+file(REMOVE ${linked})  # one whose source was renamed would dangle
 foreach(file ${python_files})
   get_filename_component(name ${file} NAME)
   file(CREATE_LINK ${file} ${CMAKE_BINARY_DIR}/python/tarsia/${name} SYMBOLIC)
