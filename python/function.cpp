@@ -344,4 +344,13 @@ PyObject* make_function(tarsia_library* library, const tarsia_function* const* o
   return object;
 }
 
+PyObject* call_function(PyObject* function, Frame& frame, const tarsia_value* values, uint32_t n) {
+  FunctionObject* self = self_of(function);
+  return run(self, *self->plans[0], frame, values, n);
+}
+
+bool is_function(PyObject* object) {
+  return Py_TYPE(object) == g_type;
+}
+
 }  // namespace tarsia::python

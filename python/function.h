@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "py.h"
+#include "frame.h"
 
 namespace tarsia::python {
 
@@ -21,5 +21,11 @@ struct FunctionParts {
   std::vector<const tarsia_function*> overloads;
 };
 FunctionParts parts_of(PyObject* function);
+
+/// Calls the first overload with values that fit it. The arguments' views lie in the frame.
+PyObject* call_function(PyObject* function, Frame& frame, const tarsia_value* values, uint32_t n);
+
+/// Whether an object is a tarsia.Function.
+bool is_function(PyObject* object);
 
 }  // namespace tarsia::python

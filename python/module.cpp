@@ -6,6 +6,7 @@
 #include <string>
 
 #include "errors.h"
+#include "expression.h"
 #include "function.h"
 #include "jax.h"
 #include "kernel.h"
@@ -70,7 +71,7 @@ std::string statistics() {
 
 NB_MODULE(_tarsia, module) {
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
-      !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()))
+      !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()) || !py::add_expression(module))
     throw nb::python_error();
   py::add_library(module);
   module.attr("version") = tarsia_version();

@@ -12,6 +12,7 @@
 #include "registry/last_error.h"
 #include "registry/memory.h"
 #include "registry/op_registry.h"
+#include "registry/parallel.h"
 #include "registry/random.h"
 
 namespace tarsia::registry {
@@ -181,6 +182,7 @@ const tarsia_host* host_table() {
       .op_inputs = &host_op_inputs,
       .op_outputs = &host_op_outputs,
       .warn = &host_warn,
+      .parallel = &parallel,
   };
   return &table;
 }

@@ -99,6 +99,14 @@ typedef struct tarsia_host {
 
   /// Puts a warning about an op of this library into the log.
   void (*warn)(const char* op, const char* text);
+
+  /* Threads of the CPU. */
+
+  /// Runs body(with, begin, end) over 0 … n-1 in pieces of `grain`, on this thread and a few others, and
+  /// waits for all. The pieces are the same whatever the number of threads. What a body throws is thrown
+  /// here, once no other runs. Bodies may not use the call under way: no scratch, no tensors are to be made.
+  void (*parallel)(int64_t n, int64_t grain, void (*body)(void* with, int64_t begin, int64_t end),
+                   void* with);
 } tarsia_host;
 
 #ifdef __cplusplus

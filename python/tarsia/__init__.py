@@ -7,7 +7,7 @@
 """
 
 from ._library import Library, compile, compile_all, load, load_inline
-from ._tarsia import BoundOp, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
+from ._tarsia import BoundOp, Expression, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
 from ._tarsia import version as __version__
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "CudaError",
     "Diagnostic",
     "Error",
+    "Expression",
     "Function",
     "InvalidSource",
     "Kernel",
@@ -42,10 +43,12 @@ __all__ = [
     "compile",
     "compile_all",
     "doctor",
+    "elementwise",
     "load",
     "load_inline",
     "op",
     "ops",
+    "reduction",
     "seed",
     "statistics",
 ]
@@ -83,6 +86,10 @@ def __getattr__(name):
         value = getattr(_errors, name)
     elif name == "RowSparse":
         from ._sparse import RowSparse as value
+    elif name == "elementwise":
+        from ._elementwise import elementwise as value
+    elif name == "reduction":
+        from ._reduction import reduction as value
     elif name == "ops":
         from ._ops import ops as value
     else:

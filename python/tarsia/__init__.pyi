@@ -27,6 +27,7 @@ from ._ops import _Ops
 from ._sparse import RowSparse as RowSparse
 from ._tarsia import (
     BoundOp as BoundOp,
+    Expression as Expression,
     Function as Function,
     Kernel as Kernel,
     KernelLaunch as KernelLaunch,
@@ -136,6 +137,56 @@ def compile(
     timeout: float | None = None,
 ) -> None: ...
 def load(path: _Path) -> Library: ...
+def elementwise(
+    inputs: str,
+    outputs: str,
+    operation: str,
+    name: str = "elementwise",
+    *,
+    preamble: str = "",
+    doc: str = "",
+    headers: Mapping[str, _Text] | None = None,
+    include_dirs: Sequence[_Path] | PathLike[str] = (),
+    defines: Mapping[str, object] | None = None,
+    libraries: Sequence[_Path] = (),
+    library_dirs: Sequence[_Path] | PathLike[str] = (),
+    std: str = "c++20",
+    opt: int = 2,
+    arch: str | int | Sequence[str | int] | None = None,
+    ptx: bool = False,
+    fast_math: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    host_headers: Literal["own", "system"] = "own",
+    timeout: float | None = None,
+) -> Expression: ...
+def reduction(
+    inputs: str,
+    outputs: str,
+    map: str,
+    reduce: str,
+    post: str | None = None,
+    identity: str | None = None,
+    name: str = "reduction",
+    *,
+    reduce_type: str | None = None,
+    preamble: str = "",
+    doc: str = "",
+    headers: Mapping[str, _Text] | None = None,
+    include_dirs: Sequence[_Path] | PathLike[str] = (),
+    defines: Mapping[str, object] | None = None,
+    libraries: Sequence[_Path] = (),
+    library_dirs: Sequence[_Path] | PathLike[str] = (),
+    std: str = "c++20",
+    opt: int = 2,
+    arch: str | int | Sequence[str | int] | None = None,
+    ptx: bool = False,
+    fast_math: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    host_headers: Literal["own", "system"] = "own",
+    timeout: float | None = None,
+) -> Expression: ...
 def doctor() -> dict[str, Any]: ...
 def statistics() -> dict[str, Any]: ...
 def load_ipython_extension(ipython: Any) -> None: ...

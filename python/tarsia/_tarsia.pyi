@@ -1,5 +1,6 @@
 from typing import Any
 
+from . import Library
 from ._kernels import KernelAttributes, Occupancy
 
 version: str
@@ -65,6 +66,25 @@ class Kernel:
     ) -> None: ...
     def occupancy(self, block: _Extents, shared_bytes: int = 0, device: int = -1) -> Occupancy: ...
     def suggest_block(self, shared_bytes: int = 0, limit: int = 0, device: int = -1) -> int: ...
+
+class Expression:
+    """An elementwise op or a reduction, made by tarsia.elementwise or tarsia.reduction."""
+
+    __name__: str
+    __qualname__: str
+    @property
+    def libraries(self) -> dict[tuple[str, ...], Library]: ...
+    def source(self, *dtypes: Any, gpu: bool = False) -> str: ...
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        size: int | None = None,
+        axis: int | tuple[int, ...] | list[int] | None = None,
+        keepdims: bool = False,
+        stream: Any = None,
+        **named: Any,
+    ) -> Any: ...
 
 class Op:
     """A registered operation."""

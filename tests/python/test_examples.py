@@ -175,3 +175,10 @@ def test_jax_ops():
                           env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[0.5 0.5 0.5] [1. 1. 1.]" in done.stdout and done.stdout.endswith("ok\n")
+
+
+def test_elementwise():
+    done = subprocess.run([sys.executable, EXAMPLES / "elementwise.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[ 8. 11. 14. 17.]" in done.stdout and "(array([ 2, -1]), array([0.5 , 0.75]))" in done.stdout

@@ -1,0 +1,12 @@
+// tarsia.Expression: what tarsia.elementwise and tarsia.reduction give. A call deduces the types, takes the
+// function that was compiled for them, and calls it with the tensors as they are.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace tarsia::python {
+
+/// Makes the type, and adds make_expression to the module. False with an error set on failure.
+bool add_expression(nanobind::module_& module);
+
+}  // namespace tarsia::python
