@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -71,6 +72,10 @@ class Reaper : public ForkAware {
     if (m_thread) m_thread.release();  // NOLINT: joining or destroying it would end the process
     m_incoming.clear();
     m_pending = 0;
+    // A condition that the parent's thread waits for never wakes anybody here: its waiter is counted, and
+    // gone.
+    new (&m_wake) std::condition_variable();
+    new (&m_idle) std::condition_variable();
     m_mutex.unlock();
   }
 
