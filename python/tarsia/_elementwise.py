@@ -1,5 +1,7 @@
 """tarsia.elementwise: functions of tensors out of a line of C++ that is applied to each element."""
 
+import sys
+
 from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
 
 
@@ -196,4 +198,4 @@ def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", 
     The function takes the inputs, tensors or numbers, and gives the outputs, or writes them to out=. On the CPU and on
     GPUs alike; compiled for each combination of types when it first occurs, and kept in the cache.
     """
-    return Elementwise(inputs, outputs, operation, name, preamble, options, doc).make()
+    return Elementwise(inputs, outputs, operation, name, preamble, options, doc).make(sys._getframe(1))

@@ -141,7 +141,11 @@ class Recipe:
     def __repr__(self):
         return f"<tarsia.Expression {self.headline()}>"
 
-    def make(self):
+    def make(self, frame):
+        """The tarsia.Expression; `frame` is that of the caller, where the texts stand."""
+        from ._library import _place
+
+        self.place = _place(frame)
         params = [(p.name, p.type, self.letters.index(p.type) if p.is_letter else -1, p.dtype, p.is_raw, p.is_output,
                    p.is_inout) for p in self.params]
         return _tarsia.make_expression(self, self.name, params, self.letters, self.kind == "reduction")
@@ -179,15 +183,12 @@ class Recipe:
 
     def explain(self, error):
         """Points a compile error at the user's text."""
-        import sys
+        from ._library import _explain
 
-        from . import _diagnose
-
-        frame = sys._getframe(2)
         texts = {f"{self.name}: {what}": text for what, text in {**self.texts, "preamble": self.preamble}.items()}
         for diagnostic in getattr(error, "diagnostics", ()):
             diagnostic.source_line = diagnostic.origin = None
-        _diagnose.explain(error, texts, self.options.get("headers"), frame)
+        _explain(error, texts, self.options.get("headers"), self.place)
         missing = re.compile(r"variable ['\"](\w+)['\"] is (?:un|used)")
         for diagnostic in getattr(error, "diagnostics", ()):
             found = missing.match(diagnostic.message)

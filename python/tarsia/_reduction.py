@@ -1,5 +1,7 @@
 """tarsia.reduction: functions that reduce tensors along axes, out of expressions in C++."""
 
+import sys
+
 from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
 
 
@@ -519,4 +521,4 @@ def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="redu
 
     The function takes the inputs, and axis (an int, a tuple of them, or None for all), keepdims and out.
     """
-    return Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc).make()
+    return Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc).make(sys._getframe(1))
