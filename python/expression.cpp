@@ -231,6 +231,8 @@ class Calling {
     }
     if (why == Why::masked || why == Why::element_type)
       return refuse(false, title(i) + " " + explain_elements(why, param(i).name, object));
+    if (why == Why::mixed || why == Why::deleted)
+      return refuse(why == Why::deleted, title(i) + " " + explain_state(why, m_frame, object, param(i).name));
     if (why == Why::strides)
       return refuse(true, title(i) + " has strides that are no multiple of its elements; pass a copy");
     if (why != Why::fits)

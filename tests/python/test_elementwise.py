@@ -312,6 +312,8 @@ def test_arguments_by_name():
     (lambda x: (np.ma.array(x), x, 2.0), TypeError, "input 'x' is a .*mask"),
     (lambda x: (x.astype(">f4"), x, 2.0), TypeError, "input 'x'"),
     (lambda x: (torch.zeros(3, device="meta"), 1, 2.0), ValueError, "input 'x'"),
+    (lambda x: (x, torch.zeros(3), 1.0), TypeError,
+     "input 'y' is a torch.Tensor, and the tensors before it are of numpy: the tensors of one call belong to one framework"),
     (lambda x: (x, x, 1e300), ValueError, r"input 'a' is float32, which does not hold 1e\+300"),
 ])
 def test_bad_arguments_are_named(arguments, kind, message):
