@@ -32,6 +32,7 @@
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
 #include "jit/worker/host_tables.h"
+#include "jit/worker/loop_nests.h"
 #include "jit/worker/prelude_layer.h"
 #include "jit/worker/raw_tokens.h"
 #include "llvm/IR/LLVMContext.h"
@@ -294,6 +295,7 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
     start = std::chrono::steady_clock::now();
+    if (m_clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
     llvm::SmallVector<char, 0> object;
     clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(),
                              module.get(), clang::Backend_EmitObj, m_clang.getVirtualFileSystemPtr(),
