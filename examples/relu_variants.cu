@@ -86,6 +86,7 @@ static void noisy_gradient(tarsia::Context& c) {
     for (long long i = 0; i < n; ++i) dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 TARSIA_OP(noisy_relu)
+    .random()
     .attribute("sigma", 1.0f)
     .at_least(0)
     .forward("cpu", noisy_cpu)

@@ -153,7 +153,8 @@ typedef struct tarsia_implementation {
 
 enum {                               /* tarsia_op.flags */
        TARSIA_OP_ANY_ATTRIBUTES = 1, /* undeclared attributes are allowed and given as strings */
-       TARSIA_OP_INFERS_STORAGE = 2  /* sparse inputs are allowed: infer fills storage types */
+       TARSIA_OP_INFERS_STORAGE = 2, /* sparse inputs are allowed: infer fills storage types */
+       TARSIA_OP_RANDOM = 4          /* draws random numbers: two calls differ */
 };
 
 /// An in-place pair: output `output` may share the memory of input `input`.

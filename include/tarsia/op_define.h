@@ -191,6 +191,12 @@ class OpDefinition {
     return *this;
   }
 
+  /// It draws random numbers: frameworks may neither merge two calls nor make one of them up again.
+  TARSIA_DETAIL_SUPPORT OpDefinition& random() {
+    m_op.flags |= TARSIA_OP_RANDOM;
+    return *this;
+  }
+
   /// Inference: `void f(tarsia::BindInfo&)` sets what is unknown of outputs, and of inputs where it can.
   /// Without it all inputs and outputs have one shape and dtype.
   template <class F_>

@@ -13,7 +13,7 @@ import numpy as np
 from . import _tarsia
 from ._errors import Unsupported
 from ._pair import Pair
-from ._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, TUPLE, LIST, of_function
+from ._schema import OP_RANDOM, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, TUPLE, LIST, of_function
 
 _TARGET = "tarsia_call"
 for _platform, _handler in zip(("cpu", "CUDA"), _tarsia.jax_handlers()):
@@ -145,7 +145,8 @@ class OpCall:
         flags = [ports[min(i, len(ports) - 1)][1] if ports else 0 for i in range(n_inputs)]
         given = [i for i, one in enumerate(metas) if one is not None]
         target = _tarsia.JaxOp(op, attributes)
-        options = {"vmap": self._vmap, "side_effect": self._side_effect or description["state"]}
+        options = {"vmap": self._vmap, "side_effect": self._side_effect or description["state"] or bool(
+            description["flags"] & OP_RANDOM)}
 
         # Inputs that are written to have results of their own, after the outputs.
         arguments, results, aliases = [("value", None)] * n_inputs, list(outputs), {}

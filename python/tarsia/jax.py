@@ -40,7 +40,7 @@ def function(what, backward=None, *, outputs=None, updates=None, gradients=None,
         read.
     mutates: the names of what the functions write to, where the types say too much.
     vmap: what jax.vmap does, as jax.ffi.ffi_call's vmap_method says it.
-    side_effect: it is called even where nobody uses the results. So it is for ops with state.
+    side_effect: it is called even where nobody uses the results. So it is for ops with state and random ones.
 
     Arrays are traced; numbers, strings and lists of them are constants of the compiled program. What is written to is
     copied where XLA still needs the old value. The state of an op that has some is one for each combination of shapes,

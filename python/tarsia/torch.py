@@ -15,7 +15,7 @@ from ._library import Library
 from ._tarsia import Function, Op
 from ._torch_pair import function
 from ._torch_register import Overload
-from ._schema import identifier
+from ._schema import OP_RANDOM, identifier
 
 __all__ = ["Registered", "function", "register", "registered", "unregister"]
 
@@ -40,7 +40,7 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
         right shapes, dtypes and devices. Ops are inferred; functions that give tensors or numbers need one for
         torch.compile and torch.export.
     random: it draws random numbers, so that two calls differ; for a library the names of those that do. Tags it
-        torch.Tag.nondeterministic_seeded.
+        torch.Tag.nondeterministic_seeded. Ops that are declared ``.random()`` need not be named.
     mutates: the names of a function's parameters that it writes to, by default all that the types let it write to:
         ``T*`` and ``tarsia::Tensor``, also in lists and optionals, not ``const T*`` and ``const tarsia::Tensor&``.
     attributes: of an op, to be the same in every call; they are not in the schema then.
@@ -114,7 +114,7 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     schema = _schema.of_op(what.name, description, attributes or ())
     op = _torch_ops.OpCell(what, description, schema, attributes or {}, fake)
     differentiable = _torch_ops.has_backward(description) and not schema.written
-    tags = _tags(random, tags)
+    tags = _tags(random or description["flags"] & OP_RANDOM, tags)
     if differentiable:
         arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
         backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)

@@ -120,6 +120,10 @@ TARSIA_OP(j_count)
       const float n = float(++c.state<Count>().n);
       for (long i = 0; i < c.output(0).numel(); i++) c.output(0).data<float>()[i] = c.input(0).data<float>()[i] + n;
     });
+TARSIA_OP(j_dice).random().input("x").output("y").forward("cpu", [](tarsia::Context& c) {
+  static std::atomic<int> last{0};
+  *c.output(0).data<float>() = float(++last);
+});
 TARSIA_OP(j_fails).input("x").output("y").forward("cpu", [](tarsia::Context&) { throw std::out_of_range("no such row"); });
 """
 
@@ -199,6 +203,11 @@ def test_state_goes_on():
 
     jax.block_until_ready(unused(x))
     assert float(count(x)[0]) == 5 and float(count(jnp.zeros(3))[0]) == 1
+
+
+def test_random_ops_are_called_each_time():
+    dice = tarsia.jax.function(tarsia.op("j_dice"))
+    assert float(jax.jit(lambda x: abs(dice(x) - dice(x)))(jnp.zeros(()))) == 1
 
 
 def test_vmap():

@@ -190,6 +190,16 @@ TARSIA_OP(t_hidden)
       for (long i = 0; i < c.in_grad(0).numel(); i++) c.in_grad(0).data<float>()[i] = 1.5f * c.out_grad(1).data<float>()[i];
     });
 
+TARSIA_OP(t_dice)
+    .random().input("x").output("y")
+    .forward("cpu", [](tarsia::Context& c) {
+      static float last = 0;
+      for (long i = 0; i < c.output(0).numel(); i++) c.output(0).data<float>()[i] = ++last;
+    })
+    .backward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.in_grad(0).numel(); i++) c.in_grad(0).data<float>()[i] = 1;
+    });
+
 TARSIA_OP(t_fails).input("x").output("y").forward("cpu", [](tarsia::Context&) { throw std::out_of_range("no such row"); });
 """
 
@@ -321,6 +331,10 @@ def test_what_draws_random_numbers_is_tagged(lib):
     noise = tarsia.torch.register(lib.noise, random=True)
     assert torch.Tag.nondeterministic_seeded in noise.default.tags
     assert torch.Tag.nondeterministic_seeded not in tarsia.torch.register(lib.fill).default.tags
+    dice = tarsia.torch.register(tarsia.op("t_dice"))
+    assert torch.Tag.nondeterministic_seeded in dice.default.tags
+    compiled = torch.compile(lambda x: dice(x) - dice(x), fullgraph=True, backend="aot_eager")
+    assert compiled(torch.zeros(1)).tolist() == [-1]  # the same call twice is made twice
     check(noise, torch.zeros(3), 3, tests=("test_schema", "test_faketensor", "test_autograd_registration"))
 
 
