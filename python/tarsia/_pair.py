@@ -93,5 +93,6 @@ class Pair:
 
     def backward_schema(self):
         """What an operator of backward takes: after what it reads, the shapes and dtypes of the gradients."""
-        extra = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(len(self.targets))]
-        return Schema((*self.read, *extra, Argument("dtypes", "ScalarType[]", "")), ("Tensor",) * len(self.targets))
+        shapes = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(len(self.targets))]
+        dtypes = [Argument(f"dtype{k + 1}", "ScalarType", "") for k in range(len(self.targets))]
+        return Schema((*self.read, *shapes, *dtypes), ("Tensor",) * len(self.targets))

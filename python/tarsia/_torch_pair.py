@@ -94,7 +94,7 @@ class _Pair:
                      for dy, (shape, dtype, device) in zip(gradients, ctx.outputs)]
         values = [gradients[i] if pool == "gradient" else tensor if tensor is not None else other
                   for (pool, i), tensor, other in zip(self.plan.sources, ctx.saved_tensors, ctx.others)]
-        made = _several(self.run_backward(*values, *ctx.shapes, ctx.dtypes))
+        made = _several(self.run_backward(*values, *ctx.shapes, *ctx.dtypes))
         row = [None] * len(needs)
         for i, gradient in zip(self.plan.targets, made):
             if i < len(needs) and needs[i]:
@@ -104,7 +104,7 @@ class _Pair:
     def _split(self, values):
         """The arguments of backward, and the shapes and dtypes of the gradients."""
         n, k = len(self.plan.sources), len(self.plan.targets)
-        return list(values[:n]), values[n:n + k], values[n + k]
+        return list(values[:n]), values[n:n + k], values[n + k:]
 
     def call_backward(self, *values):
         """Backward, as its operator is called."""
