@@ -79,13 +79,23 @@ struct LoopCursor {
   }
 };
 
+/// Whether the next n steps are neighbours in memory: in the last dimension, or because all dimensions are
+/// one.
+inline bool is_row(const LoopDims& d_, const long long* strides_, const LoopCursor& c_, long long n_) {
+  if (strides_[d_.ndim - 1] != 1) return false;
+  if (c_.left(d_) >= n_) return true;
+  for (int i_ = d_.ndim - 1; i_ > 0; --i_)
+    if (strides_[i_ - 1] != strides_[i_] * d_.shape[i_]) return false;
+  return true;
+}
+
 /// The elements of the next n steps, in a row: where they are, or brought into `room`.
 template <bool wide_, class T_, class S_>
 __attribute__((always_inline)) inline const S_* gather(const LoopDims& d_, const long long* strides_,
                                                        const T_* data_, LoopCursor c_, long long n_,
                                                        S_* __restrict__ room_) {
   const long long stride_ = strides_[d_.ndim - 1];
-  if (Element<T_, wide_>::is_same && stride_ == 1 && c_.left(d_) >= n_)
+  if (Element<T_, wide_>::is_same && is_row(d_, strides_, c_, n_))
     return reinterpret_cast<const S_*>(data_ + c_.offset(d_, strides_));
   for (long long k_ = 0; k_ < n_;) {
     const long long left_ = c_.left(d_), run_ = left_ < n_ - k_ ? left_ : n_ - k_;
@@ -108,7 +118,7 @@ __attribute__((always_inline)) inline const S_* gather(const LoopDims& d_, const
 template <bool wide_, class T_, class S_>
 __attribute__((always_inline)) inline S_* row_of(const LoopDims& d_, const long long* strides_, T_* data_,
                                                  const LoopCursor& c_, long long n_, S_* room_) {
-  if (Element<T_, wide_>::is_same && strides_[d_.ndim - 1] == 1 && c_.left(d_) >= n_)
+  if (Element<T_, wide_>::is_same && is_row(d_, strides_, c_, n_))
     return reinterpret_cast<S_*>(data_ + c_.offset(d_, strides_));
   return room_;
 }

@@ -154,9 +154,14 @@ inline int64_t span_of(const Extent& e_, int from_) {
 /// rows, columns, every n-th element. The outermost p strides of the one and q of the other move both by
 /// multiples of their common divisor g; if what is left of each fits side by side within g, they never meet.
 TARSIA_DETAIL_SUPPORT bool may_overlap(const tarsia_tensor* a_, const tarsia_tensor* b_) {
-  const Extent x_ = extent_of(a_), y_ = extent_of(b_);
-  if (!Dims(a_->shape, a_->ndim).numel() || !Dims(b_->shape, b_->ndim).numel()) return false;
   if (a_->device != b_->device) return false;
+  if (!Dims(a_->shape, a_->ndim).numel() || !Dims(b_->shape, b_->ndim).numel()) return false;
+  if (!a_->strides && !b_->strides) {
+    const Tensor one_(a_), other_(b_);
+    const char *x_ = static_cast<char*>(one_.data()), *y_ = static_cast<char*>(other_.data());
+    return x_ < y_ + other_.bytes() && y_ < x_ + one_.bytes();
+  }
+  const Extent x_ = extent_of(a_), y_ = extent_of(b_);
   if (x_.begin + static_cast<uint64_t>(span_of(x_, 0)) <= y_.begin ||
       y_.begin + static_cast<uint64_t>(span_of(y_, 0)) <= x_.begin)
     return false;
@@ -180,8 +185,8 @@ TARSIA_DETAIL_SUPPORT bool may_overlap(const tarsia_tensor* a_, const tarsia_ten
 
 /// Whether an output's elements share memory with each other.
 TARSIA_DETAIL_SUPPORT bool overlaps_itself(const tarsia_tensor* t_) {
+  if (!t_->strides || !Dims(t_->shape, t_->ndim).numel()) return false;
   const Extent e_ = extent_of(t_);
-  if (!Dims(t_->shape, t_->ndim).numel()) return false;
   for (int i_ = 0; i_ < e_.ndim; ++i_)
     if (e_.strides[i_] < span_of(e_, i_ + 1)) return true;
   return false;
@@ -281,7 +286,7 @@ TARSIA_DETAIL_SUPPORT void set_dims(const char* op_, LoopDims& to_, const int64_
   for (int d_ = 0; d_ < k_loop_dims; ++d_) {
     to_.shape[d_] = d_ < ndim_ ? shape_[d_] : 1;
     to_.magic[d_] = 1, to_.shift[d_] = 0;
-    if (!to_.is_small || to_.shape[d_] < 1) continue;
+    if (!to_.is_small || to_.shape[d_] < 1 || d_ >= ndim_) continue;
     const unsigned long long by_ = static_cast<unsigned long long>(to_.shape[d_]);
     while ((1ULL << to_.shift[d_]) < by_) ++to_.shift[d_];
     to_.magic[d_] = static_cast<unsigned>((((1ULL << to_.shift[d_]) - by_) << 32) / by_ + 1);
@@ -302,8 +307,10 @@ TARSIA_DETAIL_SUPPORT void plan_elementwise(const char* op_, const LoopTensor* t
                                             int first_output_, const LoopShape& shape_, bool keep_order_,
                                             bool keep_dims_, LoopDims& dims_, char** data_,
                                             long long (*strides_)[k_loop_dims]) {
-  int64_t* all_ = static_cast<int64_t*>(
-      scratch(static_cast<uint64_t>(n_) * TARSIA_MAX_NDIM * sizeof(int64_t), cpu_device()));
+  int64_t few_[8 * TARSIA_MAX_NDIM];
+  int64_t* all_ = n_ <= 8 ? few_
+                          : static_cast<int64_t*>(scratch(
+                                static_cast<uint64_t>(n_) * TARSIA_MAX_NDIM * sizeof(int64_t), cpu_device()));
   LoopGroup g_;
   g_.ndim = shape_.ndim, g_.strides = all_, g_.n = n_;
   for (int d_ = 0; d_ < shape_.ndim; ++d_) g_.shape[d_] = shape_.shape[d_];
@@ -355,8 +362,12 @@ TARSIA_DETAIL_SUPPORT void plan_reduction(const char* op_, const LoopTensor* ten
                                           long long (*reduced_strides_)[k_loop_dims], char** out_data_,
                                           long long (*out_strides_)[k_loop_dims]) {
   const int n_ = n_in_ + index_, all_ = n_ + n_out_;
-  int64_t* memory_ = static_cast<int64_t*>(
-      scratch(static_cast<uint64_t>(all_ + n_) * TARSIA_MAX_NDIM * sizeof(int64_t), cpu_device()));
+  int64_t few_[8 * TARSIA_MAX_NDIM];
+  int64_t* memory_ =
+      all_ + n_ <= 8
+          ? few_
+          : static_cast<int64_t*>(
+                scratch(static_cast<uint64_t>(all_ + n_) * TARSIA_MAX_NDIM * sizeof(int64_t), cpu_device()));
   LoopGroup k_, r_;
   k_.ndim = r_.ndim = 0;
   k_.n = all_, r_.n = n_;
