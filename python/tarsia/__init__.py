@@ -92,6 +92,10 @@ def __getattr__(name):
         from ._reduction import reduction as value
     elif name == "ops":
         from ._ops import ops as value
+    elif name in ("torch", "jax"):  # they import PyTorch and JAX
+        import importlib
+
+        value = importlib.import_module(f"tarsia.{name}")
     else:
         raise AttributeError(f"module 'tarsia' has no attribute {name!r}")
     globals()[name] = value
