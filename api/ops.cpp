@@ -35,6 +35,12 @@ int32_t tarsia_op_names(char*** names, uint64_t* n) {
   });
 }
 
+int32_t tarsia_define_ops(const char* name, const tarsia_op* const* ops, uint64_t n_ops,
+                          void (*release)(void*), void* user, tarsia_library** library) {
+  return guarded(
+      [&] { *library = to_c(registry::Library::define(name, {ops, n_ops}, release, user).detach()); });
+}
+
 int32_t tarsia_op_find(const char* name, tarsia_op_handle** op) {
   return guarded([&] { *op = to_c(OpRegistry::instance().find(name).detach()); });
 }

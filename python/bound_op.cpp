@@ -7,6 +7,7 @@
 #include "call.h"
 #include "errors.h"
 #include "op_text.h"
+#include "python_op.h"
 #include "sparse.h"
 
 namespace tarsia::python {
@@ -72,6 +73,7 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
   if (!check_storage(pass, frame, inputs, n)) return nullptr;
   if (pass.pass == TARSIA_FORWARD && !check_mutable(*pass.bound, frame, inputs, n)) return nullptr;
   const Call call(frame);
+  const CallUnderWay under_way(frame, outputs);
   if (!outputs.make()) return nullptr;
   tarsia_op_call request{};
   request.size = sizeof request;

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "python_op.h"
+
 namespace tarsia::python {
 namespace {
 
@@ -42,6 +44,14 @@ PyObject* raise_last_error() {
   const Ref error = make_error(last->code, last->message);
   const Ref diagnostics = error ? diagnostics_of(*last) : Ref();
   if (!diagnostics) return nullptr;
+  if (Ref cause = take_exception(last->message)) {
+    // Ctrl-C and the like go on as they are.
+    if (!PyObject_IsInstance(cause.get(), PyExc_Exception)) {
+      raise(cause);
+      return nullptr;
+    }
+    PyException_SetCause(error.get(), cause.release());
+  }
   const Ref told(PyObject_CallMethod(error.get(), "_tell", "NNO", text(last->stage), text(last->log),
                                      diagnostics.get()));
   if (told) raise(error);

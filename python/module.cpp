@@ -13,6 +13,7 @@
 #include "library.h"
 #include "op.h"
 #include "op_check.h"
+#include "python_op.h"
 #include "tensor.h"
 #include "view.h"
 
@@ -80,6 +81,7 @@ NB_MODULE(_tarsia, module) {
   module.def("op_names", op_names);
   module.def("op_generation", tarsia_op_generation);
   py::add_op_check(module);
+  py::add_python_ops(module);
   py::add_jax(module);
   module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });

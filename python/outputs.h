@@ -57,6 +57,12 @@ class Outputs {
   bool make();
   /// Fills in a call's outputs.
   void put_into(tarsia_op_call& call) const;
+  /// The storage of an output that was made; null for others.
+  tarsia_storage* storage_of_made(const tarsia_tensor* tensor) const {
+    for (uint32_t i = 0; i < m_n; ++i)
+      if (m_made[i] && m_made[i]->tensor == tensor) return m_made[i];
+    return nullptr;
+  }
   /// What the call returns: `out` as it was given, one tensor, a tuple of several, or None; of backward
   /// always a tuple.
   PyObject* object();

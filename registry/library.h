@@ -75,6 +75,12 @@ class Library : public Counted<Library> {
   /// Writes the shared library, byte for byte, and makes it executable. Throws Error naming the path.
   void export_to(const std::string& path) const;
 
+  /// A library without a module: ops that the program itself implements, registered. The descriptions have to
+  /// live until release(user), which is called when nothing needs them any more, on any thread, also when this
+  /// throws: LoadError, for descriptions that do not hold together.
+  static Ref<Library> define(const std::string& name, std::span<const tarsia_op* const> ops,
+                             void (*release)(void*), void* user);
+
  private:
   friend class Counted<Library>;
   friend class LibraryLoader;
@@ -105,6 +111,8 @@ class Library : public Counted<Library> {
   std::span<const tarsia_skipped> m_skipped;
   std::vector<Diagnostic> m_warning_texts;
   std::vector<tarsia_diagnostic> m_warnings;
+  void (*m_release)(void*) = nullptr;  ///< of one that was defined
+  void* m_release_user = nullptr;
 };
 
 /// As the C ABI gives it; points into the diagnostic.

@@ -360,10 +360,27 @@ void Library::export_to(const std::string& path) const {
   export_library(m_bytes.bytes(), path);
 }
 
+Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op* const> ops,
+                             void (*release)(void*), void* user) {
+  Ref<Library> library = Ref<Library>::adopt(new Library());
+  library->m_release = release;
+  library->m_release_user = user;
+  library->m_name = name;
+  for (const tarsia_op* op : ops) {
+    library->m_ops.push_back(op);
+    library->m_op_names.push_back(op->name);
+  }
+  OpRegistry::instance().add(library);
+  return library;
+}
+
 void Library::destroy() {
   void* handle = m_handle;
   const bool uses_cuda = m_uses_cuda;
+  void (*const release)(void*) = m_release;
+  void* const user = m_release_user;
   delete this;
+  if (release) release(user);
   if (!handle) return;
   if (uses_cuda)
     unmap_when_idle(handle);

@@ -290,6 +290,11 @@ typedef struct tarsia_bound_op tarsia_bound_op;
 /// The names of all registered ops, sorted; free with tarsia_free.
 TARSIA_API int32_t tarsia_op_names(char*** names, uint64_t* n);
 
+/// Registers ops that the program itself implements, as a library of this name; one reference is handed over.
+/// The descriptions have to live until release(user), which is called once, on any thread, when nothing needs
+/// them any more; also if this fails.
+TARSIA_API int32_t tarsia_define_ops(const char* name, const tarsia_op* const* ops, uint64_t n_ops,
+                                     void (*release)(void* user), void* user, tarsia_library** library);
 /// Looks an op up; one reference is handed over.
 TARSIA_API int32_t tarsia_op_find(const char* name, tarsia_op_handle** op);
 TARSIA_API void tarsia_op_retain(tarsia_op_handle* op);

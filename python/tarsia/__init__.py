@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "compile",
     "compile_all",
+    "define_op",
     "doctor",
     "elementwise",
     "load",
@@ -86,6 +87,8 @@ def __getattr__(name):
         value = getattr(_errors, name)
     elif name == "RowSparse":
         from ._sparse import RowSparse as value
+    elif name == "define_op":
+        from ._define import define_op as value
     elif name == "elementwise":
         from ._elementwise import elementwise as value
     elif name == "reduction":

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, overload
 
@@ -137,6 +137,23 @@ def compile(
     timeout: float | None = None,
 ) -> None: ...
 def load(path: _Path) -> Library: ...
+@overload
+def define_op(author: type[Any] | Callable[..., None], /) -> Op: ...
+@overload
+def define_op(
+    *,
+    name: str | None = None,
+    outputs: str | Sequence[str] | None = None,
+    optional: str | Sequence[str] = (),
+    mutable: str | Sequence[str] = (),
+    no_gradient: str | Sequence[str] = (),
+    inplace: str | Sequence[str] = (),
+    devices: str | Sequence[str] = ("cpu", "gpu"),
+    stateful: bool = False,
+    backward: Callable[..., None] | None = None,
+    infer_shape: Callable[..., Any] | None = None,
+    infer_dtype: Callable[..., Any] | None = None,
+) -> Callable[[type[Any] | Callable[..., None]], Op]: ...
 def elementwise(
     inputs: str,
     outputs: str,

@@ -181,4 +181,13 @@ def test_elementwise():
     done = subprocess.run([sys.executable, EXAMPLES / "elementwise.py"], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not done.stderr
     assert "[ 8. 11. 14. 17.]" in done.stdout and "(array([ 2, -1]), array([0.5 , 0.75]))" in done.stdout
+
+
+def test_python_op():
+    done = subprocess.run([sys.executable, EXAMPLES / "python_op.py"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not done.stderr  # nothing leaks
+    assert "(6, 2)" in done.stdout and "[6. 8.]" in done.stdout and done.stdout.endswith("ok\n")

@@ -1,0 +1,484 @@
+// An op in Python has one object that defines it (tarsia._define.Definition), whose methods are called with
+// the GIL held: create(attributes) makes what stands for a binding, infer, forward and backward get it back.
+//
+// Tensors are the caller's own objects where the call came from Python: its arguments, its out=, and what was
+// made for it, which may be kept. Whatever else arrives (copies that a write request needs, inputs of the
+// tests, calls from C++) is memory that ends with the call; to keep it is an error.
+#include "python_op.h"
+
+#include <tarsia/c_api.h>
+#include <tarsia/op_abi.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dtype.h"
+#include "errors.h"
+#include "outputs.h"
+#include "result.h"
+#include "tensor.h"
+
+namespace nb = nanobind;
+
+namespace tarsia::python {
+
+thread_local CallUnderWay* CallUnderWay::t_innermost = nullptr;
+
+namespace {
+
+struct Pending {
+  PyObject* exception = nullptr;
+  std::string text;
+};
+thread_local Pending t_pending;
+
+std::thread::id g_importing_thread;
+
+/// The GIL, on whatever thread.
+class Locked {
+ public:
+  Locked() : m_state(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(m_state); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE m_state;
+};
+
+/// An op, as the registry sees it, and what that points to.
+struct Defined {
+  Ref definition;
+  std::deque<std::string> texts;
+  std::vector<tarsia_port> inputs, outputs;
+  std::vector<tarsia_attribute> attributes;
+  std::deque<tarsia_type> elements;
+  std::vector<tarsia_implementation> implementations;
+  std::vector<tarsia_inplace> inplace;
+  tarsia_op op{};
+  tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
+
+  const char* keep(const char* text) { return texts.emplace_back(text).c_str(); }
+};
+
+/// Runs f with the GIL held; not at all once the interpreter is gone, or is going and this is not the thread
+/// that takes it down.
+template <class F>
+void with_interpreter(const F& f) {
+  if (Py_IsInitialized()) {
+    const Locked locked;
+    f();
+  } else if (std::this_thread::get_id() == g_importing_thread && PyGILState_GetThisThreadState()) {
+    f();
+  }
+}
+
+/// What create() made for a binding.
+struct Binding {
+  Ref object;
+};
+
+/// The ops that are defined and their bindings, looked at with the GIL held. The collector does not see
+/// through them: when the interpreter ends they let go of their objects by themselves.
+std::set<Defined*> g_defined;
+std::set<Binding*> g_bindings;
+
+PyObject* object_of(const void* params) {
+  return static_cast<const Binding*>(params)->object.get();
+}
+
+int32_t ended() {
+  return tarsia_get_host()->set_error(TARSIA_OP_ERROR,
+                                      "it is written in Python, whose interpreter has ended");
+}
+
+/// Makes the Python error that is set this thread's last error of libtarsia; gives its code.
+int32_t capture_error() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  const Ref owned_type(type), exception(value), owned_traceback(traceback);
+  const auto is = [&](PyObject* kind) { return PyErr_GivenExceptionMatches(value, kind) != 0; };
+  const int32_t code = is(PyExc_ValueError)            ? TARSIA_OP_VALUE_ERROR
+                       : is(PyExc_TypeError)           ? TARSIA_OP_TYPE_ERROR
+                       : is(PyExc_IndexError)          ? TARSIA_OP_INDEX_ERROR
+                       : is(PyExc_MemoryError)         ? TARSIA_OUT_OF_MEMORY
+                       : is(PyExc_NotImplementedError) ? TARSIA_UNSUPPORTED
+                                                       : TARSIA_OP_ERROR;
+  const Ref module(PyImport_ImportModule("tarsia._define"));
+  const Ref told(module ? PyObject_CallMethod(module.get(), "told", "O", value) : nullptr);
+  PyErr_Clear();
+  t_pending.text = told ? text_of(told.get()) : "an exception in Python";
+  Py_XDECREF(t_pending.exception);
+  t_pending.exception = Ref::borrow(value).release();
+  return tarsia_get_host()->set_error(code, t_pending.text.c_str());
+}
+
+Ref value_object(const tarsia_value& value) {
+  switch (value.kind) {
+    case TARSIA_KIND_BOOL:
+      return Ref(PyBool_FromLong(value.i != 0));
+    case TARSIA_KIND_INT:
+      return Ref(PyLong_FromLongLong(value.i));
+    case TARSIA_KIND_FLOAT:
+      return Ref(PyFloat_FromDouble(value.f));
+    case TARSIA_KIND_STRING:
+      return Ref(PyUnicode_DecodeUTF8(value.s, value.size, "surrogateescape"));
+    case TARSIA_KIND_LIST: {
+      Ref tuple(PyTuple_New(value.size));
+      for (uint32_t i = 0; tuple && i < value.size; ++i) {
+        Ref item = value_object(value.v[i]);
+        if (!item || PyTuple_SetItem(tuple.get(), i, item.release()) != 0) return {};
+      }
+      return tuple;
+    }
+    default:
+      return Ref::borrow(Py_None);
+  }
+}
+
+int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const auto n = static_cast<Py_ssize_t>(defined->attributes.size());
+  const Ref values(PyTuple_New(n));
+  for (Py_ssize_t i = 0; values && i < n; ++i) {
+    Ref value = value_object(info->attributes[i]);
+    if (!value || PyTuple_SetItem(values.get(), i, value.release()) != 0) return capture_error();
+  }
+  Ref object(values ? PyObject_CallMethod(defined->definition.get(), "create", "(O)", values.get())
+                    : nullptr);
+  if (!object) return capture_error();
+  auto* binding = new Binding{std::move(object)};
+  g_bindings.insert(binding);
+  *params = binding;
+  return 0;
+}
+
+void destroy_params(void*, void* params) {
+  auto* binding = static_cast<Binding*>(params);
+  if (!binding) return;
+  with_interpreter([&] {
+    g_bindings.erase(binding);
+    delete binding;
+  });
+}
+
+/// The binding is its state too: the registry lets one caller at a time run it, and binds anew for each.
+int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
+  *state = info->params;
+  return 0;
+}
+
+/// A tuple of the shape, None for what is unknown; None if all is.
+Ref shape_object(const tarsia_meta& meta) {
+  if (meta.ndim < 0) return Ref::borrow(Py_None);
+  Ref tuple(PyTuple_New(meta.ndim));
+  for (int i = 0; tuple && i < meta.ndim; ++i) {
+    PyObject* extent =
+        meta.shape[i] < 0 ? Ref::borrow(Py_None).release() : PyLong_FromLongLong(meta.shape[i]);
+    if (!extent || PyTuple_SetItem(tuple.get(), i, extent) != 0) return {};
+  }
+  return tuple;
+}
+
+/// (shape, dtype's name) of each; None for an absent one.
+Ref metas_object(const tarsia_meta* metas, uint32_t n) {
+  Ref list(PyList_New(0));
+  for (uint32_t i = 0; list && i < n; ++i) {
+    Ref item;
+    if (metas[i].present) {
+      const Ref shape = shape_object(metas[i]);
+      const Ref dtype(metas[i].dtype.code == TARSIA_ANY_DTYPE
+                          ? Ref::borrow(Py_None).release()
+                          : PyUnicode_FromString(dtype_name(metas[i].dtype).c_str()));
+      if (shape && dtype) item = Ref(PyTuple_Pack(2, shape.get(), dtype.get()));
+    } else {
+      item = Ref::borrow(Py_None);
+    }
+    if (!item || PyList_Append(list.get(), item.get()) != 0) return {};
+  }
+  return list;
+}
+
+/// Takes over what inference found. False with an error set.
+bool set_metas(PyObject* found, tarsia_meta* metas, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) {
+    PyObject* item = PyList_GetItem(found, i);
+    if (!item) return false;
+    if (item == Py_None) continue;
+    PyObject *shape = PyTuple_GetItem(item, 0), *dtype = PyTuple_GetItem(item, 1);
+    if (!shape || !dtype) return false;
+    if (shape != Py_None) {
+      metas[i].ndim = static_cast<int32_t>(PyTuple_Size(shape));
+      for (int d = 0; d < metas[i].ndim; ++d) {
+        PyObject* extent = PyTuple_GetItem(shape, d);
+        metas[i].shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+        if (PyErr_Occurred()) return false;
+      }
+    }
+    if (dtype != Py_None) metas[i].dtype = dtype_named(text_of(dtype));
+  }
+  return true;
+}
+
+int32_t infer(void* user, const tarsia_bind_info* info) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const Ref inputs = metas_object(info->inputs, info->n_inputs);
+  const Ref outputs = metas_object(info->outputs, info->n_outputs);
+  const Ref found(inputs && outputs
+                      ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
+                                            object_of(info->params), inputs.get(), outputs.get())
+                      : nullptr);
+  PyObject *found_inputs = nullptr, *found_outputs = nullptr;
+  if (!found || !PyArg_ParseTuple(found.get(), "OO", &found_inputs, &found_outputs) ||
+      !set_metas(found_inputs, info->inputs, info->n_inputs) ||
+      !set_metas(found_outputs, info->outputs, info->n_outputs))
+    return capture_error();
+  return 0;
+}
+
+/// Memory that ends with the call, as a storage that somebody may hold too long.
+struct Borrowed {
+  tarsia_storage storage;
+  tarsia_tensor tensor;
+  std::vector<int64_t> shape;
+};
+
+tarsia_storage* borrow_tensor(const tarsia_tensor& tensor, int32_t framework) {
+  auto* borrowed = new Borrowed{};
+  borrowed->tensor = tensor;
+  borrowed->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  borrowed->tensor.shape = borrowed->shape.data();
+  borrowed->tensor.strides = nullptr;  // what implementations get is contiguous
+  borrowed->storage.tensor = &borrowed->tensor;
+  borrowed->storage.refs = 1;
+  borrowed->storage.framework = framework;
+  borrowed->storage.context = borrowed;
+  borrowed->storage.release = [](tarsia_storage* storage) {
+    delete static_cast<Borrowed*>(storage->context);
+  };
+  return &borrowed->storage;
+}
+
+/// The tensors of one run as Python objects.
+class Tensors {
+ public:
+  ~Tensors() {
+    for (tarsia_storage* storage : m_borrowed) release(storage);
+  }
+
+  /// A new reference; null with an error set.
+  PyObject* object_of(const tarsia_tensor* tensor) {
+    if (!tensor) return Ref::borrow(Py_None).release();
+    CallUnderWay* call = CallUnderWay::innermost();
+    for (const View* view = call ? call->frame.last_view : nullptr; view; view = view->previous)
+      if (&view->tensor == tensor) return Ref::borrow(view->object).release();
+    if (tarsia_storage* made = call ? call->outputs.storage_of_made(tensor) : nullptr) {
+      retain(made);
+      return tensor_object(call->frame, made);
+    }
+    Frame plain;
+    Frame& frame = call ? call->frame : plain;
+    tarsia_storage* storage = borrow_tensor(*tensor, frame.first.framework);
+    retain(storage);
+    m_borrowed.push_back(storage);
+    return tensor_object(frame, storage);
+  }
+
+  /// Whether somebody still holds memory that ends with the call.
+  bool is_any_kept() const {
+    for (const tarsia_storage* storage : m_borrowed)
+      if (__atomic_load_n(&storage->refs, __ATOMIC_ACQUIRE) > 1) return true;
+    return false;
+  }
+
+ private:
+  std::vector<tarsia_storage*> m_borrowed;
+};
+
+int32_t run(void* user, const tarsia_op_context* context) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const bool backward = context->pass == TARSIA_BACKWARD;
+  Tensors tensors;
+  {
+    const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
+    const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
+    if (!arguments || !requests) return capture_error();
+    static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
+    for (Py_ssize_t i = 0; i < n_in + n_out; ++i) {
+      const bool is_output = i >= n_in;
+      const uint8_t request = is_output ? context->requests[i - n_in] : uint8_t{TARSIA_REQUEST_WRITE};
+      const tarsia_tensor* tensor = !is_output                       ? context->inputs[i]
+                                    : request == TARSIA_REQUEST_NULL ? nullptr
+                                                                     : context->outputs[i - n_in];
+      PyObject* object = tensors.object_of(tensor);
+      if (!object) return capture_error();
+      PyTuple_SetItem(arguments.get(), i, object);
+      if (is_output) PyTuple_SetItem(requests.get(), i - n_in, PyUnicode_FromString(k_requests[request & 3]));
+    }
+    const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "OOO",
+                                       object_of(context->info->params), arguments.get(), requests.get()));
+    if (!done) {
+      const int32_t code = capture_error();
+      // The traceback holds the frames' variables, and with them tensors that end with the call.
+      if (tensors.is_any_kept()) {
+        PyException_SetTraceback(t_pending.exception, Py_None);
+      }
+      return code;
+    }
+  }
+  if (!tensors.is_any_kept()) return 0;
+  return tarsia_get_host()->set_error(
+      TARSIA_OP_ERROR, "a tensor was kept beyond the call, whose memory ends with it: keep a copy of it");
+}
+
+void release_defined(void* user) {
+  auto* defined = static_cast<Defined*>(user);
+  with_interpreter([&] {
+    g_defined.erase(defined);
+    delete defined;
+  });
+}
+
+/// Takes all ops out of the registry, which outlives the interpreter and would hold on to what they refer to.
+void forget_ops() {
+  std::vector<tarsia_library*> libraries;
+  for (const Defined* defined : g_defined) {
+    libraries.push_back(defined->library);
+    tarsia_library_retain(defined->library);
+  }
+  for (tarsia_library* library : libraries) {
+    tarsia_library_unload(library);
+    tarsia_library_release(library);
+  }
+  std::vector<Ref> gone;
+  for (Defined* defined : g_defined) gone.push_back(std::move(defined->definition));
+  for (Binding* binding : g_bindings) gone.push_back(std::move(binding->object));
+}
+
+const char* text_at(nb::handle tuple, int i) {
+  return nb::borrow<nb::str>(tuple[i]).c_str();
+}
+
+/// spec: name, description, location, inputs and outputs [(name, flags)], attributes [(name, kind, flags of
+/// its type, whether a list, whether required, default text or None)], in-place pairs, devices, has_backward,
+/// honours requests, has state, allows any attributes.
+void define_op(nb::object definition, nb::dict spec) {
+  auto defined = std::make_unique<Defined>();
+  defined->definition = Ref::borrow(definition.ptr());
+  const auto text = [&](const char* key) { return defined->keep(nb::borrow<nb::str>(spec[key]).c_str()); };
+  const auto flag = [&](const char* key) { return nb::cast<bool>(spec[key]); };
+  tarsia_op& op = defined->op;
+  op.size = sizeof op;
+  op.name = text("name");
+  op.description = text("description");
+  op.location = text("location");
+  for (const auto& [key, ports] :
+       {std::pair{"inputs", &defined->inputs}, std::pair{"outputs", &defined->outputs}})
+    for (nb::handle port : nb::borrow<nb::list>(spec[key]))
+      ports->push_back({defined->keep(text_at(port, 0)), "", nb::cast<uint32_t>(port[1])});
+  for (nb::handle item : nb::borrow<nb::list>(spec["attributes"])) {
+    tarsia_attribute attribute{};
+    attribute.size = sizeof attribute;
+    attribute.name = defined->keep(text_at(item, 0));
+    attribute.description = "";
+    tarsia_type type{};
+    const std::string kind = text_at(item, 1);
+    type.kind = kind == "bool"    ? TARSIA_KIND_BOOL
+                : kind == "int"   ? TARSIA_KIND_INT
+                : kind == "float" ? TARSIA_KIND_FLOAT
+                                  : TARSIA_KIND_STRING;
+    if (kind == "int") type.dtype = {TARSIA_INT, 64, 1};
+    if (kind == "float") type.dtype = {TARSIA_FLOAT, 64, 1};
+    if (kind == "bool") type.dtype = {TARSIA_BOOL, 8, 1};
+    if (nb::cast<bool>(item[3])) {
+      defined->elements.push_back(type);
+      type = {};
+      type.kind = TARSIA_KIND_LIST;
+      type.n_elements = 1;
+      type.elements = &defined->elements.back();
+    }
+    type.flags = static_cast<uint8_t>(nb::cast<bool>(item[2]) ? TARSIA_TYPE_OPTIONAL : 0);
+    attribute.type = type;
+    attribute.flags = nb::cast<bool>(item[4]) ? TARSIA_ATTRIBUTE_REQUIRED : 0;
+    if (!item[5].is_none()) attribute.default_text = defined->keep(text_at(item, 5));
+    defined->attributes.push_back(attribute);
+  }
+  for (nb::handle pair : nb::borrow<nb::list>(spec["inplace"]))
+    defined->inplace.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
+  const uint32_t all = 1u << TARSIA_REQUEST_NULL | 1u << TARSIA_REQUEST_WRITE | 1u << TARSIA_REQUEST_INPLACE |
+                       1u << TARSIA_REQUEST_ADD;
+  for (nb::handle device : nb::borrow<nb::list>(spec["devices"]))
+    for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {
+      if (pass == TARSIA_BACKWARD && !flag("has_backward")) continue;
+      tarsia_implementation implementation{};
+      implementation.size = sizeof implementation;
+      implementation.pass = pass;
+      implementation.device_type =
+          std::string(nb::borrow<nb::str>(device).c_str()) == "gpu" ? TARSIA_GPU : TARSIA_CPU;
+      implementation.requests = flag(pass == TARSIA_FORWARD ? "forward_honours" : "backward_honours")
+                                    ? all
+                                    : 1u << TARSIA_REQUEST_WRITE;
+      implementation.name = "";
+      implementation.run = run;
+      implementation.run_user = defined.get();
+      defined->implementations.push_back(implementation);
+    }
+  op.n_inputs = static_cast<uint32_t>(defined->inputs.size());
+  op.n_outputs = static_cast<uint32_t>(defined->outputs.size());
+  op.n_attributes = static_cast<uint32_t>(defined->attributes.size());
+  op.n_implementations = static_cast<uint32_t>(defined->implementations.size());
+  op.n_inplace = static_cast<uint32_t>(defined->inplace.size());
+  op.inputs = defined->inputs.data();
+  op.outputs = defined->outputs.data();
+  op.attributes = defined->attributes.data();
+  op.implementations = defined->implementations.data();
+  op.inplace = defined->inplace.data();
+  op.user = defined.get();
+  op.create_params = create_params;
+  op.destroy_params = destroy_params;
+  if (flag("infers")) op.infer = infer;
+  if (flag("stateful")) op.create_state = create_state;
+  const tarsia_op* described = &op;
+  tarsia_library* library = nullptr;
+  const char* name = op.name;
+  Defined* const kept = defined.release();
+  if (tarsia_define_ops(name, &described, 1, release_defined, kept, &library)) {
+    raise_last_error();
+    throw nb::python_error();
+  }
+  kept->library = library;
+  g_defined.insert(kept);
+  tarsia_library_release(library);  // the registry keeps it
+}
+
+}  // namespace
+
+Ref take_exception(const char* message) {
+  if (!t_pending.exception) return {};
+  const std::string_view told = message ? message : "";
+  Ref exception(std::exchange(t_pending.exception, nullptr));
+  return told.find(t_pending.text) != std::string_view::npos ? std::move(exception) : Ref();
+}
+
+void add_python_ops(nb::module_& module) {
+  g_importing_thread = std::this_thread::get_id();
+  module.def("define_op", define_op);
+  module.def("forget_ops", forget_ops);
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,38 @@
+// Ops that are written in Python: registered like any other, their functions call back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "frame.h"
+
+namespace tarsia::python {
+
+class Outputs;
+
+/// Adds define_op to the module.
+void add_python_ops(nanobind::module_& module);
+
+/// Says which call of a bound op is under way on this thread, so that an op written in Python gets its
+/// caller's own tensors.
+class CallUnderWay {
+ public:
+  CallUnderWay(Frame& frame, Outputs& outputs) : frame(frame), outputs(outputs), m_previous(t_innermost) {
+    t_innermost = this;
+  }
+  ~CallUnderWay() { t_innermost = m_previous; }
+  CallUnderWay(const CallUnderWay&) = delete;
+  CallUnderWay& operator=(const CallUnderWay&) = delete;
+  static CallUnderWay* innermost() { return t_innermost; }
+
+  Frame& frame;
+  Outputs& outputs;
+
+ private:
+  CallUnderWay* m_previous;
+  static thread_local CallUnderWay* t_innermost;
+};
+
+/// The exception that a function in Python raised, if this message tells of it; given once.
+Ref take_exception(const char* message);
+
+}  // namespace tarsia::python

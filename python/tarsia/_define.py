@@ -1,0 +1,325 @@
+"""tarsia.define_op: ops that are written in Python, around inline kernels."""
+
+import atexit
+import inspect
+import types
+import typing
+
+from . import _tarsia
+from ._library import _forget_ops
+
+atexit.register(_tarsia.forget_ops)
+
+_OPTIONAL, _MUTABLE, _NO_GRADIENT = 1, 4, 8  # flags of ports
+
+
+def told(exception):
+    """What an error says of an exception in the op's own code: its class, its text, and where it was raised."""
+    import traceback
+
+    frames = traceback.extract_tb(exception.__traceback__)
+    own = [frame for frame in frames if frame.filename != __file__] or frames
+    place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
+    return f"{type(exception).__name__}: {exception}{place}"
+
+
+def _error(message):
+    from ._errors import ArgumentTypeError
+
+    return ArgumentTypeError(message)
+
+
+def _names(value, what):
+    names = [value] if isinstance(value, str) else list(value)
+    if not all(isinstance(name, str) for name in names):
+        raise _error(f"{what} must be a str or a list of them, got {value!r}")
+    return names
+
+
+class _Attribute(typing.NamedTuple):
+    name: str
+    kind: str
+    optional: bool
+    is_list: bool
+    required: bool
+    default: typing.Any
+
+    def spec(self):
+        if self.required or self.default is None:
+            text = None
+        elif isinstance(self.default, (list, tuple)):
+            text = "(" + ", ".join(_text(item) for item in self.default) + ")"
+        else:
+            text = _text(self.default)
+        return self.name, self.kind, self.optional, self.is_list, self.required, text
+
+
+def _text(value):
+    return str(int(value)) if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
+
+
+def _attribute(op, name, annotation, default, has_default):
+    """An attribute from its annotation, or else from the type of its default."""
+    if annotation is None:
+        annotation = type(default)
+        if isinstance(default, (list, tuple)):
+            annotation = tuple[type(default[0]) if default else int, ...]
+    optional = has_default and default is None
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = [part for part in typing.get_args(annotation) if part is not type(None)]
+        optional = True
+        annotation = parts[0] if len(parts) == 1 else None
+    is_list = annotation in (list, tuple) or typing.get_origin(annotation) in (list, tuple)
+    if is_list:
+        parts = [part for part in typing.get_args(annotation) if part is not Ellipsis] or [int]
+        annotation = parts[0] if len(set(parts)) == 1 else None
+    if annotation not in (bool, int, float, str):
+        raise _error(f"op '{op}': attribute '{name}' has to be declared as bool, int, float, str, a tuple of one of them, or one of "
+                     f"these or None")
+    return _Attribute(name, annotation.__name__, optional, is_list, not has_default and not optional, default)
+
+
+def _positional(function):
+    """The names of a function's positional parameters, and of its keyword-only ones."""
+    positional, keywords = [], {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            positional.append(parameter.name)
+        elif parameter.kind == parameter.KEYWORD_ONLY:
+            keywords[parameter.name] = parameter
+        elif parameter.kind == parameter.VAR_POSITIONAL:
+            raise _error(f"{function.__qualname__} takes *{parameter.name}: an op's tensors have a name each")
+    return positional, keywords
+
+
+class Definition:
+    """An op in Python, as the extension calls it: with the GIL held, on any thread."""
+
+    def __init__(self, name, author, functions, attributes, options):
+        self.name = name
+        self.author = author  # a class, or None for plain functions
+        self.functions = functions
+        self.attributes = attributes
+        forward = functions.get("forward")
+        if forward is None:
+            raise _error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
+        self.keywords = {}
+        tensors = {}
+        for what, function in functions.items():
+            positional, keywords = _positional(function)
+            if author is not None:
+                positional = positional[1:]
+            known = {"requests", *(attribute.name for attribute in attributes)} if author is None else {"requests"}
+            unknown = sorted(set(keywords) - known)
+            if unknown:
+                raise _error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
+            tensors[what], self.keywords[what] = positional, list(keywords)
+        outputs = options["outputs"]
+        self.outputs = _names(outputs, f"op '{name}': outputs") if outputs else tensors["forward"][-1:]
+        n_out = len(self.outputs)
+        if not n_out or tensors["forward"][-n_out:] != self.outputs:
+            raise _error(f"op '{name}': forward takes the inputs and then the outputs, {', '.join(self.outputs) or 'of which there is none'};"
+                         f" its parameters are {', '.join(tensors['forward'])}")
+        self.inputs = tensors["forward"][:-n_out]
+        n_in = len(self.inputs)
+        for what, wanted, order in (
+                ("backward", 2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
+                                                   "inputs, which it writes"),
+                ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs")):
+            if what in tensors and len(tensors[what]) != wanted:
+                raise _error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
+        flags = dict.fromkeys(self.inputs, 0)
+        for key, flag in (("optional", _OPTIONAL), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
+            for port in _names(options[key], f"op '{name}': {key}"):
+                if port not in flags:
+                    raise _error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
+                flags[port] |= flag
+        pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
+        if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
+            raise _error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
+        devices = _names(options["devices"], f"op '{name}': devices")
+        if not devices or set(devices) - {"cpu", "gpu"}:
+            raise _error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
+        code = forward.__code__ if hasattr(forward, "__code__") else None
+        self.spec = {
+            "name": name,
+            "description": inspect.getdoc(author if author is not None else forward) or "",
+            "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
+            "inputs": list(flags.items()),
+            "outputs": [(port, 0) for port in self.outputs],
+            "attributes": [attribute.spec() for attribute in attributes],
+            "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
+            "devices": devices,
+            "has_backward": "backward" in functions,
+            "forward_honours": "requests" in self.keywords["forward"],
+            "backward_honours": "requests" in self.keywords.get("backward", ()),
+            "infers": bool(functions.keys() & {"infer_shape", "infer_dtype"}),
+            "stateful": bool(options["stateful"]),
+        }
+
+    # ---- called by the extension ----
+
+    def create(self, values):
+        named = {attribute.name: value for attribute, value in zip(self.attributes, values)}
+        if self.author is None:
+            return named
+        instance = self.author.__new__(self.author)
+        for name, value in named.items():
+            setattr(instance, name, value)
+        instance.__init__()
+        return instance
+
+    def forward(self, instance, tensors, requests):
+        self._run("forward", instance, tensors, requests)
+
+    def backward(self, instance, tensors, requests):
+        self._run("backward", instance, tensors, requests)
+
+    def infer(self, instance, inputs, outputs):
+        """Shapes and dtypes of the outputs, from those of the inputs as far as they are known."""
+        n = len(self.outputs)
+        shapes, dtypes = [None] * n, [None] * n
+        given = [meta for meta in inputs if meta is not None]
+        if all(shape is not None and None not in shape for shape, _ in given):
+            shapes = self._inferred("infer_shape", instance, [meta and meta[0] for meta in inputs], self._shape)
+            if shapes is None:
+                shapes = [given[0][0] if given else None] * n
+        if all(dtype is not None for _, dtype in given):
+            dtypes = self._inferred("infer_dtype", instance, [meta and meta[1] for meta in inputs], self._dtype)
+            if dtypes is None:
+                dtypes = [given[0][1] if given else None] * n
+        return inputs, [*zip(shapes, dtypes)]
+
+    # ---- its own ----
+
+    def _run(self, what, instance, tensors, requests):
+        given = self._call(what, instance, tensors, requests)
+        if given is not None:
+            raise TypeError(f"{what} writes to its outputs and returns nothing, but returned a {type(given).__name__}")
+
+    def _call(self, what, instance, arguments, requests=None):
+        function, keywords = self.functions[what], self.keywords[what]
+        named = {"requests": requests} if "requests" in keywords else {}
+        if self.author is not None:
+            return function(instance, *arguments, **named)
+        named.update((name, instance[name]) for name in keywords if name != "requests")
+        return function(*arguments, **named)
+
+    def _inferred(self, what, instance, arguments, read):
+        if what not in self.functions:
+            return None
+        found = self._call(what, instance, arguments)
+        one = len(self.outputs) == 1
+        items = [found] if one and not self._is_several(what, found) else list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(items) != len(self.outputs):
+            raise TypeError(f"{what} gives one item for each of {len(self.outputs)} outputs, not {found!r}")
+        return [read(what, item) for item in items]
+
+    @staticmethod
+    def _is_several(what, found):
+        return isinstance(found, (list, tuple)) and bool(found) and (
+            what == "infer_dtype" or isinstance(found[0], (list, tuple)))
+
+    @staticmethod
+    def _shape(what, item):
+        try:
+            return tuple(extent.__index__() for extent in item)
+        except (TypeError, AttributeError):
+            raise TypeError(f"{what}: {item!r} is no shape: a tuple of ints") from None
+
+    @staticmethod
+    def _dtype(what, item):
+        name = getattr(item, "name", None) or str(item).removeprefix("torch.")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TypeError(f"{what}: {item!r} is no dtype: a str such as 'float32'")
+        return name
+
+
+_OPTIONS = {"outputs": None, "optional": (), "mutable": (), "no_gradient": (), "inplace": (), "devices": ("cpu", "gpu"),
+            "stateful": False}
+_FUNCTIONS = ("forward", "backward", "infer_shape", "infer_dtype")
+
+
+def _of_class(author, options):
+    name = options.pop("name", None) or author.__name__
+    for key in _OPTIONS:
+        if key not in options and key in vars(author):
+            options[key] = vars(author)[key]
+    functions = {what: inspect.getattr_static(author, what) for what in _FUNCTIONS if hasattr(author, what)}
+    for what, function in functions.items():
+        if not inspect.isfunction(function):
+            raise _error(f"op '{name}': {what} has to be a plain method")
+    try:
+        annotations = typing.get_type_hints(author)
+    except NameError as error:
+        raise _error(f"op '{name}': an annotation cannot be read: {error}") from error
+    attributes = []
+    for attribute, annotation in annotations.items():
+        if attribute.startswith("_") or attribute in _OPTIONS or typing.get_origin(annotation) is typing.ClassVar:
+            continue
+        has_default = hasattr(author, attribute)
+        attributes.append(_attribute(name, attribute, annotation, getattr(author, attribute, None), has_default))
+    return Definition(name, author, functions, attributes, {**_OPTIONS, **options})
+
+
+def _of_functions(forward, options):
+    name = options.pop("name", None) or forward.__name__
+    functions = {"forward": forward}
+    functions.update((what, options.pop(what)) for what in _FUNCTIONS[1:] if options.get(what) is not None)
+    for what in _FUNCTIONS[1:]:
+        options.pop(what, None)
+    attributes = []
+    hints = typing.get_type_hints(forward)
+    for attribute, parameter in _positional(forward)[1].items():
+        if attribute == "requests":
+            continue
+        has_default = parameter.default is not parameter.empty
+        attributes.append(_attribute(name, attribute, hints.get(attribute) if attribute in hints or has_default else str,
+                                     parameter.default if has_default else None, has_default))
+    return Definition(name, None, functions, attributes, {**_OPTIONS, **options})
+
+
+def define_op(author=None, **options):
+    """Registers an op that is written in Python: a class with forward, or a function that is one.
+
+        @tarsia.define_op
+        class scale:
+            '''Multiplies by a factor.'''
+            factor: float = 2.0                          # an attribute
+
+            def forward(self, x, y):                     # inputs, then outputs, which it writes to
+                lib.scale(self.factor, x, y, x.size)
+
+            def backward(self, dy, x, y, dx):            # gradients of outputs, inputs, outputs, gradients of inputs
+                lib.scale(self.factor, dy, dx, dx.size)
+
+        y = scale(x, factor=3.0)                         # also tarsia.ops.scale, and tarsia.op("scale").bind(x)
+
+    Tensors are contiguous, of the caller's framework. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) tell the
+    outputs' where they are not all like the first input's. Annotated members of the class are the attributes: bool, int, float, str, tuples
+    of one of them, or None. A function takes them as keyword-only parameters, and backward=, infer_shape= and infer_dtype= are
+    given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
+
+    options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
+    mutable, no_gradient (names of inputs); inplace ("x -> y"); devices (("cpu", "gpu")); stateful: what an instance keeps belongs
+    to one binding, and calls of it wait for each other.
+
+    Gives the tarsia.Op. An op of the same name is replaced.
+    """
+    if author is None:
+        return lambda author: define_op(author, **options)
+    unknown = sorted(set(options) - {"name", *_OPTIONS, *_FUNCTIONS[1:]})
+    if unknown:
+        raise _error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join([*_OPTIONS, *_FUNCTIONS[1:]])}")
+    if inspect.isclass(author):
+        given = [what for what in _FUNCTIONS[1:] if what in options]
+        if given:
+            raise _error(f"define_op: {given[0]} of a class is a method of it")
+        definition = _of_class(author, dict(options))
+    elif inspect.isfunction(author):
+        definition = _of_functions(author, dict(options))
+    else:
+        raise _error(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
+    _tarsia.define_op(definition, definition.spec)
+    _forget_ops()
+    return _tarsia.op(definition.name)
