@@ -76,8 +76,8 @@ class Library : public Counted<Library> {
   void export_to(const std::string& path) const;
 
   /// A library without a module: ops that the program itself implements, registered. The descriptions have to
-  /// live until release(user), which is called when nothing needs them any more, on any thread, also when this
-  /// throws: LoadError, for descriptions that do not hold together.
+  /// live until release(user), which is called when nothing needs them any more, on any thread, also when
+  /// this throws: LoadError, for descriptions that do not hold together.
   static Ref<Library> define(const std::string& name, std::span<const tarsia_op* const> ops,
                              void (*release)(void*), void* user);
 
