@@ -39,7 +39,7 @@ y = bound(x)
 (dx,) = bound.backward(np.ones_like(x), x, y)
 
 # 4. The same checks as for ops in C++: write requests, inference, the gradient against finite differences.
-assert_op("rms_normalise", shapes=[(3, 5)])
+assert_op("rms_normalise", shapes=[(3, 5)], dtypes="float32")
 
 
 # 5. A shape of its own, from those of the inputs. A function is an op too; its keyword-only parameters are attributes.

@@ -3,12 +3,11 @@
 import pathlib
 
 import pytest
+from gpu_support import require_gpus
 
 import tarsia
 
 torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("needs a GPU with PyTorch", allow_module_level=True)
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "rms_norm.cu"
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 5e-2}
@@ -18,6 +17,7 @@ TOLERANCE = {torch.float32: 2e-5, torch.float16: 6e-3, torch.bfloat16: 5e-2}
 def fused():
     import tarsia.torch
 
+    require_gpus()
     tarsia.load_inline({SOURCE.name: SOURCE.read_text()})
     return tarsia.torch.register(tarsia.op("rms_norm_residual"))
 
