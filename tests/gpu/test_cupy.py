@@ -107,6 +107,7 @@ def test_the_cuda_array_interface(lib):
 
 def test_the_interface_s_stream_is_waited_for(lib):
     x = cupy.ones(1 << 20, cupy.float32)
+    x *= 1  # CuPy compiles it now, not while the other stream spins
     cupy.cuda.Device().synchronize()
     producer, consumer = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
     lib.spin(0.3, producer)
