@@ -31,7 +31,9 @@ file(GLOB python_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tarsia/*.py 
      ${CMAKE_SOURCE_DIR}/python/tarsia/py.typed)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia)
 file(GLOB linked ${CMAKE_BINARY_DIR}/python/tarsia/*.py ${CMAKE_BINARY_DIR}/python/tarsia/*.pyi)
-file(REMOVE ${linked})  # one whose source was renamed would dangle
+if(linked)  # CMake 3.25 takes no empty list
+  file(REMOVE ${linked})  # one whose source was renamed would dangle
+endif()
 foreach(file ${python_files})
   get_filename_component(name ${file} NAME)
   file(CREATE_LINK ${file} ${CMAKE_BINARY_DIR}/python/tarsia/${name} SYMBOLIC)
