@@ -1,6 +1,8 @@
 // Assigns arguments to parameters; tells libtarsia who makes tensors and which stream is current.
 #include "call.h"
 
+#include <optional>
+
 #include "stream.h"
 #include "tensor.h"
 
@@ -144,6 +146,19 @@ tarsia_storage* Call::empty_by_exchange(void* user, const int64_t* shape, int32_
                                         tarsia_device device) {
   const auto* frame = static_cast<const Frame*>(user);
   tarsia_tensor prototype{nullptr, device, ndim, dtype, const_cast<int64_t*>(shape), nullptr, 0};
+  // The framework's allocator hands memory out, and takes it back, in the order of its current stream.
+  std::optional<MadeCurrent> made_current;
+  if (device.type == TARSIA_GPU && frame->has_stream && device.id == frame->gpu) {
+    void* current = frame->stream;
+    const int code = frame->first.exchange->current_stream(TARSIA_GPU, device.id, &current);
+    if (code == 0 && current != frame->stream) [[unlikely]] {
+      made_current.emplace(device.id, frame->stream);
+      if (!made_current->error().empty()) {
+        tarsia_get_host()->set_error(TARSIA_CUDA_ERROR, made_current->error().c_str());
+        return nullptr;
+      }
+    }
+  }
   dlpack::Managed* managed = nullptr;
   if (frame->first.exchange->allocate(&prototype, &managed, nullptr, set_error_of_host) != 0) return nullptr;
   return storage_over(managed, frame->first.framework);

@@ -138,4 +138,40 @@ void* stream_of_call(Frame& frame) {
   return nullptr;
 }
 
+MadeCurrent::MadeCurrent(int32_t device, void* stream) : m_gil(PyGILState_Ensure()) {
+  const SavedException saved;
+  m_cuda = loaded_module("torch.cuda");
+  if (!m_cuda || make_current(device, stream)) return;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref owned_type(type), owned_value(value), owned_traceback(traceback);
+  m_error = "PyTorch does not take the stream of the call as its current one: " + short_repr(value);
+}
+
+bool MadeCurrent::make_current(int32_t device, void* stream) {
+  PyObject* cuda = m_cuda.get();
+  Ref previous(PyObject_CallMethod(cuda, "current_stream", "i", device));
+  if (!previous) return false;
+  // 1 is cudaStreamLegacy, the default stream's other name. ExternalStream(0) would be a stream of PyTorch's
+  // pool.
+  const Ref current(reinterpret_cast<uintptr_t>(stream) <= 1
+                        ? PyObject_CallMethod(cuda, "default_stream", "i", device)
+                        : PyObject_CallMethod(cuda, "ExternalStream", "Ki",
+                                              reinterpret_cast<unsigned long long>(stream), device));
+  if (!current || !Ref(PyObject_CallMethod(cuda, "set_stream", "O", current.get()))) return false;
+  m_previous = std::move(previous);
+  return true;
+}
+
+MadeCurrent::~MadeCurrent() {
+  {
+    const SavedException saved;
+    if (m_previous && !Ref(PyObject_CallMethod(m_cuda.get(), "set_stream", "O", m_previous.get())))
+      PyErr_Clear();
+    m_previous = {};
+    m_cuda = {};
+  }
+  PyGILState_Release(m_gil);
+}
+
 }  // namespace tarsia::python

@@ -18,4 +18,24 @@ bool is_stream(PyObject* object);
 /// the first tensor on a GPU. Null is CUDA's default stream. Errors of the framework count as null.
 void* stream_of_call(Frame& frame);
 
+/// Makes a stream of GPU `device` PyTorch's current one for the calling thread while this lives, if PyTorch
+/// is loaded. Holds the GIL meanwhile. Costs microseconds.
+class MadeCurrent {
+ public:
+  MadeCurrent(int32_t device, void* stream);
+  ~MadeCurrent();
+  MadeCurrent(const MadeCurrent&) = delete;
+  MadeCurrent& operator=(const MadeCurrent&) = delete;
+
+  /// Why PyTorch refused; empty if it did not.
+  const std::string& error() const { return m_error; }
+
+ private:
+  bool make_current(int32_t device, void* stream);
+
+  PyGILState_STATE m_gil;
+  Ref m_cuda, m_previous;
+  std::string m_error;
+};
+
 }  // namespace tarsia::python

@@ -11,8 +11,8 @@ import tarsia
 
 torch = pytest.importorskip("torch")
 
-BUSY = 0.6  # seconds for which a kernel keeps the GPU busy
-SOON = 0.2  # seconds in which a call has returned that does not wait
+BUSY = 2.0  # seconds for which a kernel keeps the GPU busy
+SOON = 1.0  # seconds in which a call has returned that does not wait, beside other tests
 
 SOURCE = SPIN + RELU + r"""
 #include <tarsia/op.h>
@@ -42,6 +42,12 @@ tarsia::Tensor made(int n, float value, tarsia::Stream s) {
   cudaMemsetAsync(y.data(), 0, n * sizeof(float), s);
   return y;
 }
+tarsia::Tensor copied(const tarsia::Tensor& x, tarsia::Stream s) {
+  tarsia::Tensor y = tarsia::empty_like(x);
+  cudaMemcpyAsync(y.data(), x.data(), x.numel() * sizeof(float), cudaMemcpyDefault, s);
+  return y;
+}
+tarsia::Tensor fails(const tarsia::Tensor& x, tarsia::Stream) { return tarsia::empty({1L << 50}, x.dtype(), x.device()); }
 TARSIA_OP(gpu_async).forward("gpu", [](tarsia::Context& c) {
   const long n = c.input(0).numel();
   float* squares = c.scratch<float>(n);
@@ -104,19 +110,43 @@ def test_calls_return_while_the_gpu_works(lib, side):
     assert total.item() == 1000 and bool((y == 1).all()) and bool((made == 1).all())
 
 
+def test_memory_of_a_call_with_a_stream_is_that_stream_s(lib):
+    x, stream = torch.ones(1 << 20, device="cuda"), torch.cuda.Stream()
+    double = tarsia.elementwise("float32 x", "float32 y", "y = 2 * x", "double")
+    double(x)
+    torch.cuda.synchronize()
+    for call in (lambda s: lib.copied(x, s), lambda s: double(x, stream=s)):
+        for s in (stream, stream.cuda_stream):
+            lib.spin(BUSY / 4, stream)
+            y = call(s)
+            assert torch.cuda.current_stream() == torch.cuda.default_stream()
+            address = y.data_ptr()
+            del y  # the kernel that writes it has not begun
+            assert torch.empty_like(x).data_ptr() != address
+            with torch.cuda.stream(stream):
+                assert torch.empty_like(x).data_ptr() == address
+    with torch.cuda.stream(stream):  # and the other way round
+        address = lib.copied(x, 0).data_ptr()
+        assert torch.cuda.current_stream() == stream
+    assert torch.empty_like(x).data_ptr() == address
+    with pytest.raises((tarsia.Error, RuntimeError)):
+        lib.fails(x, stream)
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
 def test_compiling_and_loading_do_not_wait(lib):
     x = torch.ones(10, device="cuda")
     y = torch.empty_like(x)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
-    lib.spin(5 * BUSY, stream)
+    lib.spin(2 * BUSY, stream)
     with Clock() as clock:
         other = tarsia.load_inline("int seven() { return 7; }\n__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }")
         assert other.seven() == 7
         other.unload()
         del other
         gc.collect()
-    assert not stream.query() and clock.seconds < 4 * BUSY
+    assert not stream.query() and clock.seconds < 1.5 * BUSY
     lib.relu(x, y, 10)
     torch.cuda.synchronize()
     assert torch.equal(x, y)

@@ -115,10 +115,12 @@ def test_on_the_current_stream(torch):
     spin = tarsia.load_inline(gpu_support.SPIN).spin
     stream = torch.cuda.Stream()
     x = torch.zeros(1000, device="cuda")
-    TOTAL(SAXPY(x, 1, 2.0))  # both are compiled now, not while the stream spins
+    with torch.cuda.stream(stream):
+        spin(0)
+        TOTAL(SAXPY(x, 1, 2.0))  # compiled, loaded, and with memory of the stream: not while it spins
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
-        spin(0.2)
+        spin(1)
         x.add_(1)
         z = SAXPY(x, 1, 2.0)
         total = TOTAL(z)
