@@ -121,13 +121,16 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
   }
 }
 
-/// The tensors of backward(out_grads, inputs, outputs), each a tensor or a list of them, in one row. They
-/// live as long as the frame. False with an error set on failure.
+/// The tensors of backward(out_grads, inputs, outputs), each a tensor or a list of them, in one row, None for
+/// hidden outputs that were left out. They live as long as the frame. False with an error set on failure.
 bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t n,
              std::vector<PyObject*>& all) {
   bool grouped = false;
   for (Py_ssize_t i = 0; i < n; ++i) grouped |= PyList_Check(args[i]) || PyTuple_Check(args[i]);
-  if (!grouped && n == 2 && bound.n_inputs == 1 && bound.n_outputs == 1) grouped = true;
+  const Pass forward{&bound, TARSIA_FORWARD};
+  uint32_t n_visible = 0;
+  for (uint32_t i = 0; i < bound.n_outputs; ++i) n_visible += !forward.is_hidden(i);
+  if (!grouped && (n == 2 || n == 3) && bound.n_inputs == 1 && n_visible == 1) grouped = true;
   if (!grouped) {
     all.assign(args, args + n);
     return true;
@@ -150,13 +153,17 @@ bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t
     PyObject* items = is_list ? PySequence_Tuple(group) : PyTuple_Pack(1, group);
     if (!items) return false;
     frame.keep(items);
-    if (PyTuple_Size(items) != sizes[k]) {
+    const Py_ssize_t n_items = PyTuple_Size(items);
+    const bool without_hidden = k != 1 && n_items == n_visible;
+    if (n_items != sizes[k] && !without_hidden) {
       raise_argument_error(false, std::string(bound.description->name) + ": backward takes " +
-                                      std::to_string(sizes[k]) + " " + k_names[k] + ", got " +
-                                      std::to_string(PyTuple_Size(items)));
+                                      std::to_string(k == 1 ? sizes[k] : n_visible) + " " + k_names[k] +
+                                      ", got " + std::to_string(n_items));
       return false;
     }
-    for (uint32_t i = 0; i < sizes[k]; ++i) all.push_back(PyTuple_GetItem(items, i));
+    Py_ssize_t next = 0;
+    for (uint32_t i = 0; i < sizes[k]; ++i)
+      all.push_back(without_hidden && forward.is_hidden(i) ? Py_None : PyTuple_GetItem(items, next++));
   }
   return true;
 }

@@ -376,7 +376,7 @@ const char* text_at(nb::handle tuple, int i) {
 
 /// spec: name, description, location, inputs and outputs [(name, flags)], attributes [(name, kind, flags of
 /// its type, whether a list, whether required, default text or None)], in-place pairs, devices, has_backward,
-/// honours requests, has state, allows any attributes.
+/// honours requests, has state, is random.
 void define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -453,6 +453,7 @@ void define_op(nb::object definition, nb::dict spec) {
   op.destroy_params = destroy_params;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
+  if (flag("random")) op.flags |= TARSIA_OP_RANDOM;
   const tarsia_op* described = &op;
   tarsia_library* library = nullptr;
   const char* name = op.name;

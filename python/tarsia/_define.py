@@ -10,7 +10,7 @@ from ._library import _forget_ops
 
 atexit.register(_tarsia.forget_ops)
 
-_OPTIONAL, _MUTABLE, _NO_GRADIENT = 1, 4, 8  # flags of ports
+_OPTIONAL, _VARIADIC, _MUTABLE, _NO_GRADIENT, _HIDDEN = 1, 2, 4, 8, 16  # flags of ports
 
 
 def told(exception):
@@ -129,11 +129,19 @@ class Definition:
             if what in tensors and len(tensors[what]) != wanted:
                 raise _error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
         flags = dict.fromkeys(self.inputs, 0)
-        for key, flag in (("optional", _OPTIONAL), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
+        for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
             for port in _names(options[key], f"op '{name}': {key}"):
                 if port not in flags:
                     raise _error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
                 flags[port] |= flag
+        many = [port for port in self.inputs if flags[port] & _VARIADIC]
+        if many and many != self.inputs[-1:]:
+            raise _error(f"op '{name}': variadic is the last input, '{self.inputs[-1]}', or none")
+        self.variadic = bool(many)
+        hidden = _names(options["hidden"], f"op '{name}': hidden")
+        for port in hidden:
+            if port not in self.outputs:
+                raise _error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
         pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
         if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
             raise _error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
@@ -146,7 +154,7 @@ class Definition:
             "description": inspect.getdoc(author if author is not None else forward) or "",
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
             "inputs": list(flags.items()),
-            "outputs": [(port, 0) for port in self.outputs],
+            "outputs": [(port, _HIDDEN if port in hidden else 0) for port in self.outputs],
             "attributes": [attribute.spec() for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
             "devices": devices,
@@ -155,6 +163,7 @@ class Definition:
             "backward_honours": "requests" in self.keywords.get("backward", ()),
             "infers": bool(functions.keys() & {"infer_shape", "infer_dtype"}),
             "stateful": bool(options["stateful"]),
+            "random": bool(options["random"]),
         }
 
     # ---- called by the extension ----
@@ -170,10 +179,14 @@ class Definition:
         return instance
 
     def forward(self, instance, tensors, requests):
-        self._run("forward", instance, tensors, requests)
+        n_in = len(tensors) - len(self.outputs)
+        self._run("forward", instance, [*self._by_port(tensors[:n_in]), *tensors[n_in:]], requests)
 
     def backward(self, instance, tensors, requests):
-        self._run("backward", instance, tensors, requests)
+        n_in, n_out = len(requests), len(self.outputs)
+        inputs = tensors[n_out : n_out + n_in]
+        arguments = [*tensors[:n_out], *self._by_port(inputs), *tensors[n_out + n_in : -n_in], *self._by_port(tensors[-n_in:])]
+        self._run("backward", instance, arguments, tuple(self._by_port(requests)))
 
     def infer(self, instance, inputs, outputs):
         """Shapes and dtypes of the outputs, from those of the inputs as far as they are known."""
@@ -181,16 +194,21 @@ class Definition:
         shapes, dtypes = [None] * n, [None] * n
         given = [meta for meta in inputs if meta is not None]
         if all(shape is not None and None not in shape for shape, _ in given):
-            shapes = self._inferred("infer_shape", instance, [meta and meta[0] for meta in inputs], self._shape)
+            shapes = self._inferred("infer_shape", instance, self._by_port([meta and meta[0] for meta in inputs]), self._shape)
             if shapes is None:
                 shapes = [given[0][0] if given else None] * n
         if all(dtype is not None for _, dtype in given):
-            dtypes = self._inferred("infer_dtype", instance, [meta and meta[1] for meta in inputs], self._dtype)
+            dtypes = self._inferred("infer_dtype", instance, self._by_port([meta and meta[1] for meta in inputs]), self._dtype)
             if dtypes is None:
                 dtypes = [given[0][1] if given else None] * n
         return inputs, [*zip(shapes, dtypes)]
 
     # ---- its own ----
+
+    def _by_port(self, items):
+        """One item for each input, of the variadic one a list."""
+        n = len(self.inputs) - 1
+        return [*items[:n], list(items[n:])] if self.variadic else items
 
     def _run(self, what, instance, tensors, requests):
         given = self._call(what, instance, tensors, requests)
@@ -235,8 +253,8 @@ class Definition:
         return name
 
 
-_OPTIONS = {"outputs": None, "optional": (), "mutable": (), "no_gradient": (), "inplace": (), "devices": ("cpu", "gpu"),
-            "stateful": False}
+_OPTIONS = {"outputs": None, "optional": (), "variadic": (), "mutable": (), "no_gradient": (), "hidden": (), "inplace": (),
+            "devices": ("cpu", "gpu"), "stateful": False, "random": False}
 _FUNCTIONS = ("forward", "backward", "infer_shape", "infer_dtype")
 
 
@@ -301,8 +319,9 @@ def define_op(author=None, **options):
     given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
 
     options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
-    mutable, no_gradient (names of inputs); inplace ("x -> y"); devices (("cpu", "gpu")); stateful: what an instance keeps belongs
-    to one binding, and calls of it wait for each other.
+    mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors); hidden (names of outputs that
+    callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); stateful: what an instance keeps belongs to one
+    binding, and calls of it wait for each other; random: two calls differ.
 
     Gives the tarsia.Op. An op of the same name is replaced.
     """

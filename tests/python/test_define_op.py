@@ -257,6 +257,85 @@ def test_ports():
     assert seen[0] == 1
 
 
+def test_any_number_of_inputs():
+    seen = []
+
+    @tarsia.define_op(name="py_joined", variadic="xs")
+    class joined:
+        def infer_shape(self, first, xs):
+            return (first[0] + sum(x[0] for x in xs),)
+
+        def forward(self, first, xs, y):
+            y[...] = np.concatenate([first, *xs])
+
+        def backward(self, dy, first, xs, y, dfirst, dxs, *, requests):
+            seen.append(requests)
+            assert len(xs) == len(dxs)
+            parts = np.split(dy, np.cumsum([len(first), *map(len, xs)])[:-1])
+            for dx, part, request in zip([dfirst, *dxs], parts, [requests[0], *requests[1]]):
+                if request == "add":
+                    dx += part
+                elif request != "null":
+                    dx[...] = part
+
+    a, b, c = np.arange(2.0), np.arange(3.0), np.arange(1.0)
+    assert tarsia.ops.py_joined(a).tolist() == [0, 1]
+    y = tarsia.ops.py_joined(a, b, c)
+    assert y.tolist() == [0, 1, 0, 1, 2, 0]
+    op = tarsia.op("py_joined")
+    da, db, dc = op.backward(y + 1, [a, b, c], y)
+    assert (da.tolist(), db.tolist(), dc.tolist()) == ([1, 2], [1, 2, 3], [1])
+    db[...] = 1
+    op.backward(y + 1, [a, b, c], y, out=[None, db, None], req=["null", "add", "null"])
+    assert db.tolist() == [2, 3, 4] and seen == [("write", ["write"] * 2), ("null", ["add", "null"])]
+    assert op.infer([(2,), (3,)], ["float64"] * 2) == ([(2,), (3,), (5,)], ["float64"] * 3)
+    x = torch.arange(2.0, dtype=torch.float64)
+    with pytest.raises(tarsia.Error, match="at least 1"):
+        op()
+    assert torch.equal(tarsia.ops.py_joined(x, x), torch.cat([x, x]))
+
+
+def test_hidden_outputs():
+    @tarsia.define_op(name="py_masked", outputs=("y", "mask"), hidden="mask")
+    class masked:
+        def infer_dtype(self, x):
+            return x, "int8"
+
+        def forward(self, x, y, mask):
+            mask[...] = x > 0
+            y[...] = x * mask
+
+        def backward(self, dy, dmask, x, y, mask, dx):
+            assert dmask is None
+            dx[...] = dy * (mask if mask is not None else y > 0)
+
+    x = np.array([-1.0, 2.0])
+    bound = tarsia.op("py_masked").bind(x)
+    y = bound(x)
+    assert y.tolist() == [0, 2]
+    mask = np.array([1, 0], "int8")
+    for gradients, outputs in ((np.ones(2), y), ([np.ones(2)], [y]), ([np.ones(2), None], [y, None])):
+        assert bound.backward(gradients, x, outputs)[0].tolist() == [0, 1]
+    assert bound.backward(np.ones(2), x, [y, mask])[0].tolist() == [1, 0]
+    with pytest.raises(TypeError, match="backward takes 1 out_grads, got 3"):
+        bound.backward([y, y, y], x, y)
+
+
+def test_random_ops_are_said_to_be():
+    source = np.random.default_rng(1)
+
+    @tarsia.define_op(name="py_random", random=True)
+    def noise(x, y):
+        y[...] = x + source.random()
+
+    assert noise(np.zeros(1))[0] != noise(np.zeros(1))[0]
+    from tarsia.torch import register, unregister
+
+    operator = register(noise)
+    assert torch.Tag.nondeterministic_seeded in operator.default.tags
+    unregister("py_random")
+
+
 def test_ops_are_replaced_and_let_go():
     def define(value):
         @tarsia.define_op(name="py_again")
@@ -304,6 +383,8 @@ def test_ops_call_ops_and_other_threads_run():
     (lambda: tarsia.define_op(lambda x, y: None, name="f", backward=lambda dy, dx: None), "backward takes 4 arguments .*, not 2"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", colour=1), "define_op has no option 'colour'"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", mutable="z"), "mutable names 'z', which is no input; there are x"),
+    (lambda: tarsia.define_op(lambda a, b, y: None, name="f", variadic="a"), "variadic is the last input, 'b', or none"),
+    (lambda: tarsia.define_op(lambda x, y: None, name="f", hidden="x"), "hidden names 'x', which is no output; there are y"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", devices="tpu"), "devices are 'cpu' and 'gpu'"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", inplace="y -> x"), "inplace is pairs"),
     (lambda: tarsia.define_op(lambda *x: None, name="f"), r"takes \*x: an op's tensors have a name each"),
