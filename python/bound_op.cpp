@@ -209,8 +209,7 @@ PyObject* get_has_backward(PyObject* object, void*) {
 }
 
 PyMethodDef g_methods[] = {
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
      "A tuple of the gradients of the inputs, None for inputs without gradient. Each "
      "argument is a tensor or a list of tensors; the tensors may also be given in one row."},
@@ -243,10 +242,7 @@ PyType_Spec g_spec = {"tarsia.BoundOp", sizeof(BoundObject), 0,
 }  // namespace
 
 bool add_bound_type(PyObject* module) {
-  const Ref type(PyType_FromSpec(&g_spec));
-  if (!type || PyObject_SetAttrString(module, "BoundOp", type.get()) != 0) return false;
-  g_type = reinterpret_cast<PyTypeObject*>(Ref::borrow(type.get()).release());
-  return true;
+  return add_type(module, g_spec, "BoundOp", g_type);
 }
 
 PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device) {

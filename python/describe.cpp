@@ -13,18 +13,6 @@ PyObject* none() {
   return Ref::borrow(Py_None).release();
 }
 
-/// A tuple of make(i) for i below n. Null with an error set if one of them is.
-template <class Make>
-PyObject* tuple_of(uint64_t n, Make make) {
-  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(n)));
-  for (uint64_t i = 0; tuple && i < n; ++i) {
-    PyObject* item = make(i);
-    if (!item) return nullptr;
-    PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), item);
-  }
-  return tuple.release();
-}
-
 PyObject* describe_type(const tarsia_type& type) {
   const bool has_dtype = type.dtype.lanes && type.dtype.code != TARSIA_ANY_DTYPE;
   PyObject* dtype = has_dtype ? PyUnicode_FromString(dtype_name(type.dtype).c_str()) : none();

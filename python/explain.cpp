@@ -89,7 +89,7 @@ std::string dtype_advice(const std::string& name, const View& view, const Plan& 
                          bool writes) {
   const std::string dtype = dtype_name(type.dtype);
   if (writes)
-    return "the " + std::string(plan.kind) + " writes to it, so make it with dtype=" + dtype +
+    return "the " + std::string(kind_of(plan)) + " writes to it, so make it with dtype=" + dtype +
            " in the first place";
   if (is_torch(view.object)) return "pass " + name + ".to(torch." + dtype + ")";
   if (is_numpy(view.object))
@@ -99,7 +99,7 @@ std::string dtype_advice(const std::string& name, const View& view, const Plan& 
 
 std::string layout_advice(const std::string& name, const View& view, const Plan& plan, bool writes) {
   if (writes)
-    return "the " + std::string(plan.kind) +
+    return "the " + std::string(kind_of(plan)) +
            " writes to it: pass a contiguous one, and copy from it afterwards";
   if (is_torch(view.object)) return "pass " + name + ".contiguous()";
   if (is_numpy(view.object)) return "pass numpy.ascontiguousarray(" + name + ")";
@@ -184,8 +184,9 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
                   ".resolve_conj().resolve_neg()",
               true};
     case Why::read_only:
-      return {"must be writable, since the " + std::string(plan.kind) + " writes to it, got a read-only " +
-                  given() + "; pass a copy, or declare the parameter const",
+      return {"must be writable, since the " + std::string(kind_of(plan)) +
+                  " writes to it, got a read-only " + given() +
+                  "; pass a copy, or declare the parameter const",
               true};
     case Why::layout:
       return {"must be contiguous, got " + given() + ", strides " +

@@ -604,9 +604,7 @@ nb::object make(nb::object recipe, const char* name, nb::list params, nb::list l
 }  // namespace
 
 bool add_expression(nb::module_& module) {
-  const Ref type(PyType_FromSpec(&g_spec));
-  if (!type || PyObject_SetAttrString(module.ptr(), "Expression", type.get()) != 0) return false;
-  g_type = reinterpret_cast<PyTypeObject*>(Ref::borrow(type.get()).release());
+  if (!add_type(module.ptr(), g_spec, "Expression", g_type)) return false;
   module.def("make_expression", make);
   return true;
 }

@@ -292,8 +292,7 @@ PyObject* get_name(PyObject* object, void*) {
 }
 
 PyObject* get_doc(PyObject* object, void*) {
-  const std::string text = op_doc(op_of(object));
-  return PyUnicode_DecodeUTF8(text.data(), text.size(), "replace");
+  return string(op_doc(op_of(object)));
 }
 
 PyObject* get_description(PyObject* object, void*) {
@@ -301,19 +300,17 @@ PyObject* get_description(PyObject* object, void*) {
 }
 
 PyMethodDef g_methods[] = {
-    {"bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(bind)), METH_FASTCALL | METH_KEYWORDS,
+    {"bind", as_method(bind), METH_FASTCALL | METH_KEYWORDS,
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
      "inputs "
      "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(backward)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None, **attributes)\n--\n\nBinds "
      "for "
      "the inputs and gives a tuple of their gradients, as BoundOp.backward does. An op with state has to be "
      "bound "
      "once for both."},
-    {"infer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(infer)),
-     METH_FASTCALL | METH_KEYWORDS,
+    {"infer", as_method(infer), METH_FASTCALL | METH_KEYWORDS,
      "infer($self, /, shapes, dtypes, **attributes)\n--\n\nInfers without tensors. Takes a shape and a dtype "
      "for "
      "each input, None for what is unknown, within shapes too, and the shape False for an optional input "
@@ -351,10 +348,7 @@ bool wait_for_compiles() {
 }  // namespace
 
 bool add_op_types(PyObject* module) {
-  const Ref type(PyType_FromSpec(&g_spec));
-  if (!type || PyObject_SetAttrString(module, "Op", type.get()) != 0) return false;
-  g_type = reinterpret_cast<PyTypeObject*>(Ref::borrow(type.get()).release());
-  return add_bound_type(module);
+  return add_type(module, g_spec, "Op", g_type) && add_bound_type(module);
 }
 
 tarsia_op_handle* op_handle(PyObject* op) {

@@ -1,7 +1,6 @@
 // What is worked out once per overload so that calls need not.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "py.h"
@@ -23,15 +22,14 @@ struct Param {
 struct Plan {
   /// `library_name` lives as long as the function.
   Plan(const tarsia_function* described, const char* library_name);
-  /// Of a kernel, which `as_function` describes for messages.
-  Plan(const tarsia_kernel& kernel, const tarsia_function* as_function, const char* library_name);
+  Plan(const tarsia_kernel* described, const char* library_name);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
+  const tarsia_kernel* kernel;  ///< null: it is a function's
   const tarsia_function* function;
-  const char* kind = "function";  ///< or "kernel": for messages
-  const char* library_name;       ///< what main is told as argv[0]
+  const char* library_name;  ///< what main is told as argv[0]
   tarsia_adapter call;
   uint32_t n_params;
   uint32_t n_required;
@@ -39,7 +37,18 @@ struct Plan {
   bool has_cuda;           ///< launches may leave errors in the CUDA runtime
   mutable bool needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
   std::vector<Param> params;
+
+ private:
+  Plan(const tarsia_function* function, const tarsia_kernel* kernel, const tarsia_function& as_function,
+       const char* library_name);
+
+  tarsia_function m_as_function;  ///< describes a kernel
 };
+
+/// "function" or "kernel": for messages.
+inline const char* kind_of(const Plan& plan) {
+  return plan.kernel ? "kernel" : "function";
+}
 
 /// The index of a parameter by name, or -1.
 int find_param(const Plan& plan, PyObject* name);

@@ -3,6 +3,13 @@
 
 namespace tarsia::python {
 
+bool add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject*& type) {
+  const Ref made(PyType_FromSpec(&spec));
+  if (!made || PyObject_SetAttrString(module, name, made.get()) != 0) return false;
+  type = reinterpret_cast<PyTypeObject*>(Ref::borrow(made.get()).release());
+  return true;
+}
+
 std::string type_name(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   const Ref module = attribute_or_null(object, "__module__");

@@ -59,6 +59,32 @@ inline std::string text_of(PyObject* string) {
   return std::string(data, size);
 }
 
+/// A str; what is no UTF-8 is replaced.
+inline PyObject* string(const std::string& text) {
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+/// A tuple of make(i) for i below n. Null with an error set if one of them is.
+template <class Make>
+PyObject* tuple_of(uint64_t n, Make make) {
+  Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(n)));
+  for (uint64_t i = 0; tuple && i < n; ++i) {
+    PyObject* item = make(i);
+    if (!item) return nullptr;
+    PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.release();
+}
+
+/// Makes a type and puts it into the module. False with an error set on failure.
+bool add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject*& type);
+
+/// A function of any of Python's signatures, as PyMethodDef takes it.
+template <class F>
+PyCFunction as_method(F function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 /// "torch.Tensor", "int": how an error names a type.
 std::string type_name(PyTypeObject* type);
 

@@ -284,11 +284,9 @@ PyGetSetDef g_properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef g_methods[] = {
-    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(export_dlpack)),
-     METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", as_method(export_dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
-    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_array)),
-     METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__array__", as_method(to_array), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"numpy", to_numpy, METH_NOARGS,
      "numpy()\n--\n\nA NumPy array: over the same memory on the CPU, a copy of a GPU tensor (waits for it)."},
     {"data_ptr", get_data_ptr, METH_NOARGS, "data_ptr()\n--\n\nThe address of the first element."},
