@@ -7,8 +7,6 @@
 namespace tarsia::python {
 namespace {
 
-constexpr int k_most_letters = 64;
-
 bool is_supported(tarsia_dtype dtype) {
   switch (dtype.code) {
     case TARSIA_BOOL:
@@ -29,8 +27,8 @@ bool is_supported(tarsia_dtype dtype) {
 
 bool ExpressionCall::deduce() {
   const size_t n_letters = m_state.letters.size();
-  tarsia_dtype letters[k_most_letters];
-  int tellers[k_most_letters];  // the parameter that told each, -1: none
+  auto* letters = m_frame.room_for<tarsia_dtype>(n_letters);
+  auto* tellers = m_frame.room_for<int>(n_letters);  // the parameter that told each, -1: none
   for (size_t k = 0; k < n_letters; ++k) tellers[k] = -1;
   for (uint32_t i = 0; i < m_n; ++i) {
     if (!m_views[i]) continue;

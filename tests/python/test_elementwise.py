@@ -411,6 +411,14 @@ def test_exceptions_of_the_operation_reach_the_caller():
             positive(x)
 
 
+def test_any_number_of_type_letters():
+    n = 1000
+    f = tarsia.elementwise(", ".join(f"T{k} x{k}" for k in range(n)) + f", T{n - 1} z", "double y", "y = x0", "many")
+    x = np.ones(2, np.float32)
+    with pytest.raises(TypeError, match="T999 is float32 by 'x999' and float64 by 'z'"):
+        f(*[x] * n, x.astype(np.float64))
+
+
 def test_a_type_is_compiled_once():
     f = tarsia.elementwise("T x", "T y", "y = x", "once")
     for dtype in (np.float32, np.float64, np.float32):
