@@ -1,0 +1,283 @@
+// The parts of adapter.h on types, which includes this: the dtypes of elements, and how parameters and
+// results of a type are described, unpacked and given back.
+#if !defined(TARSIA_ADAPTER_TYPES_H)
+#define TARSIA_ADAPTER_TYPES_H
+
+#pragma GCC visibility push(hidden)
+namespace tarsia {
+namespace detail {
+
+// ---- small parts of <type_traits> and <utility> ----
+
+template <class T_>
+struct never {
+  enum { value = 0 };
+};
+template <class T_>
+struct remove_const {
+  typedef T_ type;
+};
+template <class T_>
+struct remove_const<const T_> {
+  typedef T_ type;
+};
+template <class T_>
+struct moved_reference {
+  typedef T_&& type;
+};
+template <>
+struct moved_reference<bool> {
+  typedef bool type;
+};
+template <class T_>
+using moved = typename moved_reference<T_>::type;
+template <unsigned... i_>
+struct indices {};
+template <unsigned n_, unsigned... i_>
+struct make_indices : make_indices<n_ - 1, n_ - 1, i_...> {};
+template <unsigned... i_>
+struct make_indices<0, i_...> {
+  typedef indices<i_...> type;
+};
+template <unsigned i_, class... A_>
+struct pick;
+template <unsigned i_, class H_, class... A_>
+struct pick<i_, H_, A_...> : pick<i_ - 1, A_...> {};
+template <class H_, class... A_>
+struct pick<0, H_, A_...> {
+  typedef H_ type;
+};
+
+// ---- element types ----
+
+/// The dtype of T; code TARSIA_ANY_DTYPE means that T is no element type.
+template <class T_>
+struct dtype_of {
+  static constexpr int code = TARSIA_ANY_DTYPE, bits = 0, lanes = 0;
+};
+#define TARSIA_DETAIL_DTYPE(T_, code_, lanes_, bits_)                      \
+  template <>                                                              \
+  struct dtype_of<T_> {                                                    \
+    static constexpr int code = (code_), bits = (bits_), lanes = (lanes_); \
+  };
+TARSIA_DETAIL_DTYPE(bool, TARSIA_BOOL, 1, 8)
+TARSIA_DETAIL_DTYPE(char, (char(-1) < char(0) ? TARSIA_INT : TARSIA_UINT), 1, 8)
+TARSIA_DETAIL_DTYPE(signed char, TARSIA_INT, 1, 8)
+TARSIA_DETAIL_DTYPE(unsigned char, TARSIA_UINT, 1, 8)
+TARSIA_DETAIL_DTYPE(short, TARSIA_INT, 1, 16)
+TARSIA_DETAIL_DTYPE(unsigned short, TARSIA_UINT, 1, 16)
+TARSIA_DETAIL_DTYPE(int, TARSIA_INT, 1, 32)
+TARSIA_DETAIL_DTYPE(unsigned, TARSIA_UINT, 1, 32)
+TARSIA_DETAIL_DTYPE(long, TARSIA_INT, 1, int(sizeof(long) * 8))
+TARSIA_DETAIL_DTYPE(unsigned long, TARSIA_UINT, 1, int(sizeof(long) * 8))
+TARSIA_DETAIL_DTYPE(long long, TARSIA_INT, 1, 64)
+TARSIA_DETAIL_DTYPE(unsigned long long, TARSIA_UINT, 1, 64)
+TARSIA_DETAIL_DTYPE(float, TARSIA_FLOAT, 1, 32)
+TARSIA_DETAIL_DTYPE(double, TARSIA_FLOAT, 1, 64)
+TARSIA_DETAIL_DTYPE(__half, TARSIA_FLOAT, 1, 16)
+TARSIA_DETAIL_DTYPE(__nv_bfloat16, TARSIA_BFLOAT, 1, 16)
+#if defined(__clang__) && defined(__FLT16_MANT_DIG__) && defined(__x86_64__)
+TARSIA_DETAIL_DTYPE(_Float16, TARSIA_FLOAT, 1, 16)
+#endif
+
+template <class T_>
+constexpr tarsia_dtype dtype() {
+  return tarsia_dtype{uint8_t(dtype_of<T_>::code), uint8_t(dtype_of<T_>::bits),
+                      uint16_t(dtype_of<T_>::lanes)};
+}
+
+constexpr tarsia_type make_type(tarsia_kind kind_, tarsia_dtype dtype_ = tarsia_dtype{0, 0, 0},
+                                int flags_ = 0, const tarsia_type* elements_ = nullptr, unsigned n_ = 0) {
+  return tarsia_type{uint8_t(kind_), uint8_t(flags_), uint16_t(n_), dtype_, elements_};
+}
+constexpr tarsia_type add_flags(tarsia_type t_, int flags_) {
+  return tarsia_type{t_.kind, uint8_t(t_.flags | flags_), t_.n_elements, t_.dtype, t_.elements};
+}
+
+enum scalar_class { k_unsupported, k_bool, k_int, k_float, k_small_float, k_enum };
+
+template <class T_>
+struct scalar {
+  enum {
+    value = dtype_of<T_>::lanes > 1                                         ? k_unsupported
+            : dtype_of<T_>::code == TARSIA_BOOL                             ? k_bool
+            : dtype_of<T_>::code == TARSIA_INT                              ? k_int
+            : dtype_of<T_>::code == TARSIA_UINT                             ? k_int
+            : dtype_of<T_>::code == TARSIA_FLOAT&& dtype_of<T_>::bits >= 32 ? k_float
+            : dtype_of<T_>::code == TARSIA_FLOAT                            ? k_small_float
+            : dtype_of<T_>::code == TARSIA_BFLOAT                           ? k_small_float
+            : __is_enum(T_)                                                 ? k_enum
+                                                                            : k_unsupported
+  };
+};
+
+// ---- parameters: describe() and get(value) ----
+
+/// A parameter of type T, by value. Specialisations give `describe()`, its tarsia_type, and `get(value)`,
+/// something that initialises a T.
+template <class T_, int class_ = scalar<T_>::value>
+struct arg {
+  static_assert(
+      never<T_>::value,
+      "tarsia: a function with a parameter of this type cannot be exported. Supported are bool, "
+      "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
+      "pointers to elements, tarsia::Tensor, tarsia::cpu<T>, tarsia::gpu<T>, cudaStream_t, "
+      "tarsia::Stream, std::optional and std::vector of these");
+};
+template <class T_>
+struct arg<T_, k_bool> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_BOOL, dtype<T_>()); }
+  static T_ get(const tarsia_value& v_) { return v_.i != 0; }
+};
+template <class T_>
+struct arg<T_, k_int> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_INT, dtype<T_>()); }
+  static T_ get(const tarsia_value& v_) { return static_cast<T_>(v_.i); }
+};
+template <class T_>
+struct arg<T_, k_enum> {
+  typedef __underlying_type(T_) base;
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_INT, dtype<base>()); }
+  static T_ get(const tarsia_value& v_) { return static_cast<T_>(v_.i); }
+};
+template <class T_>
+struct arg<T_, k_float> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_FLOAT, dtype<T_>()); }
+  static T_ get(const tarsia_value& v_) { return static_cast<T_>(v_.f); }
+};
+template <>
+struct arg<long double, k_unsupported> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_FLOAT, dtype<double>()); }
+  static long double get(const tarsia_value& v_) { return v_.f; }
+};
+template <class T_>
+struct arg<T_, k_small_float> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_FLOAT, dtype<T_>()); }
+  static T_ get(const tarsia_value& v_) { return static_cast<T_>(static_cast<float>(v_.f)); }
+};
+
+/// A pointer to elements of type T.
+template <class T_>
+struct pointer {
+  static_assert(
+      dtype_of<T_>::code != TARSIA_ANY_DTYPE,
+      "tarsia: a function with a pointer to this type cannot be exported: it is no element type of a "
+      "tensor. Take a void* or a tarsia::Tensor, or a pointer to bool, an integer, float, double, "
+      "__half or __nv_bfloat16");
+  static constexpr tarsia_type describe(int flags_) {
+    return make_type(TARSIA_KIND_POINTER, dtype<T_>(), flags_);
+  }
+};
+template <>
+struct pointer<void> {
+  static constexpr tarsia_type describe(int flags_) {
+    return make_type(TARSIA_KIND_POINTER, tarsia_dtype{TARSIA_ANY_DTYPE, 0, 1}, flags_);
+  }
+};
+template <class T_>
+struct arg<T_*, k_unsupported> {
+  static constexpr tarsia_type describe() { return pointer<T_>::describe(0); }
+  static T_* get(const tarsia_value& v_) { return static_cast<T_*>(v_.p); }
+};
+template <class T_>
+struct arg<const T_*, k_unsupported> {
+  static constexpr tarsia_type describe() { return pointer<T_>::describe(TARSIA_TYPE_CONST); }
+  static const T_* get(const tarsia_value& v_) { return static_cast<const T_*>(v_.p); }
+};
+template <>
+struct arg<const char*, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_STRING, tarsia_dtype{0, 0, 0}, TARSIA_TYPE_NO_NUL);
+  }
+  static const char* get(const tarsia_value& v_) { return v_.s; }
+};
+template <>
+struct arg<CUstream_st*, k_unsupported> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STREAM); }
+  static CUstream_st* get(const tarsia_value& v_) { return static_cast<CUstream_st*>(v_.p); }
+};
+
+template <class T_>
+struct static_type {
+  static const tarsia_type value;
+};
+template <class T_>
+const tarsia_type static_type<T_>::value = arg<T_>::describe();
+
+/// Types that are taken by const reference as well: the specialisations say so.
+template <class T_>
+struct by_reference {
+  enum { value = 0 };
+};
+template <class T_>
+struct arg<const T_&, k_unsupported> : arg<T_> {
+  static_assert(
+      by_reference<T_>::value,
+      "tarsia: a function with a reference parameter of this type cannot be exported: take it by value");
+};
+
+// ---- results: describe() and put(value, result) ----
+
+/// A result of type T. Specialisations give `describe()` and `put(value, result)`, 0 or an error code.
+template <class T_, int class_ = scalar<T_>::value>
+struct result {
+  static_assert(
+      never<T_>::value,
+      "tarsia: a function with a result of this type cannot be exported. Supported are void, bool, "
+      "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
+      "tarsia::Tensor, and std::optional, std::vector, std::tuple, std::pair of these");
+};
+template <>
+struct result<void, k_unsupported> {
+  static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_NONE); }
+};
+template <class T_>
+struct result<T_, k_bool> : arg<T_> {
+  static int32_t put(tarsia_value* r_, T_ x_) { return r_->i = x_, r_->kind = TARSIA_KIND_BOOL, 0; }
+};
+template <class T_>
+struct result<T_, k_int> : arg<T_> {
+  static int32_t put(tarsia_value* r_, T_ x_) {
+    return r_->i = static_cast<int64_t>(x_), r_->kind = TARSIA_KIND_INT, 0;
+  }
+};
+template <class T_>
+struct result<T_, k_enum> : arg<T_> {
+  static int32_t put(tarsia_value* r_, T_ x_) {
+    return r_->i = static_cast<int64_t>(x_), r_->kind = TARSIA_KIND_INT, 0;
+  }
+};
+template <class T_>
+struct result<T_, k_float> : arg<T_> {
+  static int32_t put(tarsia_value* r_, T_ x_) { return r_->f = x_, r_->kind = TARSIA_KIND_FLOAT, 0; }
+};
+template <>
+struct result<long double, k_unsupported> : arg<long double> {
+  static int32_t put(tarsia_value* r_, long double x_) {
+    return r_->f = static_cast<double>(x_), r_->kind = TARSIA_KIND_FLOAT, 0;
+  }
+};
+template <class T_>
+struct result<T_, k_small_float> : arg<T_> {
+  static int32_t put(tarsia_value* r_, T_ x_) {
+    return r_->f = static_cast<float>(x_), r_->kind = TARSIA_KIND_FLOAT, 0;
+  }
+};
+template <>
+struct result<const char*, k_unsupported> : arg<const char*> {
+  static int32_t put(tarsia_value* r_, const char* x_) {
+    return x_ ? host()->result_string(r_, x_, __builtin_strlen(x_)) : 0;
+  }
+};
+template <>
+struct result<char*, k_unsupported> : result<const char*> {};
+template <class T_>
+struct result<const T_, k_unsupported> : result<T_> {};
+template <class T_>
+struct result<T_&, k_unsupported> : result<typename remove_const<T_>::type> {};
+
+}  // namespace detail
+}  // namespace tarsia
+#pragma GCC visibility pop
+
+#endif
