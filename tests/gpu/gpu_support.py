@@ -18,6 +18,7 @@ import tarsia
 
 PACKAGE = pathlib.Path(tarsia.__file__).parent
 INCLUDE = PACKAGE / "include"
+OPS = pathlib.Path(__file__).resolve().parents[1] / "ops"  # headers with ops that tests of several folders share
 
 # Keeps a GPU busy for a while, on one thread of one block.
 SPIN = r"""

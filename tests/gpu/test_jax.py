@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gpu_support import SPIN, inline
+from gpu_support import OPS, SPIN, inline
 
 import tarsia
 
@@ -10,7 +10,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 SOURCE = SPIN + r"""
-#include <tarsia/elementwise.h>
+#include "leaky.h"
 #include <stdexcept>
 __global__ void axpy_kernel(float a, const float* x, float* y, long n) {
   long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -34,20 +34,13 @@ tarsia::Tensor doubled(const tarsia::Tensor& x, tarsia::Stream stream) {
 }
 void bad_launch(float* x, cudaStream_t stream) { axpy_kernel<<<1, 2048, 0, stream>>>(1, x, x, 1); }
 
-struct Leaky {
-  double slope = 0.25;
-  template <class T> TARSIA_HOST_DEVICE T operator()(T x) const { return x > T(0) ? x : T(slope) * x; }
-};
-struct LeakyGradient : Leaky {
-  template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T x, T) const { return x > T(0) ? dy : T(slope) * dy; }
-};
 TARSIA_ELEMENTWISE(gpu_jax_leaky, Leaky, LeakyGradient).attribute("slope", &Leaky::slope);
 """
 
 
 @pytest.fixture
 def lib():
-    library = inline(SOURCE, name="gpu_jax")
+    library = inline(SOURCE, name="gpu_jax", include_dirs=[OPS])
     try:
         jax.devices("gpu")
     except RuntimeError:

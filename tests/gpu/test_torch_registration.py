@@ -5,14 +5,14 @@ import threading
 import time
 
 import pytest
-from gpu_support import SPIN, inline, require_gpus
+from gpu_support import OPS, SPIN, inline, require_gpus
 
 import tarsia
 
 torch = pytest.importorskip("torch")
 
 SOURCE = SPIN + r"""
-#include <tarsia/elementwise.h>
+#include "leaky.h"
 __global__ void axpy_kernel(float a, const float* x, float* y, long n) {
   long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
   if (i < n) y[i] += a * x[i];
@@ -36,13 +36,6 @@ void relu_backward(const float* dy, const float* y, float* dx, long n, cudaStrea
 }
 int64_t stream_of(const float* x, cudaStream_t stream) { return int64_t(stream); }
 
-struct Leaky {
-  double slope = 0.25;
-  template <class T> TARSIA_HOST_DEVICE T operator()(T x) const { return x > T(0) ? x : T(slope) * x; }
-};
-struct LeakyGradient : Leaky {
-  template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T x, T) const { return x > T(0) ? dy : T(slope) * dy; }
-};
 TARSIA_ELEMENTWISE(gpu_leaky, Leaky, LeakyGradient).attribute("slope", &Leaky::slope);
 """
 
@@ -51,7 +44,7 @@ TARSIA_ELEMENTWISE(gpu_leaky, Leaky, LeakyGradient).attribute("slope", &Leaky::s
 def lib():
     import tarsia.torch  # noqa: F401
 
-    return inline(SOURCE, name="gpu_operators")
+    return inline(SOURCE, name="gpu_operators", include_dirs=[OPS])
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from conftest import REPO
 
 import tarsia
 
@@ -59,17 +60,10 @@ int over(const float* x, int n) { return 0; }
 """
 
 OPS = r"""
-#include <tarsia/elementwise.h>
+#include "leaky.h"
 #include <atomic>
 #include <stdexcept>
 
-struct Leaky {
-  double slope = 0.25;
-  template <class T> TARSIA_HOST_DEVICE T operator()(T x) const { return x > T(0) ? x : T(slope) * x; }
-};
-struct LeakyGradient : Leaky {
-  template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T x, T) const { return x > T(0) ? dy : T(slope) * dy; }
-};
 TARSIA_ELEMENTWISE(j_leaky, Leaky, LeakyGradient).attribute("slope", &Leaky::slope);
 
 TARSIA_OP(j_take)
@@ -138,7 +132,7 @@ def lib():
 
 @pytest.fixture(scope="module", autouse=True)
 def op_library():
-    library = tarsia.load_inline(OPS)
+    library = tarsia.load_inline(OPS, include_dirs=[REPO / "tests/ops"])
     yield library
     library.unload()
 
