@@ -17,7 +17,7 @@ void scaled(double a, const float* x, float* y, long n) { for (long i = 0; i < n
 
 
 @tarsia.define_op
-class py_scale:
+class py_scaled:
     """Multiplies by a factor."""
 
     factor: float = 2.0
@@ -38,25 +38,25 @@ def py_pair(x, y, total, product, *, bias: int = 1, names: tuple[str, ...] = ("a
 
 def test_it_is_an_op():
     x = np.arange(4, dtype=np.float32)
-    assert isinstance(py_scale, tarsia.Op) and py_scale.name == "py_scale"
-    np.testing.assert_array_equal(py_scale(x), 2 * x)
-    np.testing.assert_array_equal(tarsia.ops.py_scale(x, factor=3), 3 * x)
-    np.testing.assert_array_equal(tarsia.ops.py_scale(x, factor="0.5"), x / 2)
-    bound = tarsia.op("py_scale").bind(x, factor=4.0)
+    assert isinstance(py_scaled, tarsia.Op) and py_scaled.name == "py_scaled"
+    np.testing.assert_array_equal(py_scaled(x), 2 * x)
+    np.testing.assert_array_equal(tarsia.ops.py_scaled(x, factor=3), 3 * x)
+    np.testing.assert_array_equal(tarsia.ops.py_scaled(x, factor="0.5"), x / 2)
+    bound = tarsia.op("py_scaled").bind(x, factor=4.0)
     out = np.empty_like(x)
     assert bound(x, out=out) is out and bound.has_backward
     np.testing.assert_array_equal(out, 4 * x)
     np.testing.assert_array_equal(bound.backward(np.ones_like(x), x, out)[0], np.full(4, 4))
     assert bound.outputs == (((4,), "float32"),)
-    assert "py_scale" in tarsia.ops and "Multiplies by a factor" in (py_scale.__doc__ or "")
+    assert "py_scaled" in tarsia.ops and "Multiplies by a factor" in (py_scaled.__doc__ or "")
 
 
 def test_tensors_are_those_of_the_caller():
     x = torch.arange(4.0)
-    y = py_scale(x)
+    y = py_scaled(x)
     assert isinstance(y, torch.Tensor) and y.tolist() == [0, 2, 4, 6]
     out = torch.empty(4)
-    assert py_scale(x, out=out) is out
+    assert py_scaled(x, out=out) is out
     seen = []
 
     @tarsia.define_op
@@ -79,7 +79,7 @@ def test_tensors_are_those_of_the_caller():
 def test_write_requests():
     x = np.ones(3, np.float32)
     out = np.full(3, 10, np.float32)
-    bound = tarsia.op("py_scale").bind(x)
+    bound = tarsia.op("py_scaled").bind(x)
     assert bound(x, out=out, req="add").tolist() == [12, 12, 12]
     assert bound(x, out=out, req="null").tolist() == [12, 12, 12]
     gradient = np.ones(3, np.float32)
@@ -157,7 +157,7 @@ def test_inference():
 
 
 def test_it_passes_the_tests_of_ops():
-    assert_op("py_scale", shapes=[(3, 4)], dtypes=["float32"])
+    assert_op("py_scaled", shapes=[(3, 4)], dtypes=["float32"])
 
     @tarsia.define_op
     class py_wrong:
@@ -173,7 +173,7 @@ def test_it_passes_the_tests_of_ops():
 
 def test_errors_name_op_function_and_place():
     @tarsia.define_op
-    class py_fails:
+    class py_failing:
         kind: str = "zero"
 
         def forward(self, x, y):
@@ -186,16 +186,16 @@ def test_errors_name_op_function_and_place():
             return x
 
     x = np.ones(2)
-    with pytest.raises(tarsia.OpError, match=r"op 'py_fails', forward on the CPU: ZeroDivisionError: division by zero \(.*test_define_op.py:\d+\)") as caught:
-        py_fails(x)
+    with pytest.raises(tarsia.OpError, match=r"op 'py_failing', forward on the CPU: ZeroDivisionError: division by zero \(.*test_define_op.py:\d+\)") as caught:
+        py_failing(x)
     assert isinstance(caught.value.__cause__, ZeroDivisionError) and caught.value.__cause__.__traceback__ is not None
     with pytest.raises(IndexError, match="list index out of range"):
-        py_fails(x, kind="index")
+        py_failing(x, kind="index")
     with pytest.raises(TypeError, match="forward writes to its outputs and returns nothing, but returned a ndarray"):
-        py_fails(x, kind="")
+        py_failing(x, kind="")
     with pytest.raises(KeyboardInterrupt):
-        py_fails(x, kind="exit")
-    assert py_scale(np.ones(2, np.float32)).tolist() == [2, 2]
+        py_failing(x, kind="exit")
+    assert py_scaled(np.ones(2, np.float32)).tolist() == [2, 2]
 
 
 def test_memory_that_ends_with_the_call_is_not_kept():
@@ -214,7 +214,7 @@ def test_memory_that_ends_with_the_call_is_not_kept():
 
 def test_state_belongs_to_a_binding():
     @tarsia.define_op
-    class py_counts:
+    class py_counting:
         stateful = True
         start: int = 0
 
@@ -226,9 +226,9 @@ def test_state_belongs_to_a_binding():
             y[...] = self.count
 
     x = np.ones(1)
-    one, other = tarsia.op("py_counts").bind(x), tarsia.op("py_counts").bind(x, start=10)
+    one, other = tarsia.op("py_counting").bind(x), tarsia.op("py_counting").bind(x, start=10)
     assert [one(x)[0], one(x)[0], other(x)[0], one(x)[0]] == [1, 2, 11, 3]
-    assert py_counts(x)[0] == 1 and py_counts(x)[0] == 1
+    assert py_counting(x)[0] == 1 and py_counting(x)[0] == 1
     threads = [threading.Thread(target=lambda: [one(x) for _ in range(200)]) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -361,7 +361,7 @@ def test_ops_are_replaced_and_let_go():
 def test_ops_call_ops_and_other_threads_run():
     @tarsia.define_op
     def py_twice(x, y):
-        py_scale(py_scale(x), out=y)
+        py_scaled(py_scaled(x), out=y)
 
     x = np.ones(5, np.float32)
     assert py_twice(x).tolist() == [4] * 5
