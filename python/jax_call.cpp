@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dtype.h"
+#include "op_request.h"
 #include "tensor.h"
 
 namespace tarsia::python {
@@ -115,19 +116,6 @@ int32_t copy_results(const tarsia_function& function, const tarsia_value& result
   ++next;
   if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
   return code;
-}
-
-tarsia_meta meta_of(const tarsia_tensor* tensor) {
-  tarsia_meta meta{};
-  meta.ndim = -1;
-  meta.dtype = {TARSIA_ANY_DTYPE, 0, 0};
-  if (!tensor) return meta;
-  meta.present = 1;
-  meta.ndim = tensor->ndim;
-  meta.dtype = tensor->dtype;
-  meta.storage = TARSIA_DENSE;
-  std::copy_n(tensor->shape, tensor->ndim, meta.shape);
-  return meta;
 }
 
 bool is_same(const tarsia_meta& a, const tarsia_meta& b) {
@@ -337,20 +325,12 @@ tarsia_bound_op* JaxOp::bound_for(const std::vector<const tarsia_tensor*>& input
       return binding.bound;
   JaxBuffers none;
   std::vector<std::unique_ptr<tarsia_value[]>> lists;
-  std::vector<const char*> names;
-  std::vector<tarsia_value> values;
+  Attributes attributes;
   for (const Attribute& attribute : m_attributes) {
-    names.push_back(attribute.name.c_str());
-    values.push_back(value_of(attribute.value, none, lists));
+    attributes.names.push_back(attribute.name.c_str());
+    attributes.values.push_back(value_of(attribute.value, none, lists));
   }
-  tarsia_op_request request{};
-  request.size = sizeof request;
-  request.n_inputs = static_cast<uint32_t>(metas.size());
-  request.inputs = metas.data();
-  request.n_attributes = static_cast<uint32_t>(names.size());
-  request.attribute_names = names.data();
-  request.attributes = values.data();
-  request.device = device;
+  const tarsia_op_request request = request_for(metas, attributes, device);
   tarsia_bound_op* bound = nullptr;
   if (tarsia_op_bind(m_op, &request, &bound)) return nullptr;
   m_bindings.push_back({std::move(metas), device, bound});

@@ -2,17 +2,16 @@
 // over, the next binding is with that one's code.
 #include "op.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "attributes.h"
 #include "bound_op.h"
 #include "call.h"
 #include "describe.h"
 #include "errors.h"
 #include "op_infer.h"
+#include "op_request.h"
 #include "op_text.h"
 #include "sparse.h"
 
@@ -68,45 +67,16 @@ bool refresh(OpObject* self) {
   return true;
 }
 
-bool metas_of(const tarsia_op& op, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-              std::vector<tarsia_meta>& metas) {
-  metas.resize(n);
-  for (uint32_t i = 0; i < n; ++i) {
-    tarsia_meta& meta = metas[i];
-    meta = {};
-    meta.ndim = -1;
-    meta.dtype = {TARSIA_ANY_DTYPE, 0, 0};
-    if (!inputs[i]) continue;
-    meta.ndim = inputs[i]->ndim;
-    meta.dtype = inputs[i]->dtype;
-    meta.present = 1;
-    meta.storage = storage_of(frame, inputs[i]);
-    if (meta.ndim > TARSIA_MAX_NDIM) {
-      raise_argument_error(true, std::string(op.name) + ": a tensor may have at most " +
-                                     std::to_string(TARSIA_MAX_NDIM) + " dimensions");
-      return false;
-    }
-    std::copy_n(inputs[i]->shape, meta.ndim, meta.shape);
-  }
-  return true;
-}
-
 /// Binds for inputs that were read. Null with an error set on failure.
 PyObject* bind_for(OpObject* self, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
                    PyObject* names, PyObject* const* values) {
   const tarsia_op& op = *tarsia_op_describe(self->handle);
-  std::vector<tarsia_meta> metas;
   Attributes attributes;
-  if (!metas_of(op, frame, inputs, n, metas) || !read_attributes(frame, op, names, values, attributes))
-    return nullptr;
-  tarsia_op_request request{};
-  request.size = sizeof request;
-  request.n_inputs = n;
-  request.inputs = metas.data();
-  request.n_attributes = static_cast<uint32_t>(attributes.names.size());
-  request.attribute_names = attributes.names.data();
-  request.attributes = attributes.values.data();
-  request.device = device_of(frame);
+  if (!read_attributes(frame, op, names, values, attributes)) return nullptr;
+  std::vector<tarsia_meta> metas;
+  for (uint32_t i = 0; i < n; ++i)
+    metas.push_back(inputs[i] ? meta_of(inputs[i], storage_of(frame, inputs[i])) : meta_of(nullptr));
+  const tarsia_op_request request = request_for(metas, attributes, device_of(frame));
   tarsia_bound_op* bound = nullptr;
   int32_t code;
   {

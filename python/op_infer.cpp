@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "attributes.h"
 #include "call.h"
 #include "dtype.h"
 #include "errors.h"
+#include "op_request.h"
 
 namespace tarsia::python {
 namespace {
@@ -70,9 +70,7 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
     return false;
   }
   for (Py_ssize_t i = 0; i < std::max(n_shapes, n_dtypes); ++i) {
-    tarsia_meta meta{};
-    meta.ndim = -1;
-    meta.dtype = {TARSIA_ANY_DTYPE, 0, 0};
+    tarsia_meta meta = meta_of(nullptr);
     meta.present = 1;
     meta.storage = TARSIA_DENSE;
     PyObject* shape = i < n_shapes ? PyTuple_GetItem(shape_items.get(), i) : Py_None;
@@ -111,14 +109,7 @@ PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes,
   Attributes attributes;
   if (!read_metas(op, shapes, dtypes, given) || !read_attributes(frame, op, names, values, attributes))
     return nullptr;
-  tarsia_op_request request{};
-  request.size = sizeof request;
-  request.n_inputs = static_cast<uint32_t>(given.size());
-  request.inputs = given.data();
-  request.n_attributes = static_cast<uint32_t>(attributes.names.size());
-  request.attribute_names = attributes.names.data();
-  request.attributes = attributes.values.data();
-  request.device = {TARSIA_CPU, 0};
+  const tarsia_op_request request = request_for(given, attributes, {TARSIA_CPU, 0});
   std::vector<tarsia_meta> inputs(given.size() + k_room), outputs(k_room);
   auto n_inputs = static_cast<uint32_t>(inputs.size()), n_outputs = static_cast<uint32_t>(outputs.size());
   int32_t code;

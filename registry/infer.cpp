@@ -165,10 +165,22 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   }
   for (unsigned i = 0; i < n_outputs && request.outputs && request.n_outputs; ++i)
     m_outputs[i] = request.outputs[i];
+  check_ndim();
   m_info.inputs = m_inputs.data();
   m_info.outputs = m_outputs.data();
   m_info.n_inputs = n_inputs;
   m_info.n_outputs = n_outputs;
+}
+
+void BoundInfo::check_ndim() const {
+  const auto refuse = [&](const tarsia_meta& meta, const std::string& name) {
+    throw ArgumentError::value_error(op_name(m_op) + ": " + name + " has " + std::to_string(meta.ndim) +
+                                     " dimensions; ops take up to " + std::to_string(TARSIA_MAX_NDIM));
+  };
+  for (unsigned i = 0; i < m_inputs.size(); ++i)
+    if (m_inputs[i].ndim > TARSIA_MAX_NDIM) refuse(m_inputs[i], input_name(i));
+  for (unsigned i = 0; i < m_outputs.size(); ++i)
+    if (m_outputs[i].ndim > TARSIA_MAX_NDIM) refuse(m_outputs[i], output_name(i));
 }
 
 void BoundInfo::infer() {

@@ -42,6 +42,7 @@ class BoundInfo {
 
  private:
   void settle_arity(const tarsia_op_request& request);
+  void check_ndim() const;
   void create_params();
   void infer();
   void infer_elementwise();

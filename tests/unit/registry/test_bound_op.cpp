@@ -29,6 +29,15 @@ TEST_F(BoundOps, forward_runs) {
   EXPECT_THAT(map("test_relu", {-1, 2, -3, 4}), ElementsAre(0, 2, 0, 4));
 }
 
+TEST_F(BoundOps, tensors_of_more_than_32_dimensions_are_refused) {
+  tarsia_meta large = meta({2});
+  large.ndim = TARSIA_MAX_NDIM + 8;
+  EXPECT_THAT(error_of([&] { bind("test_relu", {large}); }),
+              HasSubstr("has 40 dimensions; ops take up to 32"));
+  EXPECT_THAT(error_of([&] { bind("test_relu", {meta({2})}, {}, {large}); }),
+              HasSubstr("has 40 dimensions; ops take up to 32"));
+}
+
 TEST_F(BoundOps, a_bound_op_runs_again_and_again) {
   auto bound = bind("test_relu", {meta({2})});
   for (float f : {-1.0f, 3.0f}) {
