@@ -2,6 +2,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, overload
 
+from typing_extensions import TypedDict, Unpack
+
 from ._errors import (
     ArgumentError as ArgumentError,
     ArgumentTypeError as ArgumentTypeError,
@@ -44,6 +46,24 @@ _Path = str | PathLike[str]
 _Text = str | bytes
 _Source = _Text | Mapping[str, _Text]
 
+class _CompileOptions(TypedDict, total=False):
+    """What every compile takes; the defaults are those of load_inline in docs/api.md."""
+
+    headers: Mapping[str, _Text] | None
+    include_dirs: Sequence[_Path] | PathLike[str]
+    defines: Mapping[str, object] | None
+    libraries: Sequence[_Path]
+    library_dirs: Sequence[_Path] | PathLike[str]
+    std: str
+    opt: int
+    arch: str | int | Sequence[str | int] | None
+    ptx: bool
+    fast_math: bool
+    debug: bool
+    lineinfo: bool
+    host_headers: Literal["own", "system"]
+    timeout: float | None
+
 class Library:
     """A loaded library, compiled from a string or built ahead of time; its functions and kernels are attributes."""
 
@@ -83,21 +103,8 @@ def load_inline(
     name: str | None = None,
     *,
     functions: Sequence[str] | None = None,
-    headers: Mapping[str, _Text] | None = None,
-    include_dirs: Sequence[_Path] | PathLike[str] = (),
-    defines: Mapping[str, object] | None = None,
-    libraries: Sequence[_Path] = (),
-    library_dirs: Sequence[_Path] | PathLike[str] = (),
-    std: str = "c++20",
-    opt: int = 2,
-    arch: str | int | Sequence[str | int] | None = None,
-    ptx: bool = False,
-    fast_math: bool = False,
-    debug: bool = False,
-    lineinfo: bool = False,
-    host_headers: Literal["own", "system"] = "own",
-    timeout: float | None = None,
     wait: bool = True,
+    **options: Unpack[_CompileOptions],
 ) -> Library: ...
 @overload
 def compile_all(
@@ -121,20 +128,7 @@ def compile(
     *,
     name: str | None = None,
     functions: Sequence[str] | None = None,
-    headers: Mapping[str, _Text] | None = None,
-    include_dirs: Sequence[_Path] | PathLike[str] = (),
-    defines: Mapping[str, object] | None = None,
-    libraries: Sequence[_Path] = (),
-    library_dirs: Sequence[_Path] | PathLike[str] = (),
-    std: str = "c++20",
-    opt: int = 2,
-    arch: str | int | Sequence[str | int] | None = None,
-    ptx: bool = False,
-    fast_math: bool = False,
-    debug: bool = False,
-    lineinfo: bool = False,
-    host_headers: Literal["own", "system"] = "own",
-    timeout: float | None = None,
+    **options: Unpack[_CompileOptions],
 ) -> None: ...
 def load(path: _Path) -> Library: ...
 @overload
@@ -165,20 +159,7 @@ def elementwise(
     *,
     preamble: str = "",
     doc: str = "",
-    headers: Mapping[str, _Text] | None = None,
-    include_dirs: Sequence[_Path] | PathLike[str] = (),
-    defines: Mapping[str, object] | None = None,
-    libraries: Sequence[_Path] = (),
-    library_dirs: Sequence[_Path] | PathLike[str] = (),
-    std: str = "c++20",
-    opt: int = 2,
-    arch: str | int | Sequence[str | int] | None = None,
-    ptx: bool = False,
-    fast_math: bool = False,
-    debug: bool = False,
-    lineinfo: bool = False,
-    host_headers: Literal["own", "system"] = "own",
-    timeout: float | None = None,
+    **options: Unpack[_CompileOptions],
 ) -> Expression: ...
 def reduction(
     inputs: str,
@@ -192,20 +173,7 @@ def reduction(
     reduce_type: str | None = None,
     preamble: str = "",
     doc: str = "",
-    headers: Mapping[str, _Text] | None = None,
-    include_dirs: Sequence[_Path] | PathLike[str] = (),
-    defines: Mapping[str, object] | None = None,
-    libraries: Sequence[_Path] = (),
-    library_dirs: Sequence[_Path] | PathLike[str] = (),
-    std: str = "c++20",
-    opt: int = 2,
-    arch: str | int | Sequence[str | int] | None = None,
-    ptx: bool = False,
-    fast_math: bool = False,
-    debug: bool = False,
-    lineinfo: bool = False,
-    host_headers: Literal["own", "system"] = "own",
-    timeout: float | None = None,
+    **options: Unpack[_CompileOptions],
 ) -> Expression: ...
 def doctor() -> dict[str, Any]: ...
 def statistics() -> dict[str, Any]: ...

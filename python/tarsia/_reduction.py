@@ -5,6 +5,17 @@ import sys
 from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
 
 
+# On the GPU: the sums of a warp, added onto that of its first lane.
+WARP = """#pragma unroll
+  for (int down_ = 16; down_; down_ >>= 1) {
+    const R_ value_ = from_lane_above(sum_, down_);
+    const bool more_ = __shfl_down_sync(0xffffffffu, static_cast<int>(any_), down_);
+    if (more_) sum_ = any_ ? reduce_(sum_, value_) : value_;
+    any_ |= more_;
+  }
+"""
+
+
 class Reduction(Recipe):
     kind = "reduction"
 
@@ -325,21 +336,24 @@ __attribute__((always_inline)) static inline void run_(void* with_, int64_t firs
             return (f"reinterpret_cast<const {TYPES[inputs[k][1]]}*>(by_reduced_.data[{k}])[r_ * "
                     f"(by_reduced_.ones >> {k} & 1 ? 0 : 1)]")
 
-        name = self.name
-        text = f"""// Neighbours are reduced: the threads of a warp or a block along them.
-template <int v_>
-__global__ void __launch_bounds__(256) {name}_rows({params}) {{
-  const long long o_ = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool inside_ = o_ < kept_.count;
+        def begin(kept):
+            return f"""  const bool inside_ = {kept} < kept_.count;
   long long base_[{n}] = {{}};
-  if (inside_) add_offsets<{n}>(kept_, by_kept_.strides, o_, base_);
+  if (inside_) add_offsets<{n}>(kept_, by_kept_.strides, {kept}, base_);
   const long long begin_ = blockIdx.y * chunk_;
   const long long end_ = begin_ + chunk_ < reduced_.count ? begin_ + chunk_ : reduced_.count;
   R_ acc_[v_];
   bool any_ = {str(has_identity).lower()};
 #pragma unroll
   for (int e_ = 0; e_ < v_; ++e_) acc_[e_] = {start};
-{walk("threadIdx.x", "blockDim.x", "by_reduced_", "r_ * v_ + e_")}  R_ sum_ = acc_[0];
+"""
+
+        name = self.name
+        text = f"""// Neighbours are reduced: the threads of a warp or a block along them.
+template <int v_>
+__global__ void __launch_bounds__(256) {name}_rows({params}) {{
+  const long long o_ = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
+{begin("o_")}{walk("threadIdx.x", "blockDim.x", "by_reduced_", "r_ * v_ + e_")}  R_ sum_ = acc_[0];
 #pragma unroll
   for (int e_ = 1; e_ < v_; ++e_)
     if (any_) sum_ = reduce_(sum_, acc_[e_]);
@@ -349,14 +363,7 @@ __global__ void __launch_bounds__(256) {name}_rows({params}) {{
     sum_ = any_ ? reduce_(sum_, value_) : value_;
     any_ = true;
   }}
-#pragma unroll
-  for (int down_ = 16; down_; down_ >>= 1) {{
-    const R_ value_ = from_lane_above(sum_, down_);
-    const bool more_ = __shfl_down_sync(0xffffffffu, static_cast<int>(any_), down_);
-    if (more_) sum_ = any_ ? reduce_(sum_, value_) : value_;
-    any_ |= more_;
-  }}
-  if (blockDim.x > 32) {{
+{WARP}  if (blockDim.x > 32) {{
     __shared__ __align__(16) unsigned char room_[8 * sizeof(R_)];
     __shared__ bool flags_[8];
     R_* const warps_ = reinterpret_cast<R_*>(room_);
@@ -378,16 +385,7 @@ __global__ void __launch_bounds__(256) {name}_columns({params}) {{
   __shared__ __align__(16) unsigned char room_[256 * v_ * sizeof(R_)];
   R_* const all_ = reinterpret_cast<R_*>(room_);
   const long long column_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const bool inside_ = column_ < kept_.count;
-  long long base_[{n}] = {{}};
-  if (inside_) add_offsets<{n}>(kept_, by_kept_.strides, column_, base_);
-  const long long begin_ = blockIdx.y * chunk_;
-  const long long end_ = begin_ + chunk_ < reduced_.count ? begin_ + chunk_ : reduced_.count;
-  R_ acc_[v_];
-  bool any_ = {str(has_identity).lower()};
-#pragma unroll
-  for (int e_ = 0; e_ < v_; ++e_) acc_[e_] = {start};
-{walk("threadIdx.y", "blockDim.y", "by_kept_", "r_")}  if (blockDim.y > 1) {{
+{begin("column_")}{walk("threadIdx.y", "blockDim.y", "by_kept_", "r_")}  if (blockDim.y > 1) {{
     R_* const own_ = all_ + (threadIdx.y * blockDim.x + threadIdx.x) * v_;
 #pragma unroll
     for (int e_ = 0; e_ < v_; ++e_) own_[e_] = acc_[e_];
@@ -423,14 +421,7 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
     sum_ = any_ ? reduce_(sum_, value_) : value_;
     any_ = true;
   }}
-#pragma unroll
-  for (int down_ = 16; down_; down_ >>= 1) {{
-    const R_ value_ = from_lane_above(sum_, down_);
-    const bool more_ = __shfl_down_sync(0xffffffffu, static_cast<int>(any_), down_);
-    if (more_) sum_ = any_ ? reduce_(sum_, value_) : value_;
-    any_ |= more_;
-  }}
-  if (threadIdx.x != 0) return;
+{WARP}  if (threadIdx.x != 0) return;
 {finish("sum_", "o_", "  ")}}}
 """
         more = "".join(f", {one}" for one in given)
