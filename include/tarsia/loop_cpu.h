@@ -59,6 +59,10 @@ struct LoopCursor {
 
   LoopCursor() = default;
   LoopCursor(const LoopDims& d_, long long k_) {
+    if (!d_.count) {  // there is no place, and extents of 0
+      for (int i_ = 0; i_ < d_.ndim; ++i_) at[i_] = 0;
+      return;
+    }
     for (int i_ = d_.ndim - 1; i_ > 0; --i_) at[i_] = k_ % d_.shape[i_], k_ /= d_.shape[i_];
     at[0] = k_;
   }

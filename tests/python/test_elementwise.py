@@ -125,6 +125,10 @@ def test_nothing_is_done_to_no_elements(shape):
     x = np.zeros(shape, np.float32)
     assert SAXPY(x, 1, 2.0).shape == shape
     assert SAXPY(np.zeros((*shape, 1), np.float32), np.zeros(3, np.float32), 1.0).shape == (*shape, 3)
+    for part in ((2, 1), (2, 3, 1), (1, 2, 1, 1)):
+        whole = np.broadcast_shapes(part, (*shape[:-1], 1, 1, 0))
+        assert SAXPY(np.zeros(part, np.float32), np.zeros(whole, np.float32), 1.0).shape == whole
+        assert SAXPY(np.zeros(whole, np.float32), np.zeros(part, np.float32), 1.0).shape == whole
 
 
 @pytest.mark.parametrize("rank", [8, 12, 32])

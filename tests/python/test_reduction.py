@@ -1,5 +1,6 @@
 """tarsia.reduction against NumPy: axes, strides, types, accuracy, and what is refused."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -117,6 +118,14 @@ def test_no_elements():
     assert LARGEST(np.zeros((0, 3)), axis=1).shape == (0,)
     with pytest.raises(ValueError, match="largest: there are no elements to reduce, and no identity is declared"):
         LARGEST(np.zeros((0, 3)), axis=0)
+    product = tarsia.reduction("T x, T y", "T z", "x * y", "a + b", identity="0", name="product")
+    for shape, other in itertools.product([(2, 0), (2, 3, 0), (0, 3, 1), (3, 0, 2)], [(1,), (2, 1), (3, 1), (3, 1, 1)]):
+        try:
+            expected = np.broadcast_to(np.zeros(shape), np.broadcast_shapes(shape, other))
+        except ValueError:
+            continue
+        for axis in (None, *range(expected.ndim), (0, expected.ndim - 1)):
+            np.testing.assert_array_equal(product(np.zeros(shape), np.zeros(other), axis=axis), expected.sum(axis))
 
 
 def test_no_axes_reduce_each_element_alone():
