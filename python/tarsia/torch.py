@@ -1,18 +1,19 @@
-"""Functions and ops as operators of PyTorch: torch.ops.tarsia.NAME.
+"""Functions, ops and expressions as operators of PyTorch: torch.ops.tarsia.NAME.
 
     import tarsia.torch
 
     relu = tarsia.torch.register(tarsia.op("relu"))     # differentiable, in torch.compile and torch.export too
     tarsia.torch.register(lib.axpy)                     # torch.ops.tarsia.axpy(2.0, x, y, n)
+    tarsia.torch.register(tarsia.elementwise("T x, float a", "T y", "y = a * x", "scale"))
     gelu = tarsia.torch.function(lib.gelu, lib.gelu_backward, name="gelu")
 """
 
 import torch
 
-from . import _torch_ops, _torch_register, _schema
+from . import _schema, _torch_expression, _torch_ops, _torch_register
 from ._errors import Unsupported
 from ._library import Library
-from ._tarsia import Function, Op
+from ._tarsia import Expression, Function, Op
 from ._torch_pair import function
 from ._torch_register import Overload
 from ._schema import OP_RANDOM, identifier
@@ -30,15 +31,15 @@ class Registered(dict):
 
 
 def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, vmap=None, autocast=None,
-             tags=()):
-    """Registers a function, an op, or all of a library, as operators of PyTorch.
+             tags=(), numbers=None):
+    """Registers a function, an op, an expression, or all of a library, as operators of PyTorch.
 
-    what: a function (``lib.f``), an op (``tarsia.op("relu")``), or a library, of which everything is registered that
-        has a schema.
+    what: a function (``lib.f``), an op (``tarsia.op("relu")``), what tarsia.elementwise and tarsia.reduction give, or a
+        library, of which everything is registered that has a schema.
     name: "relu" for torch.ops.tarsia.relu, "mine::relu" for torch.ops.mine.relu; by default its own.
     fake: of what tracing sees instead of the code: a function of the same parameters that gives empty tensors of the
-        right shapes, dtypes and devices. Ops are inferred; functions that give tensors or numbers need one for
-        torch.compile and torch.export.
+        right shapes, dtypes and devices. Ops and expressions are inferred; functions that give tensors or numbers need
+        one for torch.compile and torch.export.
     random: it draws random numbers, so that two calls differ; for a library the names of those that do. Tags it
         torch.Tag.nondeterministic_seeded. Ops that are declared ``.random()`` need not be named.
     mutates: the names of a function's parameters that it writes to, by default all that the types let it write to:
@@ -49,12 +50,18 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     autocast: the dtype to which autocasting converts floating-point inputs: one for all devices, or a dict of device
         to dtype.
     tags: more of torch.Tag.
+    numbers: the names of an expression's inputs that are numbers; the others are tensors. By default those with a type
+        of their own (``float a``) where a tensor with a type letter (``T x``) stands beside them.
 
     An op with a backward is differentiable unless it writes to its inputs; an op with state keeps its order in
     compiled graphs, and its state lives as long as the registration. Gives torch.ops.tarsia.NAME; of a library a
     Registered. What was registered under the name before is replaced.
     """
     options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
+    if isinstance(what, Expression):
+        return _register_expression(what, name, numbers, random=random, tags=tags, **options)
+    if numbers is not None:
+        raise TypeError("numbers are inputs of an expression; functions and ops say by themselves what is a number")
     if isinstance(what, Library):
         given = [option for option, value in options.items() if value is not None and option != "autocast"]
         if name is not None or given:
@@ -66,7 +73,7 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     if isinstance(what, Op):
         return _register_op(what, name, random=random, tags=tags, **options)
     kind = "a kernel: register a function that launches it" if hasattr(what, "launch") else f"{type(what).__name__}"
-    raise TypeError(f"register takes a tarsia.Function, tarsia.Op or tarsia.Library, not {kind}")
+    raise TypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
 
 
 def unregister(name):
@@ -122,6 +129,16 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))
     return _torch_register.install(namespace, name, [overload])
+
+
+def _register_expression(what, name, numbers, *, fake, random, mutates, attributes, vmap, autocast, tags):
+    if mutates is not None or attributes is not None:
+        raise TypeError("an expression says itself what it writes (inout), and has no attributes")
+    namespace, name = _torch_register.split_name(name, _torch_expression.name_of(what))
+    expression = _torch_expression.ExpressionCell(what, numbers)
+    return _torch_register.install(namespace, name, [
+        Overload(expression.schema, expression.cell(fake), tags=_tags(random, tags), vmap=vmap,
+                 autocast=_torch_register.autocast_rules(autocast))])
 
 
 def _register_library(library, random, autocast, tags):

@@ -4,7 +4,7 @@ from typing import Any, overload
 import torch
 
 from . import Library
-from ._tarsia import Function, Op
+from ._tarsia import Expression, Function, Op
 
 class Registered(dict[str, Any]):
     """The operators of a library: name to torch.ops.tarsia.NAME."""
@@ -31,6 +31,18 @@ def register(
     vmap: bool | Callable[..., Any] | None = None,
     autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
     tags: torch.Tag | Iterable[torch.Tag] = (),
+) -> Any: ...
+@overload
+def register(
+    what: Expression,
+    name: str | None = None,
+    *,
+    fake: Callable[..., Any] | None = None,
+    random: bool = False,
+    vmap: bool | Callable[..., Any] | None = None,
+    autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
+    tags: torch.Tag | Iterable[torch.Tag] = (),
+    numbers: str | Iterable[str] | None = None,
 ) -> Any: ...
 def unregister(name: str) -> None: ...
 def registered() -> tuple[str, ...]: ...
