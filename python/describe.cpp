@@ -21,24 +21,6 @@ PyObject* describe_type(const tarsia_type& type) {
                        tuple_of(n, [&](uint64_t i) { return describe_type(type.elements[i]); }));
 }
 
-PyObject* value_object(const tarsia_value& value) {
-  switch (value.kind) {
-    case TARSIA_KIND_BOOL:
-      return PyBool_FromLong(value.i != 0);
-    case TARSIA_KIND_INT:
-      return PyLong_FromLongLong(value.i);
-    case TARSIA_KIND_FLOAT:
-      return PyFloat_FromDouble(value.f);
-    case TARSIA_KIND_STRING:
-      return PyUnicode_DecodeUTF8(value.s, value.size, "replace");
-    case TARSIA_KIND_LIST:
-    case TARSIA_KIND_TUPLE:
-      return tuple_of(value.size, [&](uint64_t i) { return value_object(value.v[i]); });
-    default:
-      return none();
-  }
-}
-
 PyObject* default_of(const tarsia_attribute& attribute) {
   if (attribute.default_value) return Py_BuildValue("(N)", value_object(*attribute.default_value));
   if (attribute.default_text) return Py_BuildValue("(N)", text_object(attribute.default_text));
@@ -58,6 +40,24 @@ PyObject* describe_ports(const tarsia_port* ports, uint32_t n) {
 }
 
 }  // namespace
+
+PyObject* value_object(const tarsia_value& value) {
+  switch (value.kind) {
+    case TARSIA_KIND_BOOL:
+      return PyBool_FromLong(value.i != 0);
+    case TARSIA_KIND_INT:
+      return PyLong_FromLongLong(value.i);
+    case TARSIA_KIND_FLOAT:
+      return PyFloat_FromDouble(value.f);
+    case TARSIA_KIND_STRING:
+      return PyUnicode_DecodeUTF8(value.s, value.size, "surrogateescape");
+    case TARSIA_KIND_LIST:
+    case TARSIA_KIND_TUPLE:
+      return tuple_of(value.size, [&](uint64_t i) { return value_object(value.v[i]); });
+    default:
+      return none();
+  }
+}
 
 PyObject* describe_function(const tarsia_function& function) {
   PyObject* params = tuple_of(function.n_params, [&](uint64_t i) {

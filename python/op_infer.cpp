@@ -8,6 +8,7 @@
 #include "dtype.h"
 #include "errors.h"
 #include "op_request.h"
+#include "op_text.h"
 
 namespace tarsia::python {
 namespace {
@@ -83,20 +84,6 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
     metas.push_back(meta);
   }
   return true;
-}
-
-PyObject* shape_object(const tarsia_meta& meta) {
-  if (meta.ndim < 0) return Ref::borrow(Py_None).release();
-  PyObject* shape = PyTuple_New(meta.ndim);
-  for (int32_t i = 0; shape && i < meta.ndim; ++i)
-    PyTuple_SetItem(shape, i,
-                    meta.shape[i] < 0 ? Ref::borrow(Py_None).release() : PyLong_FromLongLong(meta.shape[i]));
-  return shape;
-}
-
-PyObject* dtype_object(const tarsia_meta& meta) {
-  if (meta.dtype.code == TARSIA_ANY_DTYPE) return Ref::borrow(Py_None).release();
-  return PyUnicode_FromString(dtype_name(meta.dtype).c_str());
 }
 
 }  // namespace

@@ -71,21 +71,23 @@ std::string op_doc(const tarsia_op& op) {
   return text;
 }
 
+PyObject* shape_object(const tarsia_meta& meta) {
+  if (meta.ndim < 0) return Ref::borrow(Py_None).release();
+  return tuple_of(static_cast<uint64_t>(meta.ndim), [&](uint64_t i) {
+    return meta.shape[i] < 0 ? Ref::borrow(Py_None).release() : PyLong_FromLongLong(meta.shape[i]);
+  });
+}
+
+PyObject* dtype_object(const tarsia_meta& meta) {
+  if (meta.dtype.code == TARSIA_ANY_DTYPE) return Ref::borrow(Py_None).release();
+  return PyUnicode_FromString(dtype_name(meta.dtype).c_str());
+}
+
 PyObject* metas_object(const tarsia_meta* metas, uint32_t n) {
-  Ref tuple(PyTuple_New(n));
-  for (uint32_t i = 0; tuple && i < n; ++i) {
-    PyObject* item = nullptr;
-    if (metas[i].ndim < 0) {
-      item = Ref::borrow(Py_None).release();
-    } else {
-      PyObject* shape = PyTuple_New(metas[i].ndim);
-      for (int32_t k = 0; shape && k < metas[i].ndim; ++k)
-        PyTuple_SetItem(shape, k, PyLong_FromLongLong(metas[i].shape[k]));
-      item = Py_BuildValue("Ns", shape, dtype_name(metas[i].dtype).c_str());
-    }
-    if (PyTuple_SetItem(tuple.get(), i, item) != 0) return nullptr;
-  }
-  return tuple.release();
+  return tuple_of(n, [&](uint64_t i) {
+    return metas[i].present ? Py_BuildValue("NN", shape_object(metas[i]), dtype_object(metas[i]))
+                            : Ref::borrow(Py_None).release();
+  });
 }
 
 }  // namespace tarsia::python

@@ -16,8 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "describe.h"
 #include "dtype.h"
 #include "errors.h"
+#include "op_text.h"
 #include "outputs.h"
 #include "result.h"
 #include "tensor.h"
@@ -119,40 +121,13 @@ int32_t capture_error() {
   return tarsia_get_host()->set_error(code, t_pending.text.c_str());
 }
 
-Ref value_object(const tarsia_value& value) {
-  switch (value.kind) {
-    case TARSIA_KIND_BOOL:
-      return Ref(PyBool_FromLong(value.i != 0));
-    case TARSIA_KIND_INT:
-      return Ref(PyLong_FromLongLong(value.i));
-    case TARSIA_KIND_FLOAT:
-      return Ref(PyFloat_FromDouble(value.f));
-    case TARSIA_KIND_STRING:
-      return Ref(PyUnicode_DecodeUTF8(value.s, value.size, "surrogateescape"));
-    case TARSIA_KIND_LIST: {
-      Ref tuple(PyTuple_New(value.size));
-      for (uint32_t i = 0; tuple && i < value.size; ++i) {
-        Ref item = value_object(value.v[i]);
-        if (!item || PyTuple_SetItem(tuple.get(), i, item.release()) != 0) return {};
-      }
-      return tuple;
-    }
-    default:
-      return Ref::borrow(Py_None);
-  }
-}
-
 int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const auto n = static_cast<Py_ssize_t>(defined->attributes.size());
-  const Ref values(PyTuple_New(n));
-  for (Py_ssize_t i = 0; values && i < n; ++i) {
-    Ref value = value_object(info->attributes[i]);
-    if (!value || PyTuple_SetItem(values.get(), i, value.release()) != 0) return capture_error();
-  }
+  const Ref values(
+      tuple_of(defined->attributes.size(), [&](uint64_t i) { return value_object(info->attributes[i]); }));
   Ref object(values ? PyObject_CallMethod(defined->definition.get(), "create", "(O)", values.get())
                     : nullptr);
   if (!object) return capture_error();
@@ -177,37 +152,6 @@ int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
   return 0;
 }
 
-/// A tuple of the shape, None for what is unknown; None if all is.
-Ref shape_object(const tarsia_meta& meta) {
-  if (meta.ndim < 0) return Ref::borrow(Py_None);
-  Ref tuple(PyTuple_New(meta.ndim));
-  for (int i = 0; tuple && i < meta.ndim; ++i) {
-    PyObject* extent =
-        meta.shape[i] < 0 ? Ref::borrow(Py_None).release() : PyLong_FromLongLong(meta.shape[i]);
-    if (!extent || PyTuple_SetItem(tuple.get(), i, extent) != 0) return {};
-  }
-  return tuple;
-}
-
-/// (shape, dtype's name) of each; None for an absent one.
-Ref metas_object(const tarsia_meta* metas, uint32_t n) {
-  Ref list(PyList_New(0));
-  for (uint32_t i = 0; list && i < n; ++i) {
-    Ref item;
-    if (metas[i].present) {
-      const Ref shape = shape_object(metas[i]);
-      const Ref dtype(metas[i].dtype.code == TARSIA_ANY_DTYPE
-                          ? Ref::borrow(Py_None).release()
-                          : PyUnicode_FromString(dtype_name(metas[i].dtype).c_str()));
-      if (shape && dtype) item = Ref(PyTuple_Pack(2, shape.get(), dtype.get()));
-    } else {
-      item = Ref::borrow(Py_None);
-    }
-    if (!item || PyList_Append(list.get(), item.get()) != 0) return {};
-  }
-  return list;
-}
-
 /// Takes over what inference found. False with an error set.
 bool set_metas(PyObject* found, tarsia_meta* metas, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) {
@@ -217,14 +161,26 @@ bool set_metas(PyObject* found, tarsia_meta* metas, uint32_t n) {
     PyObject *shape = PyTuple_GetItem(item, 0), *dtype = PyTuple_GetItem(item, 1);
     if (!shape || !dtype) return false;
     if (shape != Py_None) {
-      metas[i].ndim = static_cast<int32_t>(PyTuple_Size(shape));
+      const Py_ssize_t ndim = PyTuple_Size(shape);
+      if (ndim > TARSIA_MAX_NDIM) {
+        PyErr_Format(PyExc_ValueError, "infer_shape: a shape has at most %d extents, not %zd",
+                     TARSIA_MAX_NDIM, ndim);
+        return false;
+      }
+      metas[i].ndim = static_cast<int32_t>(ndim);
       for (int d = 0; d < metas[i].ndim; ++d) {
         PyObject* extent = PyTuple_GetItem(shape, d);
         metas[i].shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
         if (PyErr_Occurred()) return false;
       }
     }
-    if (dtype != Py_None) metas[i].dtype = dtype_named(text_of(dtype));
+    if (dtype != Py_None) {
+      metas[i].dtype = dtype_named(text_of(dtype));
+      if (!metas[i].dtype.lanes) {
+        PyErr_Format(PyExc_TypeError, "infer_dtype: %R is no dtype: a str such as 'float32'", dtype);
+        return false;
+      }
+    }
   }
   return true;
 }
@@ -234,17 +190,11 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref inputs = metas_object(info->inputs, info->n_inputs);
-  const Ref outputs = metas_object(info->outputs, info->n_outputs);
-  const Ref found(inputs && outputs
-                      ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
-                                            object_of(info->params), inputs.get(), outputs.get())
-                      : nullptr);
-  PyObject *found_inputs = nullptr, *found_outputs = nullptr;
-  if (!found || !PyArg_ParseTuple(found.get(), "OO", &found_inputs, &found_outputs) ||
-      !set_metas(found_inputs, info->inputs, info->n_inputs) ||
-      !set_metas(found_outputs, info->outputs, info->n_outputs))
-    return capture_error();
+  const Ref inputs(metas_object(info->inputs, info->n_inputs));
+  const Ref found(inputs ? PyObject_CallMethod(defined->definition.get(), "infer", "OO",
+                                               object_of(info->params), inputs.get())
+                         : nullptr);
+  if (!found || !set_metas(found.get(), info->outputs, info->n_outputs)) return capture_error();
   return 0;
 }
 

@@ -188,7 +188,7 @@ class Definition:
         arguments = [*tensors[:n_out], *self._by_port(inputs), *tensors[n_out + n_in : -n_in], *self._by_port(tensors[-n_in:])]
         self._run("backward", instance, arguments, tuple(self._by_port(requests)))
 
-    def infer(self, instance, inputs, outputs):
+    def infer(self, instance, inputs):
         """Shapes and dtypes of the outputs, from those of the inputs as far as they are known."""
         n = len(self.outputs)
         shapes, dtypes = [None] * n, [None] * n
@@ -201,7 +201,7 @@ class Definition:
             dtypes = self._inferred("infer_dtype", instance, self._by_port([meta and meta[1] for meta in inputs]), self._dtype)
             if dtypes is None:
                 dtypes = [given[0][1] if given else None] * n
-        return inputs, [*zip(shapes, dtypes)]
+        return [*zip(shapes, dtypes)]
 
     # ---- its own ----
 

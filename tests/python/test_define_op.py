@@ -125,6 +125,19 @@ def test_attributes_are_typed_by_annotations_and_defaults():
         py_attributes(x)
 
 
+@pytest.mark.parametrize("options, error, message", [
+    ({"infer_shape": lambda x: (1,) * 2000}, ValueError, "infer_shape: a shape has at most 32 extents, not 2000"),
+    ({"infer_dtype": lambda x: "floaty"}, TypeError, "infer_dtype: 'floaty' is no dtype"),
+])
+def test_inference_that_gives_what_no_tensor_has(options, error, message):
+    @tarsia.define_op(**options)
+    def py_strange(x, y):
+        raise AssertionError("it was called")
+
+    with pytest.raises(error, match=message):
+        py_strange(np.ones(3, np.float32))
+
+
 def test_inference():
     @tarsia.define_op
     class py_matmul:
