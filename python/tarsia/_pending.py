@@ -16,10 +16,10 @@ class Pending:
         self._explain = explain
         self._handle = self._error = None
         self._seconds = 0.0
-        with _lock:
-            _pending.add(self)
         self._thread = threading.Thread(target=self._run, name="tarsia compile")
-        self._thread.start()
+        with _lock:  # whoever waits for it finds it running; where no thread can be started, it is not there
+            self._thread.start()
+            _pending.add(self)
 
     def _run(self):
         began = time.perf_counter()

@@ -57,6 +57,21 @@ def test_what_goes_wrong_is_raised_where_the_library_is_used():
     assert lib.ready
 
 
+def test_a_compile_whose_thread_cannot_be_started_leaves_nothing_to_wait_for(monkeypatch):
+    from tarsia import _pending
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            tarsia.load_inline(fresh(ADD), wait=False)
+    assert _pending.wait_for_all() is False
+    lib = tarsia.load_inline(fresh(SLOW), wait=False)
+    assert _pending.wait_for_all() is True and lib.ready
+
+
 BROKEN = """int good;
 int f() { return nowhere; }
 """
