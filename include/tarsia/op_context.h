@@ -37,13 +37,13 @@ class Meta {
   DType dtype() const { return m_meta->dtype; }
   tarsia_storage_type storage() const { return tarsia_storage_type(m_meta->storage); }
 
-  TARSIA_DETAIL_SUPPORT void set_shape(const Dims& shape_) {
+  TARSIA_DETAIL_SUPPORT void set_shape(const Dims& shape_) const {
     if (shape_.size() > TARSIA_MAX_NDIM) throw ValueError("tensors have at most 32 dimensions");
     m_meta->ndim = shape_.size();
     for (int i_ = 0; i_ < shape_.size(); ++i_) m_meta->shape[i_] = shape_[i_];
   }
-  void set_dtype(DType d_) { m_meta->dtype = d_; }
-  void set_storage(tarsia_storage_type s_) { m_meta->storage = uint8_t(s_); }
+  void set_dtype(DType d_) const { m_meta->dtype = d_; }
+  void set_storage(tarsia_storage_type s_) const { m_meta->storage = uint8_t(s_); }
 
   tarsia_meta* get() const { return m_meta; }
 

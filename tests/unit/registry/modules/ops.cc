@@ -99,7 +99,7 @@ TARSIA_OP(test_matmul)
     .output("c")
     .output("rows")
     .infer([](tarsia::BindInfo& i) {
-      tarsia::Meta a = i.input(0), b = i.input(1);
+      const tarsia::Meta a = i.input(0), b = i.input(1);
       if (a.has_shape() && b.has_shape()) {
         if (a.size(1) < 0) a.set_shape({a.size(0), b.size(0)});
         if (a.size(1) != b.size(0)) throw std::invalid_argument("inner extents differ");
