@@ -13,6 +13,7 @@ namespace tarsia::jit {
 namespace {
 
 constexpr std::string_view k_planner_version = "1";
+constexpr std::string_view k_curand_tables = "curand_precalc.h";
 
 std::string folder_of(std::string_view name) {
   const size_t slash = name.rfind('/');
@@ -108,6 +109,10 @@ class Planner {
                                             [](const SourceNames& n) { return n.using_std; });
     m_versions = mentions("CUDART_VERSION") || mentions("CUDA_VERSION");
     if (!m_light) return;
+    m_without_curand_tables = true;
+    for (std::string_view state :
+         {"curandState", "curandState_t", "curandStateXORWOW", "curandStateXORWOW_t"})
+      m_without_curand_tables &= !mentions(state);
     m_without_cccl = !m_uses_cccl;
     m_minimal = !m_uses_cccl;
     for (const SourceNames& names : m_names) {
@@ -127,6 +132,7 @@ class Planner {
     if (m_light && is_built_in(name)) return !m_versions;
     if (name == "cub/cub.cuh") return true;
     if (is_patched(name)) return !find_in_dirs(m_dirs, name).empty();
+    if (name == k_curand_tables) return m_without_curand_tables;
     if (m_without_cccl && is_cccl(name)) return true;
     if (name == "cuda.h" && (m_versions || !m_light)) return false;
     return find_device_header(name) || is_standard(name);
@@ -291,6 +297,7 @@ class Planner {
   std::string text_of(const std::string& name) {
     if (name == "cub/cub.cuh") return cub_of(m_names);
     if (is_patched(name)) return patched(name);
+    if (name == k_curand_tables) return "#include <tarsia/no_curand_tables.h>\n";
     if (m_without_cccl && is_cccl(name))
       return "#pragma once\n#include <tarsia/type_traits.h>\nnamespace cuda { namespace std { using "
              "namespace ::std; } }\n";
@@ -482,7 +489,8 @@ class Planner {
   const DeviceRequest& m_request;
   const bool m_light;
   bool m_uses_cccl = false, m_uses_cuda_headers = false;
-  bool m_without_cccl = false;  // libcu++ is kept out of CUDA's other headers
+  bool m_without_cccl = false;           // libcu++ is kept out of CUDA's other headers
+  bool m_without_curand_tables = false;  // those of the XORWOW generator, which no name in the texts asks for
   bool m_minimal = false;
   bool m_versions = false;    // what CUDA's headers define is asked for
   bool m_everything = false;  // all of std, not only what is mentioned

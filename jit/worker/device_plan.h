@@ -1,8 +1,9 @@
 // What NVRTC is to be given for a request: texts, headers and options, decided before it runs.
 //
 // There are two plans for a source. The light one avoids what costs time and is rarely needed: NVRTC's own
-// declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND, parts of
-// std that nobody mentions. If that does not compile, the full one decides, and its diagnostics count.
+// declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND, cuRAND's
+// tables, parts of std that nobody mentions. If that does not compile, the full one decides, and its
+// diagnostics count.
 #pragma once
 
 #include <optional>

@@ -200,6 +200,26 @@ TEST_F(DeviceCompilerTest, launches_in_device_code_are_an_error) {
   EXPECT_THAT(first_error(got).message, HasSubstr("launch"));
 }
 
+TEST_F(DeviceCompilerTest, curands_tables_are_there_for_who_needs_them) {
+  const std::string text =
+      "#include <curand_kernel.h>\n"
+      "__global__ void k(STATE* s, unsigned* y) { curand_init(1, threadIdx.x, 2, s); *y = curand(s); }\n";
+  for (const char* state : {"curandStatePhilox4_32_10_t", "curandStateMRG32k3a", "curandState"}) {
+    DeviceRequest hidden = request(text), named = request("typedef " + std::string(state) + " S;\n" + text);
+    named.main.text = "#include <curand_kernel.h>\n" + named.main.text;
+    hidden.defines = {{"STATE", state}};
+    named.defines = {{"STATE", "S"}};
+    const DeviceResult got = compile(hidden), wanted = compile(named);
+    ASSERT_TRUE(got.ok && wanted.ok) << state << format(got.diagnostics) << format(wanted.diagnostics);
+    const bool needs_tables = std::string(state) == "curandState";
+    EXPECT_EQ(got.keyed, !needs_tables) << state;  // else the full plan had to do it
+    EXPECT_TRUE(wanted.keyed) << state;
+    const bool has_tables = got.images[0].bytes.find("precalc_xorwow") != std::string::npos;
+    EXPECT_EQ(has_tables, needs_tables) << state;
+    EXPECT_EQ(wanted.images[0].bytes.find("precalc_xorwow") != std::string::npos, needs_tables) << state;
+  }
+}
+
 TEST_F(DeviceCompilerTest, what_the_light_plan_lacks_the_full_one_brings) {
   // A macro hides the name from the look over the text.
   DeviceRequest asked = request(
