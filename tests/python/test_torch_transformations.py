@@ -99,7 +99,7 @@ def test_meta_tensors():
     take = tarsia.torch.register(tarsia.op("t_take"))
     rows = take(torch.empty(4, 3, device="meta"), torch.empty(2, device="meta", dtype=torch.int64))
     assert rows.device.type == "meta" and rows.shape == (2, 3)
-    with pytest.raises(ValueError, match="extent|shape|unify|differ|bind|float32"):
+    with pytest.raises(ValueError, match="input 'a' and input 'b' have to be of one shape and dtype"):
         tarsia.torch.register(tarsia.op("t_product"))(torch.empty(2, device="meta"), torch.empty(3, device="meta"))
 
 
