@@ -216,7 +216,7 @@ class Recipe:
             parts.append("#include <tuple>\n")
         if self.preamble.strip():
             parts.append(marked(self.preamble, f"{self.name}: preamble"))
-        parts.append("namespace tarsia_expression {\nusing namespace ::tarsia::detail;\n")
+        parts.append("namespace tarsia_parts {\nusing namespace ::tarsia::detail;\n")
         seen = set()
         for parameter, dtype in zip(self.params, dtypes):
             if parameter.is_letter and parameter.type not in seen:
@@ -242,10 +242,18 @@ class Recipe:
         return f"RawTensor<{'' if parameter.is_output else 'const '}{TYPES[dtype]}>"
 
     def host_params(self, numbers, dtypes):
+        """Host text: the parameters of the function, a list."""
         texts = []
         for parameter, dtype, number in zip(self.params, dtypes, numbers):
             texts.append(f"{SEEN[dtype]} {parameter.name}_value_" if number else f"const ::tarsia::Tensor& {parameter.name}_given_")
-        return texts
+        return texts + [f"long long {name}" for name in self.more_params]
+
+    def exported(self, numbers, dtypes):
+        """Host text, the last: the function, in a namespace of its own, where it may be called like anything that is used."""
+        params = self.host_params(numbers, dtypes)
+        given = ", ".join(param.split()[-1] for param in params)
+        return (f"}}  // namespace tarsia_parts\nnamespace tarsia_expression {{\n{self.result()[0]} {self.name}({', '.join(params)}) {{\n"
+                f"  return ::tarsia_parts::call_({given});\n}}\n}}  // namespace tarsia_expression\n")
 
     def tensors(self, walked, raws):
         """Host text: the tensors that are walked, and the raw ones."""

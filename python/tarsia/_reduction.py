@@ -18,6 +18,7 @@ WARP = """#pragma unroll
 
 class Reduction(Recipe):
     kind = "reduction"
+    more_params = ("axes_", "keepdims_")
 
     def __init__(self, inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc):
         reserved = {"a", "b", "i", "j", "n", "_ind"}
@@ -87,18 +88,18 @@ class Reduction(Recipe):
             parts.append(f"{function} R_ identity_() {{\n{usings}  return"
                          + marked(self.identity, f"{self.name}: identity", True, True) + "}\n")
         parts.append((self.gpu_text if gpu else self.cpu_text)(inputs, outputs, raws, scalars, dtypes, numbers))
-        parts.append("}  // namespace tarsia_expression\n")
+        parts.append(self.exported(numbers, dtypes))
         return "".join(parts)
 
     def host_head(self, inputs, outputs, raws, dtypes, numbers):
         walked = inputs + outputs
-        params = ", ".join(self.host_params(numbers, dtypes) + ["long long axes_", "long long keepdims_"])
+        params = ", ".join(self.host_params(numbers, dtypes))
         n_in = len(inputs)
         empty = "" if self.identity is not None else (
             f'  for (int d_ = 0; d_ < shape_.ndim; ++d_)\n    if ((axes_ >> d_ & 1) && !shape_.shape[d_] && ::tarsia::Dims('
             f'to_.shape, to_.ndim).numel())\n      throw ::tarsia::ValueError("{self.name}: there are no elements to reduce, and no '
             f'identity is declared");\n')
-        return (f"{self.result()[0]} {self.name}({params}) {{\n{self.tensors(walked, raws)}  LoopShape shape_;\n"
+        return (f"static {self.result()[0]} call_({params}) {{\n{self.tensors(walked, raws)}  LoopShape shape_;\n"
                 f"  broadcast(op_, tensors_, {n_in}, -1, shape_);\n"
                 "  const LoopShape to_ = reduced_shape(shape_, axes_, keepdims_ != 0);\n"
                 f"  check_reduced(op_, tensors_ + {n_in}, {len(outputs)}, to_);\n{empty}"

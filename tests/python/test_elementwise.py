@@ -415,6 +415,13 @@ def test_exceptions_of_the_operation_reach_the_caller():
             positive(x)
 
 
+@pytest.mark.parametrize("name", ["host", "spread", "T", "Work_", "call_", "tarsia"])
+def test_names_may_be_those_of_what_the_loops_are_made_of(name):
+    x = np.array([-2, 1], np.float32)
+    assert tarsia.elementwise("T x", "T y", "y = abs(x)", name)(x).tolist() == [2, 1]
+    assert tarsia.reduction("T x", "T y", "abs(x)", "a + b", "y = a", "0", name)(x) == 3
+
+
 def test_any_number_of_type_letters():
     n = 1000
     f = tarsia.elementwise(", ".join(f"T{k} x{k}" for k in range(n)) + f", T{n - 1} z", "double y", "y = x0", "many")
