@@ -33,7 +33,7 @@ class Entered {
   explicit Entered(const JaxBuffers& buffers) : m_slot(tarsia_call_slot()), m_stream(buffers.stream) {
     m_context = {};
     m_context.size = sizeof m_context;
-    m_context.framework = 1;
+    m_context.framework = k_framework_numpy;
     m_context.device = buffers.device;
     m_context.user = this;
     m_context.current_stream = [](void* self, int32_t) { return static_cast<Entered*>(self)->m_stream; };
