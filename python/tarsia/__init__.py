@@ -10,35 +10,40 @@ from ._library import Library, compile, compile_all, load, load_inline
 from ._tarsia import BoundOp, Expression, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
 from ._tarsia import version as __version__
 
-__all__ = [
+# Imported when first asked for: importing tarsia should cost little more than loading its library.
+_ERRORS = (
     "ArgumentError",
     "ArgumentTypeError",
     "ArgumentValueError",
-    "BoundOp",
     "CompileError",
-    "CompileTimeout",
     "CompilerCrashed",
+    "CompileTimeout",
     "CudaError",
     "Diagnostic",
     "Error",
-    "Expression",
-    "Function",
     "InvalidSource",
-    "Kernel",
-    "KernelLaunch",
-    "Library",
     "LoadError",
     "NotFound",
-    "Op",
     "OpError",
     "OpIndexError",
     "OpTypeError",
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "Unsupported",
+)
+
+__all__ = [
+    *_ERRORS,
+    "BoundOp",
+    "Expression",
+    "Function",
+    "Kernel",
+    "KernelLaunch",
+    "Library",
+    "Op",
     "RowSparse",
     "Tensor",
-    "Unsupported",
     "__version__",
     "compile",
     "compile_all",
@@ -53,31 +58,6 @@ __all__ = [
     "seed",
     "statistics",
 ]
-
-# Imported when first asked for: importing tarsia should cost little more than loading its library.
-_ERRORS = frozenset(
-    {
-        "ArgumentError",
-        "ArgumentTypeError",
-        "ArgumentValueError",
-        "CompileError",
-        "CompilerCrashed",
-        "CompileTimeout",
-        "CudaError",
-        "Diagnostic",
-        "Error",
-        "InvalidSource",
-        "LoadError",
-        "NotFound",
-        "OpError",
-        "OpIndexError",
-        "OpTypeError",
-        "OpValueError",
-        "OutOfMemory",
-        "ResourceLimit",
-        "Unsupported",
-    }
-)
 
 
 def __getattr__(name):
