@@ -1,4 +1,5 @@
-"""What torch.ops.tarsia.f costs over a direct call of f, and over torch.library.custom_op around it.
+"""What torch.ops.tarsia.f costs over a direct call of f, over torch.library.custom_op around it, and over a
+torch.autograd.Function by hand.
 
 Functions that do next to nothing, on tensors of four elements, on the GPU where there is one. The rounds of all take
 turns, and the best of each counts.
@@ -63,6 +64,19 @@ def custom_ops():
     return write, make
 
 
+class Plain(torch.autograd.Function):
+    """What one would write by hand for eager mode, with direct calls and no operator."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return FUNCTIONS["make"](x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return FUNCTIONS["make_backward"](dy, *ctx.saved_tensors)
+
+
 def cases(lib, device):
     """Groups of {contender: (statement, names)}."""
     write, make = custom_ops()
@@ -97,6 +111,7 @@ def cases(lib, device):
             "tarsia.torch.function": (step, {"f": pair, "x": wanted, "dy": dy}),
             "tarsia.torch.function, no name": (step, {"f": plain, "x": wanted, "dy": dy}),
             "torch.library.custom_op": (step, {"f": make, "x": wanted, "dy": dy}),
+            "torch.autograd.Function": (step, {"f": Plain.apply, "x": wanted, "dy": dy}),
             "torch.relu": (step, {"f": torch.relu, "x": wanted, "dy": dy}),
         },
     }

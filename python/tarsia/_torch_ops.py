@@ -3,8 +3,8 @@
 import torch
 
 from . import _tarsia
-from ._errors import Unsupported
-from ._torch_register import Cell, flat
+from ._errors import ArgumentValueError, Unsupported
+from ._torch_register import Cell, flat, kernel, runs_direct
 from ._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
 
 BACKWARD = 1  # tarsia_pass
@@ -58,12 +58,20 @@ class OpCell:
         self._hidden = [bool(flags & PORT_HIDDEN) for _, flags in description["outputs"]]
         self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
-        self.backward_operator = None  # set when that is registered
+        self._constant = [bool(flags & (PORT_NO_GRADIENT | PORT_MUTABLE)) for _, flags in description["inputs"]]
+        self._backward_operator = self._backward_kernel = None
+        # Whether a call is one of the op, with the same arguments; and backward too.
+        self._is_plain = not (self._fixed or self._renamed or self._bound is not None)
+        self._is_simple = self._is_plain and not self._any_hidden
+        self._plans = {}  # which inputs need a gradient: what _plan says
 
     def cell(self, differentiable):
-        simple = not (self._fixed or self._renamed or self._has_lists or self._bound is not None)
-        call = self._op if simple else self.call
+        call = self.call if self._has_lists or not self._is_plain else self._op
         return Cell(call, self.infer, *((self.save, self.gradients) if differentiable else ()))
+
+    def use_backward(self, operator, overload):
+        """The operator that gives the gradients, and what it runs."""
+        self._backward_operator, self._backward_kernel = operator, kernel(overload.schema, overload.cell)
 
     def backward_cell(self):
         def save(ctx, inputs, attributes, result):
@@ -131,25 +139,52 @@ class OpCell:
             yield shape, getattr(torch, dtype)
 
     def save(self, ctx, inputs, attributes, result):
-        row = flat(inputs) if self._has_lists else [*inputs, *[None] * (len(self._positional) - len(inputs))]
-        ctx.n_inputs, ctx.given = len(row), attributes
-        ctx.save_for_backward(*row, *(result if isinstance(result, (tuple, list)) else (result,)))
+        if self._has_lists:
+            inputs = flat(inputs)
+            ctx.call = len(inputs), attributes
+        else:
+            if len(inputs) < len(self._positional):
+                inputs = (*inputs, *[None] * (len(self._positional) - len(inputs)))
+            if attributes:
+                ctx.call = len(inputs), attributes
+        if isinstance(result, (tuple, list)):
+            ctx.save_for_backward(*inputs, *result)
+        else:
+            ctx.save_for_backward(*inputs, result)
 
     def gradients(self, ctx, needs, *gradients):
+        n, attributes = ctx.call or (len(self._positional), {})
         saved = ctx.saved_tensors
-        inputs, outputs = list(saved[:ctx.n_inputs]), list(saved[ctx.n_inputs:])
-        gradients = [torch.zeros_like(y) if dy is None else dy for dy, y in zip(gradients, outputs)]
-        wanted = [False] * len(inputs)
-        for i, need in enumerate(needs):
-            wanted[i] = need and not self._is_constant(i)
-        if not any(wanted):
+        inputs, outputs = saved[:n], saved[n:]
+        wanted, requests = self._plans.get(needs) or self._plan(needs, n)
+        if requests is None:
             return [None] * len(needs)
-        made = iter(self.backward_operator(gradients, inputs, outputs, wanted, **ctx.given))
+        direct = runs_direct(gradients[0])
+        if direct and self._is_simple:
+            try:
+                made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
+            except ArgumentValueError:  # the kernel knows what to do
+                pass
+            else:
+                for dx in made:
+                    if dx is None:
+                        return [torch.zeros_like(x) if dx is None and wants else dx
+                                for dx, x, wants, _ in zip(made, inputs, wanted, needs)]
+                return made
+        run = self._backward_kernel if direct else self._backward_operator
+        made = iter(run(gradients, inputs, outputs, wanted, **attributes))
         return [next(made) if wants else None for wants in wanted[:len(needs)]]
 
+    def _plan(self, needs, n):
+        """For which of n inputs a gradient is wanted, and what to ask for; None: for none."""
+        wanted = [need and not self._is_constant(i) for i, need in enumerate(needs)] + [False] * (n - len(needs))
+        plan = wanted, ["write" if wants else "null" for wants in wanted] if any(wanted) else None
+        if not self._has_lists:
+            self._plans[needs] = plan
+        return plan
+
     def _is_constant(self, i):
-        ports = self._description["inputs"]
-        return bool(ports) and bool(ports[min(i, len(ports) - 1)][1] & (PORT_NO_GRADIENT | PORT_MUTABLE))
+        return bool(self._constant) and self._constant[min(i, len(self._constant) - 1)]
 
     def backward(self, gradients, inputs, outputs, wanted, **given):
         attributes = self.attributes(given) if given or self._fixed else {}

@@ -37,6 +37,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
     tags = (torch.Tag.nondeterministic_seeded,) if random else ()
     step = Overload(pair.plan.backward_schema(), pair.backward_cell(), tags=tags)
     pair.run_backward = _torch_register.install(namespace, f"{name}_backward", [step])
+    pair.backward_kernel = _torch_register.kernel(step.schema, step.cell)
     overload = Overload(pair.plan.schema, pair.cell(), tags=tags, vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))
     return _torch_register.install(namespace, name, [overload])
@@ -49,7 +50,7 @@ class _Pair:
         if plan.written and outputs is None:
             raise TypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
         self._leader = next(i for i, source in enumerate(plan.sources) if source[0] == "gradient")
-        self.run_backward = None  # set when that is made
+        self.run_backward = self.backward_kernel = None  # set when they are made
 
     def call(self, *args):
         """Forward, as the operator is called."""
@@ -83,18 +84,17 @@ class _Pair:
         pools = {"input": inputs, "output": outputs}
         values = [pools[pool][i] if pool in pools else None for pool, i in self.plan.sources]
         ctx.save_for_backward(*[value if isinstance(value, torch.Tensor) else None for value in values])
-        ctx.others = [None if isinstance(value, torch.Tensor) else value for value in values]
         targets = [inputs[i] for i in self.plan.targets]
-        ctx.shapes = [() if x is None else tuple(x.shape) for x in targets]
-        ctx.dtypes = [torch.float32 if x is None else x.dtype for x in targets]
-        ctx.outputs = [(y.shape, y.dtype, y.device) for y in outputs]
+        ctx.call = ([None if isinstance(value, torch.Tensor) else value for value in values],
+                    [() if x is None else tuple(x.shape) for x in targets],
+                    [torch.float32 if x is None else x.dtype for x in targets])
 
     def gradients(self, ctx, needs, *gradients):
-        gradients = [torch.zeros(shape, dtype=dtype, device=device) if dy is None else dy
-                     for dy, (shape, dtype, device) in zip(gradients, ctx.outputs)]
+        others, shapes, dtypes = ctx.call
         values = [gradients[i] if pool == "gradient" else tensor if tensor is not None else other
-                  for (pool, i), tensor, other in zip(self.plan.sources, ctx.saved_tensors, ctx.others)]
-        made = _several(self.run_backward(*values, *ctx.shapes, *ctx.dtypes))
+                  for (pool, i), tensor, other in zip(self.plan.sources, ctx.saved_tensors, others)]
+        run = self.backward_kernel if _torch_register.runs_direct(gradients[0]) else self.run_backward
+        made = _several(run(*values, *shapes, *dtypes))
         row = [None] * len(needs)
         for i, gradient in zip(self.plan.targets, made):
             if i < len(needs) and needs[i]:
@@ -148,8 +148,9 @@ class _Pair:
     def plain(self):
         """The function without an operator."""
         run = _autograd_function(self._name, self.plan.schema, self.cell())
-        backward = _autograd_function(self.plan.backward.__name__, self.plan.backward_schema(), self.backward_cell())
-        self.run_backward = backward
+        cell, schema = self.backward_cell(), self.plan.backward_schema()
+        self.run_backward = _autograd_function(self.plan.backward.__name__, schema, cell)
+        self.backward_kernel = _torch_register.kernel(schema, cell)
         signature = inspect.Signature([
             inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
                               default=inspect.Parameter.empty if one.default is None else None)

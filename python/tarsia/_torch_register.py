@@ -20,8 +20,9 @@ from ._errors import ArgumentValueError, NotFound, Unsupported
 
 class Cell:
     """What an operator calls now: `call` and `fake` as the operator is called, `save(ctx, inputs, attributes, result)`
-    after a call that gradients are wanted of, and `gradients(ctx, needs, *gradients)`, which gives a list for the inputs
-    in one row, as `needs` has them: shorter where optional ones were left out."""
+    after a call that gradients are wanted of, and `gradients(ctx, needs, *gradients)`, which gives a sequence for the
+    inputs in one row, as `needs` has them: shorter where optional ones were left out. ctx.call is theirs, None at
+    first. Gradients that nobody has come as zeros."""
 
     __slots__ = ("call", "fake", "save", "gradients")
 
@@ -166,49 +167,75 @@ _after_autograd = torch._C._after_autograd_keyset
 _after_views = torch._C._after_ADInplaceOrView_keyset
 _any_requires_grad = torch._C._any_requires_grad
 _is_grad_enabled = torch.is_grad_enabled
-_plain_keys = {}  # of a set of dispatch keys: whether the kernel comes next
+_keys_of = torch._C._dispatch_keys
+_in_transform = torch._C._are_functorch_transforms_active
+_in_dynamo = torch.compiler.is_dynamo_compiling
+_n_modes = torch._C._len_torch_dispatch_stack
+_Key = torch._C.DispatchKey
+_plain_keys = {}  # of a set of dispatch keys: whether the kernel comes next after autograd
+_direct_keys = {}  # of a tensor's set of dispatch keys: whether only autograd comes before the kernel
 
 
 def _is_plain(keys):
-    after = (keys & _after_views).highestPriorityTypeId()
-    plain = _plain_keys[keys.raw_repr()] = after in (torch._C.DispatchKey.CPU, torch._C.DispatchKey.CUDA)
+    plain = _plain_keys[keys.raw_repr()] = (keys & _after_views).highestPriorityTypeId() in (_Key.CPU, _Key.CUDA)
     return plain
 
 
+def runs_direct(tensor):
+    """Whether an operator that is called with this tensor now would go to its kernel: no gradient is wanted, nobody
+    traces or transforms, and it is a tensor like any other."""
+    if _in_dynamo() or _is_grad_enabled() or _n_modes() or _in_transform():
+        return False
+    keys = _keys_of(tensor)
+    direct = _direct_keys.get(keys.raw_repr())
+    if direct is None:
+        wrapped = keys.has(_Key.FuncTorchBatched) or keys.has(_Key.FuncTorchGradWrapper)
+        direct = _direct_keys[keys.raw_repr()] = _is_plain(keys) and not wrapped
+    return direct
+
+
 def _autograd_kernel(operator, schema, cell, run):
-    """What torch.library.register_autograd makes, in half the time of a call: no dispatch where the kernel comes next
-    anyway, lists put into a row by hand."""
+    """What torch.library.register_autograd makes, in less time: no dispatch where the kernel comes next anyway, lists
+    put into a row by hand, and a Function without what Function.apply does for those who call it from outside."""
     gives_list = schema.returns == ("Tensor[]",)
     has_lists = any(one.is_list and one.is_tensor for one in schema.arguments if not one.keyword)
 
-    def below(keys, args, named):
-        plain = _plain_keys.get(keys.raw_repr())
-        if plain or (plain is None and _is_plain(keys)):
-            return run(*args, **named)
+    def redispatch(keys, args, named):
         with _below_autograd():
             return operator.redispatch(keys & _after_autograd, *args, **named)
 
-    def forward(ctx, keys, named, lengths, *row):
+    def forward(ctx, how, *row):
+        keys, named, lengths, plain = how
         args = row if lengths is None else _grouped(row, lengths)
-        result = below(keys, args, named)
+        if plain:
+            result = run(*args, **named)
+        else:
+            result = redispatch(keys, args, named)
         cell.save(ctx, args, named, result)
         return tuple(result) if gives_list else result
 
     def backward(ctx, *gradients):
-        return (None, None, None, *cell.gradients(ctx, ctx.needs_input_grad[3:], *gradients))
+        return (None, *cell.gradients(ctx, ctx.needs_input_grad[1:], *gradients))
 
     name = f"{schema.text('Backward').partition('(')[0]}_{operator._opname}"
-    apply = type(name, (torch.autograd.Function,),
-                 {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+    function = type(name, (torch.autograd.function._SingleLevelFunction,), {
+        "forward": staticmethod(forward), "backward": staticmethod(backward),
+        "_compiled_autograd_key": staticmethod(torch.autograd.Function._compiled_autograd_key)})
+    node = function._backward_cls  # what ctx is
+    node.apply = backward  # the engine calls it; PyTorch's own first looks at what else there might be
+    node.call = None
+    apply = function.apply
 
     def autograd(keys, *args, **named):
+        plain = _plain_keys.get(keys.raw_repr())
+        if plain is None:
+            plain = _is_plain(keys)
         if not (_is_grad_enabled() and _any_requires_grad(*args)):
-            return below(keys, args, named)
-        if not has_lists:
-            result = apply(keys, named, None, *args)
-        else:
-            lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in args]
-            result = apply(keys, named, lengths, *flat(args))
+            return run(*args, **named) if plain else redispatch(keys, args, named)
+        lengths = None
+        if has_lists:
+            lengths, args = [len(one) if isinstance(one, (list, tuple)) else None for one in args], flat(args)
+        result = apply((keys, named, lengths, plain), *args)
         return list(result) if gives_list else result
 
     return autograd

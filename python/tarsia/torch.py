@@ -125,7 +125,7 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     if differentiable:
         arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
         backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)
-        op.backward_operator = _torch_register.install(namespace, f"{name}_backward", [backward])
+        op.use_backward(_torch_register.install(namespace, f"{name}_backward", [backward]), backward)
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))
     return _torch_register.install(namespace, name, [overload])

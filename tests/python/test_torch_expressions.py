@@ -4,6 +4,7 @@ import itertools
 import re
 
 import pytest
+from torch_support import nothing_stays, schema  # noqa: F401
 
 import tarsia
 
@@ -20,18 +21,6 @@ SPREAD = tarsia.reduction("T x, T y", "T least, double sum", "V{x * y, x * y}", 
                           "least = a.x; sum = a.y", "V{1e30, 0}", "e_spread", reduce_type="V",
                           preamble="struct V { double x, y; };")
 register = tarsia.torch.register
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays():
-    yield
-    for name in tarsia.torch.registered():
-        tarsia.torch.unregister(name)
-    torch._dynamo.reset()
-
-
-def schema(operator):
-    return re.sub(r"[.]version\d+", "", str(operator.default._schema))
 
 
 def check(operator, *args, **kwargs):
