@@ -35,7 +35,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
         return pair.plain()
     namespace, name = _torch_register.split_name(name, None)
     tags = (torch.Tag.nondeterministic_seeded,) if random else ()
-    step = Overload(pair.plan.backward_schema(), pair.backward_cell(), tags=tags)
+    step = Overload(pair.plan.backward_schema(), pair.backward_cell(), tags=tags, vmap=vmap and True)
     pair.run_backward = _torch_register.install(namespace, f"{name}_backward", [step])
     pair.backward_kernel = _torch_register.kernel(step.schema, step.cell)
     overload = Overload(pair.plan.schema, pair.cell(), tags=tags, vmap=vmap,
@@ -171,7 +171,8 @@ class _Pair:
 
 
 def _autograd_function(name, schema, cell):
-    """Calls a Cell as its operator would, differentiably, without the dispatcher."""
+    """Calls a Cell as its operator would, differentiably, without the dispatcher. torch.func wants forward and what is
+    saved apart, which costs more."""
     call = _torch_register.kernel(schema, cell)
 
     def forward(ctx, *args):
@@ -179,11 +180,17 @@ def _autograd_function(name, schema, cell):
         cell.save(ctx, args, {}, result)
         return result
 
+    def save(ctx, inputs, output):
+        cell.save(ctx, inputs, {}, output)
+
     def backward(ctx, *gradients):
         return tuple(cell.gradients(ctx, ctx.needs_input_grad, *gradients))
 
-    return type(name, (torch.autograd.Function,),
-                {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    apply = type(name, (torch.autograd.Function,), methods).apply
+    methods = {**methods, "forward": staticmethod(call), "setup_context": staticmethod(save)}
+    apply_apart = type(name, (torch.autograd.Function,), methods).apply
+    return lambda *args: (apply_apart if torch._C._are_functorch_transforms_active() else apply)(*args)
 
 
 def _call(function, parameters, row):

@@ -14,6 +14,8 @@ import atexit
 import threading
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
 
 from ._errors import ArgumentValueError, NotFound, Unsupported
 
@@ -196,7 +198,8 @@ def runs_direct(tensor):
 
 def _autograd_kernel(operator, schema, cell, run):
     """What torch.library.register_autograd makes, in less time: no dispatch where the kernel comes next anyway, lists
-    put into a row by hand, and a Function without what Function.apply does for those who call it from outside."""
+    put into a row by hand. The dispatcher comes here once for each level of torch.func's transformations, so that
+    the Function is one for a single level, without what Function.apply does for those who call it from outside."""
     gives_list = schema.returns == ("Tensor[]",)
     has_lists = any(one.is_list and one.is_tensor for one in schema.arguments if not one.keyword)
 
@@ -209,8 +212,11 @@ def _autograd_kernel(operator, schema, cell, run):
         args = row if lengths is None else _grouped(row, lengths)
         if plain:
             result = run(*args, **named)
-        else:
+        elif not _in_transform():
             result = redispatch(keys, args, named)
+        else:  # the levels below decide for themselves whether they want gradients
+            with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                result = redispatch(keys, args, named)
         cell.save(ctx, args, named, result)
         return tuple(result) if gives_list else result
 
@@ -230,15 +236,28 @@ def _autograd_kernel(operator, schema, cell, run):
         plain = _plain_keys.get(keys.raw_repr())
         if plain is None:
             plain = _is_plain(keys)
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(operator, args)
         if not (_is_grad_enabled() and _any_requires_grad(*args)):
             return run(*args, **named) if plain else redispatch(keys, args, named)
         lengths = None
         if has_lists:
             lengths, args = [len(one) if isinstance(one, (list, tuple)) else None for one in args], flat(args)
-        result = apply((keys, named, lengths, plain), *args)
+        if plain:
+            result = apply((keys, named, lengths, True), *args)
+        else:
+            with enable_single_level_autograd_function():
+                result = apply((keys, named, lengths, False), *args)
         return list(result) if gives_list else result
 
     return autograd
+
+
+def _refuse_tangents(operator, args):
+    for one in flat(args):
+        if isinstance(one, torch.Tensor) and forward_ad.unpack_dual(one).tangent is not None:
+            raise NotImplementedError(f"{operator.name()} has no rule for forward mode (jvp, jacfwd, forward_ad): "
+                                      f"differentiate in reverse mode, with vjp, jacrev or backward")
 
 
 def flat(args):

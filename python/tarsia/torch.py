@@ -124,7 +124,8 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     tags = _tags(random or description["flags"] & OP_RANDOM, tags)
     if differentiable:
         arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
-        backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags)
+        backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags,
+                            vmap=vmap and True)
         op.use_backward(_torch_register.install(namespace, f"{name}_backward", [backward]), backward)
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
                         autocast=_torch_register.autocast_rules(autocast))
