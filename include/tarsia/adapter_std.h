@@ -62,6 +62,12 @@ struct by_reference<std::optional<T_>> {
   enum { value = 1 };
 };
 template <class T_>
+struct arg<const std::optional<T_>&, k_unsupported> : arg<std::optional<T_>> {
+  static constexpr tarsia_type describe() {
+    return add_flags(arg<typename const_element<T_>::type>::describe(), TARSIA_TYPE_OPTIONAL);
+  }
+};
+template <class T_>
 struct result<std::optional<T_>, k_unsupported> {
   static constexpr tarsia_type describe() { return add_flags(result<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
   static int32_t put(tarsia_value* r_, std::optional<T_> x_) {
@@ -87,6 +93,13 @@ struct arg<std::vector<T_, A_>, k_unsupported> {
 template <class T_, class A_>
 struct by_reference<std::vector<T_, A_>> {
   enum { value = 1 };
+};
+template <class T_, class A_>
+struct arg<const std::vector<T_, A_>&, k_unsupported> : arg<std::vector<T_, A_>> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0,
+                     &static_type<typename const_element<T_>::type>::value, 1);
+  }
 };
 template <class T_>
 struct static_result_type {

@@ -215,6 +215,16 @@ struct arg<const T_&, k_unsupported> : arg<T_> {
       by_reference<T_>::value,
       "tarsia: a function with a reference parameter of this type cannot be exported: take it by value");
 };
+/// What an element of a const optional or list is as a parameter: what is read through a const reference is
+/// not written to.
+template <class T_, int by_reference_ = by_reference<T_>::value>
+struct const_element {
+  typedef T_ type;
+};
+template <class T_>
+struct const_element<T_, 1> {
+  typedef const T_& type;
+};
 
 // ---- results: describe() and put(value, result) ----
 

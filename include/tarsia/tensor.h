@@ -336,6 +336,10 @@ struct arg<Tensor, k_unsupported> {
   static Tensor get(const tarsia_value& v_) { return Tensor(v_.t); }
 };
 template <>
+struct by_reference<Tensor> {
+  enum { value = 1 };
+};
+template <>
 struct arg<const Tensor&, k_unsupported> : arg<Tensor> {
   static constexpr tarsia_type describe() { return add_flags(arg<Tensor>::describe(), TARSIA_TYPE_CONST); }
 };

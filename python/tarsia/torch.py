@@ -43,7 +43,8 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     random: it draws random numbers, so that two calls differ; for a library the names of those that do. Tags it
         torch.Tag.nondeterministic_seeded. Ops that are declared ``.random()`` need not be named.
     mutates: the names of a function's parameters that it writes to, by default all that the types let it write to:
-        ``T*`` and ``tarsia::Tensor``, also in lists and optionals, not ``const T*`` and ``const tarsia::Tensor&``.
+        ``T*`` and ``tarsia::Tensor``, also in lists and optionals, not ``const T*``, ``const tarsia::Tensor&`` and
+        ``const std::vector<tarsia::Tensor>&``.
     attributes: of an op, to be the same in every call; they are not in the schema then.
     vmap: the rule for torch.vmap, as torch.library.register_vmap takes it; True: one call for each element of the
         batch.
