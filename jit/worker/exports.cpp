@@ -79,7 +79,7 @@ bool is_element(QualType type) {
   return false;
 }
 
-enum class Place { parameter, result, inside };
+enum class Place { parameter, result, in_parameter, in_result };
 
 // Empty if there is an adapter for the type, else the reason why not.
 std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
@@ -117,17 +117,16 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
     if ((name == "std::basic_string" || name == "std::basic_string_view") && first &&
         is_char(first->getAsType()))
       return "";
-    if ((name == "std::vector" || name == "std::optional") && first && place != Place::inside)
-      return unsupported(first->getAsType(), Place::inside, policy);
-    if (name == "std::vector" && first && place == Place::inside)
-      return unsupported(first->getAsType(), place, policy);
+    const bool is_result = place == Place::result || place == Place::in_result;
+    if (first && (name == "std::vector" || (name == "std::optional" && place != Place::in_parameter)))
+      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, policy);
     if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
       const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
       for (const clang::TemplateArgument& argument : all.asArray()) {
         auto parts = argument.getKind() == clang::TemplateArgument::Pack ? argument.getPackAsArray()
                                                                          : llvm::ArrayRef(argument);
         for (const clang::TemplateArgument& part : parts)
-          if (std::string why = unsupported(part.getAsType(), Place::inside, policy); !why.empty())
+          if (std::string why = unsupported(part.getAsType(), Place::in_result, policy); !why.empty())
             return why;
       }
       return "";

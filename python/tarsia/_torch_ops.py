@@ -16,7 +16,11 @@ def function_cell(function, description, schema, fake):
     """The Cell of a tarsia.Function."""
     name, _, _, parameters, _ = description
     call = function
-    if schema.returns and any(type[0] == TENSOR for _, type in parameters):
+    if any(one.startswith("Tensor") for one in schema.returns) and not any(one.is_tensor for one in schema.arguments):
+
+        def call(*args):  # no tensor says whose the results are
+            return _of_torch(function(*args))
+    elif schema.returns and any(type[0] == TENSOR for _, type in parameters):
 
         def call(*args):
             result = function(*args)
@@ -230,6 +234,12 @@ def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return value
+
+
+def _of_torch(result):
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(_of_torch, result))
+    return torch.from_dlpack(result) if hasattr(result, "__dlpack__") else result
 
 
 def _hashable(value):

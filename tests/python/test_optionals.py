@@ -61,6 +61,17 @@ def read_only(value):
     return x
 
 
+def test_optionals_within_results(lib):
+    x = np.zeros(2, np.float32)
+    first, second = lib.two(x, True)
+    assert first.tolist() == [1, 1] and second.tolist() == [2, 2]
+    first, second = lib.two(x, False)
+    assert first.tolist() == [1, 1] and second is None
+    assert lib.numbers(True) == (7, [1, 2]) and lib.numbers(False) == (None, None)
+    assert lib.list() == [1.5, None, 2.5]
+    assert lib.alone(False) is None and lib.alone(True).tolist() == [3, 4]
+
+
 def test_what_is_taken_by_const_reference_is_read_only(lib):
     x, y = read_only(1), read_only(2)
     assert lib.sum(x) == 1 and lib.sum(None) == -1
@@ -71,3 +82,24 @@ def test_what_is_taken_by_const_reference_is_read_only(lib):
     for args in ((x, [writable]), (writable, [x])):
         with pytest.raises(ValueError, match="read-only"):
             lib.sum_written(*args)
+
+
+def test_in_schemas_of_torch():
+    torch = pytest.importorskip("torch")
+    import tarsia.torch
+
+    lib = tarsia.load_inline(SOURCE)
+    schemas = {}
+    for name in NAMES:
+        operator = tarsia.torch.register(lib[name], f"optionals::{name}")
+        schemas[name] = str(operator.default._schema).partition("::")[2]
+    assert schemas["two"] == "two(Tensor x, bool both) -> (Tensor, Tensor?)"
+    assert schemas["sum"] == "sum(Tensor? x) -> float" and schemas["sum_of"] == "sum_of(Tensor[] xs) -> float"
+    assert schemas["sum_written"] == "sum_written(Tensor(a0!)? x, Tensor(a1!)[] xs) -> float"
+    ops, x = torch.ops.optionals, torch.ones(2)
+    version = x._version
+    assert ops.two(x, False)[1] is None and ops.two(x, True)[1].tolist() == [2, 2]
+    assert ops.sum(x) == 1 and ops.sum_of([x, x]) == 2 and x._version == version
+    assert ops.alone(False) is None and ops.alone(True).tolist() == [3, 4]  # a tensor of PyTorch though none went in
+    for name in NAMES:
+        tarsia.torch.unregister(f"optionals::{name}")
