@@ -112,7 +112,7 @@ def test_calls_return_while_the_gpu_works(lib, side):
 
 def test_memory_of_a_call_with_a_stream_is_that_stream_s(lib):
     x, stream = torch.ones(1 << 20, device="cuda"), torch.cuda.Stream()
-    double = tarsia.elementwise("float32 x", "float32 y", "y = 2 * x", "double")
+    double = tarsia.elementwise("float32 x", "float32 y", "y = 2 * x", "doubled")
     double(x)
     torch.cuda.synchronize()
     for call in (lambda s: lib.copied(x, s), lambda s: double(x, stream=s)):
