@@ -5,16 +5,9 @@ import pathlib
 import subprocess
 
 import pytest
+from places import include_dir
 
 import tarsia
-
-PACKAGE = pathlib.Path(tarsia.__file__).parent
-REPO = pathlib.Path(__file__).resolve().parents[2]
-
-
-def include_dir():
-    own = PACKAGE / "include"
-    return own if own.is_dir() else REPO / "include"
 
 
 @pytest.fixture(scope="session")

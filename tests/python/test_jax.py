@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import REPO
+from places import REPO
 
 import tarsia
 

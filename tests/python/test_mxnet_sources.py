@@ -278,7 +278,7 @@ def test_a_set_of_files(tmp_path):
 
     for name, text in (("first.cc", FIRST), ("second.cc", SECOND), ("twice.h", HEADER)):
         (tmp_path / name).write_text(text)
-    from conftest import include_dir
+    from places import include_dir
 
     built = tmp_path / "libset.so"
     subprocess.run(["g++", "-std=c++14", "-shared", "-fPIC", f"-I{include_dir()}", "first.cc", "second.cc", "-o", built],

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import REPO
+from places import REPO
 
 import tarsia
 
