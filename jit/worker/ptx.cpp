@@ -1,5 +1,5 @@
-// What PTX says of who uses what. A function's body stands between braces, on lines after its .entry or
-// .func.
+// What PTX says of who uses what. A function's body stands between braces, after its .entry or .func and its
+// parameters; a variable's initializer after its name and "=".
 #include "jit/worker/ptx.h"
 
 #include <algorithm>
@@ -37,26 +37,33 @@ void for_each_word(std::string_view text, Visit visit) {
 }  // namespace
 
 std::set<std::string> names_reached(std::string_view ptx, const std::vector<std::string>& functions) {
+  // What stands in the bodies of functions and, for tables of functions, in the initializers of variables.
   std::map<std::string, std::set<std::string>> bodies;
-  std::string function;
+  enum class Heading { none, function, variable } heading = Heading::none;
+  std::string name;
   int depth = 0, parentheses = 0;
-  bool heading = false;
+  bool assigned = false;
   for_each_word(ptx, [&](std::string_view word) {
-    if (word == ".entry" || word == ".func") {
-      heading = true;
-      function.clear();
+    const bool is_name = is_name_character(word[0]) && !std::isdigit(static_cast<unsigned char>(word[0]));
+    const bool starts_function = word == ".entry" || word == ".func";
+    if (depth == 0 && (starts_function || word == ".global" || word == ".const")) {
+      heading = starts_function ? Heading::function : Heading::variable;
+      name.clear();
+      assigned = false;
     } else if (word == "(" || word == ")") {
       parentheses += word == "(" ? 1 : -1;
     } else if (word == ";" && depth == 0) {
-      heading = false;  // a declaration
+      heading = Heading::none;  // a declaration, or a variable's end
     } else if (word == "{") {
       ++depth;
     } else if (word == "}") {
-      if (--depth == 0) heading = false;
-    } else if (depth > 0) {
-      if (heading && is_name_character(word[0])) bodies[function].insert(std::string(word));
-    } else if (heading && function.empty() && parentheses == 0 && is_name_character(word[0])) {
-      function = word;
+      if (--depth == 0) heading = Heading::none;
+    } else if (heading == Heading::none || !is_name) {
+      assigned |= word == "=" && depth == 0;
+    } else if (depth > 0 || assigned) {
+      bodies[name].insert(std::string(word));
+    } else if (name.empty() && parentheses == 0) {
+      name = word;
     }
   });
   std::set<std::string> reached;
