@@ -89,6 +89,7 @@ def nvcc():
 def build_with_nvcc(text, suffix, *flags):
     """The path of what nvcc makes of the text for this machine's GPU, made once for all tests."""
     program = nvcc()
+    require_gpus()
     folder = pathlib.Path(os.environ["TARSIA_CACHE_DIR"] + "-nvcc")
     folder.mkdir(exist_ok=True)
     output = folder / (hashlib.sha256("\0".join([text, *map(str, flags)]).encode()).hexdigest()[:16] + suffix)

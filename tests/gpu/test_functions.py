@@ -160,7 +160,7 @@ def test_errors_of_launches_and_of_other_calls_are_told_of_whom_they_are():
     void fill(float* y, int n, cudaStream_t stream) { five<<<1, 32, 0, stream>>>(y, n); }
     void too_wide(float* y, int n, cudaStream_t stream) { five<<<1, 4096, 0, stream>>>(y, n); }
     """)
-    calls = tarsia.load_inline("""
+    calls = inline("""
     void gone(float* y, cudaStream_t stream) { cudaSetDevice(99); }
     int left(float* y, cudaStream_t stream) { return cudaSetDevice(99); }
     void nothing(float* y, cudaStream_t stream) {}

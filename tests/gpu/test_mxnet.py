@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from gpu_support import PACKAGE, build_with_nvcc, nvcc
+from gpu_support import PACKAGE, build_with_nvcc, inline, nvcc, require_gpus
 
 import tarsia
 
@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(__file__).parent / "mxnet" / "relu.cu"
 def library(request):
     text = SOURCE.read_text()
     if request.param == "inline":
-        return tarsia.load_inline({"relu.cu": text})
+        return inline({"relu.cu": text})
     return tarsia.load(build_with_nvcc(text, ".so", "-shared", "-Xcompiler", "-fPIC", "-cudart=shared",
                                        f"-I{PACKAGE}/include"))
 
@@ -129,10 +129,12 @@ def test_its_states_count_and_its_random_states_are_the_devices(built):
 def test_a_set_of_a_header_a_cu_and_a_cc_file(door, tmp_path):
     folder = SOURCE.parent / "set"
     if door == "inline":
-        lib = tarsia.load_inline({name: (folder / name).read_text() for name in ("ops.cc", "kernels.cu")},
-                                 headers={"ops.h": (folder / "ops.h").read_text()})
+        lib = inline({name: (folder / name).read_text() for name in ("ops.cc", "kernels.cu")},
+                     headers={"ops.h": (folder / "ops.h").read_text()})
     else:
-        subprocess.run([nvcc(), "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{PACKAGE}/include", folder / "ops.cc",
+        program = nvcc()
+        require_gpus()
+        subprocess.run([program, "-arch=native", "-shared", "-Xcompiler", "-fPIC", f"-I{PACKAGE}/include", folder / "ops.cc",
                         folder / "kernels.cu", "-o", tmp_path / "libset.so"], check=True, timeout=100)
         lib = tarsia.load(tmp_path / "libset.so")
     x = torch.randn(777, device="cuda")
