@@ -117,7 +117,8 @@ def test_on_the_current_stream(torch):
     x = torch.zeros(1000, device="cuda")
     with torch.cuda.stream(stream):
         spin(0)
-        TOTAL(SAXPY(x, 1, 2.0))  # compiled, loaded, and with memory of the stream: not while it spins
+        x.add_(0)
+        TOTAL(SAXPY(x, 1, 2.0))  # all are compiled and loaded, with memory of the stream, before it spins: CUDA waits for that
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
         spin(1)
