@@ -5,6 +5,7 @@
 #include "clang/Lex/LexDiagnostic.h"
 #include "jit/worker/source_fs.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 
 namespace tarsia::jit {
@@ -26,6 +27,21 @@ std::string missing_header_remedy(llvm::StringRef name, HostHeaders host_headers
       return remedy + ", or take this machine's headers, where it is in " +
              llvm::StringRef(dir).drop_back().str() + ", with host_headers=\"system\"";
   return remedy;
+}
+
+/// What to do about a std template of which only the declaration was read, from the error's text; empty if
+/// the template is not told.
+std::string missing_definition_remedy(llvm::StringRef error) {
+  llvm::StringRef name = error.split('\'').second.take_until([](char c) { return c == '\'' || c == '<'; });
+  name.consume_front("std::");
+  const llvm::StringRef header = llvm::StringSwitch<llvm::StringRef>(name)
+                                     .Case("basic_string", "string")
+                                     .Case("basic_string_view", "string_view")
+                                     .Case("pair", "utility")
+                                     .Cases({"basic_istringstream", "basic_ostringstream"}, "sstream")
+                                     .Cases({"vector", "optional", "tuple", "array"}, name)
+                                     .Default("");
+  return header.empty() ? std::string() : "; #include <" + header.str() + ">, where it is defined";
 }
 
 }  // namespace
@@ -69,6 +85,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       }
     }
   }
+  if (level == Level::Note && !m_diagnostics.empty() && m_diagnostics.back().severity == Severity::error &&
+      llvm::StringRef(diagnostic.file).ends_with("tarsia/std_declared.h"))
+    m_diagnostics.back().message += missing_definition_remedy(m_diagnostics.back().message);
   // Warnings about code that is not the user's would only be in the way.
   m_follow = level != Level::Warning ||
              (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());

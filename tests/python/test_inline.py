@@ -143,6 +143,16 @@ def test_functions_that_are_not_there_are_named(tmp_path):
     assert tarsia.load_inline("int main() { return 3; } int f() { return 1; }", functions=["main"]).main() == 3
 
 
+@pytest.mark.parametrize(("use", "header"), [
+    ("int f(const std::vector<float>& x) { return x.size(); }", "vector"),
+    ("int f(std::optional<int> x) { return x ? *x : 3; }", "optional"),
+    ("double f(std::tuple<int, double> x) { return x._M_head(x); }", "tuple")])
+def test_a_template_that_is_only_declared_is_told_with_its_header(use, header):
+    with pytest.raises(tarsia.CompileError, match=f"; #include <{header}>, where it is defined"):
+        tarsia.load_inline(f"#include <tarsia/op.h>\n{use}")
+    assert tarsia.load_inline("#include <tarsia/op.h>\n#include <vector>\nint f(const std::vector<float>& x) { return x.size(); }").f([1]) == 1
+
+
 def test_a_missing_gpu_is_an_error_of_functions_that_launch():
     if not tarsia.doctor()["works"]["cuda"]:
         pytest.skip("CUDA code does not compile on this machine")
