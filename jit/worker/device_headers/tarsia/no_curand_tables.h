@@ -1,5 +1,5 @@
-// In place of <curand_precalc.h>: the XORWOW generator's tables, 50,000 numbers that NVRTC reads in 0.1 s, are
-// declared as what no code has. A kernel that needs them does not link, and is compiled with them.
+// In place of <curand_precalc.h>: the XORWOW generator's tables, 50,000 numbers that NVRTC reads in 0.1 s,
+// are declared as what no code has. A kernel that needs them does not link, and is compiled with them.
 #pragma once
 #define PRECALC_NUM_MATRICES (32)
 #define PRECALC_MATRIX_SIZE (800)
