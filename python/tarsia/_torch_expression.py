@@ -10,7 +10,7 @@ import torch
 from ._errors import OpValueError
 from ._expression import TYPES, type_error, value_error
 from ._schema import Argument, Schema, identifier
-from ._torch_register import Cell
+from ._torch_register import Cell, refusal, save_nothing
 
 _NAMES = {getattr(torch, name): name for name in TYPES if hasattr(torch, name)}
 _NUMBERS = {"bool": "bool", "float16": "float", "bfloat16": "float", "float32": "float", "float64": "float"}  # or SymInt
@@ -72,7 +72,9 @@ class ExpressionCell:
 
     def cell(self, fake):
         is_plain = len(self._made) == len(self._outputs) and self._has_tensors
-        return Cell(self._call if is_plain else self.call, self.infer if fake is None else fake)
+        return Cell(self._call if is_plain else self.call, self.infer if fake is None else fake, save_nothing, refusal(
+            f"{self._name} is an expression, which has no gradient: TARSIA_ELEMENTWISE makes ops that have one; detach() "
+            f"what no gradient is wanted of"))
 
     def call(self, *args, **given):
         """With outputs among the arguments, or without any tensor that says whose the outputs are."""

@@ -4,7 +4,7 @@ import torch
 
 from . import _tarsia
 from ._errors import ArgumentValueError, Unsupported
-from ._torch_register import Cell, flat, kernel, runs_direct
+from ._torch_register import Cell, flat, kernel, refusal, runs_direct, save_nothing
 from ._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
 
 BACKWARD = 1  # tarsia_pass
@@ -43,7 +43,9 @@ def function_cell(function, description, schema, fake):
             def fake(*args):
                 pass
 
-    return Cell(call, fake)
+    return Cell(call, fake, save_nothing, refusal(
+        f"{name} has no gradient: pair it with a function that computes one, tarsia.torch.function(lib.{name}, "
+        f"lib.{name}_backward), or detach() what no gradient is wanted of"))
 
 
 class OpCell:
@@ -71,23 +73,27 @@ class OpCell:
 
     def cell(self, differentiable):
         call = self.call if self._has_lists or not self._is_plain else self._op
-        return Cell(call, self.infer, *((self.save, self.gradients) if differentiable else ()))
+        if differentiable:
+            return Cell(call, self.infer, self.save, self.gradients)
+        why = "writes to its inputs, so that it" if self._schema.written else "declares no .backward, so that it"
+        refuse = refusal(f"{self._op.name} {why} has no gradient: detach() what no gradient is wanted of")
+
+        def gradients(ctx, needs, *gradients):
+            if self._schema.written or any(need and not self._is_constant(i) for i, need in enumerate(needs)):
+                refuse(ctx, needs, *gradients)
+            return [None] * len(needs)
+
+        return Cell(call, self.infer, save_nothing, gradients)
 
     def use_backward(self, operator, overload):
         """The operator that gives the gradients, and what it runs."""
         self._backward_operator, self._backward_kernel = operator, kernel(overload.schema, overload.cell)
 
     def backward_cell(self):
-        def save(ctx, inputs, attributes, result):
-            pass
-
-        def refuse(ctx, needs, *gradients):
-            raise RuntimeError(f"the gradient of {self._op.name} has no gradient of its own: it cannot be "
-                               f"differentiated twice")
-
         return Cell(self.backward, lambda gradients, inputs, outputs, wanted, **attributes: [
             torch.empty(one.shape, dtype=one.dtype, device=one.device)
-            for one, wants in zip(inputs, wanted) if wants], save, refuse)
+            for one, wants in zip(inputs, wanted) if wants], save_nothing, refusal(
+                f"the gradient of {self._op.name} has no gradient of its own: it cannot be differentiated twice"))
 
     def attributes(self, given):
         """The attributes under Tarsia's names."""

@@ -7,7 +7,7 @@ import torch
 from . import _torch_register
 from ._pair import Pair
 from ._torch_ops import operator_name
-from ._torch_register import Cell, Overload
+from ._torch_register import Cell, Overload, refusal, save_nothing
 
 
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
@@ -136,14 +136,8 @@ class _Pair:
         return Cell(self.call, self.infer, self.save, self.gradients)
 
     def backward_cell(self):
-        def save(ctx, inputs, attributes, result):
-            pass
-
-        def refuse(ctx, needs, *gradients):
-            raise RuntimeError(f"{self.plan.backward.__name__} has no gradient of its own: {self._name} cannot be "
-                               f"differentiated twice")
-
-        return Cell(self.call_backward, self.infer_backward, save, refuse)
+        return Cell(self.call_backward, self.infer_backward, save_nothing, refusal(
+            f"{self.plan.backward.__name__} has no gradient of its own: {self._name} cannot be differentiated twice"))
 
     def plain(self):
         """The function without an operator."""

@@ -28,11 +28,24 @@ class Cell:
 
     __slots__ = ("call", "fake", "save", "gradients")
 
-    def __init__(self, call=None, fake=None, save=None, gradients=None):
+    def __init__(self, call, fake, save, gradients):
         self.call, self.fake, self.save, self.gradients = call, fake, save, gradients
 
     def take(self, other):
         self.call, self.fake, self.save, self.gradients = other.call, other.fake, other.save, other.gradients
+
+
+def save_nothing(ctx, inputs, attributes, result):
+    """The `save` of a Cell whose gradients need nothing."""
+
+
+def refusal(text):
+    """The `gradients` of a Cell that has none: an error."""
+
+    def gradients(ctx, needs, *gradients):
+        raise RuntimeError(text)
+
+    return gradients
 
 
 class Overload:
@@ -42,12 +55,12 @@ class Overload:
     def __init__(self, schema, cell, *, overload="", tags=(), ordered=False, vmap=None, autocast=None):
         self.overload, self.schema, self.cell = overload, schema, cell
         self.tags, self.ordered, self.vmap, self.autocast = tuple(tags), ordered, vmap, autocast
-        self.differentiable = cell.gradients is not None
+        self.has_autograd = any(one.is_tensor for one in schema.arguments) and (
+            bool(schema.written) or any(one.startswith("Tensor") for one in schema.returns))
 
     def key(self):
         """Two with the same key differ in their cells alone."""
-        return (self.schema.text(self.overload), self.tags, self.differentiable, self.ordered, self.vmap,
-                self.autocast)
+        return (self.schema.text(self.overload), self.tags, self.ordered, self.vmap, self.autocast)
 
 
 class _Operator:
@@ -152,8 +165,9 @@ def _define(library, namespace, name, overload, version):
         return cell.fake(*args, **kwargs)
 
     torch.library.register_fake(qualified, fake, lib=library)
-    if overload.differentiable:
-        library.impl(name, _autograd_kernel(_operator(qualified), schema, cell, run), "Autograd", with_keyset=True)
+    if overload.has_autograd:
+        make = _autograd_kernel_of_writer if schema.written else _autograd_kernel
+        library.impl(name, make(_operator(qualified), schema, cell, run), "Autograd", with_keyset=True)
     if overload.ordered:
         _order(library, qualified)
     if overload.vmap:
@@ -200,7 +214,7 @@ def _autograd_kernel(operator, schema, cell, run):
     """What torch.library.register_autograd makes, in less time: no dispatch where the kernel comes next anyway, lists
     put into a row by hand. The dispatcher comes here once for each level of torch.func's transformations, so that
     the Function is one for a single level, without what Function.apply does for those who call it from outside."""
-    gives_list = schema.returns == ("Tensor[]",)
+    is_plain_row = all(one == "Tensor" for one in schema.returns)  # what autograd takes as it is
     has_lists = any(one.is_list and one.is_tensor for one in schema.arguments if not one.keyword)
 
     def redispatch(keys, args, named):
@@ -208,7 +222,7 @@ def _autograd_kernel(operator, schema, cell, run):
             return operator.redispatch(keys & _after_autograd, *args, **named)
 
     def forward(ctx, how, *row):
-        keys, named, lengths, plain = how
+        keys, named, lengths, plain, given = how
         args = row if lengths is None else _grouped(row, lengths)
         if plain:
             result = run(*args, **named)
@@ -218,7 +232,10 @@ def _autograd_kernel(operator, schema, cell, run):
             with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                 result = redispatch(keys, args, named)
         cell.save(ctx, args, named, result)
-        return tuple(result) if gives_list else result
+        if is_plain_row:
+            return result
+        given.append(result)
+        return tuple(flat(_several(result)))
 
     def backward(ctx, *gradients):
         return (None, *cell.gradients(ctx, ctx.needs_input_grad[1:], *gradients))
@@ -243,14 +260,76 @@ def _autograd_kernel(operator, schema, cell, run):
         lengths = None
         if has_lists:
             lengths, args = [len(one) if isinstance(one, (list, tuple)) else None for one in args], flat(args)
+        given = []
         if plain:
-            result = apply((keys, named, lengths, True), *args)
+            result = apply((keys, named, lengths, True, given), *args)
         else:
             with enable_single_level_autograd_function():
-                result = apply((keys, named, lengths, False), *args)
-        return list(result) if gives_list else result
+                result = apply((keys, named, lengths, False, given), *args)
+        return result if is_plain_row else _shaped(result, given[0])
 
     return autograd
+
+
+class _Written(torch.autograd.function._SingleLevelFunction):
+    """Tells autograd that a tensor follows from others through an operator that has no gradient: `made`, or else the
+    first of the others, which was written to. One at a time: what was written to may be a view."""
+
+    @staticmethod
+    def forward(ctx, cell, made, *inputs):
+        ctx.cell = cell
+        if made is not None:
+            return made
+        ctx.mark_dirty(inputs[0])
+        return inputs[0]
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return (None, None, *ctx.cell.gradients(ctx, ctx.needs_input_grad[2:], *gradients))
+
+
+def _autograd_kernel_of_writer(operator, schema, cell, run):
+    """That of an operator that writes to its arguments, which has no gradient: a backward through what it gives, or
+    has written, is an error."""
+
+    def autograd(keys, *args, **named):
+        plain = _plain_keys.get(keys.raw_repr())
+        if plain is None:
+            plain = _is_plain(keys)
+        wants = _is_grad_enabled() and _any_requires_grad(*args)
+        dirty = [one for i in schema.written for one in flat(args[i:i + 1]) if one is not None] if wants else ()
+        for one in dirty:
+            if one.is_leaf and one.requires_grad:
+                raise RuntimeError(f"{operator.name()} writes to a leaf that requires a gradient: call it under "
+                                   f"torch.no_grad(), or give it a copy")
+        if plain:
+            result = run(*args, **named)
+        else:
+            with _below_autograd():
+                result = operator.redispatch(keys & _after_autograd, *args, **named)
+        if not wants:
+            return result
+        row = flat(args)
+        with enable_single_level_autograd_function():
+            for one in dirty:
+                _Written.apply(cell, None, one, *row)
+            made = [_Written.apply(cell, one, *row) if isinstance(one, torch.Tensor) else one
+                    for one in flat(_several(result))]
+        return _shaped(made, result)
+
+    return autograd
+
+
+def _several(result):
+    return result if isinstance(result, (list, tuple)) else (result,)
+
+
+def _shaped(row, result):
+    """The first of the row in the shape that the result has, of at most two levels."""
+    if not isinstance(result, (list, tuple)):
+        return row[0]
+    items = iter(row)
+    return type(result)([next(items) for _ in one] if isinstance(one, (list, tuple)) else next(items) for one in result)
 
 
 def _refuse_tangents(operator, args):

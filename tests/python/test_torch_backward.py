@@ -108,3 +108,102 @@ def test_threads_that_differentiate_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+WITHOUT = r"""
+#include <tarsia/op.h>
+#include <tuple>
+#include <vector>
+tarsia::Tensor n_copy(const tarsia::Tensor& x) {
+  tarsia::Tensor y = tarsia::empty_like(x);
+  for (long i = 0; i < x.numel(); i++) y.data<float>()[i] = x.data<const float>()[i];
+  return y;
+}
+std::tuple<int, std::vector<tarsia::Tensor>, tarsia::Tensor> n_mixed(const tarsia::Tensor& x) { return {3, {n_copy(x)}, n_copy(x)}; }
+std::vector<tarsia::Tensor> n_list(const tarsia::Tensor& x) { return {n_copy(x), n_copy(x)}; }
+void n_into(const float* x, float* y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }
+void n_both(const float* x, std::vector<tarsia::Tensor> ys) { for (auto& y : ys) y.data<float>()[0] = x[0]; }
+void n_count(const float* x, long* positive, long n) { for (long i = 0; i < n; i++) *positive += x[i] > 0; }
+tarsia::Tensor n_added(const float* x, float* sum, const tarsia::Tensor& like) { *sum += *x; return n_copy(like); }
+static void copy(tarsia::Context& c) {
+  for (long i = 0; i < c.input(0).numel(); i++) c.output(0).data<float>()[i] = c.input(0).data<float>()[i];
+}
+TARSIA_OP(n_op).input("x").output("y").forward("cpu", copy);
+TARSIA_OP(n_constant).input("x").no_gradient().output("y").forward("cpu", copy);
+TARSIA_OP(n_counts).input("x").mutable_input("y").output("z").forward("cpu", copy);
+"""
+
+
+@pytest.fixture(scope="module")
+def without():
+    library = tarsia.load_inline(WITHOUT)
+    yield library
+    library.unload()
+
+
+def test_what_has_no_gradient_says_so_where_one_is_wanted(without):
+    operators = tarsia.torch.register(without)
+    scale = tarsia.torch.register(tarsia.elementwise("T x, float a", "T y", "y = a * x", "n_scale"))
+    x = torch.ones(3, requires_grad=True)
+    for name, value in {
+        "n_copy": operators["n_copy"](x),
+        "n_mixed": operators["n_mixed"](x)[1][0] + operators["n_mixed"](x)[2],
+        "n_list": operators["n_list"](x)[1],
+        "n_op": operators["n_op"](x),
+        "n_scale": scale(x, 2.0),
+    }.items():
+        for total in (value.sum(), (value + x).sum()):
+            with pytest.raises(RuntimeError, match=rf"{name} .*has no gradient.*detach\(\)"):
+                total.backward(retain_graph=True)
+    assert x.grad is None
+    assert operators["n_mixed"](x)[0] == 3 and isinstance(operators["n_list"](x), list)
+    assert not scale(x.detach(), 2.0).requires_grad
+    (operators["n_constant"](x) + x).sum().backward()  # there is none to be had
+    assert x.grad.tolist() == [1] * 3
+    with torch.no_grad():
+        assert not operators["n_op"](x).requires_grad
+
+
+def test_what_is_written_to_follows_from_what_was_read(without):
+    operators = tarsia.torch.register(without)
+    into, x = operators["n_into"], torch.ones(3, requires_grad=True)
+    rows, lone = torch.zeros(2, 3), torch.zeros(3)
+    into(x, rows[1], 3)
+    operators["n_both"](x, [lone])
+    total = torch.zeros(1)
+    made = operators["n_added"](x, total, x)
+    counted = operators["n_counts"](x, torch.zeros(3))
+    for name, value in (("n_into", rows), ("n_both", lone), ("n_added", total), ("n_added", made), ("n_counts", counted)):
+        with pytest.raises(RuntimeError, match=f"{name} .*has no gradient"):
+            value.sum().backward()
+    assert rows.tolist() == [[0] * 3, [1] * 3] and total.item() == 1
+    positive = torch.zeros(1, dtype=torch.int64)
+    operators["n_count"](x, positive, 3)
+    assert positive.item() == 3 and not positive.requires_grad
+    with pytest.raises(RuntimeError, match=r"tarsia::n_into writes to a leaf that requires a gradient: call it under torch.no_grad\(\)"):
+        into(lone.detach(), x, 3)
+    with torch.no_grad():
+        into(torch.full((3,), 2.0), x, 3)
+    assert x.tolist() == [2] * 3
+
+
+def test_compiled_graphs_without_a_gradient_say_so_too(without):
+    operators = tarsia.torch.register(without)
+
+    def model(x):
+        y = torch.zeros(3)
+        operators["n_into"](x, y, 3)
+        return y + operators["n_op"](x)
+
+    def statistics(x):
+        y = torch.zeros(3)
+        operators["n_into"](x, y, 3)
+        return (2 * x).sum(), y.detach() + operators["n_op"](x.detach())
+
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(Exception, match="n_(into|op) has no gradient"):
+        torch.compile(model, fullgraph=True, backend="aot_eager")(x).sum().backward()
+    assert torch.compile(model, fullgraph=True, backend="aot_eager")(x.detach()).tolist() == [2] * 3
+    value, seen = torch.compile(statistics, fullgraph=True, backend="aot_eager")(x)
+    value.backward()
+    assert x.grad.tolist() == [2] * 3 and seen.tolist() == [2] * 3
