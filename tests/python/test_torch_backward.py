@@ -201,7 +201,7 @@ def test_compiled_graphs_without_a_gradient_say_so_too(without):
         return (2 * x).sum(), y.detach() + operators["n_op"](x.detach())
 
     x = torch.ones(3, requires_grad=True)
-    with pytest.raises(Exception, match="n_(into|op) has no gradient"):
+    with pytest.raises(Exception, match="n_(into|op) .*has no gradient"):
         torch.compile(model, fullgraph=True, backend="aot_eager")(x).sum().backward()
     assert torch.compile(model, fullgraph=True, backend="aot_eager")(x.detach()).tolist() == [2] * 3
     value, seen = torch.compile(statistics, fullgraph=True, backend="aot_eager")(x)
