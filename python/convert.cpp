@@ -118,8 +118,7 @@ Why convert_tensor(Frame& frame, const Param& param, PyObject* object, tarsia_va
   const tarsia_tensor& tensor = view->tensor;
   if (!tensor.data && element_count(tensor) != 0) return Why::no_memory;
   if (view->read_only && !(param.type.flags & TARSIA_TYPE_CONST)) return Why::read_only;
-  if ((tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor)) && is_changed_lazily(object))
-    return Why::conjugated;
+  if (is_changed(*view)) return Why::conjugated;
   if (param.place != Place::together) why = check_place(frame, param.place, *view);
   value.t = &view->tensor;
   value.kind = TARSIA_KIND_TENSOR;

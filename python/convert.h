@@ -30,6 +30,8 @@ inline Why check_pointer(Frame& frame, const Param& param, const tarsia_type& ty
     return Why::read_only;
   if (!is_contiguous(tensor)) [[unlikely]]
     return Why::layout;
+  if (may_be_imaginary(tensor) && is_changed_lazily(view.object)) [[unlikely]]
+    return Why::conjugated;
   const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
   // Bits of elements and lanes are powers of two but for lanes of three, which are aligned like one.
   const unsigned alignment =

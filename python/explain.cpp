@@ -110,19 +110,6 @@ std::string alignment_advice(const std::string& name, const View& view) {
   return is_torch(view.object) ? "pass " + name + ".clone()" : "pass a copy";
 }
 
-/// The message of the Python error that is set, which becomes `cause`.
-std::string take_error(Ref& cause) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  cause = Ref(value);
-  const Ref text(value ? PyObject_Str(value) : nullptr);
-  std::string message = text_of(text.get());
-  return message.substr(0, message.find('\n'));
-}
-
 struct Words {
   std::string text;
   bool is_value_error;
@@ -152,10 +139,8 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
       return {"must be without NUL characters, at which a const char* ends (take a std::string_view), got " +
                   short_repr(object),
               true};
-    case Why::unreadable: {
-      const std::string reason = take_error(cause);
-      return {"is a " + type_name(Py_TYPE(object)) + " whose memory cannot be read: " + reason, true};
-    }
+    case Why::unreadable:
+      return {explain_unreadable(object, name, cause), true};
     case Why::deleted:
       return {explain_state(mismatch.why, frame, object, name), true};
     case Why::mixed: {
@@ -351,7 +336,39 @@ bool is_big_endian(PyObject* object) {
          numpy::k_dtypes[descr.number].lanes;
 }
 
+/// The message of the Python error that is set, which becomes `cause`.
+std::string take_error(Ref& cause) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  cause = Ref(value);
+  const Ref text(value ? PyObject_Str(value) : nullptr);
+  std::string message = text_of(text.get());
+  return message.substr(0, message.find('\n'));
+}
+
 }  // namespace
+
+std::string explain_unreadable(PyObject* object, const std::string& name, Ref& cause) {
+  std::string why = take_error(cause);
+  const auto is = [&](const char* question) {
+    const Ref answer = attribute_or_null(object, question);
+    return answer.get() == Py_True;
+  };
+  const Ref layout = attribute_or_null(object, "layout");
+  const Ref text(layout ? PyObject_Str(layout.get()) : nullptr);
+  if (!text) PyErr_Clear();
+  const std::string layout_name = text ? text_of(text.get()) : "";
+  if (is("is_nested"))
+    why = "it is nested; pass its parts, " + name + ".unbind()";
+  else if (is("is_quantized"))
+    why = "it is quantized; pass " + name + ".int_repr() or " + name + ".dequantize()";
+  else if (layout_name.starts_with("torch.") && layout_name != "torch.strided")
+    why = "its layout is " + layout_name + "; pass " + name + ".to_dense()";
+  return "is a " + type_name(Py_TYPE(object)) + " whose memory cannot be read: " + why;
+}
 
 std::string explain_state(Why why, const Frame& frame, PyObject* object, const std::string& name) {
   const std::string type = type_name(Py_TYPE(object));

@@ -39,6 +39,10 @@ std::string describe(const Plan& plan);
 /// pass in place of `name`: "is a …; pass …".
 std::string explain_elements(Why why, const std::string& name, PyObject* object);
 
+/// What is wrong with a tensor that is Why::unreadable, and what to pass in place of `name`: "is a …". Takes
+/// the Python error that is set, which becomes `cause`.
+std::string explain_unreadable(PyObject* object, const std::string& name, Ref& cause);
+
 /// What is wrong with a tensor that is Why::deleted or Why::mixed, and what to pass in place of `name`: "is a
 /// …".
 std::string explain_state(Why why, const Frame& frame, PyObject* object, const std::string& name);

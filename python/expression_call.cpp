@@ -167,17 +167,9 @@ bool ExpressionCall::read_tensor(uint32_t i, PyObject* object) {
   const Why why = view_of(m_frame, *view);
   if (why == Why::failed) return false;
   if (why == Why::unreadable) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    Ref cause(value);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    const Ref text(value ? PyObject_Str(value) : nullptr);
-    return refuse(true,
-                  title(i) + " is a " + type_name(Py_TYPE(object)) +
-                      " whose memory cannot be read: " + text_of(text.get()),
-                  std::move(cause));
+    Ref cause;
+    const std::string words = explain_unreadable(object, param(i).name, cause);
+    return refuse(true, title(i) + " " + words, std::move(cause));
   }
   if (why == Why::masked || why == Why::element_type)
     return refuse(false, title(i) + " " + explain_elements(why, param(i).name, object));
@@ -192,7 +184,7 @@ bool ExpressionCall::read_tensor(uint32_t i, PyObject* object) {
     return refuse(true, title(i) + " has no memory: it is a fake or meta tensor");
   if (view->read_only && param(i).is_output)
     return refuse(true, title(i) + " is read-only; pass one that can be written to");
-  if (!is_contiguous(tensor) && is_changed_lazily(object))
+  if (is_changed(*view))
     return refuse(true, title(i) + " is negated lazily; pass " + param(i).name + ".resolve_neg()");
   if (tensor.dtype.lanes != 1)
     return refuse(

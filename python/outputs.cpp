@@ -36,8 +36,8 @@ const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* ob
                                  TensorName name, uint32_t i) {
   View* view = frame.new_view(object);
   const Why why = view_of(frame, *view);
-  const auto refuse = [&](bool is_value_error, const std::string& words) {
-    raise_argument_error(is_value_error, std::string(op.name) + ": " + name(op, i) + words);
+  const auto refuse = [&](bool is_value_error, const std::string& words, Ref cause = {}) {
+    raise_argument_error(is_value_error, std::string(op.name) + ": " + name(op, i) + words, std::move(cause));
     return nullptr;
   };
   if (why != Why::fits) {
@@ -59,12 +59,21 @@ const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* ob
       PyErr_Clear();
       return refuse(why == Why::deleted, " " + explain_state(why, frame, object, "x"));
     }
+    if (why == Why::unreadable) {
+      Ref cause;
+      const std::string words = explain_unreadable(object, "x", cause);
+      return refuse(true, " " + words, std::move(cause));
+    }
     if (raised) return nullptr;
     if (why == Why::masked || why == Why::element_type)
       return refuse(false, " " + explain_elements(why, "x", object));
     return refuse(false,
                   " must be a tensor of numbers, got " + describe_argument(object) + advice_for(object));
   }
+  if (is_changed(*view))
+    return refuse(true,
+                  " is conjugated or negated lazily, so its memory holds other values; pass "
+                  "x.resolve_conj().resolve_neg()");
   if (writes && view->read_only) return refuse(true, " is written to, but is read-only; pass a copy");
   if (!view->tensor.data && element_count(view->tensor) != 0)
     return refuse(true, " has no memory behind it (a meta or fake tensor)");

@@ -123,4 +123,19 @@ PyObject* dtype_of_tensor(PyObject* object);
 /// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says.
 bool is_changed_lazily(PyObject* tensor);
 
+/// Whether a contiguous tensor may be the imaginary part of a number, which PyTorch negates lazily: a single
+/// float in the second half of a pair.
+inline bool may_be_imaginary(const tarsia_tensor& tensor) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
+  const auto bytes = static_cast<uintptr_t>(tensor.dtype.bits / 8);
+  return (address & bytes) && tensor.dtype.code == TARSIA_FLOAT && element_count(tensor) == 1;
+}
+
+/// Whether a tensor's memory is not what it says, asked only where it can be.
+inline bool is_changed(const View& view) {
+  const tarsia_tensor& tensor = view.tensor;
+  return (tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_imaginary(tensor)) &&
+         is_changed_lazily(view.object);
+}
+
 }  // namespace tarsia::python

@@ -125,13 +125,42 @@ def test_elements_that_cpp_cannot_read_are_refused(lib, make):
 def test_tensors_of_odd_kinds_are_refused(lib):
     with pytest.raises(ValueError, match="memory cannot be read: Cannot pack tensors on meta"):
         lib.address_f32(torch.zeros(3, device="meta"))
-    with pytest.raises(ValueError, match="memory cannot be read"):
-        lib.address_f32(torch.zeros(3).to_sparse())
+    for tensor, remedy in (
+            (torch.zeros(3).to_sparse(), r"its layout is torch.sparse_coo; pass x.to_dense\(\)"),
+            (torch.quantize_per_tensor(torch.zeros(3), 0.1, 0, torch.qint8), r"it is quantized; pass x.int_repr\(\)")):
+        with pytest.raises(ValueError, match=f"memory cannot be read: {remedy}"):
+            lib.address_f32(tensor)
     with pytest.raises(ValueError, match="resolve_conj"):
         lib.address_any(torch.zeros(3, dtype=torch.complex64).conj())
     with pytest.raises(ValueError, match="resolve_conj"):
         lib.describe(torch.zeros(3, dtype=torch.complex64).conj().imag)
     assert lib.describe(torch.zeros(3, dtype=torch.complex64)).startswith("complex64")
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.tensor([1 + 2j]).conj().imag, lambda: torch.tensor(1 + 2j, dtype=torch.complex128).conj().imag,
+    lambda: torch.ones(2, 1, 4, dtype=torch.complex64).conj().imag[:1, :, 3]])
+def test_single_numbers_may_be_negated_lazily(make):
+    lib = tarsia.load_inline("""
+    #include <tarsia/op.h>
+    double f(const float* x) { return *x; }
+    double d(const double* x) { return *x; }
+    double g(const tarsia::Tensor& x) { return x.dtype().bits == 64 ? *x.data<const double>() : *x.data<const float>(); }
+    static void copy(tarsia::Context& c) {
+      TARSIA_DISPATCH(c.output(0).dtype(), T, (float, double), { *c.output(0).data<T>() = *c.input(0).data<const T>(); });
+    }
+    TARSIA_OP(t_first).input("x").output("y").forward("cpu", copy);
+    """)
+    x = make()
+    assert x.is_neg() and x.numel() == 1
+    same = tarsia.elementwise("T x", "T y", "y = x")
+    for call in (lib.f if x.dtype == torch.float32 else lib.d, lib.g, tarsia.ops.t_first, same):
+        with pytest.raises(ValueError, match="resolve_(conj|neg)"):
+            call(x)
+        assert call(x.resolve_neg()) == x.item()
+        plain = torch.arange(4, dtype=x.dtype)
+        assert call(plain[1:2]) == 1 and call(plain[3]) == 3
+    lib.unload()
 
 
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer")
