@@ -147,6 +147,15 @@ registry::Origin to_origin(pipeline::Origin origin) {
   return registry::Origin::compiled;
 }
 
+registry::ModuleFile to_module_file(pipeline::Module module, std::string name) {
+  if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
+  return {.file = std::move(module.file),
+          .path = name,
+          .name = name,
+          .origin = to_origin(module.origin),
+          .warnings = std::move(module.warnings)};
+}
+
 }  // namespace
 
 void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
@@ -163,14 +172,7 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
     const InterruptScope scope(interrupt_of(options));
     pipeline::Source source = to_source(files, n_files, options);
     std::string name = source.name;
-    pipeline::Module module = compile(std::move(source));
-    if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
-    *library = api::to_c(registry::load_module({.file = std::move(module.file),
-                                                .path = name,
-                                                .name = name,
-                                                .origin = to_origin(module.origin),
-                                                .warnings = std::move(module.warnings)})
-                             .detach());
+    *library = api::to_c(registry::load_module(to_module_file(compile(std::move(source)), name)).detach());
   });
 }
 
@@ -178,8 +180,13 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
                        const char* output) {
   return guarded([&] {
     const InterruptScope scope(interrupt_of(options));
-    const pipeline::Module module = compile(to_source(files, n_files, options));
-    registry::export_library(Mapping(module.file.get()).bytes(), output);
+    pipeline::Source source = to_source(files, n_files, options);
+    std::string name = source.name;
+    pipeline::Module module = compile(std::move(source));
+    const Mapping file(module.file.get());
+    if (registry::seems_empty(file.bytes(), module.cuda))
+      registry::load_module(to_module_file(std::move(module), name));  // says what is missing
+    registry::export_library(file.bytes(), output);
   });
 }
 

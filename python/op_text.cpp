@@ -1,6 +1,7 @@
 // Texts about ops.
 #include "op_text.h"
 
+#include "describe.h"
 #include "dtype.h"
 
 namespace tarsia::python {
@@ -18,30 +19,16 @@ std::string ports_text(const tarsia_port* ports, uint32_t n) {
   return text;
 }
 
-/// A value as Python would write it.
-std::string value_text(const tarsia_value& value) {
-  switch (value.kind) {
-    case TARSIA_KIND_BOOL:
-      return value.i ? "True" : "False";
-    case TARSIA_KIND_INT:
-      return std::to_string(value.i);
-    case TARSIA_KIND_FLOAT:
-      return text_of(Ref(PyObject_Repr(Ref(PyFloat_FromDouble(value.f)).get())).get());
-    case TARSIA_KIND_STRING:
-      return "'" + std::string(value.s, value.size) + "'";
-    case TARSIA_KIND_LIST: {
-      std::string text = "[";
-      for (uint32_t i = 0; i < value.size; ++i) text += (i ? ", " : "") + value_text(value.v[i]);
-      return text + "]";
-    }
-    default:
-      return "None";
-  }
-}
-
-/// "=2.0", or nothing for an attribute that has to be given.
+/// "=2.0", or nothing for an attribute that has to be given; an enumerator by its name.
 std::string default_text(const tarsia_attribute& attribute) {
-  if (attribute.default_value) return "=" + value_text(*attribute.default_value);
+  if (attribute.default_value) {
+    const tarsia_value& value = *attribute.default_value;
+    const bool is_choice =
+        value.kind == TARSIA_KIND_INT && value.i >= 0 && static_cast<uint64_t>(value.i) < attribute.n_choices;
+    Ref object(is_choice ? PyUnicode_FromString(attribute.choices[value.i]) : value_object(value));
+    if (value.kind == TARSIA_KIND_LIST) object = Ref(PySequence_List(object.get()));
+    return "=" + text_of(Ref(PyObject_Repr(object.get())).get());
+  }
   if (attribute.default_text) return std::string("=") + attribute.default_text;
   return attribute.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : "=None";
 }

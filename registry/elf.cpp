@@ -4,6 +4,7 @@
 #include <tarsia/abi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -250,6 +251,31 @@ std::vector<std::string> read_function_names(std::string_view bytes, const std::
     names.emplace_back(reader.string_at(offset_of(pointer_at(function + offsetof(tarsia_function, name)))));
   }
   return names;
+}
+
+namespace {
+
+std::uint64_t section_bytes(std::string_view bytes, const std::string& path, std::string_view name) {
+  const Reader reader(bytes, path);
+  const auto header = reader.at<Elf64_Ehdr>(0);
+  const std::uint64_t section_names = section_at(reader, header, header.e_shstrndx).sh_offset;
+  for (unsigned i = 1; i < header.e_shnum; ++i) {
+    const Elf64_Shdr section = section_at(reader, header, i);
+    if (reader.string_at(section_names + section.sh_name) == name) return section.sh_size;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool lists_entries(std::string_view bytes, const std::string& path) {
+  return std::ranges::any_of(
+      std::array<std::string_view, 3>{"tarsia_functions", "tarsia_kernels", "tarsia_templates"},
+      [&](std::string_view name) { return section_bytes(bytes, path, name) != 0; });
+}
+
+std::uint64_t count_initializers(std::string_view bytes, const std::string& path) {
+  return section_bytes(bytes, path, ".init_array") / sizeof(void*);
 }
 
 }  // namespace tarsia::registry

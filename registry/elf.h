@@ -27,4 +27,9 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path);
 /// without loading it.
 std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path);
 
+/// Whether a module of Tarsia's own compiler lists functions, kernels or templates of them.
+bool lists_entries(std::string_view bytes, const std::string& path);
+/// How many functions run when it is mapped.
+std::uint64_t count_initializers(std::string_view bytes, const std::string& path);
+
 }  // namespace tarsia::registry

@@ -121,6 +121,10 @@ tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 /// The names of the functions that a compiled module exports, of its file's bytes.
 std::vector<std::string> exported_names(std::string_view file);
 
+/// Whether a compiled module has nothing to call, and nothing that may register ops, as far as its bytes
+/// tell: then mapping it runs none of the user's code.
+bool seems_empty(std::string_view file, bool is_cuda);
+
 /// Writes the shared library that begins a file's bytes, without what follows its ELF image, and makes it
 /// executable. Throws Error naming the path.
 void export_library(std::string_view file, const std::string& path);

@@ -351,6 +351,12 @@ std::vector<std::string> exported_names(std::string_view file) {
   return read_function_names(file, "the compiled module");
 }
 
+bool seems_empty(std::string_view file, bool is_cuda) {
+  const std::string path = "the compiled module";
+  const std::uint64_t own = is_cuda ? 1 : 0;  // support/cuda_support.c
+  return !lists_entries(file, path) && count_initializers(file, path) <= own;
+}
+
 void export_library(std::string_view file, const std::string& path) {
   const ElfLibrary elf = read_elf(file, path);
   write_file(path, file.substr(0, elf.image_bytes), 0755);

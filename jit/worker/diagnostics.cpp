@@ -30,10 +30,10 @@ std::string missing_header_remedy(llvm::StringRef name, HostHeaders host_headers
 }
 
 /// What to do about a std template of which only the declaration was read, from the error's text; empty if
-/// the template is not told.
-std::string missing_definition_remedy(llvm::StringRef error) {
+/// the template is not told. `is_std`: the declaration is Tarsia's own, so that it needs no std:: in front.
+std::string missing_definition_remedy(llvm::StringRef error, bool is_std) {
   llvm::StringRef name = error.split('\'').second.take_until([](char c) { return c == '\'' || c == '<'; });
-  name.consume_front("std::");
+  if (!name.consume_front("std::") && !is_std) return {};
   const llvm::StringRef header = llvm::StringSwitch<llvm::StringRef>(name)
                                      .Case("basic_string", "string")
                                      .Case("basic_string_view", "string_view")
@@ -85,9 +85,10 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       }
     }
   }
-  if (level == Level::Note && !m_diagnostics.empty() && m_diagnostics.back().severity == Severity::error &&
-      llvm::StringRef(diagnostic.file).ends_with("tarsia/std_declared.h"))
-    m_diagnostics.back().message += missing_definition_remedy(m_diagnostics.back().message);
+  if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&
+      m_diagnostics.back().severity == Severity::error)
+    m_diagnostics.back().message += missing_definition_remedy(
+        m_diagnostics.back().message, llvm::StringRef(diagnostic.file).ends_with("tarsia/std_declared.h"));
   // Warnings about code that is not the user's would only be in the way.
   m_follow = level != Level::Warning ||
              (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());

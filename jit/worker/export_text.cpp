@@ -63,6 +63,8 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
     if (target.isConstQualified()) light.flags |= TARSIA_TYPE_CONST;
     return light;
   }
+  if (const auto* named = type->getAs<clang::EnumType>(); named && context.getLangOpts().CPlusPlus)
+    type = named->getDecl()->getIntegerType().getCanonicalType();
   auto element = element_of(type, context);
   if (!element || type->isRecordType()) return std::nullopt;
   light = *element;
@@ -222,6 +224,7 @@ class Writer {
     for (unsigned count = required; count <= n; ++count) {
       if (count < n) m_out << "if (n == " << count << ") ";
       if (result.kind) m_out << "r->" << result.member << " = ";
+      if (function.getReturnType()->isEnumeralType()) m_out << "(long long)";
       m_out << "::" << exported_name(function) << "(";
       for (unsigned i = 0; i < count; ++i) {
         QualType type = function.getParamDecl(i)->getType();

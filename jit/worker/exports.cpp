@@ -9,6 +9,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Expr.h"
 #include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/source_fs.h"
 #include "jit/worker/split.h"
@@ -79,7 +80,20 @@ bool is_element(QualType type) {
   return false;
 }
 
-enum class Place { parameter, result, in_parameter, in_result };
+// What is passed by value as a number, and is no element of a tensor or one of a library's types.
+bool is_other_number(QualType type) {
+  if (type->isSpecificBuiltinType(clang::BuiltinType::LongDouble) ||
+      type->isSpecificBuiltinType(clang::BuiltinType::Float16))
+    return true;
+  if (const auto* named = type->getAs<clang::EnumType>())
+    return named->getDecl()->isExternallyVisible() && named->getDecl()->getDeclName() &&
+           is_scalar(named->getDecl()->getIntegerType());
+  const auto* record = record_of(type);
+  return record && (qualified_name(*record) == "__half" || qualified_name(*record) == "__nv_bfloat16");
+}
+
+// item: an element of a list that is a parameter.
+enum class Place { parameter, result, in_parameter, item, in_result };
 
 // Empty if there is an adapter for the type, else the reason why not.
 std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
@@ -94,7 +108,7 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
   }
   canonical = canonical.getUnqualifiedType();
   if (canonical->isVoidType()) return place == Place::result ? "" : no("is no value");
-  if (is_scalar(canonical)) return "";
+  if (is_scalar(canonical) || is_other_number(canonical)) return "";
   if (canonical->isPointerType()) {
     QualType target = canonical->getPointeeType();
     if (is_char(target)) {
@@ -119,7 +133,11 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
       return "";
     const bool is_result = place == Place::result || place == Place::in_result;
     if (first && (name == "std::vector" || (name == "std::optional" && place != Place::in_parameter)))
-      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, policy);
+      return unsupported(first->getAsType(),
+                         is_result               ? Place::in_result
+                         : name == "std::vector" ? Place::item
+                                                 : Place::in_parameter,
+                         policy);
     if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
       const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
       for (const clang::TemplateArgument& argument : all.asArray()) {
@@ -305,6 +323,24 @@ std::string exported_name(const clang::FunctionDecl& function) {
   return name;
 }
 
+namespace {
+
+/// " = 2", the default argument as the source has it; empty where a macro made it, or it is long.
+std::string default_text(const clang::ParmVarDecl& parameter) {
+  if (!parameter.hasDefaultArg()) return "";
+  const clang::ASTContext& context = parameter.getASTContext();
+  llvm::StringRef written =
+      clang::Lexer::getSourceText(clang::CharSourceRange::getTokenRange(parameter.getDefaultArgRange()),
+                                  context.getSourceManager(), context.getLangOpts());
+  written.consume_front("=");  // it belongs to a list in braces
+  written = written.ltrim();
+  constexpr std::size_t k_longest = 60;
+  if (written.empty() || written.size() > k_longest || written.contains('\n')) return "";
+  return " = " + written.str();
+}
+
+}  // namespace
+
 std::string signature_of(const clang::FunctionDecl& function) {
   clang::PrintingPolicy policy = people_policy(function.getASTContext());
   std::string text = function.getReturnType().getAsString(policy) + " " + exported_name(function) + "(";
@@ -312,7 +348,7 @@ std::string signature_of(const clang::FunctionDecl& function) {
     if (parameter != function.getParamDecl(0)) text += ", ";
     std::string declarator = parameter->getName().str();
     parameter->getType().getAsStringInternal(declarator, policy);
-    text += declarator;
+    text += declarator + default_text(*parameter);
   }
   return text + ")";
 }

@@ -214,8 +214,8 @@ def _autograd_kernel(operator, schema, cell, run):
     """What torch.library.register_autograd makes, in less time: no dispatch where the kernel comes next anyway, lists
     put into a row by hand. The dispatcher comes here once for each level of torch.func's transformations, so that
     the Function is one for a single level, without what Function.apply does for those who call it from outside."""
+    has_lists = has_tensor_lists(schema)
     is_plain_row = all(one == "Tensor" for one in schema.returns)  # what autograd takes as it is
-    has_lists = any(one.is_list and one.is_tensor for one in schema.arguments if not one.keyword)
 
     def redispatch(keys, args, named):
         with _below_autograd():
@@ -255,7 +255,7 @@ def _autograd_kernel(operator, schema, cell, run):
             plain = _is_plain(keys)
         if forward_ad._current_level >= 0:
             _refuse_tangents(operator, args)
-        if not (_is_grad_enabled() and _any_requires_grad(*args)):
+        if not (_is_grad_enabled() and _any_requires_grad(*(flat(args) if has_lists else args))):
             return run(*args, **named) if plain else redispatch(keys, args, named)
         lengths = None
         if has_lists:
@@ -291,12 +291,13 @@ class _Written(torch.autograd.function._SingleLevelFunction):
 def _autograd_kernel_of_writer(operator, schema, cell, run):
     """That of an operator that writes to its arguments, which has no gradient: a backward through what it gives, or
     has written, is an error."""
+    has_lists = has_tensor_lists(schema)
 
     def autograd(keys, *args, **named):
         plain = _plain_keys.get(keys.raw_repr())
         if plain is None:
             plain = _is_plain(keys)
-        wants = _is_grad_enabled() and _any_requires_grad(*args)
+        wants = _is_grad_enabled() and _any_requires_grad(*(flat(args) if has_lists else args))
         dirty = [one for i in schema.written for one in flat(args[i:i + 1]) if one is not None] if wants else ()
         for one in dirty:
             if one.is_leaf and one.requires_grad:
@@ -337,6 +338,10 @@ def _refuse_tangents(operator, args):
         if isinstance(one, torch.Tensor) and forward_ad.unpack_dual(one).tangent is not None:
             raise NotImplementedError(f"{operator.name()} has no rule for forward mode (jvp, jacfwd, forward_ad): "
                                       f"differentiate in reverse mode, with vjp, jacrev or backward")
+
+
+def has_tensor_lists(schema):
+    return any(one.is_list and one.is_tensor for one in schema.arguments if not one.keyword)
 
 
 def flat(args):

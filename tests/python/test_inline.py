@@ -153,6 +153,14 @@ def test_a_template_that_is_only_declared_is_told_with_its_header(use, header):
     assert tarsia.load_inline("#include <tarsia/op.h>\n#include <vector>\nint f(const std::vector<float>& x) { return x.size(); }").f([1]) == 1
 
 
+def test_a_template_that_another_header_declares_is_told_with_its_own():
+    with pytest.raises(tarsia.CompileError, match="; #include <tuple>, where it is defined"):
+        tarsia.load_inline("#include <vector>\nstd::tuple<int, int> f() { return {1, 2}; }")
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline("namespace mine { template <class> struct tuple; }\nmine::tuple<int> f() { return {}; }")
+    assert "#include" not in str(caught.value)
+
+
 def test_a_missing_gpu_is_an_error_of_functions_that_launch():
     if not tarsia.doctor()["works"]["cuda"]:
         pytest.skip("CUDA code does not compile on this machine")
@@ -406,6 +414,25 @@ def test_compile_writes_a_library_that_load_takes(tmp_path):
     with pytest.raises(tarsia.CompileError):
         tarsia.compile("int f( {", tmp_path / "no.so")
     assert not (tmp_path / "no.so").exists()
+
+
+@pytest.mark.parametrize("source", ["", "static int f() { return 1; }", "template <class T> T f(T x) { return x; }",
+                                    {"a.cu": "__device__ int f() { return 1; }"}, {"a.cu": "__device__ int g;"}])
+def test_a_source_that_defines_nothing_is_one_error(source, tmp_path):
+    for take in (tarsia.load_inline, lambda text: tarsia.compile(text, tmp_path / "no.so")):
+        with pytest.raises(tarsia.LoadError, match="has no function, kernel or op that can be called"):
+            take(source)
+    assert not (tmp_path / "no.so").exists()
+
+
+def test_sources_of_ops_templates_or_variables_that_register_compile(tmp_path):
+    for k, source in enumerate([
+            '#include <tarsia/op.h>\nTARSIA_OP(t_lone).input("x").output("y").forward("cpu", [](tarsia::Context&) {});',
+            {"a.cu": '#include <tarsia/op.h>\nTARSIA_OP(t_lone).input("x").output("y").forward("cpu", [](tarsia::Context&) {});'},
+            "template <class T> __global__ void k(T* x) {}", "int main() { return 0; }",
+            '#include "lib_api.h"\nusing namespace mxnet::ext;\nMXReturnValue initialize(int) { return MX_SUCCESS; }']):
+        tarsia.compile(source, tmp_path / f"{k}.so")
+        tarsia.load(tmp_path / f"{k}.so").unload()
 
 
 def test_load_refuses_what_is_no_library(tmp_path):

@@ -48,6 +48,19 @@ def lib():
     return tarsia.load_inline(SOURCE, "noted", arch="sm_90")
 
 
+def test_signatures_hold_default_arguments_as_the_source_has_them():
+    lib = tarsia.load_inline("""
+    #include <vector>
+    enum class Mode { fast, slow };
+    #define ONE 1
+    int f(Mode m = Mode::slow, std::vector<int> v = {1, 2}, double d = 3 * (1 + 1), const char* s = "a,)", int o = ONE);
+    int f(Mode m, std::vector<int> v, double d, const char* s, int o) { return int(m); }
+    """)
+    assert lib.f.__doc__.startswith("int f(Mode m = Mode::slow, std::vector<int> v = {1, 2}, double d = 3 * (1 + 1), "
+                                    'const char *s = "a,)", int o = ONE) at source:')
+    assert lib.f() == 1
+
+
 def test_docstrings_hold_the_comment_above(lib):
     assert lib.smaller.__doc__ == ("float smaller(float a, float b) at source:15\n\nOf the\nsmaller one: a < b & c.")
     assert lib.add_one.__doc__.startswith("void add_one(float *x, int n) at source:7\n\nAdds one\nto each element.\n")

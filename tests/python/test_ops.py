@@ -237,3 +237,19 @@ def test_a_replaced_op_is_the_new_one_at_once(build_library):
         op(x)
     with pytest.raises(AttributeError):
         tarsia.ops.py_replaced
+
+
+def test_defaults_are_shown_as_python_writes_them():
+    lib = tarsia.load_inline(r"""
+    #include <tarsia/op.h>
+    #include <array>
+    #include <optional>
+    #include <vector>
+    enum class Kind { relu, gelu };
+    TARSIA_OP(t_defaults).input("x").output("y").attribute("list", std::vector<int>{1, 2}).attribute("slope", 1.5f)
+        .attribute<std::optional<int>>("limit").attribute("word", "it's").attribute("pair", std::array<int, 2>{3, 4})
+        .attribute("kind", Kind::gelu).choices({"relu", "gelu"}).forward("cpu", [](tarsia::Context&) {});
+    """)
+    assert tarsia.op("t_defaults").__doc__ == (
+        "t_defaults(x, *, list=[1, 2], slope=1.5, limit=None, word=\"it's\", pair=(3, 4), kind='gelu') -> (y)")
+    lib.unload()

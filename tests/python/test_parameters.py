@@ -161,3 +161,57 @@ def test_main_takes_words(lib):
         lib.main(3)
     with pytest.raises(TypeError):
         lib.main(argv=["a"])
+
+
+def test_inline_functions_take_what_prebuilt_ones_take():
+    inline = tarsia.load_inline("""
+    enum class Mode : unsigned char { fast = 1, slow = 250 };
+    enum Color { red, green = -3 };
+    namespace deep { struct Holder { enum class Inner { a, b }; }; }
+    Mode other(Mode mode = Mode::slow) { return mode == Mode::slow ? Mode::fast : Mode::slow; }
+    Color same(Color color) { return color; }
+    int inner(deep::Holder::Inner x) { return int(x); }
+    long double longer(long double x) { return 2 * x; }
+    _Float16 half(_Float16 x) { return x / 2; }
+    """)
+    assert inner_of(inline) == (1, 250, -3, 1, 3.0, 0.75)
+    with pytest.raises(ValueError, match=r"must be an int from 0 to 255 \(uint8\)"):
+        inline.other(256)
+    assert not inline.skipped
+
+
+def inner_of(lib):
+    return lib.other(), lib.other(1), lib.same(-3), lib.inner(1), lib.longer(1.5), lib.half(1.5)
+
+
+def test_lists_hold_optionals():
+    lib = tarsia.load_inline("""
+    #include <tarsia/op.h>
+    #include <optional>
+    #include <string>
+    #include <vector>
+    enum class Mode { a, b };
+    std::vector<std::optional<int>> same(const std::vector<std::optional<int>>& list) { return list; }
+    std::vector<std::optional<std::string>> texts(std::vector<std::optional<std::string>> list) { return list; }
+    double sum(const std::vector<std::optional<tarsia::Tensor>>& list, std::vector<std::vector<std::optional<double>>> more, Mode m = Mode::b) {
+      double sum = int(m);
+      for (const auto& x : list) if (x) sum += x->data<const double>()[0];
+      for (const auto& row : more) for (const auto& x : row) sum += x.value_or(100);
+      return sum;
+    }
+    void fill(std::vector<std::optional<tarsia::Tensor>> list) { for (auto& x : list) if (x) x->data<double>()[0] = 7; }
+    """)
+    assert lib.same([1, None, 3]) == [1, None, 3] and lib.same([]) == []
+    assert lib.texts(["a", None]) == ["a", None]
+    ones = np.ones(2)
+    assert lib.sum([ones, None, ones], [[1, None], []]) == 104
+    lib.fill([None, ones])
+    assert ones[0] == 7
+    ones.flags.writeable = False
+    assert lib.sum([ones], []) == 8
+    with pytest.raises(ValueError, match="writable"):
+        lib.fill([None, ones])
+    with pytest.raises(TypeError, match=r"item|\[1\]"):
+        lib.same([1, "2"])
+    with pytest.raises(TypeError, match="None"):
+        lib.sum([ones], [None])

@@ -213,3 +213,30 @@ def test_tarsia_imports_no_torch_and_leaves_nothing_behind():
                    "lib = tarsia.load_inline('int twelve() { return 12; }')\n"
                    "tarsia.torch.register(lib)\nprint(torch.ops.tarsia.twelve())")
     assert out == "12\n" and "leaked" not in err
+
+
+def test_lists_of_optional_tensors():
+    lists = tarsia.load_inline("""
+    #include <tarsia/op.h>
+    #include <optional>
+    #include <vector>
+    tarsia::Tensor t_total(const std::vector<std::optional<tarsia::Tensor>>& xs, const tarsia::Tensor& start) {
+      tarsia::Tensor y = tarsia::empty_like(start);
+      *y.data<float>() = *start.data<const float>();
+      for (const auto& x : xs) if (x) *y.data<float>() += *x->data<const float>();
+      return y;
+    }
+    void t_fill(std::vector<std::optional<tarsia::Tensor>> xs) { for (auto& x : xs) if (x) *x->data<float>() = 7; }
+    """)
+    register = tarsia.torch.register
+    total, fill = register(lists.t_total, fake=lambda xs, start: torch.empty_like(start)), register(lists.t_fill)
+    assert schema(total) == "tarsia::t_total(Tensor?[] xs, Tensor start) -> Tensor"
+    assert schema(fill) == "tarsia::t_fill(Tensor?(a0!)[] xs) -> ()"
+    x = torch.ones(1)
+    assert total([x, None, x], x).item() == 3
+    assert torch.compile(lambda x: total([None, x], x), fullgraph=True, backend="aot_eager")(x).item() == 2
+    version = x._version
+    fill([None, x])
+    assert x.item() == 7 and x._version > version
+    with pytest.raises(RuntimeError, match="t_total has no gradient"):
+        total([None, x.clone().requires_grad_()], x).sum().backward()
