@@ -8,6 +8,9 @@
 namespace tarsia::python {
 namespace {
 
+constexpr const char* k_cuda_interface = "__cuda_array_interface__";
+constexpr const char* k_array_interface = "__array_interface__";
+
 /// The capsule that an object's __dlpack__ gives, ordered before work on the call's stream.
 Ref dlpack_capsule(Frame& frame, PyObject* object, int32_t device_type) {
   const Ref method(PyObject_GetAttrString(object, "__dlpack__"));
@@ -222,14 +225,24 @@ Why view_rarely(Frame& frame, Speaker speaker, View& view) {
     case Speaks::dlpack:
       return view_by_dlpack(frame, view);
     case Speaks::cuda_interface:
-      return view_by_interface(frame, view, "__cuda_array_interface__", TARSIA_GPU);
+      return view_by_interface(frame, view, k_cuda_interface, TARSIA_GPU);
     case Speaks::array_interface:
-      return view_by_interface(frame, view, "__array_interface__", TARSIA_CPU);
+      return view_by_interface(frame, view, k_array_interface, TARSIA_CPU);
     case Speaks::buffer:
       return view_by_buffer(frame, view);
     default:
-      return Why::type;
+      break;
   }
+  const char* const interface = own_interface(view.object);
+  if (!interface) return Why::type;
+  return view_by_interface(frame, view, interface, interface == k_array_interface ? TARSIA_CPU : TARSIA_GPU);
+}
+
+const char* own_interface(PyObject* object) {
+  if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  for (const char* name : {k_cuda_interface, k_array_interface})
+    if (attribute_or_null(object, name)) return name;
+  return nullptr;
 }
 
 PyObject* dtype_of_tensor(PyObject* object) {

@@ -65,6 +65,8 @@ inline int64_t element_count(const tarsia_tensor& tensor) {
 
 /// The rarer ways; fills `view`.
 Why view_rarely(Frame& frame, Speaker speaker, View& view);
+/// The array interface that an object has itself, its class having none; null: none, and no error is set.
+const char* own_interface(PyObject* object);
 /// Strides in elements from strides in bytes, into the frame's room.
 Why set_byte_strides(Frame& frame, tarsia_tensor& tensor, const int64_t* byte_strides);
 

@@ -9,6 +9,9 @@ def library(lib):
     """The HTML of a Library; of one that is still compiled, that it is."""
     if not lib.ready:
         return "<div><b>tarsia.Library</b>, still compiling</div>"
+    error = lib._failure()
+    if error is not None:
+        return f"<div><b>tarsia.Library</b>, which failed: <pre>{escape(str(error))}</pre></div>"
     rows = []
     for name in lib.functions:
         rows += _rows("function", lib[name])

@@ -182,6 +182,9 @@ class Library:
     def __repr__(self):
         if not self.ready:
             return "<tarsia.Library, still compiling>"
+        error = self._failure()
+        if error is not None:
+            return f"<tarsia.Library, which failed: {error}>"
         parts = []
         for kind in ("functions", "kernels", "templates", "ops"):
             names = getattr(self, kind)
@@ -194,6 +197,16 @@ class Library:
         from ._html import library
 
         return library(self)
+
+    def _failure(self):
+        """What went wrong with wait=False; None if nothing did."""
+        from ._errors import Error
+
+        try:
+            self._handle
+        except Error as error:
+            return error
+        return None
 
     def _came_from(self):
         if self.origin == "compiled" and self._seconds is not None:

@@ -229,6 +229,22 @@ class Interface:
         return self.interface
 
 
+def test_an_object_may_have_an_array_interface_of_its_own(lib):
+    class Holder:
+        pass
+
+    holder, x = Holder(), np.arange(4, dtype=np.float32)
+    with pytest.raises(TypeError, match="must be a float32 tensor"):
+        lib.address_f32(holder)
+    holder.__array_interface__ = x.__array_interface__
+    assert lib.address_f32(holder) == x.ctypes.data
+    assert tarsia.elementwise("T x", "T y", "y = 2 * x")(holder).tolist() == [0, 2, 4, 6]
+    cuda = Holder()
+    cuda.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (x.ctypes.data, False), "version": 3}
+    with pytest.raises(tarsia.Error, match="GPU|cuda|CUDA"):
+        lib.address_f32(cuda)
+
+
 def test_the_array_interface(lib):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert lib.address_f32(Interface(x)) == x.ctypes.data

@@ -55,6 +55,8 @@ def test_what_goes_wrong_is_raised_where_the_library_is_used():
     with pytest.raises(tarsia.CompileError):
         lib.wait()
     assert lib.ready
+    assert repr(lib).startswith("<tarsia.Library, which failed: source does not compile") and "nowhere" in repr(lib)
+    assert "which failed" in lib._repr_html_() and "nowhere" in lib._repr_html_()
 
 
 def test_a_compile_whose_thread_cannot_be_started_leaves_nothing_to_wait_for(monkeypatch):
