@@ -27,6 +27,10 @@ std::string device_name(tarsia_device device) {
   return "a device of DLPack type " + std::to_string(device.type);
 }
 
+std::string with_article(const std::string& dtype) {
+  return (dtype.starts_with("int") ? "an " : "a ") + dtype;
+}
+
 std::string tuple_text(const int64_t* items, int32_t n) {
   std::string text = "(";
   for (int32_t i = 0; i < n; ++i) text += (i ? ", " : "") + std::to_string(items[i]);
@@ -57,7 +61,7 @@ std::string wanted_text(const tarsia_type& type) {
       text = "a tensor (NumPy, PyTorch or anything with __dlpack__)";
       break;
     case TARSIA_KIND_POINTER:
-      text = type.dtype.code == TARSIA_ANY_DTYPE ? "a tensor" : "a " + dtype_name(type.dtype) + " tensor";
+      text = type.dtype.code == TARSIA_ANY_DTYPE ? "a tensor" : with_article(dtype_name(type.dtype)) + " tensor";
       break;
     case TARSIA_KIND_STREAM:
       text = "a CUDA stream (int, torch.cuda.Stream, anything with __cuda_stream__, or None)";

@@ -118,7 +118,7 @@ class CompileError(Error):
         if not self.diagnostics:
             return super().__str__()
         headline = str(self.args[0]).split("\n", 1)[0] if self.args else ""
-        told = [d for d in self.diagnostics if d.severity != "note" or d.source_line is not None]
+        told = _of_interest(self.diagnostics)
         lines = [headline, *(d._render(paint) for d in told[:_MOST_TOLD])]
         if len(told) > _MOST_TOLD:
             lines.append(f"... and {len(told) - _MOST_TOLD} more")
@@ -128,6 +128,27 @@ class CompileError(Error):
 
 
 _MOST_TOLD = 12
+
+
+def _of_interest(diagnostics):
+    """What is told: no notes outside the user's text, and of the errors within a header those alone that come from
+    another place of the user's text than the ones before."""
+    told, places = [], set()
+    groups = []  # an error or warning, and its notes in the user's text
+    for one in diagnostics:
+        if one.severity != "note" or not groups:
+            groups.append([one])
+        elif one.source_line is not None:
+            groups[-1].append(one)
+    for first, *notes in groups:
+        here = {(note.file, note.line, note.column, note.message) for note in notes}
+        if first.source_line is None and first.severity != "note" and places and here <= places:
+            continue
+        if first.severity != "note" or first.source_line is not None:
+            told += [first, *notes]
+        if first.source_line is None:
+            places |= here
+    return told
 
 
 class InvalidSource(CompileError):

@@ -4,7 +4,7 @@ import argparse
 import shlex
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from . import _errors, _library
 
@@ -37,15 +37,17 @@ def _parser():
 
 @magics_class
 class TarsiaMagics(Magics):
-    @cell_magic
-    def tarsia(self, line, cell):
+    @line_cell_magic
+    def tarsia(self, line, cell=None):
         """Compiles the cell's C++ and CUDA text: %%tarsia [NAME] [options]. The library is the variable NAME (lib), and the
-        cell's value. %%tarsia --help lists the options."""
+        cell's value. %tarsia --help lists the options."""
         parser = _parser()
         words = shlex.split(line)
         if "--help" in words or "-h" in words:
             print(parser.format_help())
             return None
+        if cell is None:
+            raise UsageError("%tarsia: the text to compile stands in a cell below %%tarsia; %tarsia --help lists the options")
         given = parser.parse_args(words)
         if not given.name.isidentifier():
             raise UsageError(f"%%tarsia: {given.name!r} cannot be a variable's name")

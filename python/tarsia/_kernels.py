@@ -184,8 +184,8 @@ class KernelTemplate:
         """A template argument in C++."""
         pack = next((k for k, param in enumerate(self._params) if param[1] == _PACK), len(self._params))
         if not self._is_overloaded() and i >= len(self._params) == pack:
-            raise ArgumentTypeError(f"{self._title()} takes {len(self._params)} template arguments, got {argument!r} beyond "
-                                    f"them\n  in {self._signature}")
+            raise ArgumentTypeError(f"{self._title()} takes {len(self._params)} template arguments, and {argument!r} is one "
+                                    f"too many\n  in {self._signature}")
         if isinstance(argument, str):
             text = " ".join(argument.split())
             return _CPP_TYPES.get(text) or _ALIASES.get(text, text)
@@ -199,7 +199,8 @@ class KernelTemplate:
             text = _cpp_type(argument)
             if text is None:
                 raise ArgumentTypeError(f"{self._title()}: template {what} must be a type, as a str in C++ or a dtype, got "
-                                        f"{argument!r}\n  in {self._signature}")
+                                        f"{argument!r}; the first subscript is the template's arguments, the second grid "
+                                        f"and block: {self.__name__}[\"float\"][grid, block](...)\n  in {self._signature}")
             return text
         if kind == _VALUE and hasattr(argument, "__index__"):
             value = argument if isinstance(argument, bool) else argument.__index__()

@@ -506,3 +506,25 @@ def test_a_program_keeps_its_own_operator_new():
         int main() { kept = new int; delete kept; return made; }
     """)
     assert lib.main() == 1
+
+
+def test_errors_within_a_header_are_told_once_for_each_place_that_leads_there():
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline("""
+        #include <algorithm>
+        #include <vector>
+        struct S {};
+        void f(std::vector<int> x) { std::vector<S> v; std::sort(v.begin(), v.end()); }
+        void g(std::vector<int> x) { std::vector<S> v; std::sort(v.begin(), v.end()); x.nosuch(); }
+        """)
+    text = str(caught.value)
+    assert text.count("std::sort(v.begin()") == 2 and "no member named 'nosuch'" in text
+    assert len(text.splitlines()) < 16 and len(caught.value.diagnostics) > 10
+
+
+def test_dtypes_have_their_article():
+    lib = tarsia.load_inline("int f(const int* x) { return *x; } int g(const unsigned* x) { return *x; }")
+    with pytest.raises(TypeError, match="must be an int32 tensor"):
+        lib.f(np.zeros(1))
+    with pytest.raises(TypeError, match="must be a uint32 tensor"):
+        lib.g(np.zeros(1))

@@ -131,7 +131,7 @@ def test_templates_of_one_name_need_a_subscript(lib):
 @pytest.mark.parametrize("arguments, kind, message", [
     ((4,), TypeError, "kernel template ns::axpy: template argument 'T' must be a type, .* got 4"),
     ((float,), TypeError, "template argument 'T' must be a type"),
-    (("float", "float", 3), TypeError, "takes 2 template arguments, got 3 beyond them"),
+    (("float", "float", 3), TypeError, "takes 2 template arguments, and 3 is one too many"),
     (("float", 1.5), TypeError, "template argument 'N' must be an int, a bool or a str"),
     (("floot",), tarsia.CompileError, "ns::axpy<floot>: .*floot"),
     (("float", "nothing"), tarsia.CompileError, "ns::axpy<float, nothing>: .*nothing"),

@@ -144,6 +144,9 @@ def test_the_magic_shows_errors_without_a_traceback(shell, capsys):
 
 
 def test_help_of_the_magic(shell, capsys):
+    shell.run_cell("%tarsia --help")
+    assert "--fast-math" in capsys.readouterr().out
+    assert "stands in a cell below %%tarsia" in str(shell.run_cell("%tarsia lib").error_in_exec)
     shell.run_cell("%%tarsia --help\nint f() { return 1; }")
     assert "--fast-math" in capsys.readouterr().out
 
