@@ -61,7 +61,8 @@ std::string wanted_text(const tarsia_type& type) {
       text = "a tensor (NumPy, PyTorch or anything with __dlpack__)";
       break;
     case TARSIA_KIND_POINTER:
-      text = type.dtype.code == TARSIA_ANY_DTYPE ? "a tensor" : with_article(dtype_name(type.dtype)) + " tensor";
+      text =
+          type.dtype.code == TARSIA_ANY_DTYPE ? "a tensor" : with_article(dtype_name(type.dtype)) + " tensor";
       break;
     case TARSIA_KIND_STREAM:
       text = "a CUDA stream (int, torch.cuda.Stream, anything with __cuda_stream__, or None)";
