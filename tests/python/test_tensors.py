@@ -26,9 +26,9 @@ def test_pointers_take_their_dtype_without_copying(lib, dtype):
     assert lib.address_any(x) == x.ctypes.data
     for other in DTYPES:
         if other != dtype:
-            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be a {dtype} tensor, got .* of {other}"):
+            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be an? {dtype} tensor, got .* of {other}"):
                 address(np.zeros(3, other))
-            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be a {dtype} tensor, got .* of {other}"):
+            with pytest.raises(tarsia.ArgumentTypeError, match=f"must be an? {dtype} tensor, got .* of {other}"):
                 address(torch.zeros(3, dtype=getattr(torch, other)))
 
 
