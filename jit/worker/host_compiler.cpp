@@ -15,8 +15,6 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/Basic/DiagnosticFrontend.h"
-#include "clang/CodeGen/BackendUtil.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendActions.h"
@@ -31,13 +29,12 @@
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"
+#include "jit/worker/host_code.h"
 #include "jit/worker/host_tables.h"
-#include "jit/worker/loop_nests.h"
 #include "jit/worker/prelude_layer.h"
 #include "jit/worker/raw_tokens.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 
 namespace tarsia::jit {
 namespace {
@@ -275,10 +272,10 @@ class HostConsumer final : public clang::SemaConsumer {
       return;
     }
     std::optional<Digest> key;
-    if (m_shared.cuda() && m_shared.hooks.find_object) {
+    if (m_shared.cuda() && m_shared.hooks.find_objects) {
       key = object_key();
-      if (auto object = m_shared.hooks.find_object(*key)) {
-        result.object = std::move(*object);
+      if (auto objects = m_shared.hooks.find_objects(*key)) {
+        result.objects = std::move(*objects);
         result.ok = true;
         return;
       }
@@ -295,17 +292,12 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
     start = std::chrono::steady_clock::now();
-    if (m_clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
-    llvm::SmallVector<char, 0> object;
-    clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(),
-                             module.get(), clang::Backend_EmitObj, m_clang.getVirtualFileSystemPtr(),
-                             std::make_unique<llvm::raw_svector_ostream>(object));
+    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number);
     result.timings.emplace_back("codegen", milliseconds_since(start));
-    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
-    result.object.assign(object.begin(), object.end());
+    if (result.objects.empty()) return;
     result.ok = true;
-    if (key && m_shared.hooks.keep_object && !result.volatile_text)
-      m_shared.hooks.keep_object(*key, result.object);
+    if (key && m_shared.hooks.keep_objects && !result.volatile_text)
+      m_shared.hooks.keep_objects(*key, result.objects);
   }
 
  private:
@@ -389,6 +381,11 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.unit.language != Language::c)
       preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
     if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
+    // Clang is about to name all builtins. With a prelude at hand it would read, of each, what the prelude
+    // declares by that name, all of C's library; names that are older than the prelude wait until they are
+    // used.
+    preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
+                                                     preprocessor.getLangOpts());
     return std::make_unique<HostConsumer>(m_shared, clang);
   }
 
@@ -411,6 +408,21 @@ class IncludeNames final : public clang::PPCallbacks {
   std::set<std::string>& m_names;
 };
 
+// What a header leaves to the end of a translation unit is done here once, or every user of the prelude would
+// do it, and read for it what he does not use.
+void leave_nothing_open(clang::Sema& sema) {
+  sema.DefineUsedVTables();
+  sema.PerformPendingInstantiations();
+  // Nothing is to be said of these functions, CUDA's every one, of what is declared inline, of constructors
+  // that call each other, and of delete where new[] was: their headers have compiled.
+  sema.DeclsToCheckForDeferredDiags.clear();
+  sema.UndefinedButUsed.clear();
+  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
+                                 sema.DelegatingCtorDecls.end());
+  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
+  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
+}
+
 class PreludeGenerator final : public clang::PCHGenerator {
  public:
   using PCHGenerator::PCHGenerator;
@@ -420,9 +432,7 @@ class PreludeGenerator final : public clang::PCHGenerator {
     PCHGenerator::InitializeSema(sema);
   }
   void HandleTranslationUnit(clang::ASTContext& context) override {
-    // Every user of the prelude would read all of these functions, CUDA's every one, to see whether what was
-    // put off is to be said of them (9 ms): nothing was, their headers have compiled.
-    if (m_sema) m_sema->DeclsToCheckForDeferredDiags.clear();
+    if (m_sema) leave_nothing_open(*m_sema);
     PCHGenerator::HandleTranslationUnit(context);
   }
 

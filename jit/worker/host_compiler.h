@@ -26,7 +26,7 @@ struct HostUnit {
 
 struct HostResult {
   bool ok = false;
-  std::string object;  ///< ELF; the device tables refer to hidden symbols of it
+  std::vector<std::string> objects;  ///< ELF; the device tables refer to hidden symbols of them
   std::vector<Diagnostic> diagnostics;
   bool has_main = false;
   /// "file:line" of functions, which the device tables define: see export_text().
@@ -43,9 +43,9 @@ inline constexpr char k_main_of_c_symbol[] = "tarsia_main_of_c";
 struct HostHooks {
   /// The parse is done and had no errors: the device's half can start. CUDA units only.
   std::function<void(DeviceSlice&&)> on_split;
-  /// An object already made from this host text, by the hash of all that can change it.
-  std::function<std::optional<std::string>(const Digest&)> find_object;
-  std::function<void(const Digest&, const std::string&)> keep_object;
+  /// Objects already made from this host text, by the hash of all that can change them.
+  std::function<std::optional<std::vector<std::string>>(const Digest&)> find_objects;
+  std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
 };
 
 /// Compiles one unit. One compile at a time in a process: Clang is not safe for several.

@@ -134,20 +134,18 @@ unsigned long sysv_hash(std::string_view name) {  // System V ABI, "Hash Table"
 
 }  // namespace
 
-std::optional<std::set<std::string_view>> undefined_symbols(const std::vector<LinkInput>& objects) {
+std::optional<std::set<std::string_view>> undefined_symbols(std::string_view object) {
   std::set<std::string_view> names;
   try {
-    for (const LinkInput& object : objects) {
-      const Reader reader(object.bytes);
-      const Elf64_Shdr* table = reader.section(SHT_SYMTAB);
-      if (!table) continue;
-      for (size_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
-        const auto symbol = reader.at<Elf64_Sym>(table->sh_offset + at);
-        if (symbol.st_shndx != SHN_UNDEF) continue;
-        const std::string_view name = reader.string(*table, symbol.st_name);
-        if (name.find('@') != name.npos) return std::nullopt;
-        names.insert(name);
-      }
+    const Reader reader(object);
+    const Elf64_Shdr* table = reader.section(SHT_SYMTAB);
+    if (!table) return names;
+    for (size_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = reader.at<Elf64_Sym>(table->sh_offset + at);
+      if (symbol.st_shndx != SHN_UNDEF) continue;
+      const std::string_view name = reader.string(*table, symbol.st_name);
+      if (name.find('@') != name.npos) return std::nullopt;
+      names.insert(name);
     }
   } catch (const Error&) {
     return std::nullopt;

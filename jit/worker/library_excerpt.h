@@ -6,15 +6,12 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
-
-#include "jit/worker/linker.h"
 
 namespace tarsia::jit {
 
-/// What the objects leave undefined. None if that cannot be told: not an ELF object, or a name with a
-/// version.
-std::optional<std::set<std::string_view>> undefined_symbols(const std::vector<LinkInput>& objects);
+/// What an object, whose bytes the names point into, leaves undefined. None if that cannot be told: not an
+/// ELF object, or a name with a version.
+std::optional<std::set<std::string_view>> undefined_symbols(std::string_view object);
 
 /// The symbols of a shared library. Immutable, so threads may share it.
 class LibrarySymbols {

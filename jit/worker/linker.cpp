@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <future>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -102,12 +104,41 @@ const std::map<std::string, LibrarySymbols>& run_time_symbols() {
   return known;
 }
 
-std::string text(const char* begin, const char* end) {
-  return {begin, size_t(end - begin)};
-}
-
 std::string path_of(const UniqueFd& file) {
   return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+/// An object of Tarsia's own, as a file that LLD can open, for as long as the worker lives.
+class SupportObject {
+ public:
+  SupportObject(const char* name, const char* begin, const char* end)
+      : m_name(name),
+        m_undefined(undefined_symbols({begin, size_t(end - begin)})),
+        m_file(make_memfd("tarsia-object", {begin, size_t(end - begin)})) {}
+
+  const char* name() const { return m_name; }
+  std::string path() const { return path_of(m_file); }
+  const std::optional<std::set<std::string_view>>& undefined() const { return m_undefined; }
+
+ private:
+  const char* m_name;
+  std::optional<std::set<std::string_view>> m_undefined;
+  UniqueFd m_file;
+};
+
+struct SupportObjects {
+  SupportObject main{"the runner of main", tarsia_main_support_begin, tarsia_main_support_end};
+  SupportObject cuda{"the CUDA registration", tarsia_cuda_support_begin, tarsia_cuda_support_end};
+  SupportObject entry{"the module's entry", tarsia_attach_support_begin, tarsia_attach_support_end};
+  SupportObject ends{"the module's start and end", tarsia_module_support_begin, tarsia_module_support_end};
+  SupportObject ops{"Tarsia's functions for ops", tarsia_op_support_begin, tarsia_op_support_end};
+  SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
+  SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
+};
+
+const SupportObjects& support_objects() {
+  static const auto& all = *new SupportObjects;  // never destroyed, like what is known of libraries
+  return all;
 }
 
 // libX.so, or the newest libX.so.N, of a folder.
@@ -181,6 +212,7 @@ bool uses_mxnet(const LinkInput& object) {
 }  // namespace
 
 void prepare_links() {
+  support_objects();
   run_time_symbols();
 }
 
@@ -209,36 +241,45 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
                                    "nostart-stop-gc",
                                    "-m",
                                    "elf_x86_64"};
-  auto add = [&](const std::string& name, llvm::StringRef bytes) {
-    files.push_back(make_memfd("tarsia-object", {bytes.data(), bytes.size()}));
+  auto add = [&](const std::string& name, std::string_view bytes) {
+    files.push_back(make_memfd("tarsia-object", bytes));
     names[path_of(files.back())] = name;
     args.push_back(path_of(files.back()));
   };
-  std::vector<LinkInput> objects = inputs;
+  std::optional<std::set<std::string_view>> undefined(std::in_place);
+  auto need = [&](const std::optional<std::set<std::string_view>>& symbols) {
+    if (!symbols) undefined.reset();
+    if (undefined) undefined->insert(symbols->begin(), symbols->end());
+  };
+  auto add_support = [&](const SupportObject& object) {
+    names[object.path()] = object.name();
+    args.push_back(object.path());
+    need(object.undefined());
+  };
+  for (const LinkInput& object : inputs) {
+    add(object.name, object.bytes);
+    need(undefined_symbols(object.bytes));
+  }
+  const SupportObjects& support = support_objects();
   if (parts.has_main) {
-    objects.push_back({"the runner of main", text(tarsia_main_support_begin, tarsia_main_support_end)});
+    add_support(support.main);
     args.push_back("--wrap=exit");
     args.push_back("--wrap=malloc");
   }
   if (parts.cuda) {
-    objects.push_back({"the CUDA registration", text(tarsia_cuda_support_begin, tarsia_cuda_support_end)});
+    add_support(support.cuda);
     args.push_back("--wrap=cudaLaunchKernel");
     args.push_back("--wrap=cudaDeviceReset");
   }
-  objects.push_back({"the module's entry", text(tarsia_attach_support_begin, tarsia_attach_support_end)});
-  objects.push_back(
-      {"the module's start and end", text(tarsia_module_support_begin, tarsia_module_support_end)});
-  for (const LinkInput& object : objects) add(object.name, object.bytes);
+  add_support(support.entry);
+  add_support(support.ends);
   // Taken if something of it is used.
-  const size_t n_own = objects.size();
-  objects.push_back({"Tarsia's functions for ops", text(tarsia_op_support_begin, tarsia_op_support_end)});
-  if (std::any_of(inputs.begin(), inputs.end(), uses_mxnet)) {
-    objects.push_back({"MXNet's extension API", text(tarsia_mxnet_support_begin, tarsia_mxnet_support_end)});
-    objects.push_back(
-        {"MXNet's graphs", text(tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end)});
-  }
   args.push_back("--start-lib");
-  for (size_t i = n_own; i < objects.size(); ++i) add(objects[i].name, objects[i].bytes);
+  add_support(support.ops);
+  if (std::any_of(inputs.begin(), inputs.end(), uses_mxnet)) {
+    add_support(support.mxnet);
+    add_support(support.graphs);
+  }
   args.push_back("--end-lib");
   // Templates of std are visible outside by their own word; nobody may find them there, and unused ones go.
   static const std::string k_exported = "{ global: " TARSIA_MODULE_SYMBOL "; local: *; };";
@@ -285,8 +326,7 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   }
   args.push_back("--as-needed");
   // A user's static library may bring further undefined symbols along.
-  auto undefined =
-      request.options.libraries.empty() && !parts.whole_libraries ? undefined_symbols(objects) : std::nullopt;
+  if (!request.options.libraries.empty() || parts.whole_libraries) undefined.reset();
   if (undefined && parts.has_main) {
     undefined->insert("exit");  // --wrap gives it to __real_exit
     for (const char* name : {"_Znwm", "_Znam"})

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <deque>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/cuda_driver.h"
@@ -31,6 +32,26 @@ const SourceFile& main_of_c() {
                                      "int main(int argc, char** argv, char** envp) { return " +
                                      k_main_of_c_symbol + "(argc, argv, envp); }\n"};
   return s_file;
+}
+
+std::string to_bytes(const std::vector<std::string>& objects) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::string& object : objects)
+    list.push_back(nlohmann::json::binary({object.begin(), object.end()}));
+  const std::vector<uint8_t> packed = nlohmann::json::to_msgpack(list);
+  return {packed.begin(), packed.end()};
+}
+
+std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
+  const nlohmann::json list =
+      nlohmann::json::from_msgpack(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::string> objects;
+  for (const nlohmann::json& object : list) {
+    if (!object.is_binary()) return std::nullopt;
+    objects.emplace_back(object.get_binary().begin(), object.get_binary().end());
+  }
+  return objects;
 }
 
 CompileRequest prepared(CompileRequest request) {
@@ -97,7 +118,7 @@ class Compile {
         jobs.push_back(std::move(job));
       }
       if (!host.ok) return fail(Stage::host);
-      if (!kernels_alone) objects.push_back({unit.file->name, std::move(host.object)});
+      for (std::string& object : host.objects) objects.push_back({unit.file->name, std::move(object)});
     }
     auto start = Clock::now();
     if (!units.empty() || !templates.empty())
@@ -153,9 +174,12 @@ class Compile {
         job =
             std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device, m_parts);
     };
-    hooks.find_object = [&](const Digest& key) { return m_parts.find(PartKind::host, key); };
-    hooks.keep_object = [&](const Digest& key, const std::string& object) {
-      m_parts.keep(PartKind::host, key, object);
+    hooks.find_objects = [&](const Digest& key) -> std::optional<std::vector<std::string>> {
+      const auto bytes = m_parts.find(PartKind::host, key);
+      return bytes ? objects_from(*bytes) : std::nullopt;
+    };
+    hooks.keep_objects = [&](const Digest& key, const std::vector<std::string>& objects) {
+      m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
     HostResult result = compile_host(unit, files, hooks);
     add(files->dependencies());

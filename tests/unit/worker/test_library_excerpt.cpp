@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "base/error.h"
+#include "jit/worker/linker.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -11,7 +12,7 @@ namespace {
 
 class LibraryExcerpt : public CompileTest {
  protected:
-  LinkInput object_of(const std::string& text) {
+  std::vector<LinkInput> objects_of(const std::string& text) {
     request_ = request("a.cc", text);
     HostUnit unit;
     unit.request = &request_;
@@ -21,7 +22,9 @@ class LibraryExcerpt : public CompileTest {
     files->add_text(std::string(k_source_dir) + "/a.cc", text);
     HostResult result = compile_host(unit, files, {});
     EXPECT_TRUE(result.ok);
-    return {"a.cc", result.object};
+    std::vector<LinkInput> objects;
+    for (std::string& object : result.objects) objects.push_back({"a.cc", std::move(object)});
+    return objects;
   }
   CompileRequest request_;
 };
@@ -47,7 +50,7 @@ double f(double x, int n) {
 )";
 
 TEST_F(LibraryExcerpt, gives_the_same_module) {
-  std::vector<LinkInput> objects = {object_of(k_uses_much)};
+  std::vector<LinkInput> objects = objects_of(k_uses_much);
   LinkResult excerpts = link(request_, objects, {});
   ASSERT_TRUE(excerpts.ok) << excerpts.diagnostics.at(0).message;
   LinkResult whole = link(request_, objects, {.whole_libraries = true});
@@ -56,8 +59,8 @@ TEST_F(LibraryExcerpt, gives_the_same_module) {
 }
 
 TEST_F(LibraryExcerpt, gives_the_same_module_for_a_program) {
-  std::vector<LinkInput> objects = {
-      object_of("#include <cstdlib>\nint main(int argc, char**) { if (argc > 1) abort(); return 0; }")};
+  std::vector<LinkInput> objects =
+      objects_of("#include <cstdlib>\nint main(int argc, char**) { if (argc > 1) abort(); return 0; }");
   LinkResult excerpts = link(request_, objects, {.has_main = true});
   ASSERT_TRUE(excerpts.ok) << excerpts.diagnostics.at(0).message;
   LinkResult whole = link(request_, objects, {.has_main = true, .whole_libraries = true});
@@ -66,19 +69,19 @@ TEST_F(LibraryExcerpt, gives_the_same_module_for_a_program) {
 }
 
 TEST_F(LibraryExcerpt, undefined_symbols_are_still_errors) {
-  LinkResult linked = link(request_, {object_of("int nowhere(int); int f() { return nowhere(1); }")}, {});
+  LinkResult linked = link(request_, objects_of("int nowhere(int); int f() { return nowhere(1); }"), {});
   EXPECT_FALSE(linked.ok);
   ASSERT_FALSE(linked.diagnostics.empty());
   EXPECT_NE(linked.diagnostics[0].message.find("nowhere(int)"), std::string::npos);
 }
 
 TEST_F(LibraryExcerpt, names_what_an_object_leaves_undefined) {
-  const std::vector<LinkInput> objects = {object_of("int nowhere(int); int f() { return nowhere(1); }")};
-  const auto names = undefined_symbols(objects);
+  const std::vector<LinkInput> objects = objects_of("int nowhere(int); int f() { return nowhere(1); }");
+  const auto names = undefined_symbols(objects.at(0).bytes);
   ASSERT_TRUE(names);
   EXPECT_TRUE(names->contains("_Z7nowherei"));
   EXPECT_FALSE(names->contains("_Z1fv"));
-  EXPECT_FALSE(undefined_symbols({{"text", "not an object"}}));
+  EXPECT_FALSE(undefined_symbols("not an object"));
 }
 
 TEST_F(LibraryExcerpt, of_what_a_library_does_not_have_is_nothing) {
