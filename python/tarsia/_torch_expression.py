@@ -32,13 +32,13 @@ class ExpressionCell:
     def __init__(self, expression, numbers=None):
         self._call, self._name = expression, expression.name
         self._is_reduction = expression.kind == "reduction"
-        self._numbers = self._check(expression, numbers)
-        self._taken = [p for p in expression.params if not p.is_output or p.is_raw or p.is_inout]
-        self._made = [p for p in expression.params if p.is_output and not (p.is_raw or p.is_inout)]
+        self.numbers = self._check(expression, numbers)
+        self.taken = [p for p in expression.params if not p.is_output or p.is_raw or p.is_inout]
+        self.made = [p for p in expression.params if p.is_output and not (p.is_raw or p.is_inout)]
         self._params, self._outputs = expression.params, expression.outputs
-        self._is_told = any(not p.is_raw and p.name not in self._numbers for p in self._taken)  # what the shape is
-        self._needs_size = all(p.is_raw for p in self._taken)
-        self._has_tensors = len(self._numbers) < len(self._taken)
+        self._is_told = any(not p.is_raw and p.name not in self.numbers for p in self.taken)  # what the shape is
+        self._needs_size = all(p.is_raw for p in self.taken)
+        self._has_tensors = len(self.numbers) < len(self.taken)
         self.schema = self._schema({p.name for p in expression.params})
 
     def _check(self, expression, numbers):
@@ -58,8 +58,8 @@ class ExpressionCell:
 
     def _schema(self, taken):
         arguments = []
-        for p in self._taken:
-            if p.name not in self._numbers:
+        for p in self.taken:
+            if p.name not in self.numbers:
                 type = "Tensor"
             else:
                 type = "Scalar" if p.is_letter else _NUMBERS.get(p.dtype, "SymInt")
@@ -68,22 +68,26 @@ class ExpressionCell:
             [] if self._is_told else [("SymInt?", "size", "None")]
         arguments += [Argument(name, type, name, default=default, keyword=True) for type, name, default in more
                       if name not in taken]
-        return Schema(tuple(arguments), ("Tensor",) * len(self._made))
+        return Schema(tuple(arguments), ("Tensor",) * len(self.made))
 
-    def cell(self, fake):
-        is_plain = len(self._made) == len(self._outputs) and self._has_tensors
-        return Cell(self._call if is_plain else self.call, self.infer if fake is None else fake, save_nothing, refusal(
-            f"{self._name} is an expression, which has no gradient: TARSIA_ELEMENTWISE makes ops that have one; detach() "
-            f"what no gradient is wanted of"))
+    def cell(self, fake, gradient=None, why=None):
+        """gradient: a Gradient; why: what is said where it has none."""
+        is_plain = len(self.made) == len(self._outputs) and self._has_tensors
+        call, infer = self._call if is_plain else self.call, self.infer if fake is None else fake
+        if gradient is not None:
+            return Cell(call, infer, gradient.save, gradient.gradients)
+        return Cell(call, infer, save_nothing, refusal(why or (
+            f"{self._name} has no gradient: register it with backward=, an expression or a function that computes one, or "
+            f"detach() what no gradient is wanted of")))
 
     def call(self, *args, **given):
         """With outputs among the arguments, or without any tensor that says whose the outputs are."""
-        made = iter([None] * len(self._made))
+        made = iter([None] * len(self.made))
         if not self._has_tensors:
             made, given = iter(self._several(self.infer(*args, **given))), {}
         args = iter(args)
-        result = self._call(*(next(made) if p in self._made else next(args) for p in self._params), **given)
-        results = [one for one, p in zip(self._several(result), self._outputs) if p in self._made]
+        result = self._call(*(next(made) if p in self.made else next(args) for p in self._params), **given)
+        results = [one for one, p in zip(self._several(result), self._outputs) if p in self.made]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
@@ -93,7 +97,7 @@ class ExpressionCell:
     # ---- what tracing sees ----
 
     def infer(self, *args, axis=None, keepdims=False, size=None):
-        given = list(zip(self._taken, args))
+        given = list(zip(self.taken, args))
         tensors = [(p, value) for p, value in given if isinstance(value, torch.Tensor)]
         for p, value in tensors:
             if value.device != tensors[0][1].device:
@@ -105,7 +109,7 @@ class ExpressionCell:
             shape = self._reduced(shape, axis, keepdims)
         device = tensors[0][1].device if tensors else torch.device("cpu")
         made = []
-        for p in self._made:
+        for p in self.made:
             dtype = letters.get(p.type) if p.is_letter else p.dtype
             if dtype is None:
                 raise type_error(f"{self._name}: output {p.name!r} has the type {p.type}, which no input tells; declare it "

@@ -10,7 +10,7 @@
 
 import torch
 
-from . import _schema, _torch_expression, _torch_ops, _torch_register
+from . import _schema, _torch_expression, _torch_gradient, _torch_ops, _torch_register
 from ._errors import Unsupported
 from ._library import Library
 from ._tarsia import Expression, Function, Op
@@ -31,7 +31,7 @@ class Registered(dict):
 
 
 def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, vmap=None, autocast=None,
-             tags=(), numbers=None):
+             tags=(), numbers=None, backward=None, gradients=None):
     """Registers a function, an op, an expression, or all of a library, as operators of PyTorch.
 
     what: a function (``lib.f``), an op (``tarsia.op("relu")``), what tarsia.elementwise and tarsia.reduction give, or a
@@ -53,6 +53,10 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     tags: more of torch.Tag.
     numbers: the names of an expression's inputs that are numbers; the others are tensors. By default those with a type
         of their own (``float a``) where a tensor with a type letter (``T x``) stands beside them.
+    backward: of an expression, what computes its gradient: another expression, or a function of Python. Its parameters
+        are found by their names: those of the expression's inputs and outputs are these, the others the gradients of
+        the outputs, in order. It gives the gradients of the inputs that are tensors; what was broadcast is summed.
+    gradients: the names of the inputs whose gradients backward gives, in order, where they are not all.
 
     An op with a backward is differentiable unless it writes to its inputs; an op with state keeps its order in
     compiled graphs, and its state lives as long as the registration. Gives torch.ops.tarsia.NAME; of a library a
@@ -60,7 +64,10 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     """
     options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
     if isinstance(what, Expression):
-        return _register_expression(what, name, numbers, random=random, tags=tags, **options)
+        return _register_expression(what, name, numbers, backward, gradients, random=random, tags=tags, **options)
+    if backward is not None or gradients is not None:
+        raise TypeError("backward is of an expression; of functions tarsia.torch.function(lib.f, lib.f_backward) makes a "
+                        "pair, and ops declare their .backward themselves")
     if numbers is not None:
         raise TypeError("numbers are inputs of an expression; functions and ops say by themselves what is a number")
     if isinstance(what, Library):
@@ -133,13 +140,25 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     return _torch_register.install(namespace, name, [overload])
 
 
-def _register_expression(what, name, numbers, *, fake, random, mutates, attributes, vmap, autocast, tags):
+def _register_expression(what, name, numbers, backward, gradients, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if mutates is not None or attributes is not None:
         raise TypeError("an expression says itself what it writes (inout), and has no attributes")
     namespace, name = _torch_register.split_name(name, _torch_expression.name_of(what))
     expression = _torch_expression.ExpressionCell(what, numbers)
+    tags, gradient = _tags(random, tags), None
+    if backward is not None:
+        gradient = _torch_gradient.Gradient(what, expression, backward, gradients)
+    elif gradients is not None:
+        raise TypeError("gradients are those that backward gives: pass backward=")
+    if isinstance(backward, Expression):
+        cell = _torch_expression.ExpressionCell(backward, gradient.numbers())
+        step = Overload(cell.schema, cell.cell(None, why=(
+            f"the gradient of {what.name} has no gradient of its own: it cannot be differentiated twice")), tags=tags,
+            vmap=vmap and True)
+        gradient.run = _torch_register.install(namespace, f"{name}_backward", [step])
+        gradient.kernel = _torch_register.kernel(step.schema, step.cell)
     return _torch_register.install(namespace, name, [
-        Overload(expression.schema, expression.cell(fake), tags=_tags(random, tags), vmap=vmap,
+        Overload(expression.schema, expression.cell(fake, gradient), tags=tags, vmap=vmap,
                  autocast=_torch_register.autocast_rules(autocast))])
 
 
