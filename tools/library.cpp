@@ -93,10 +93,11 @@ std::string value_text(const tarsia_value& value) {
       return number;
     case TARSIA_KIND_STRING:
       return '"' + std::string(value.s, value.size) + '"';
-    case TARSIA_KIND_LIST: {
+    case TARSIA_KIND_LIST:
+    case TARSIA_KIND_TUPLE: {
       std::string items;
       for (uint32_t i = 0; i < value.size; ++i) items += (i ? ", " : "") + value_text(value.v[i]);
-      return '[' + items + ']';
+      return value.kind == TARSIA_KIND_LIST ? '[' + items + ']' : '(' + items + ')';
     }
     default:
       return "none";
@@ -109,7 +110,11 @@ std::string attribute_text(const tarsia_attribute& attribute) {
     text += (i ? "|" : "") + std::string(attribute.choices[i]);
   if (!attribute.n_choices) text += type_text(attribute.type);
   if (attribute.default_text) return text + " = " + attribute.default_text;
-  return attribute.default_value ? text + " = " + value_text(*attribute.default_value) : text;
+  if (!attribute.default_value) return text;
+  const tarsia_value& value = *attribute.default_value;
+  const bool is_choice =
+      value.kind == TARSIA_KIND_INT && value.i >= 0 && static_cast<uint64_t>(value.i) < attribute.n_choices;
+  return text + " = " + (is_choice ? attribute.choices[value.i] : value_text(value));
 }
 
 std::string joined(const std::vector<std::string>& texts) {

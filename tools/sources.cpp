@@ -65,6 +65,11 @@ std::vector<std::string_view> quoted_includes(std::string_view text) {
 
 Sources::Sources(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
+    if (path.ends_with(".py"))
+      throw std::runtime_error(
+          "'" + path +
+          "' is Python: run it with python, and test ops that are written in Python with "
+          "tarsia.testing.assert_op(\"NAME\")");
     File file{path, name_of(path), fs::absolute(path).lexically_normal().parent_path().string(),
               read_text(path)};
     while (find(file.name)) file.name.insert(0, "other/");

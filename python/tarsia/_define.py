@@ -282,6 +282,8 @@ def _of_class(author, options):
 
 def _of_functions(forward, options):
     name = options.pop("name", None) or forward.__name__
+    if name == "<lambda>":
+        raise _error("define_op: a lambda has no name that the op could take: pass name=")
     functions = {"forward": forward}
     functions.update((what, options.pop(what)) for what in _FUNCTIONS[1:] if options.get(what) is not None)
     for what in _FUNCTIONS[1:]:

@@ -210,3 +210,17 @@ def test_comments_need_not_be_utf8_but_code_must(command, tmp_path):
     program.write_bytes(b"#include <cstdio>\nint main() { std::puts(\"caf\xe9\"); }\n")
     done = command("run", program)
     assert done.returncode == 1 and "UTF-8" in done.stderr
+
+
+def test_defaults_are_listed_by_name_and_python_is_told_apart(command, tmp_path):
+    (tmp_path / "ops.cc").write_text(r"""
+    #include <tarsia/op.h>
+    #include <array>
+    enum class Kind { relu, gelu };
+    TARSIA_OP(command_defaults).input("x").output("y").attribute("kind", Kind::gelu).choices({"relu", "gelu"})
+        .attribute("pair", std::array<int, 2>{3, 4}).forward("cpu", [](tarsia::Context&) {});
+    """)
+    assert "kind: relu|gelu = gelu, pair: " in (listed := command("run", "ops.cc", cwd=tmp_path).stdout) and "= (3, 4)" in listed
+    (tmp_path / "ops.py").write_text("import tarsia")
+    done = command("check", "ops.py", cwd=tmp_path)
+    assert done.returncode != 0 and "'ops.py' is Python" in done.stderr and "assert_op" in done.stderr

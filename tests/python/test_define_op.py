@@ -405,3 +405,14 @@ def test_ops_call_ops_and_other_threads_run():
 def test_bad_definitions_are_told_at_once(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def test_defaults_of_strings_are_quoted_and_lambdas_need_a_name():
+    @tarsia.define_op
+    def py_worded(x, y, *, word: str = "it", k: int = 2):
+        y[...] = x
+
+    assert tarsia.op("py_worded").__doc__ == "py_worded(x, *, word='it', k=2) -> (y)"
+    with pytest.raises(TypeError, match="a lambda has no name that the op could take: pass name="):
+        tarsia.define_op(lambda x, y: None)
+    assert tarsia.define_op(lambda x, y: None, name="py_unnamed").name == "py_unnamed"
