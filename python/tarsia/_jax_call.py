@@ -11,9 +11,10 @@ import jax
 import numpy as np
 
 from . import _tarsia
-from ._errors import Unsupported
+from ._errors import ArgumentTypeError, Unsupported
 from ._pair import Pair
-from ._schema import OP_RANDOM, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, TUPLE, LIST, of_function
+from ._schema import (LIST, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
+                      of_function)
 
 _TARGET = "tarsia_call"
 for _platform, _handler in zip(("cpu", "CUDA"), _tarsia.jax_handlers()):
@@ -195,6 +196,14 @@ class OpCall:
         return jax.jit(_with_gradient(forward, backward))
 
 
+def _elements_of(overloads):
+    """For each parameter that schemas have the dtypes that its pointers may have; none where any will do."""
+    rows = [[type[2] if type[0] == POINTER else None for _, type in parameters if type[0] != STREAM]
+            for _, _, _, parameters, _ in overloads]
+    plain = set(np.sctypeDict) | {"bfloat16"}
+    return [() if None in column or set(column) - plain else tuple(dict.fromkeys(column)) for column in zip(*rows)]
+
+
 class FunctionCall:
     """A C++ function as a function of JAX."""
 
@@ -210,6 +219,7 @@ class FunctionCall:
                             f"one function")
         (schema,), result = described, function._description[0][-1]
         self._parameters = schema.arguments
+        self._elements = _elements_of(function._description)
         n_returned = len(result[3]) if result[0] == TUPLE else 0 if not schema.returns else 1
         kinds = [one[0] for one in (result[3] if result[0] == TUPLE else (result,))]
         if any(kind not in (TENSOR, LIST, 0) for kind in kinds):
@@ -290,6 +300,8 @@ class FunctionCall:
             if len(outputs) < len(self._made):
                 raise TypeError(f"{self._name} writes {len(self._made)} outputs, and outputs= gives {len(outputs)}")
         made = iter(outputs)
+        for i, value in [*given.items(), *zip(sorted(self._made), outputs)]:
+            self._check_elements(i, value)
         for i, parameter in enumerate(self._parameters):
             if i in self._made:
                 arguments.append(("result", len(results)))
@@ -318,6 +330,13 @@ class FunctionCall:
         if self._pair is None:
             return jax.jit(run)
         return jax.jit(self._differentiable(run, values, results))
+
+    def _check_elements(self, i, value):
+        parameter, wanted = self._parameters[i], self._elements[i]
+        if wanted and parameter.is_tensor and not parameter.is_list and value is not None:
+            if str(value.dtype) not in wanted:
+                raise ArgumentTypeError(f"{self._name}: {'output' if i in self._made else 'argument'} {parameter.name!r} has to "
+                                        f"be an array of {' or '.join(wanted)}, not {value.dtype}")
 
     def _differentiable(self, run, values, results):
         pair = self._pair

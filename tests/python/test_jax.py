@@ -305,9 +305,29 @@ def test_errors_arrive(lib):
                 jax.block_until_ready(call(jnp.ones(2)))
     axpy = tarsia.jax.function(lib.axpy)
     x = jnp.ones(3)
-    with pytest.raises(Exception, match=r"axpy\(\): argument 'x' has to be const float32\*, not a tensor of float16"):
-        jax.block_until_ready(axpy(1.0, x.astype(jnp.float16), x, 3))
+    for call in (axpy, jax.jit(lambda a, x, y, n: axpy(1.0, x, y, 3), static_argnums=(0, 3))):
+        with pytest.raises(TypeError, match="axpy: argument 'x' has to be an array of float32, not float16"):
+            call(1.0, x.astype(jnp.float16), x, 3)
     assert axpy(1.0, x, x, 3).tolist() == [2] * 3  # life goes on
+
+
+def test_overloads_that_differ_in_dtypes_and_outputs_are_checked():
+    kinds = tarsia.load_inline("""
+    #include <tarsia/op.h>
+    void copy(const float* x, float* y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }
+    void copy(const int* x, int* y, long n) { for (long i = 0; i < n; i++) y[i] = x[i]; }
+    void any(const void* x, tarsia::Tensor y, long n) { y.data<float>()[0] = 3; }
+    """)
+    copy = tarsia.jax.function(kinds.copy, outputs=lambda x, n: jax.ShapeDtypeStruct(x.shape, x.dtype))
+    for dtype in (jnp.float32, jnp.int32):
+        assert copy(jnp.ones(2, dtype), 2).tolist() == [1, 1]
+    with pytest.raises(TypeError, match="argument 'x' has to be an array of float32 or int32, not float16"):
+        copy(jnp.ones(2, jnp.float16), 2)
+    wrong = tarsia.jax.function(kinds.copy, outputs=lambda x, n: jax.ShapeDtypeStruct(x.shape, jnp.float16))
+    with pytest.raises(TypeError, match="output 'y' has to be an array of float32 or int32, not float16"):
+        wrong(jnp.ones(2), 2)
+    anything = tarsia.jax.function(kinds.any, outputs=lambda x, n: jax.ShapeDtypeStruct((1,), jnp.float32))
+    assert anything(jnp.ones(2, jnp.float16), 2).tolist() == [3]
 
 
 def test_misuse_is_told(lib):
