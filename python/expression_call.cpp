@@ -103,6 +103,9 @@ bool ExpressionCall::assign_by_name(PyObject* key, PyObject* object) {
     return true;
   }
   if (m_state.is_reduction && name == "keepdims") {
+    const std::string type = type_name(Py_TYPE(object));
+    if (!PyLong_Check(object) && type != "numpy.bool" && type != "numpy.bool_")
+      return refuse(false, m_state.name + ": keepdims must be a bool, got " + describe_argument(object));
     const int truth = PyObject_IsTrue(object);
     m_keepdims = truth;
     return truth >= 0;

@@ -18,7 +18,7 @@ def told(exception):
     import traceback
 
     frames = traceback.extract_tb(exception.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__] or frames
+    own = [frame for frame in frames if frame.filename != __file__]
     place = f" ({own[-1].filename}:{own[-1].lineno})" if own else ""
     return f"{type(exception).__name__}: {exception}{place}"
 

@@ -416,3 +416,12 @@ def test_defaults_of_strings_are_quoted_and_lambdas_need_a_name():
     with pytest.raises(TypeError, match="a lambda has no name that the op could take: pass name="):
         tarsia.define_op(lambda x, y: None)
     assert tarsia.define_op(lambda x, y: None, name="py_unnamed").name == "py_unnamed"
+
+
+def test_what_tarsia_sees_is_told_without_a_place_within_tarsia():
+    @tarsia.define_op
+    def py_returns(x, y):
+        return x
+
+    with pytest.raises(TypeError, match="writes to its outputs and returns nothing, but returned a ndarray$"):
+        py_returns(np.ones(2, np.float32))

@@ -180,3 +180,11 @@ def test_errors_stand_in_the_users_text(part):
     diagnostic = caught.value.diagnostics[0]
     assert diagnostic.file == f"wrong: {part}" and diagnostic.line == 1
     assert "nothing" in diagnostic.message and diagnostic.source_line == texts[part]
+
+
+def test_keepdims_is_a_bool():
+    x = np.ones((2, 3), np.float32)
+    assert TOTAL(x, axis=0, keepdims=np.True_).shape == (1, 3) and TOTAL(x, axis=0, keepdims=0).shape == (3,)
+    for wrong in ("no", None, 1.0, [True]):
+        with pytest.raises(tarsia.ArgumentTypeError, match="keepdims must be a bool, got"):
+            TOTAL(x, axis=0, keepdims=wrong)
