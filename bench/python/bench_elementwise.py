@@ -24,7 +24,8 @@ NORM = tarsia.reduction("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "nor
 
 
 def cases(xp, make, n, columns):
-    """(what, bytes of it, {who: statement}) with the names of `make`'s arrays. n elements of float32, or their bytes."""
+    """(what, bytes of it, {who: statement}) with the names of `make`'s arrays. n elements of float32, or their bytes. Of a strided
+    input the bytes are those that it spans: memory is read in sectors of 32 bytes, each of which holds some of it."""
     rows = n // columns
     make(x=(n,), y=(n,), z=(n,), h=(2 * n, "float16"), k=(2 * n, "float16"), m=(rows, columns), w=(rows, columns),
          b=(columns,), c=(rows, 1), o=(rows,), p=(columns,), s=())
@@ -40,7 +41,7 @@ def cases(xp, make, n, columns):
                             "PyTorch": "torch.add(m, b, out=w)", "NumPy": "np.add(m, b, out=w)"}),
         ("x + column", 8 * n, {"tarsia": "SAXPY(m, c, 1.0, w)", "CuPy": "cupy_saxpy(m, c, f1, w)",
                                "PyTorch": "torch.add(m, c, out=w)", "NumPy": "np.add(m, c, out=w)"}),
-        ("x[:, ::2] + y[:, 1::2]", 8 * n, {"tarsia": "SAXPY(m[:, ::2], w[:, 1::2], 1.0)",
+        ("x[:, ::2] + y[:, 1::2]", 10 * n, {"tarsia": "SAXPY(m[:, ::2], w[:, 1::2], 1.0)",
                                            "PyTorch": "torch.add(m[:, ::2], w[:, 1::2])", "NumPy": "m[:, ::2] + w[:, 1::2]"}),
         ("sum of all", 4 * n, {"tarsia": "TOTAL(x, s)", "CuPy": "cupy_total(x, s)", "PyTorch": "x.sum()", "NumPy": "x.sum()"}),
         ("sum of all, odd size", 4 * n, {"tarsia": "TOTAL(x[:-1], s)", "PyTorch": "x[:-1].sum()", "NumPy": "x[:-1].sum()"}),

@@ -5,13 +5,24 @@ import sys
 from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
 
 
-# On the GPU: the sums of a warp, added onto that of its first lane.
-WARP = """#pragma unroll
+# On the GPU: the sums of a row's threads, at most 256, added onto that of its first.
+THREADS = """#pragma unroll
   for (int down_ = 16; down_; down_ >>= 1) {
+    if (down_ >= blockDim.x) continue;
     const R_ value_ = from_lane_above(sum_, down_);
     const bool more_ = __shfl_down_sync(0xffffffffu, static_cast<int>(any_), down_);
     if (more_) sum_ = any_ ? reduce_(sum_, value_) : value_;
     any_ |= more_;
+  }
+  if (blockDim.x > 32) {
+    __shared__ __align__(16) unsigned char room_[8 * sizeof(R_)];
+    __shared__ bool flags_[8];
+    R_* const warps_ = reinterpret_cast<R_*>(room_);
+    if (threadIdx.x % 32 == 0) warps_[threadIdx.x / 32] = sum_, flags_[threadIdx.x / 32] = any_;
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (unsigned k_ = 1; k_ < blockDim.x / 32; ++k_)
+        if (flags_[k_]) sum_ = any_ ? reduce_(sum_, warps_[k_]) : warps_[k_], any_ = true;
   }
 """
 
@@ -364,17 +375,7 @@ __global__ void __launch_bounds__(256) {name}_rows({params}) {{
     sum_ = any_ ? reduce_(sum_, value_) : value_;
     any_ = true;
   }}
-{WARP}  if (blockDim.x > 32) {{
-    __shared__ __align__(16) unsigned char room_[8 * sizeof(R_)];
-    __shared__ bool flags_[8];
-    R_* const warps_ = reinterpret_cast<R_*>(room_);
-    if (threadIdx.x % 32 == 0) warps_[threadIdx.x / 32] = sum_, flags_[threadIdx.x / 32] = any_;
-    __syncthreads();
-    if (threadIdx.x == 0)
-      for (unsigned k_ = 1; k_ < blockDim.x / 32; ++k_)
-        if (flags_[k_]) sum_ = any_ ? reduce_(sum_, warps_[k_]) : warps_[k_], any_ = true;
-  }}
-  if (threadIdx.x != 0 || !inside_) return;
+{THREADS}  if (threadIdx.x != 0 || !inside_) return;
   if (gridDim.y > 1) {{
     partial_[blockIdx.y * kept_.count + o_] = sum_;
   }} else {{
@@ -409,7 +410,7 @@ __global__ void __launch_bounds__(256) {name}_columns({params}) {{
 {finish("acc_[e_]", "o_", "      ")}    }}
   }}
 }}
-// Puts the parts of each result together, a warp for each.
+// Puts the parts of each result together, a warp or a block for each.
 __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_constant__ LoopDims elements_",
         f"const __grid_constant__ LoopSides<{m}> out_", "const long long parts_", "const long long n_",
         "const R_* const partial_", *values])}) {{
@@ -417,12 +418,13 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
   if (o_ >= elements_.count) return;
   R_ sum_ = {start};
   bool any_ = false;
-  for (long long k_ = threadIdx.x; k_ < parts_; k_ += 32) {{
+#pragma unroll 4
+  for (long long k_ = threadIdx.x; k_ < parts_; k_ += blockDim.x) {{
     const R_ value_ = partial_[k_ * elements_.count + o_];
     sum_ = any_ ? reduce_(sum_, value_) : value_;
     any_ = true;
   }}
-{WARP}  if (threadIdx.x != 0) return;
+{THREADS}  if (threadIdx.x != 0) return;
 {finish("sum_", "o_", "  ")}}}
 """
         more = "".join(f", {one}" for one in given)
@@ -456,9 +458,11 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
       R_* const partial_ = parts_ > 1 ? static_cast<R_*>(::tarsia::scratch(
           static_cast<uint64_t>(parts_ * elements_.count) * sizeof(R_), host()->call_device())) : nullptr;
 """
-        end = f"""      if (parts_ > 1)
-        {name}_parts<<<static_cast<unsigned>((elements_.count + 7) / 8), dim3(32, 8), 0, stream_>>>(elements_, out_, parts_, n_,
-                                                                                               partial_{more});
+        end = f"""      if (parts_ > 1) {{
+        const unsigned lanes_ = parts_ >= 128 ? 256 : 32, rows_ = 256 / lanes_;
+        {name}_parts<<<static_cast<unsigned>((elements_.count + rows_ - 1) / rows_), dim3(lanes_, rows_), 0, stream_>>>(
+            elements_, out_, parts_, n_, partial_{more});
+      }}
 """
         text += self.host_head(inputs, outputs, raws, dtypes, numbers)
         text += f"  LoopDims kept_, reduced_;\n  LoopSides<{n}> by_kept_, by_reduced_;\n  LoopSides<{m}> out_;\n"
@@ -480,8 +484,12 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
       const long long blocks_ = (kept_.count + x_ - 1) / x_;
 {parts}{columns_launch}{end}    }} else {{
   {rows_before.replace(chr(10), chr(10) + "  ").rstrip(" ")}      by_reduced_.ones = ones_of(reduced_, by_reduced_.strides, {n_in});
-      const bool wide_ = reduced_.count >= 1024 || kept_.count < 64;
-      const unsigned x_ = wide_ ? 256 : 32, y_ = wide_ ? 1 : 8;
+      // Each thread reads four packs at a time: short rows get few threads, long ones blocks, once blocks read
+      // twice.
+      const bool wide_ = reduced_.count >= 2048 || (kept_.count < 1024 && reduced_.count >= 1024) || kept_.count < 64;
+      const bool packed_ = reduced_.count < n_;
+      const unsigned x_ = wide_ ? 256 : reduced_.count >= 128 || !packed_ ? 32 : reduced_.count >= 64 ? 16 : 8;
+      const unsigned y_ = 256 / x_;
       const bool kind_ = false;
       const long long blocks_ = (kept_.count + y_ - 1) / y_;
 {parts}{rows_launch}{end}    }}
