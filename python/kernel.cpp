@@ -34,12 +34,10 @@ PyObject* raise_type_error(const std::string& text) {
 
 PyObject* run(const Overloaded* self, const Plan& plan, Frame& frame, tarsia_launch how,
               const tarsia_value* values) {
-  if (frame.gpu >= 0) {
-    how.device = frame.gpu;
-    if (!how.has_stream) {
-      how.stream = stream_of_call(frame);
-      how.has_stream = 1;
-    }
+  if (frame.gpu >= 0) how.device = frame.gpu;
+  if (!how.has_stream) {
+    how.stream = stream_of_call(frame);
+    how.has_stream = how.stream || frame.gpu >= 0;
   }
   int32_t code;
   {

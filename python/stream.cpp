@@ -84,6 +84,24 @@ void* current_cupy_stream() {
   return handle;
 }
 
+/// Where no tensor tells whose stream is meant: PyTorch's, if it has used CUDA, else CuPy's. Looking must not
+/// initialise CUDA: the caller may still fork.
+void* current_stream_of_process() {
+  const SavedException saved;
+  void* handle = nullptr;
+  if (const Ref cuda = loaded_module("torch.cuda")) {
+    const Ref used(PyObject_CallMethod(cuda.get(), "is_initialized", nullptr));
+    if (used.get() == Py_True) {
+      const Ref stream(PyObject_CallMethod(cuda.get(), "current_stream", nullptr));
+      if (stream) read_stream(stream.get(), &handle);
+      PyErr_Clear();
+      return handle;
+    }
+    PyErr_Clear();
+  }
+  return current_cupy_stream();
+}
+
 void* current_stream_of(PyObject* tensor, int32_t device) {
   PyTypeObject* type = Py_TYPE(tensor);
   const Speaker speaker = speaker_of(type);
@@ -135,7 +153,7 @@ void* stream_of_call(Frame& frame) {
       return frame.stream = current_stream_of(object, 0);
     }
   }
-  return nullptr;
+  return frame.stream = current_stream_of_process();
 }
 
 MadeCurrent::MadeCurrent(int32_t device, void* stream) : m_gil(PyGILState_Ensure()) {

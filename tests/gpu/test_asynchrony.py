@@ -74,6 +74,18 @@ def lib():
     return lib
 
 
+def test_calls_without_tensors_go_to_the_current_stream(lib):
+    stream = torch.cuda.Stream()
+    for call in (lambda: lib.spin(BUSY / 2), lambda: lib.spin_kernel[1, 1](BUSY / 2), lambda: lib.spin_kernel.launch(BUSY / 2, grid=1, block=1)):
+        with torch.cuda.stream(stream):
+            call()
+        assert not stream.query() and torch.cuda.default_stream().query()
+        stream.synchronize()
+    lib.spin(0.1)
+    assert stream.query() and not torch.cuda.default_stream().query()
+    torch.cuda.synchronize()
+
+
 class Clock:
     def __enter__(self):
         self.begin = time.perf_counter()
