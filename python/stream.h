@@ -15,8 +15,8 @@ StreamRead read_stream(PyObject* object, void** handle);
 bool is_stream(PyObject* object);
 
 /// The stream on which the call of this frame runs: the one passed, else the current one of the framework of
-/// the first tensor on a GPU; where there is none, PyTorch's if it has used CUDA, else CuPy's if it is loaded.
-/// Null is CUDA's default stream. Errors of the framework count as null.
+/// the first tensor on a GPU; where there is none, PyTorch's if it has used CUDA, else CuPy's if it is
+/// loaded. Null is CUDA's default stream. Errors of the framework count as null.
 void* stream_of_call(Frame& frame);
 
 /// Makes a stream of GPU `device` PyTorch's current one for the calling thread while this lives, if PyTorch
