@@ -91,6 +91,7 @@ class Cut {
     if (!m_module.getModuleInlineAsm().empty() || m_module.getNamedMetadata("llvm.dbg.cu")) return false;
     list_pieces();
     for (llvm::StringRef list : k_lists) own_all_of(list);
+    own_sections();
     for (Piece& piece : m_pieces) list_references(piece);
     return group() && share_out();
   }
@@ -179,23 +180,32 @@ class Cut {
   }
 
   // What runs at the start, and what is kept by its author's word, is not dropped for want of a user, as the
-  // other copies are. What runs at the start is also kept together.
+  // other copies are. What runs at the start stays in order.
   void own_all_of(llvm::StringRef list) {
     const llvm::GlobalVariable* variable = m_module.getNamedGlobal(list);
     if (!variable || !variable->hasInitializer()) return;
     std::optional<int> first;
-    const auto own = [&](const llvm::Value& value, bool joined) {
-      const auto found = m_piece_of.find(llvm::dyn_cast<llvm::GlobalValue>(value.stripPointerCasts()));
-      if (found == m_piece_of.end()) return;
-      m_pieces[found->second].copied = false;
-      if (!first) first = found->second;
-      if (joined) m_pieces[*first].together.insert(found->second);
-    };
     for (const llvm::Use& entry : variable->getInitializer()->operands())
       if (entry->getType()->isStructTy())
-        for (const llvm::Use& field : llvm::cast<llvm::Constant>(entry)->operands()) own(*field, true);
+        for (const llvm::Use& field : llvm::cast<llvm::Constant>(entry)->operands()) own(*field, &first);
       else
-        own(*entry, false);
+        own(*entry, nullptr);
+  }
+
+  // Variables in a section may be a table whose order means something.
+  void own_sections() {
+    std::optional<int> first;
+    for (const llvm::GlobalVariable& variable : m_module.globals())
+      if (variable.hasSection()) own(variable, &first);
+  }
+
+  void own(const llvm::Value& value, std::optional<int>* with) {
+    const auto found = m_piece_of.find(llvm::dyn_cast<llvm::GlobalValue>(value.stripPointerCasts()));
+    if (found == m_piece_of.end()) return;
+    m_pieces[found->second].copied = false;
+    if (!with) return;
+    if (!*with) *with = found->second;
+    m_pieces[**with].together.insert(found->second);
   }
 
   /// The owned pieces that must be in one half, and what they bring along.

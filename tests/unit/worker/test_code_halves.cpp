@@ -147,6 +147,21 @@ TEST_F(CodeHalvesTest, keep_what_is_used_unseen) {
   EXPECT_TRUE(m_second->getNamedGlobal("llvm.used"));
 }
 
+TEST_F(CodeHalvesTest, tables_stay_in_order) {
+  std::string entries, functions;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    entries += std::string("@entry_") + name + " = internal constant ptr @" + name + ", section \"table\"\n";
+    functions +=
+        heavy("linkonce_odr void @" + std::string(name) + "()") +
+        heavy("void @user_of_" + std::string(name) + "()", "  call void @" + std::string(name) + "()\n");
+  }
+  ASSERT_TRUE(cut(entries +
+                  "@llvm.used = appending global [4 x ptr] [ptr @entry_a, ptr @entry_b, ptr @entry_c, ptr "
+                  "@entry_d], section \"llvm.metadata\"\n" +
+                  functions));
+  for (const char* name : {"entry_b", "entry_c", "entry_d"}) EXPECT_TRUE(together("entry_a", name));
+}
+
 TEST_F(CodeHalvesTest, start_up_stays_in_order) {
   const std::string list =
       "@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @a, "
