@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <tarsia/c_api.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "errors.h"
@@ -71,6 +72,8 @@ std::string statistics() {
 }  // namespace
 
 NB_MODULE(_tarsia, module) {
+  // What a program still holds when it ends (in a thread's frame, say) is no news to its user.
+  nb::set_leak_warnings(std::getenv("TARSIA_LEAK_WARNINGS") != nullptr);
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
       !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()) || !py::add_expression(module))
     throw nb::python_error();

@@ -187,7 +187,7 @@ def test_elementwise():
 
 def test_python_op():
     done = subprocess.run([sys.executable, EXAMPLES / "python_op.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
+                          env={**os.environ, "TARSIA_LEAK_WARNINGS": "1", "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr  # nothing leaks
     assert "(6, 2)" in done.stdout and "[6. 8.]" in done.stdout and done.stdout.endswith("ok\n")

@@ -1,7 +1,9 @@
 """Nothing leaks: references of arguments and results, memory over many calls, libraries."""
 
 import gc
+import os
 import resource
+import subprocess
 import sys
 import time
 
@@ -152,3 +154,23 @@ def test_the_addresses_of_a_library_with_kernels_are_not_used_again():
     assert whole_file[2] == "r--p" and len(mapped) > 2
     for begin, end, *_ in mapped - {whole_file}:
         assert any(b <= begin and end <= e and rights == "---p" for b, e, rights, _ in ranges(False)), hex(begin)
+
+
+def test_what_a_program_still_holds_at_its_end_is_not_reported():
+    program = """
+import tarsia, threading
+def hold(lib, held=threading.Event()):
+    held.set()
+    threading.Event().wait()
+started = threading.Event()
+lib = tarsia.load_inline("int one() { return 1; }")
+threading.Thread(target=hold, args=(lib, started), daemon=True).start()
+started.wait()
+print(lib.one())
+"""
+    package = os.path.dirname(os.path.dirname(tarsia.__file__))
+    for warnings in ({}, {"TARSIA_LEAK_WARNINGS": "1"}):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": package, **warnings})
+        assert (done.returncode, done.stdout) == (0, "1\n")
+        assert ("leaked" in done.stderr) == bool(warnings), done.stderr
