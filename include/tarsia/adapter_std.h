@@ -15,10 +15,6 @@ struct arg<std::basic_string<char, T_, A_>, k_unsupported> {
   static type get(const tarsia_value& v_) { return type(v_.s, v_.size); }
 };
 template <class T_, class A_>
-struct by_reference<std::basic_string<char, T_, A_>> {
-  enum { value = 1 };
-};
-template <class T_, class A_>
 struct result<std::basic_string<char, T_, A_>, k_unsupported> : arg<std::basic_string<char, T_, A_>> {
   static int32_t put(tarsia_value* r_, const std::basic_string<char, T_, A_>& x_) {
     return host()->result_string(r_, x_.data(), x_.size());
@@ -34,10 +30,6 @@ struct arg<std::basic_string_view<char, T_>, k_unsupported> {
   typedef std::basic_string_view<char, T_> type;
   static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_STRING); }
   static type get(const tarsia_value& v_) { return type(v_.s, v_.size); }
-};
-template <class T_>
-struct by_reference<std::basic_string_view<char, T_>> {
-  enum { value = 1 };
 };
 template <class T_>
 struct result<std::basic_string_view<char, T_>, k_unsupported> : arg<std::basic_string_view<char, T_>> {
@@ -56,10 +48,6 @@ struct arg<std::optional<T_>, k_unsupported> {
   static std::optional<T_> get(const tarsia_value& v_) {
     return v_.kind == TARSIA_KIND_NONE ? std::optional<T_>() : std::optional<T_>(arg<T_>::get(v_));
   }
-};
-template <class T_>
-struct by_reference<std::optional<T_>> {
-  enum { value = 1 };
 };
 template <class T_>
 struct arg<const std::optional<T_>&, k_unsupported> : arg<std::optional<T_>> {
@@ -89,10 +77,6 @@ struct arg<std::vector<T_, A_>, k_unsupported> {
     for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
     return list_;
   }
-};
-template <class T_, class A_>
-struct by_reference<std::vector<T_, A_>> {
-  enum { value = 1 };
 };
 template <class T_, class A_>
 struct arg<const std::vector<T_, A_>&, k_unsupported> : arg<std::vector<T_, A_>> {

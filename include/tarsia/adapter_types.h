@@ -204,9 +204,13 @@ struct static_type {
 template <class T_>
 const tarsia_type static_type<T_>::value = arg<T_>::describe();
 
-/// Types that are taken by const reference as well: the specialisations say so.
+/// Types that are taken by const reference as well: all but pointers.
 template <class T_>
 struct by_reference {
+  enum { value = 1 };
+};
+template <class T_>
+struct by_reference<T_*> {
   enum { value = 0 };
 };
 template <class T_>

@@ -336,10 +336,6 @@ struct arg<Tensor, k_unsupported> {
   static Tensor get(const tarsia_value& v_) { return Tensor(v_.t); }
 };
 template <>
-struct by_reference<Tensor> {
-  enum { value = 1 };
-};
-template <>
 struct arg<const Tensor&, k_unsupported> : arg<Tensor> {
   static constexpr tarsia_type describe() { return add_flags(arg<Tensor>::describe(), TARSIA_TYPE_CONST); }
 };
@@ -358,10 +354,6 @@ struct result<Tensor, k_unsupported> : arg<Tensor> {
 };
 template <>
 struct arg<Stream, k_unsupported> : arg<CUstream_st*> {};
-template <>
-struct by_reference<Stream> {
-  enum { value = 1 };
-};
 template <class T_>
 struct arg<cpu<T_>, k_unsupported> {
   static constexpr tarsia_type describe() { return add_flags(arg<T_*>::describe(), TARSIA_TYPE_CPU); }

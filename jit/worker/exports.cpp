@@ -102,7 +102,8 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
   if (canonical->isReferenceType()) {
     QualType target = canonical->getPointeeType();
     if (place == Place::result) return no("is a reference; return a value");
-    if (!target.isConstQualified() || !record_of(target) || canonical->isRValueReferenceType())
+    const bool is_value = record_of(target) || is_scalar(target) || is_other_number(target);
+    if (!target.isConstQualified() || !is_value || canonical->isRValueReferenceType())
       return no("is a reference; take a value or a pointer");
     canonical = target;
   }

@@ -67,6 +67,10 @@ TARSIA_EXPORT(same_u64)
 TARSIA_EXPORT(same_f32)
 TARSIA_EXPORT(same_f64)
 TARSIA_EXPORT(same_enum)
+double by_const_reference(const float& a, const int64_t& b, const bool& c, const Colour& d) {
+  return a + double(b) + c + int(d);
+}
+TARSIA_EXPORT(by_const_reference)
 
 std::string same_string(std::string x) {
   return x;

@@ -34,6 +34,17 @@ def test_integers_take_what_has_an_index(lib):
     assert lib.same_enum(7) == 7
 
 
+def test_numbers_by_const_reference(lib):
+    assert lib.by_const_reference(0.5, 2, True, 7) == 10.5
+    inline = tarsia.load_inline("""
+        enum class Colour : unsigned char { red, green = 7 };
+        double f(const float& a, const long& b, const bool& c, const Colour& d, const _Float16& e, const double& g = 2) {
+          return a + b + c + int(d) + float(e) + g; }
+        float refused(float& a) { return a; }""")
+    assert inline.f(0.5, 2, True, 7, 0.25) == 12.75 and inline.f(a=0.5, b=2, c=False, d=7, e=0, g=1.0) == 10.5
+    assert "is a reference; take a value or a pointer" in inline.skipped["refused"]
+
+
 @pytest.mark.parametrize("bad", [1.0, "1", None, b"1", [1], 1j, decimal.Decimal(1), np.float32(1)])
 def test_integers_refuse_other_types(lib, bad):
     with pytest.raises(tarsia.ArgumentTypeError, match="must be an int"):
