@@ -218,17 +218,18 @@ PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
   }
 }
 
-/// op.infer(shapes, dtypes, **attributes).
+/// op.infer(shapes, dtypes, storages, **attributes).
 PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   try {
     if (!refresh(self_of(object))) return nullptr;
-    if (n != 2) {
-      raise_argument_error(false,
-                           std::string(op_of(object).name) +
-                               ": infer takes the inputs' shapes and dtypes, None for what is unknown");
+    if (n != 2 && n != 3) {
+      raise_argument_error(false, std::string(op_of(object).name) +
+                                      ": infer takes the inputs' shapes and dtypes, and storages if they "
+                                      "matter, None for what is unknown");
       return nullptr;
     }
-    return infer_op(self_of(object)->handle, args[0], args[1], names, args + n);
+    return infer_op(self_of(object)->handle, args[0], args[1],
+                    n == 3 && args[2] != Py_None ? args[2] : nullptr, names, args + n);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -281,11 +282,13 @@ PyMethodDef g_methods[] = {
      "bound "
      "once for both."},
     {"infer", as_method(infer), METH_FASTCALL | METH_KEYWORDS,
-     "infer($self, /, shapes, dtypes, **attributes)\n--\n\nInfers without tensors. Takes a shape and a dtype "
+     "infer($self, shapes, dtypes, storages=..., /, **attributes)\n--\n\nInfers without tensors. Takes a "
+     "shape and a dtype "
      "for "
      "each input, None for what is unknown, within shapes too, and the shape False for an optional input "
      "that is not there; gives two lists, shapes and dtypes, of the "
-     "inputs and then the outputs, None for what stays unknown."},
+     "inputs and then the outputs, None for what stays unknown. Storages are 'dense', 'row_sparse' or 'csr'; "
+     "a third list, of all storages, is given where they were."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {{"name", get_name, nullptr, "The name it is registered under.", nullptr},
                               {"__name__", get_name, nullptr, nullptr, nullptr},

@@ -60,7 +60,17 @@ bool read_dtype(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
   return true;
 }
 
-bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::vector<tarsia_meta>& metas) {
+/// A storage; None: unknown.
+bool read_storage(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+  meta.storage = object == Py_None ? uint8_t{TARSIA_ANY_STORAGE} : storage_named(text_of(object));
+  if (object == Py_None || meta.storage != TARSIA_ANY_STORAGE) return true;
+  raise_argument_error(true, std::string(op.name) + ": there is no storage " + short_repr(object) +
+                                 "; there are 'dense', 'row_sparse', 'csr'");
+  return false;
+}
+
+bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
+                std::vector<tarsia_meta>& metas) {
   const Ref shape_items(shapes == Py_None ? PyTuple_New(0) : PySequence_Tuple(shapes));
   const Ref dtype_items(dtypes == Py_None ? PyTuple_New(0) : PySequence_Tuple(dtypes));
   if (!shape_items || !dtype_items) return false;
@@ -68,6 +78,15 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
   if (shapes != Py_None && dtypes != Py_None && n_shapes != n_dtypes) {
     raise_argument_error(false, std::string(op.name) + ": infer got " + std::to_string(n_shapes) +
                                     " shapes and " + std::to_string(n_dtypes) + " dtypes");
+    return false;
+  }
+  const Ref storage_items(storages ? PySequence_Tuple(storages) : PyTuple_New(0));
+  if (!storage_items) return false;
+  const Py_ssize_t n_storages = PyTuple_Size(storage_items.get());
+  if (storages && n_storages != std::max(n_shapes, n_dtypes)) {
+    raise_argument_error(true, std::string(op.name) + ": infer got " +
+                                   std::to_string(std::max(n_shapes, n_dtypes)) + " shapes and " +
+                                   std::to_string(n_storages) + " storages");
     return false;
   }
   for (Py_ssize_t i = 0; i < std::max(n_shapes, n_dtypes); ++i) {
@@ -81,6 +100,7 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
     else if (shape != Py_None && !read_shape(op, shape, meta))
       return false;
     if (dtype != Py_None && !read_dtype(op, dtype, meta)) return false;
+    if (storages && !read_storage(op, PyTuple_GetItem(storage_items.get(), i), meta)) return false;
     metas.push_back(meta);
   }
   return true;
@@ -88,13 +108,14 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, std::ve
 
 }  // namespace
 
-PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* names,
-                   PyObject* const* values) {
+PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* storages,
+                   PyObject* names, PyObject* const* values) {
   const tarsia_op& op = *tarsia_op_describe(handle);
   Frame frame;
   std::vector<tarsia_meta> given;
   Attributes attributes;
-  if (!read_metas(op, shapes, dtypes, given) || !read_attributes(frame, op, names, values, attributes))
+  if (!read_metas(op, shapes, dtypes, storages, given) ||
+      !read_attributes(frame, op, names, values, attributes))
     return nullptr;
   const tarsia_op_request request = request_for(given, attributes, {TARSIA_CPU, 0});
   std::vector<tarsia_meta> inputs(given.size() + k_room), outputs(k_room);
@@ -108,13 +129,15 @@ PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes,
   if (code) return raise_last_error();
   inputs.resize(n_inputs);
   inputs.insert(inputs.end(), outputs.begin(), outputs.begin() + n_outputs);
-  const Ref all_shapes(PyList_New(0)), all_dtypes(PyList_New(0));
+  const Ref all_shapes(PyList_New(0)), all_dtypes(PyList_New(0)), all_storages(PyList_New(0));
   for (const tarsia_meta& meta : inputs) {
-    const Ref shape(shape_object(meta)), dtype(dtype_object(meta));
-    if (!shape || !dtype || PyList_Append(all_shapes.get(), shape.get()) != 0 ||
-        PyList_Append(all_dtypes.get(), dtype.get()) != 0)
+    const Ref shape(shape_object(meta)), dtype(dtype_object(meta)), storage(storage_object(meta));
+    if (!shape || !dtype || !storage || PyList_Append(all_shapes.get(), shape.get()) != 0 ||
+        PyList_Append(all_dtypes.get(), dtype.get()) != 0 ||
+        PyList_Append(all_storages.get(), storage.get()) != 0)
       return nullptr;
   }
+  if (storages) return PyTuple_Pack(3, all_shapes.get(), all_dtypes.get(), all_storages.get());
   return PyTuple_Pack(2, all_shapes.get(), all_dtypes.get());
 }
 

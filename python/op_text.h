@@ -17,6 +17,10 @@ std::string op_doc(const tarsia_op& op);
 PyObject* shape_object(const tarsia_meta& meta);
 /// Its name; None if it is unknown.
 PyObject* dtype_object(const tarsia_meta& meta);
+/// "dense", "row_sparse" or "csr"; None if it is unknown.
+PyObject* storage_object(const tarsia_meta& meta);
+/// TARSIA_ANY_STORAGE for any other text.
+uint8_t storage_named(const std::string& name);
 
 /// A tuple of (shape, dtype) of metas, None for absent ones.
 PyObject* metas_object(const tarsia_meta* metas, uint32_t n);

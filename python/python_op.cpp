@@ -1,9 +1,5 @@
 // An op in Python has one object that defines it (tarsia._define.Definition), whose methods are called with
 // the GIL held: create(attributes) makes what stands for a binding, infer, forward and backward get it back.
-//
-// Tensors are the caller's own objects where the call came from Python: its arguments, its out=, and what was
-// made for it, which may be kept. Whatever else arrives (copies that a write request needs, inputs of the
-// tests, calls from C++) is memory that ends with the call; to keep it is an error.
 #include "python_op.h"
 
 #include <tarsia/c_api.h>
@@ -19,10 +15,8 @@
 #include "describe.h"
 #include "dtype.h"
 #include "errors.h"
+#include "op_tensors.h"
 #include "op_text.h"
-#include "outputs.h"
-#include "result.h"
-#include "tensor.h"
 
 namespace nb = nanobind;
 
@@ -152,36 +146,37 @@ int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
   return 0;
 }
 
-/// Takes over what inference found. False with an error set.
-bool set_metas(PyObject* found, tarsia_meta* metas, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i) {
-    PyObject* item = PyList_GetItem(found, i);
-    if (!item) return false;
-    if (item == Py_None) continue;
-    PyObject *shape = PyTuple_GetItem(item, 0), *dtype = PyTuple_GetItem(item, 1);
-    if (!shape || !dtype) return false;
-    if (shape != Py_None) {
-      const Py_ssize_t ndim = PyTuple_Size(shape);
-      if (ndim > TARSIA_MAX_NDIM) {
-        PyErr_Format(PyExc_ValueError, "infer_shape: a shape has at most %d extents, not %zd",
-                     TARSIA_MAX_NDIM, ndim);
-        return false;
-      }
-      metas[i].ndim = static_cast<int32_t>(ndim);
-      for (int d = 0; d < metas[i].ndim; ++d) {
-        PyObject* extent = PyTuple_GetItem(shape, d);
-        metas[i].shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
-        if (PyErr_Occurred()) return false;
-      }
-    }
-    if (dtype != Py_None) {
-      metas[i].dtype = dtype_named(text_of(dtype));
-      if (!metas[i].dtype.lanes) {
-        PyErr_Format(PyExc_TypeError, "infer_dtype: %R is no dtype: a str such as 'float32'", dtype);
-        return false;
-      }
+/// A tuple of (shape, dtype, storage) of metas, None for absent ones.
+PyObject* known_of(const tarsia_meta* metas, uint32_t n) {
+  return tuple_of(n, [&](uint64_t i) {
+    return metas[i].present ? Py_BuildValue("NNN", shape_object(metas[i]), dtype_object(metas[i]),
+                                            storage_object(metas[i]))
+                            : Ref::borrow(Py_None).release();
+  });
+}
+
+/// Takes over what inference found of one tensor. False with an error set.
+bool set_meta(PyObject* found, tarsia_meta& meta) {
+  PyObject *shape = PyTuple_GetItem(found, 0), *dtype = PyTuple_GetItem(found, 1),
+           *storage = PyTuple_GetItem(found, 2);
+  if (!shape || !dtype || !storage) return false;
+  if (shape != Py_None) {
+    const Py_ssize_t ndim = PyTuple_Size(shape);
+    meta.ndim = static_cast<int32_t>(ndim);
+    for (int d = 0; d < meta.ndim; ++d) {
+      PyObject* extent = PyTuple_GetItem(shape, d);
+      meta.shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+      if (PyErr_Occurred()) return false;
     }
   }
+  if (dtype != Py_None) {
+    meta.dtype = dtype_named(text_of(dtype));
+    if (!meta.dtype.lanes) {
+      PyErr_Format(PyExc_TypeError, "infer_dtype: %R is no dtype: a str such as 'float32'", dtype);
+      return false;
+    }
+  }
+  if (storage != Py_None) meta.storage = storage_named(text_of(storage));
   return true;
 }
 
@@ -190,72 +185,18 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref inputs(metas_object(info->inputs, info->n_inputs));
-  const Ref found(inputs ? PyObject_CallMethod(defined->definition.get(), "infer", "OO",
-                                               object_of(info->params), inputs.get())
-                         : nullptr);
-  if (!found || !set_metas(found.get(), info->outputs, info->n_outputs)) return capture_error();
-  return 0;
+  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref found(inputs && outputs
+                      ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
+                                            object_of(info->params), inputs.get(), outputs.get())
+                      : nullptr);
+  for (uint32_t i = 0; found && i < info->n_inputs + info->n_outputs; ++i) {
+    PyObject* item = PyList_GetItem(found.get(), i);
+    tarsia_meta& meta = i < info->n_inputs ? info->inputs[i] : info->outputs[i - info->n_inputs];
+    if (!item || (item != Py_None && !set_meta(item, meta))) return capture_error();
+  }
+  return found ? 0 : capture_error();
 }
-
-/// Memory that ends with the call, as a storage that somebody may hold too long.
-struct Borrowed {
-  tarsia_storage storage;
-  tarsia_tensor tensor;
-  std::vector<int64_t> shape;
-};
-
-tarsia_storage* borrow_tensor(const tarsia_tensor& tensor, int32_t framework) {
-  auto* borrowed = new Borrowed{};
-  borrowed->tensor = tensor;
-  borrowed->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
-  borrowed->tensor.shape = borrowed->shape.data();
-  borrowed->tensor.strides = nullptr;  // what implementations get is contiguous
-  borrowed->storage.tensor = &borrowed->tensor;
-  borrowed->storage.refs = 1;
-  borrowed->storage.framework = framework;
-  borrowed->storage.context = borrowed;
-  borrowed->storage.release = [](tarsia_storage* storage) {
-    delete static_cast<Borrowed*>(storage->context);
-  };
-  return &borrowed->storage;
-}
-
-/// The tensors of one run as Python objects.
-class Tensors {
- public:
-  ~Tensors() {
-    for (tarsia_storage* storage : m_borrowed) release(storage);
-  }
-
-  /// A new reference; null with an error set.
-  PyObject* object_of(const tarsia_tensor* tensor) {
-    if (!tensor) return Ref::borrow(Py_None).release();
-    CallUnderWay* call = CallUnderWay::innermost();
-    for (const View* view = call ? call->frame.last_view : nullptr; view; view = view->previous)
-      if (&view->tensor == tensor) return Ref::borrow(view->object).release();
-    if (tarsia_storage* made = call ? call->outputs.storage_of_made(tensor) : nullptr) {
-      retain(made);
-      return tensor_object(call->frame, made);
-    }
-    Frame plain;
-    Frame& frame = call ? call->frame : plain;
-    tarsia_storage* storage = borrow_tensor(*tensor, frame.first.framework);
-    retain(storage);
-    m_borrowed.push_back(storage);
-    return tensor_object(frame, storage);
-  }
-
-  /// Whether somebody still holds memory that ends with the call.
-  bool is_any_kept() const {
-    for (const tarsia_storage* storage : m_borrowed)
-      if (__atomic_load_n(&storage->refs, __ATOMIC_ACQUIRE) > 1) return true;
-    return false;
-  }
-
- private:
-  std::vector<tarsia_storage*> m_borrowed;
-};
 
 int32_t run(void* user, const tarsia_op_context* context) {
   if (!Py_IsInitialized()) return ended();
@@ -263,7 +204,7 @@ int32_t run(void* user, const tarsia_op_context* context) {
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
   const bool backward = context->pass == TARSIA_BACKWARD;
-  Tensors tensors;
+  OpTensors tensors(*context);
   {
     const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
     const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
@@ -271,14 +212,13 @@ int32_t run(void* user, const tarsia_op_context* context) {
     static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
     for (Py_ssize_t i = 0; i < n_in + n_out; ++i) {
       const bool is_output = i >= n_in;
-      const uint8_t request = is_output ? context->requests[i - n_in] : uint8_t{TARSIA_REQUEST_WRITE};
-      const tarsia_tensor* tensor = !is_output                       ? context->inputs[i]
-                                    : request == TARSIA_REQUEST_NULL ? nullptr
-                                                                     : context->outputs[i - n_in];
-      PyObject* object = tensors.object_of(tensor);
+      PyObject* object = is_output ? tensors.output(static_cast<uint32_t>(i - n_in))
+                                   : tensors.input(static_cast<uint32_t>(i));
       if (!object) return capture_error();
       PyTuple_SetItem(arguments.get(), i, object);
-      if (is_output) PyTuple_SetItem(requests.get(), i - n_in, PyUnicode_FromString(k_requests[request & 3]));
+      if (is_output)
+        PyTuple_SetItem(requests.get(), i - n_in,
+                        PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
     }
     const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "OOO",
                                        object_of(context->info->params), arguments.get(), requests.get()));
@@ -326,7 +266,7 @@ const char* text_at(nb::handle tuple, int i) {
 
 /// spec: name, description, location, inputs and outputs [(name, flags)], attributes [(name, kind, flags of
 /// its type, whether a list, whether required, default text or None)], in-place pairs, devices, has_backward,
-/// honours requests, has state, is random.
+/// honours requests, takes sparse tensors, has state, is random.
 void define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -383,6 +323,7 @@ void define_op(nb::object definition, nb::dict spec) {
       implementation.requests = flag(pass == TARSIA_FORWARD ? "forward_honours" : "backward_honours")
                                     ? all
                                     : 1u << TARSIA_REQUEST_WRITE;
+      implementation.storage_any = flag("sparse");
       implementation.name = "";
       implementation.run = run;
       implementation.run_user = defined.get();
@@ -403,6 +344,7 @@ void define_op(nb::object definition, nb::dict spec) {
   op.destroy_params = destroy_params;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
+  if (flag("sparse")) op.flags |= TARSIA_OP_INFERS_STORAGE;
   if (flag("random")) op.flags |= TARSIA_OP_RANDOM;
   const tarsia_op* described = &op;
   tarsia_library* library = nullptr;

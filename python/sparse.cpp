@@ -42,6 +42,7 @@ const tarsia_tensor* read_sparse(Frame& frame, PyObject* object) {
   if (parts == Py_None) return nullptr;
   auto* argument = frame.room_for<SparseArgument>(1);
   *argument = {};
+  argument->object = object;
   argument->storage = static_cast<uint8_t>(PyLong_AsLong(PyTuple_GetItem(parts, 0)));
   tarsia_sparse& sparse = argument->sparse;
   if (!read_part(frame, parts, 2, sparse.values) || !read_part(frame, parts, 3, sparse.indices) ||
@@ -61,6 +62,16 @@ const tarsia_tensor* read_sparse(Frame& frame, PyObject* object) {
 }
 
 namespace {
+
+PyObject* build(const tarsia_tensor& whole, uint8_t storage, const Ref (&parts)[3], PyObject* like) {
+  const Ref shape(tuple_of(static_cast<uint64_t>(whole.ndim),
+                           [&](uint64_t i) { return PyLong_FromLongLong(whole.shape[i]); }));
+  if (!shape) return nullptr;
+  return call_helper("build", Py_BuildValue("iOOOOOs", storage, shape.get(), parts[0].get(), parts[1].get(),
+                                            parts[2].get(), like, dtype_name(whole.dtype).c_str()));
+}
+
+/// Takes over what an op allocated.
 PyObject* build(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* like) {
   Ref parts[3];
   bool made = true;
@@ -69,18 +80,21 @@ PyObject* build(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* 
     parts[i] = part ? Ref(tensor_object(frame, part)) : Ref::borrow(Py_None);
     made &= static_cast<bool>(parts[i]);
   }
-  if (!made) return nullptr;
-  const Ref shape(PyTuple_New(sparse.whole.ndim));
-  for (int32_t i = 0; shape && i < sparse.whole.ndim; ++i)
-    PyTuple_SetItem(shape.get(), i, PyLong_FromLongLong(sparse.whole.shape[i]));
-  return call_helper("build", Py_BuildValue("iOOOOOs", storage, shape.get(), parts[0].get(), parts[1].get(),
-                                            parts[2].get(), like, dtype_name(sparse.whole.dtype).c_str()));
+  return made ? build(sparse.whole, storage, parts, like) : nullptr;
+}
+
+PyObject* like_of(const Frame& frame) {
+  return frame.first_object ? frame.first_object : Py_None;
 }
 
 }  // namespace
 
+PyObject* sparse_of_parts(Frame& frame, const tarsia_tensor& whole, uint8_t storage, const Ref (&parts)[3]) {
+  return build(whole, storage, parts, like_of(frame));
+}
+
 PyObject* sparse_object(Frame& frame, tarsia_sparse& sparse, uint8_t storage) {
-  return build(frame, sparse, storage, frame.first_object ? frame.first_object : Py_None);
+  return build(frame, sparse, storage, like_of(frame));
 }
 
 bool store_sparse(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* into) {

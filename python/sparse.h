@@ -10,7 +10,8 @@ namespace tarsia::python {
 /// A sparse argument of the call; frames hold a list of them.
 struct SparseArgument {
   tarsia_sparse sparse;
-  uint8_t storage;  ///< tarsia_storage_type
+  uint8_t storage;   ///< tarsia_storage_type
+  PyObject* object;  ///< borrowed: whoever calls holds it
   SparseArgument* previous;
 };
 
@@ -24,6 +25,9 @@ inline uint8_t storage_of(const Frame& frame, const tarsia_tensor* tensor) {
     if (&s->sparse.whole == tensor) return s->storage;
   return TARSIA_DENSE;
 }
+
+/// The tensor of these values, indices and indptr, None for parts that there are not.
+PyObject* sparse_of_parts(Frame& frame, const tarsia_tensor& whole, uint8_t storage, const Ref (&parts)[3]);
 
 /// The object for a sparse output: of PyTorch if the call's first tensor is, else of SciPy. Takes over what
 /// was made.

@@ -43,6 +43,7 @@ __all__ = [
     "Library",
     "Op",
     "RowSparse",
+    "SparseOutput",
     "Tensor",
     "__version__",
     "compile",
@@ -56,6 +57,7 @@ __all__ = [
     "ops",
     "reduction",
     "seed",
+    "sparse_parts",
     "statistics",
 ]
 
@@ -65,8 +67,10 @@ def __getattr__(name):
         from . import _errors
 
         value = getattr(_errors, name)
-    elif name == "RowSparse":
-        from ._sparse import RowSparse as value
+    elif name in ("RowSparse", "SparseOutput", "sparse_parts"):
+        from . import _sparse
+
+        value = getattr(_sparse, name)
     elif name == "define_op":
         from ._define import define_op as value
     elif name == "elementwise":

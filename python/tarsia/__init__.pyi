@@ -27,6 +27,8 @@ from ._errors import (
 )
 from ._ops import _Ops
 from ._sparse import RowSparse as RowSparse
+from ._sparse import SparseOutput as SparseOutput
+from ._sparse import sparse_parts as sparse_parts
 from ._tarsia import (
     BoundOp as BoundOp,
     Expression as Expression,
@@ -145,11 +147,14 @@ def define_op(
     hidden: str | Sequence[str] = (),
     inplace: str | Sequence[str] = (),
     devices: str | Sequence[str] = ("cpu", "gpu"),
+    sparse: bool = False,
     stateful: bool = False,
     random: bool = False,
     backward: Callable[..., None] | None = None,
     infer_shape: Callable[..., Any] | None = None,
     infer_dtype: Callable[..., Any] | None = None,
+    infer_storage: Callable[..., Any] | None = None,
+    infer: Callable[..., None] | None = None,
 ) -> Callable[[type[Any] | Callable[..., None]], Op]: ...
 def elementwise(
     inputs: str,

@@ -7,10 +7,12 @@ import typing
 
 from . import _tarsia
 from ._library import _forget_ops
+from ._sparse import STORAGES
 
 atexit.register(_tarsia.forget_ops)
 
 _OPTIONAL, _VARIADIC, _MUTABLE, _NO_GRADIENT, _HIDDEN = 1, 2, 4, 8, 16  # flags of ports
+_MAX_NDIM = 32
 
 
 def told(exception):
@@ -34,6 +36,19 @@ def _names(value, what):
     if not all(isinstance(name, str) for name in names):
         raise _error(f"{what} must be a str or a list of them, got {value!r}")
     return names
+
+
+class Meta:
+    """What is known of an input or output, None for what is not: shape, with None for unknown extents, dtype, and storage, which
+    is "dense", "row_sparse" or "csr". `infer` sets what it can."""
+
+    __slots__ = ("dtype", "shape", "storage")
+
+    def __init__(self, shape, dtype, storage):
+        self.shape, self.dtype, self.storage = shape, dtype, storage
+
+    def __repr__(self):
+        return f"Meta(shape={self.shape}, dtype={self.dtype!r}, storage={self.storage!r})"
 
 
 class _Attribute(typing.NamedTuple):
@@ -125,9 +140,15 @@ class Definition:
         for what, wanted, order in (
                 ("backward", 2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
                                                    "inputs, which it writes"),
-                ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs")):
+                ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
+                ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
                 raise _error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
+        told_twice = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
+        if told_twice:
+            raise _error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
+        if "infer_storage" in tensors and not options["sparse"]:
+            raise _error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
         for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
             for port in _names(options[key], f"op '{name}': {key}"):
@@ -161,7 +182,8 @@ class Definition:
             "has_backward": "backward" in functions,
             "forward_honours": "requests" in self.keywords["forward"],
             "backward_honours": "requests" in self.keywords.get("backward", ()),
-            "infers": bool(functions.keys() & {"infer_shape", "infer_dtype"}),
+            "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
+            "sparse": bool(options["sparse"]),
             "stateful": bool(options["stateful"]),
             "random": bool(options["random"]),
         }
@@ -188,20 +210,25 @@ class Definition:
         arguments = [*tensors[:n_out], *self._by_port(inputs), *tensors[n_out + n_in : -n_in], *self._by_port(tensors[-n_in:])]
         self._run("backward", instance, arguments, tuple(self._by_port(requests)))
 
-    def infer(self, instance, inputs):
-        """Shapes and dtypes of the outputs, from those of the inputs as far as they are known."""
-        n = len(self.outputs)
-        shapes, dtypes = [None] * n, [None] * n
+    def infer(self, instance, inputs, outputs):
+        """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
+        if "infer" in self.functions:
+            return self._infer_all(instance, inputs, outputs)
+        n = len(outputs)
+        shapes, dtypes, storages = [None] * n, [None] * n, [None] * n
         given = [meta for meta in inputs if meta is not None]
-        if all(shape is not None and None not in shape for shape, _ in given):
+        if all(shape is not None and None not in shape for shape, _, _ in given):
             shapes = self._inferred("infer_shape", instance, self._by_port([meta and meta[0] for meta in inputs]), self._shape)
             if shapes is None:
                 shapes = [given[0][0] if given else None] * n
-        if all(dtype is not None for _, dtype in given):
+        if all(dtype is not None for _, dtype, _ in given):
             dtypes = self._inferred("infer_dtype", instance, self._by_port([meta and meta[1] for meta in inputs]), self._dtype)
             if dtypes is None:
                 dtypes = [given[0][1] if given else None] * n
-        return [*zip(shapes, dtypes)]
+        if "infer_storage" in self.functions:  # what is left unknown is dense
+            arguments = self._by_port([meta and (meta[2] or "dense") for meta in inputs])
+            storages = self._inferred("infer_storage", instance, arguments, self._storage)
+        return [None] * len(inputs) + [*zip(shapes, dtypes, storages)]
 
     # ---- its own ----
 
@@ -223,6 +250,15 @@ class Definition:
         named.update((name, instance[name]) for name in keywords if name != "requests")
         return function(*arguments, **named)
 
+    def _infer_all(self, instance, inputs, outputs):
+        metas = [given and Meta(*given) for given in (*inputs, *outputs)]
+        found = self._call("infer", instance, [*self._by_port(metas[: len(inputs)]), *metas[len(inputs) :]])
+        if found is not None:
+            raise TypeError(f"infer sets what it can in its arguments and returns nothing, but returned a {type(found).__name__}")
+        return [meta and (None if meta.shape is None else self._shape("infer", meta.shape, None),
+                          None if meta.dtype is None else self._dtype("infer", meta.dtype),
+                          None if meta.storage is None else self._storage("infer", meta.storage)) for meta in metas]
+
     def _inferred(self, what, instance, arguments, read):
         if what not in self.functions:
             return None
@@ -236,14 +272,17 @@ class Definition:
     @staticmethod
     def _is_several(what, found):
         return isinstance(found, (list, tuple)) and bool(found) and (
-            what == "infer_dtype" or isinstance(found[0], (list, tuple)))
+            what != "infer_shape" or isinstance(found[0], (list, tuple)))
 
     @staticmethod
-    def _shape(what, item):
+    def _shape(what, item, *unknown):
         try:
-            return tuple(extent.__index__() for extent in item)
+            shape = tuple(extent if extent in unknown else extent.__index__() for extent in item)
         except (TypeError, AttributeError):
             raise TypeError(f"{what}: {item!r} is no shape: a tuple of ints") from None
+        if len(shape) > _MAX_NDIM:
+            raise ValueError(f"{what}: a shape has at most {_MAX_NDIM} extents, not {len(shape)}")
+        return shape
 
     @staticmethod
     def _dtype(what, item):
@@ -253,9 +292,17 @@ class Definition:
         return name
 
 
+    @staticmethod
+    def _storage(what, item):
+        if item not in STORAGES:
+            raise TypeError(f"{what}: {item!r} is no storage: 'dense', 'row_sparse' or 'csr'")
+        return item
+
+
 _OPTIONS = {"outputs": None, "optional": (), "variadic": (), "mutable": (), "no_gradient": (), "hidden": (), "inplace": (),
-            "devices": ("cpu", "gpu"), "stateful": False, "random": False}
-_FUNCTIONS = ("forward", "backward", "infer_shape", "infer_dtype")
+            "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
+_INFERENCE = ("infer_shape", "infer_dtype", "infer_storage")
+_FUNCTIONS = ("forward", "backward", *_INFERENCE, "infer")
 
 
 def _of_class(author, options):
@@ -316,13 +363,15 @@ def define_op(author=None, **options):
         y = scale(x, factor=3.0)                         # also tarsia.ops.scale, and tarsia.op("scale").bind(x)
 
     Tensors are contiguous, of the caller's framework. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) tell the
-    outputs' where they are not all like the first input's. Annotated members of the class are the attributes: bool, int, float, str, tuples
-    of one of them, or None. A function takes them as keyword-only parameters, and backward=, infer_shape= and infer_dtype= are
+    outputs' where they are not all like the first input's, infer_storage(self, storages…) which of them are "csr" or "row_sparse".
+    Instead of them, infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any. Annotated members of the class are the attributes: bool, int, float, str, tuples
+    of one of them, or None. A function takes them as keyword-only parameters, and backward=, infer_shape= and so on are
     given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
 
     options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
     mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors); hidden (names of outputs that
-    callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); stateful: what an instance keeps belongs to one
+    callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); sparse: forward and backward take scipy.sparse.csr_matrix, torch.sparse_csr and
+    tarsia.RowSparse too, and an output that is sparse is a tarsia.SparseOutput; stateful: what an instance keeps belongs to one
     binding, and calls of it wait for each other; random: two calls differ.
 
     Gives the tarsia.Op. An op of the same name is replaced.

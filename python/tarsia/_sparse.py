@@ -1,8 +1,9 @@
-"""Sparse tensors: SciPy's and PyTorch's CSR, and row-sparse ones."""
+"""Sparse tensors: SciPy's and PyTorch's CSR, row-sparse ones, and sparse outputs of ops that are written in Python."""
 
 import sys
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
+STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
 
 
 class RowSparse:
@@ -33,6 +34,58 @@ class RowSparse:
 
     def __repr__(self):
         return f"tarsia.RowSparse({len(self.indices)} rows of {self.shape}, {self.data.dtype})"
+
+
+class SparseOutput:
+    """A sparse output in `forward` or `backward` of an op that is written in Python.
+
+    ``y[...] = matrix`` gives it the elements of a sparse tensor of the same kind and shape, and ``y.allocate(n)`` memory for n
+    elements (CSR) or rows, to be filled. Without either it has no elements.
+
+    shape, dtype; storage: "csr" or "row_sparse"; current: where the write request is "add", the sparse tensor to add to.
+    """
+
+    __slots__ = ("_allocate", "_name", "current", "dtype", "shape", "storage")
+
+    def __init__(self, storage, shape, dtype, current, allocate, name):
+        self.storage, self.shape, self.dtype, self.current = STORAGES[storage], shape, dtype, current
+        self._allocate, self._name = allocate, name
+
+    def allocate(self, count):
+        """(values, indices, indptr) of `count` elements or rows, unset; indptr, where rows start, is None of row-sparse ones. The
+        last call counts."""
+        if not hasattr(count, "__index__"):
+            raise TypeError(f"allocate takes the number of elements, got {type(count).__name__}")
+        return self._allocate(count.__index__())
+
+    def __setitem__(self, key, tensor):
+        if key is not Ellipsis and key != slice(None):
+            raise IndexError(f"{self._name} is written as a whole: y[...] = matrix")
+        given = parts(tensor)
+        if given is None or STORAGES[given[0]] != self.storage:
+            kind = "CSR, and takes scipy.sparse.csr_matrix or torch.sparse_csr" if self.storage == "csr" else \
+                "row-sparse, and takes tarsia.RowSparse"
+            raise TypeError(f"{self._name} is {kind}, not a {type(tensor).__module__}.{type(tensor).__qualname__}")
+        if given[1] != self.shape:
+            raise ValueError(f"{self._name} has the shape {self.shape}, not {given[1]}")
+        for to, part in zip(self.allocate(len(given[3])), given[2:]):
+            if to is not None:
+                to[...] = part
+
+    def __repr__(self):
+        return f"tarsia.SparseOutput({self.storage}, {self.shape}, {self.dtype})"
+
+
+def sparse_parts(tensor):
+    """(values, indices, indptr) of a sparse tensor, contiguous, indices and indptr int64, as inline kernels take them.
+
+    Of CSR tensors of SciPy and PyTorch; of a RowSparse indptr is None. Memory is shared where it is so already.
+    """
+    given = parts(tensor)
+    if given is None:
+        raise TypeError(f"{type(tensor).__module__}.{type(tensor).__qualname__} is no sparse tensor: there are scipy.sparse.csr_matrix, "
+                        f"torch.sparse_csr and tarsia.RowSparse")
+    return given[2:]
 
 
 def parts(tensor):

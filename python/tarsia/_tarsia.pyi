@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, overload
 
 from . import Library
 from ._kernels import KernelAttributes, Occupancy
@@ -92,9 +92,14 @@ class Op:
     @property
     def name(self) -> str: ...
     def bind(self, *inputs: Any, **attributes: Any) -> BoundOp: ...
+    @overload
     def infer(
-        self, shapes: Any, dtypes: Any, **attributes: Any
+        self, shapes: Any, dtypes: Any, /, **attributes: Any
     ) -> tuple[list[tuple[int | None, ...] | None], list[str | None]]: ...
+    @overload
+    def infer(
+        self, shapes: Any, dtypes: Any, storages: Any, /, **attributes: Any
+    ) -> tuple[list[tuple[int | None, ...] | None], list[str | None], list[str | None]]: ...
     def __call__(self, *inputs: Any, out: Any = None, req: Any = None, **attributes: Any) -> Any: ...
     def backward(
         self, out_grads: Any, inputs: Any, outputs: Any = None, *, out: Any = None, req: Any = None, **attributes: Any
