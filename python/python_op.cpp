@@ -46,6 +46,14 @@ class Locked {
   PyGILState_STATE m_state;
 };
 
+struct Defined;
+
+/// An implementation of an op; `index` is that of Definition.ways.
+struct Way {
+  const Defined* defined;
+  int index;
+};
+
 /// An op, as the registry sees it, and what that points to.
 struct Defined {
   Ref definition;
@@ -54,6 +62,7 @@ struct Defined {
   std::vector<tarsia_attribute> attributes;
   std::deque<tarsia_type> elements;
   std::vector<tarsia_implementation> implementations;
+  std::deque<Way> ways;
   std::vector<tarsia_inplace> inplace;
   tarsia_op op{};
   tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
@@ -198,10 +207,26 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   return found ? 0 : capture_error();
 }
 
+int32_t applies(void* user, const tarsia_bind_info* info) {
+  if (!Py_IsInitialized()) return ended(), -1;
+  const Locked locked;
+  const auto* way = static_cast<const Way*>(user);
+  PyObject* definition = way->defined->definition.get();
+  if (!definition) return ended(), -1;
+  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref answer(inputs && outputs
+                       ? PyObject_CallMethod(definition, "applies", "iOOO", way->index,
+                                             object_of(info->params), inputs.get(), outputs.get())
+                       : nullptr);
+  if (!answer) return capture_error(), -1;
+  return answer.get() == Py_True;
+}
+
 int32_t run(void* user, const tarsia_op_context* context) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
-  const auto* defined = static_cast<const Defined*>(user);
+  const auto* way = static_cast<const Way*>(user);
+  const Defined* defined = way->defined;
   if (!defined->definition) return ended();
   const bool backward = context->pass == TARSIA_BACKWARD;
   OpTensors tensors(*context);
@@ -220,8 +245,9 @@ int32_t run(void* user, const tarsia_op_context* context) {
         PyTuple_SetItem(requests.get(), i - n_in,
                         PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
     }
-    const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "OOO",
-                                       object_of(context->info->params), arguments.get(), requests.get()));
+    const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
+                                       way->index, object_of(context->info->params), arguments.get(),
+                                       requests.get()));
     if (!done) {
       const int32_t code = capture_error();
       // The traceback holds the frames' variables, and with them tensors that end with the call.
@@ -265,8 +291,9 @@ const char* text_at(nb::handle tuple, int i) {
 }
 
 /// spec: name, description, location, inputs and outputs [(name, flags)], attributes [(name, kind, flags of
-/// its type, whether a list, whether required, default text or None)], in-place pairs, devices, has_backward,
-/// honours requests, takes sparse tensors, has state, is random.
+/// its type, whether a list, whether required, default text or None)], in-place pairs, implementations
+/// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
+/// predicate)], whether it infers, takes sparse tensors, has state, is random.
 void define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -312,23 +339,21 @@ void define_op(nb::object definition, nb::dict spec) {
     defined->inplace.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
   const uint32_t all = 1u << TARSIA_REQUEST_NULL | 1u << TARSIA_REQUEST_WRITE | 1u << TARSIA_REQUEST_INPLACE |
                        1u << TARSIA_REQUEST_ADD;
-  for (nb::handle device : nb::borrow<nb::list>(spec["devices"]))
-    for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {
-      if (pass == TARSIA_BACKWARD && !flag("has_backward")) continue;
-      tarsia_implementation implementation{};
-      implementation.size = sizeof implementation;
-      implementation.pass = pass;
-      implementation.device_type =
-          std::string(nb::borrow<nb::str>(device).c_str()) == "gpu" ? TARSIA_GPU : TARSIA_CPU;
-      implementation.requests = flag(pass == TARSIA_FORWARD ? "forward_honours" : "backward_honours")
-                                    ? all
-                                    : 1u << TARSIA_REQUEST_WRITE;
-      implementation.storage_any = flag("sparse");
-      implementation.name = "";
-      implementation.run = run;
-      implementation.run_user = defined.get();
-      defined->implementations.push_back(implementation);
-    }
+  for (nb::handle item : nb::borrow<nb::list>(spec["implementations"])) {
+    defined->ways.push_back({defined.get(), static_cast<int>(defined->ways.size())});
+    tarsia_implementation implementation{};
+    implementation.size = sizeof implementation;
+    implementation.pass = nb::cast<bool>(item[0]) ? TARSIA_BACKWARD : TARSIA_FORWARD;
+    implementation.device_type = nb::cast<bool>(item[1]) ? TARSIA_GPU : TARSIA_CPU;
+    implementation.storage_any = nb::cast<bool>(item[2]);
+    implementation.requests = nb::cast<bool>(item[3]) ? all : 1u << TARSIA_REQUEST_WRITE;
+    implementation.priority = nb::cast<int32_t>(item[4]);
+    implementation.name = defined->keep(text_at(item, 5));
+    if (nb::cast<bool>(item[6])) implementation.applies = applies;
+    implementation.applies_user = implementation.run_user = &defined->ways.back();
+    implementation.run = run;
+    defined->implementations.push_back(implementation);
+  }
   op.n_inputs = static_cast<uint32_t>(defined->inputs.size());
   op.n_outputs = static_cast<uint32_t>(defined->outputs.size());
   op.n_attributes = static_cast<uint32_t>(defined->attributes.size());

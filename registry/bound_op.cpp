@@ -95,7 +95,9 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
     const bool plainer = best && best->storage_any && !candidate.storage_any;
     if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
       continue;
-    if (candidate.applies && !candidate.applies(candidate.applies_user, &info)) continue;
+    const std::int32_t applies = candidate.applies ? candidate.applies(candidate.applies_user, &info) : 1;
+    if (applies < 0) throw_op_error(op, "when");
+    if (!applies) continue;
     best = &candidate;
   }
   return best;

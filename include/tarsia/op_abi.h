@@ -143,7 +143,7 @@ typedef struct tarsia_implementation {
   uint32_t requests; /* bit 1 << tarsia_request for each request that it honours; others go through a copy */
   uint32_t storage_any; /* 1: takes sparse tensors */
   const char* name;     /* for people; may be "" */
-  /// Whether it can run what is bound; null: always.
+  /// Whether it can run what is bound; below 0: an error was set, and nothing is bound. Null: always.
   int32_t (*applies)(void* user, const tarsia_bind_info* info);
   void* applies_user;
   /// Runs. 0, or a code after the exception was captured.

@@ -51,6 +51,7 @@ __all__ = [
     "define_op",
     "doctor",
     "elementwise",
+    "implementation",
     "load",
     "load_inline",
     "op",
@@ -71,8 +72,10 @@ def __getattr__(name):
         from . import _sparse
 
         value = getattr(_sparse, name)
-    elif name == "define_op":
-        from ._define import define_op as value
+    elif name in ("define_op", "implementation"):
+        from . import _define
+
+        value = getattr(_define, name)
     elif name == "elementwise":
         from ._elementwise import elementwise as value
     elif name == "reduction":

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from typing_extensions import TypedDict, Unpack
 
@@ -40,6 +40,8 @@ from ._tarsia import (
     op as op,
     seed as seed,
 )
+
+_Author = TypeVar("_Author", bound=Callable[..., None])
 
 __version__: str
 ops: _Ops
@@ -155,7 +157,17 @@ def define_op(
     infer_dtype: Callable[..., Any] | None = None,
     infer_storage: Callable[..., Any] | None = None,
     infer: Callable[..., None] | None = None,
+    implementations: Callable[..., None] | Sequence[Callable[..., None]] = (),
 ) -> Callable[[type[Any] | Callable[..., None]], Op]: ...
+def implementation(
+    of: Literal["forward", "backward"],
+    *,
+    devices: str | Sequence[str] | None = None,
+    sparse: bool = False,
+    when: Callable[..., bool] | None = None,
+    priority: int = 0,
+    name: str = "",
+) -> Callable[[_Author], _Author]: ...
 def elementwise(
     inputs: str,
     outputs: str,

@@ -51,6 +51,50 @@ class Meta:
         return f"Meta(shape={self.shape}, dtype={self.dtype!r}, storage={self.storage!r})"
 
 
+class _Way(typing.NamedTuple):
+    """One way to run an op: what `implementation` says of a function."""
+
+    of: str  # "forward" or "backward"
+    devices: typing.Any = None  # None: the op's
+    sparse: bool = False
+    when: typing.Any = None
+    priority: int = 0
+    name: str = ""
+
+
+def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name=""):
+    """Marks a method, or a function for `define_op(implementations=…)`, as one more way to run the op.
+
+        @tarsia.define_op
+        class matmul:
+            def forward(self, x, w, y): ...                    # dense tensors
+
+            @tarsia.implementation("forward", sparse=True)     # sparse ones
+            def forward_sparse(self, x, w, y): ...
+
+    of: "forward" or "backward". devices: "cpu" or "gpu"; those of the op if it is left out. sparse: it takes sparse tensors; dense ones go to
+    an implementation without it. when(self, inputs…, outputs…): whether it takes these, as it sees from their shape, dtype and storage;
+    attributes are members of self, or keyword-only parameters of a function. priority: of those that apply the highest is taken. name: for
+    people.
+    """
+    if of not in ("forward", "backward"):
+        raise _error(f"an implementation is of 'forward' or 'backward', not {of!r}")
+    if when is not None and not inspect.isfunction(when):
+        raise _error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
+    if not isinstance(priority, int):
+        raise _error(f"implementation: priority is an int, not {priority!r}")
+
+    def mark(function):
+        function.__tarsia_implementation__ = _Way(of, devices, bool(sparse), when, priority, str(name))
+        return function
+
+    return mark
+
+
+def _way_of(function):
+    return getattr(function, "__tarsia_implementation__", None)
+
+
 class _Attribute(typing.NamedTuple):
     name: str
     kind: str
@@ -113,6 +157,12 @@ class Definition:
     def __init__(self, name, author, functions, attributes, options):
         self.name = name
         self.author = author  # a class, or None for plain functions
+        ways = {}
+        for what, function in functions.items():
+            if what in ("forward", "backward") or what not in _FUNCTIONS:
+                ways[what] = _way_of(function) or _Way(what, sparse=bool(options["sparse"]))
+        whens = {what: f"when of {what}" for what, way in ways.items() if way.when}
+        functions = {**functions, **{key: ways[what].when for what, key in whens.items()}}
         self.functions = functions
         self.attributes = attributes
         forward = functions.get("forward")
@@ -137,9 +187,12 @@ class Definition:
                          f" its parameters are {', '.join(tensors['forward'])}")
         self.inputs = tensors["forward"][:-n_out]
         n_in = len(self.inputs)
+        passes = {"forward": (n_in + n_out, "the inputs and then the outputs, which it writes"),
+                  "backward": (2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
+                                                     "inputs, which it writes")}
         for what, wanted, order in (
-                ("backward", 2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
-                                                   "inputs, which it writes"),
+                *((what, *passes[way.of]) for what, way in ways.items()),
+                *((key, n_in + n_out, "what is known of inputs and outputs") for key in whens.values()),
                 ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
@@ -147,7 +200,8 @@ class Definition:
         told_twice = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
         if told_twice:
             raise _error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
-        if "infer_storage" in tensors and not options["sparse"]:
+        is_sparse = any(way.sparse for way in ways.values())
+        if "infer_storage" in tensors and not is_sparse:
             raise _error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
         for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
@@ -166,9 +220,16 @@ class Definition:
         pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
         if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
             raise _error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
-        devices = _names(options["devices"], f"op '{name}': devices")
-        if not devices or set(devices) - {"cpu", "gpu"}:
-            raise _error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
+        self.ways = []  # the key of the function of each implementation, in the order of the registry
+        implementations = []
+        for what, way in ways.items():
+            devices = _names(options["devices"] if way.devices is None else way.devices, f"op '{name}': devices")
+            if not devices or set(devices) - {"cpu", "gpu"}:
+                raise _error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
+            for device in devices:
+                self.ways.append(what)
+                implementations.append((way.of == "backward", device == "gpu", way.sparse, "requests" in self.keywords[what],
+                                        way.priority, way.name, what in whens))
         code = forward.__code__ if hasattr(forward, "__code__") else None
         self.spec = {
             "name": name,
@@ -178,12 +239,9 @@ class Definition:
             "outputs": [(port, _HIDDEN if port in hidden else 0) for port in self.outputs],
             "attributes": [attribute.spec() for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
-            "devices": devices,
-            "has_backward": "backward" in functions,
-            "forward_honours": "requests" in self.keywords["forward"],
-            "backward_honours": "requests" in self.keywords.get("backward", ()),
+            "implementations": implementations,
             "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
-            "sparse": bool(options["sparse"]),
+            "sparse": is_sparse,
             "stateful": bool(options["stateful"]),
             "random": bool(options["random"]),
         }
@@ -200,15 +258,18 @@ class Definition:
         instance.__init__()
         return instance
 
-    def forward(self, instance, tensors, requests):
+    def forward(self, way, instance, tensors, requests):
         n_in = len(tensors) - len(self.outputs)
-        self._run("forward", instance, [*self._by_port(tensors[:n_in]), *tensors[n_in:]], requests)
+        self._run(self.ways[way], instance, [*self._by_port(tensors[:n_in]), *tensors[n_in:]], requests)
 
-    def backward(self, instance, tensors, requests):
+    def backward(self, way, instance, tensors, requests):
         n_in, n_out = len(requests), len(self.outputs)
         inputs = tensors[n_out : n_out + n_in]
         arguments = [*tensors[:n_out], *self._by_port(inputs), *tensors[n_out + n_in : -n_in], *self._by_port(tensors[-n_in:])]
-        self._run("backward", instance, arguments, tuple(self._by_port(requests)))
+        self._run(self.ways[way], instance, arguments, tuple(self._by_port(requests)))
+
+    def applies(self, way, instance, inputs, outputs):
+        return bool(self._call(f"when of {self.ways[way]}", instance, self._metas(inputs, outputs)[0]))
 
     def infer(self, instance, inputs, outputs):
         """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
@@ -250,9 +311,14 @@ class Definition:
         named.update((name, instance[name]) for name in keywords if name != "requests")
         return function(*arguments, **named)
 
-    def _infer_all(self, instance, inputs, outputs):
+    def _metas(self, inputs, outputs):
+        """What is known: as arguments of a function, and in one row."""
         metas = [given and Meta(*given) for given in (*inputs, *outputs)]
-        found = self._call("infer", instance, [*self._by_port(metas[: len(inputs)]), *metas[len(inputs) :]])
+        return [*self._by_port(metas[: len(inputs)]), *metas[len(inputs) :]], metas
+
+    def _infer_all(self, instance, inputs, outputs):
+        arguments, metas = self._metas(inputs, outputs)
+        found = self._call("infer", instance, arguments)
         if found is not None:
             raise TypeError(f"infer sets what it can in its arguments and returns nothing, but returned a {type(found).__name__}")
         return [meta and (None if meta.shape is None else self._shape("infer", meta.shape, None),
@@ -311,6 +377,8 @@ def _of_class(author, options):
         if key not in options and key in vars(author):
             options[key] = vars(author)[key]
     functions = {what: inspect.getattr_static(author, what) for what in _FUNCTIONS if hasattr(author, what)}
+    for base in reversed(author.__mro__):
+        functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if _way_of(member))
     for what, function in functions.items():
         if not inspect.isfunction(function):
             raise _error(f"op '{name}': {what} has to be a plain method")
@@ -335,6 +403,12 @@ def _of_functions(forward, options):
     functions.update((what, options.pop(what)) for what in _FUNCTIONS[1:] if options.get(what) is not None)
     for what in _FUNCTIONS[1:]:
         options.pop(what, None)
+    others = options.pop("implementations", None) or ()
+    for function in [others] if callable(others) else others:
+        if not _way_of(function):
+            raise _error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
+        what = function.__name__
+        functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function
     attributes = []
     hints = typing.get_type_hints(forward)
     for attribute, parameter in _positional(forward)[1].items():
@@ -371,18 +445,20 @@ def define_op(author=None, **options):
     options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
     mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors); hidden (names of outputs that
     callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); sparse: forward and backward take scipy.sparse.csr_matrix, torch.sparse_csr and
-    tarsia.RowSparse too, and an output that is sparse is a tarsia.SparseOutput; stateful: what an instance keeps belongs to one
+    tarsia.RowSparse too, and an output that is sparse is a tarsia.SparseOutput; implementations, of a function: further ones, marked with
+    tarsia.implementation as methods of a class are; stateful: what an instance keeps belongs to one
     binding, and calls of it wait for each other; random: two calls differ.
 
     Gives the tarsia.Op. An op of the same name is replaced.
     """
     if author is None:
         return lambda author: define_op(author, **options)
-    unknown = sorted(set(options) - {"name", *_OPTIONS, *_FUNCTIONS[1:]})
+    known = [*_OPTIONS, *_FUNCTIONS[1:], "implementations"]
+    unknown = sorted(set(options) - {"name", *known})
     if unknown:
-        raise _error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join([*_OPTIONS, *_FUNCTIONS[1:]])}")
+        raise _error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join(known)}")
     if inspect.isclass(author):
-        given = [what for what in _FUNCTIONS[1:] if what in options]
+        given = [what for what in (*_FUNCTIONS[1:], "implementations") if what in options]
         if given:
             raise _error(f"define_op: {given[0]} of a class is a method of it")
         definition = _of_class(author, dict(options))

@@ -40,7 +40,7 @@ def test_what_the_page_names_is_there():
 
 
 def test_signatures_are_the_real_ones():
-    for name in ("load_inline", "compile_all", "load", "elementwise", "reduction"):
+    for name in ("load_inline", "compile_all", "load", "elementwise", "implementation", "reduction"):
         function = getattr(tarsia, name)
         shown = re.search(rf"`tarsia\.{name}\((.*?)\)`", PAGE).group(1)
         wanted = str(inspect.signature(function))[1:-1].replace("'", '"')
