@@ -29,7 +29,7 @@ std::string default_text(const tarsia_attribute& attribute) {
     if (value.kind == TARSIA_KIND_LIST) object = Ref(PySequence_List(object.get()));
     return "=" + text_of(Ref(PyObject_Repr(object.get())).get());
   }
-  if (attribute.default_text && attribute.type.kind == TARSIA_KIND_STRING && !attribute.n_choices)
+  if (attribute.default_text && attribute.type.kind == TARSIA_KIND_STRING)
     return "=" + text_of(Ref(PyObject_Repr(Ref(PyUnicode_FromString(attribute.default_text)).get())).get());
   if (attribute.default_text) return std::string("=") + attribute.default_text;
   return attribute.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : "=None";

@@ -61,6 +61,7 @@ struct Defined {
   std::vector<tarsia_port> inputs, outputs;
   std::vector<tarsia_attribute> attributes;
   std::deque<tarsia_type> elements;
+  std::deque<std::vector<const char*>> choices;
   std::vector<tarsia_implementation> implementations;
   std::deque<Way> ways;
   std::vector<tarsia_inplace> inplace;
@@ -129,10 +130,15 @@ int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref values(
-      tuple_of(defined->attributes.size(), [&](uint64_t i) { return value_object(info->attributes[i]); }));
-  Ref object(values ? PyObject_CallMethod(defined->definition.get(), "create", "(O)", values.get())
-                    : nullptr);
+  const uint64_t n_declared = defined->attributes.size();
+  const Ref values(tuple_of(n_declared, [&](uint64_t i) { return value_object(info->attributes[i]); }));
+  const Ref others(tuple_of(info->n_attributes - n_declared, [&](uint64_t i) {
+    return Py_BuildValue("sN", info->attribute_names[n_declared + i],
+                         value_object(info->attributes[n_declared + i]));
+  }));
+  Ref object(values && others
+                 ? PyObject_CallMethod(defined->definition.get(), "create", "OO", values.get(), others.get())
+                 : nullptr);
   if (!object) return capture_error();
   auto* binding = new Binding{std::move(object)};
   g_bindings.insert(binding);
@@ -286,14 +292,15 @@ void forget_ops() {
   for (Binding* binding : g_bindings) gone.push_back(std::move(binding->object));
 }
 
-const char* text_at(nb::handle tuple, int i) {
-  return nb::borrow<nb::str>(tuple[i]).c_str();
+template <class Key>
+const char* text_at(nb::handle container, Key key) {
+  return nb::borrow<nb::str>(container[key]).c_str();
 }
 
-/// spec: name, description, location, inputs and outputs [(name, flags)], attributes [(name, kind, flags of
-/// its type, whether a list, whether required, default text or None)], in-place pairs, implementations
+/// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
+/// tarsia._define._Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
-/// predicate)], whether it infers, takes sparse tensors, has state, is random.
+/// predicate)], whether it infers, takes undeclared attributes, takes sparse tensors, has state, is random.
 void define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -307,14 +314,16 @@ void define_op(nb::object definition, nb::dict spec) {
   for (const auto& [key, ports] :
        {std::pair{"inputs", &defined->inputs}, std::pair{"outputs", &defined->outputs}})
     for (nb::handle port : nb::borrow<nb::list>(spec[key]))
-      ports->push_back({defined->keep(text_at(port, 0)), "", nb::cast<uint32_t>(port[1])});
+      ports->push_back(
+          {defined->keep(text_at(port, 0)), defined->keep(text_at(port, 2)), nb::cast<uint32_t>(port[1])});
   for (nb::handle item : nb::borrow<nb::list>(spec["attributes"])) {
     tarsia_attribute attribute{};
     attribute.size = sizeof attribute;
-    attribute.name = defined->keep(text_at(item, 0));
-    attribute.description = "";
+    const auto has = [&](const char* key) { return nb::cast<bool>(item[key]); };
+    attribute.name = defined->keep(text_at(item, "name"));
+    attribute.description = defined->keep(text_at(item, "description"));
     tarsia_type type{};
-    const std::string kind = text_at(item, 1);
+    const std::string kind = text_at(item, "kind");
     type.kind = kind == "bool"    ? TARSIA_KIND_BOOL
                 : kind == "int"   ? TARSIA_KIND_INT
                 : kind == "float" ? TARSIA_KIND_FLOAT
@@ -322,17 +331,30 @@ void define_op(nb::object definition, nb::dict spec) {
     if (kind == "int") type.dtype = {TARSIA_INT, 64, 1};
     if (kind == "float") type.dtype = {TARSIA_FLOAT, 64, 1};
     if (kind == "bool") type.dtype = {TARSIA_BOOL, 8, 1};
-    if (nb::cast<bool>(item[3])) {
+    if (has("is_list")) {
       defined->elements.push_back(type);
       type = {};
       type.kind = TARSIA_KIND_LIST;
       type.n_elements = 1;
       type.elements = &defined->elements.back();
     }
-    type.flags = static_cast<uint8_t>(nb::cast<bool>(item[2]) ? TARSIA_TYPE_OPTIONAL : 0);
+    type.flags = static_cast<uint8_t>(has("optional") ? TARSIA_TYPE_OPTIONAL : 0);
     attribute.type = type;
-    attribute.flags = nb::cast<bool>(item[4]) ? TARSIA_ATTRIBUTE_REQUIRED : 0;
-    if (!item[5].is_none()) attribute.default_text = defined->keep(text_at(item, 5));
+    attribute.flags = has("required") ? TARSIA_ATTRIBUTE_REQUIRED : 0;
+    if (!item["default"].is_none()) attribute.default_text = defined->keep(text_at(item, "default"));
+    if (!item["least"].is_none()) {
+      attribute.flags |= TARSIA_ATTRIBUTE_MIN;
+      attribute.min = nb::cast<double>(item["least"]);
+    }
+    if (!item["most"].is_none()) {
+      attribute.flags |= TARSIA_ATTRIBUTE_MAX;
+      attribute.max = nb::cast<double>(item["most"]);
+    }
+    std::vector<const char*>& choices = defined->choices.emplace_back();
+    for (nb::handle choice : nb::borrow<nb::tuple>(item["choices"]))
+      choices.push_back(defined->keep(nb::borrow<nb::str>(choice).c_str()));
+    attribute.choices = choices.data();
+    attribute.n_choices = static_cast<uint32_t>(choices.size());
     defined->attributes.push_back(attribute);
   }
   for (nb::handle pair : nb::borrow<nb::list>(spec["inplace"]))
@@ -369,6 +391,7 @@ void define_op(nb::object definition, nb::dict spec) {
   op.destroy_params = destroy_params;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
+  if (flag("any_attributes")) op.flags |= TARSIA_OP_ANY_ATTRIBUTES;
   if (flag("sparse")) op.flags |= TARSIA_OP_INFERS_STORAGE;
   if (flag("random")) op.flags |= TARSIA_OP_RANDOM;
   const tarsia_op* described = &op;

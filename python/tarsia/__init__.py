@@ -42,6 +42,7 @@ __all__ = [
     "KernelLaunch",
     "Library",
     "Op",
+    "Range",
     "RowSparse",
     "SparseOutput",
     "Tensor",
@@ -72,7 +73,7 @@ def __getattr__(name):
         from . import _sparse
 
         value = getattr(_sparse, name)
-    elif name in ("define_op", "implementation"):
+    elif name in ("Range", "define_op", "implementation"):
         from . import _define
 
         value = getattr(_define, name)

@@ -95,6 +95,13 @@ def _way_of(function):
     return getattr(function, "__tarsia_implementation__", None)
 
 
+class Range(typing.NamedTuple):
+    """Bounds of a number, themselves included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. Of a tuple those of each."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+
 class _Attribute(typing.NamedTuple):
     name: str
     kind: str
@@ -102,6 +109,10 @@ class _Attribute(typing.NamedTuple):
     is_list: bool
     required: bool
     default: typing.Any
+    description: str = ""
+    choices: tuple = ()
+    least: float | None = None
+    most: float | None = None
 
     def spec(self):
         if self.required or self.default is None:
@@ -110,7 +121,7 @@ class _Attribute(typing.NamedTuple):
             text = "(" + ", ".join(_text(item) for item in self.default) + ")"
         else:
             text = _text(self.default)
-        return self.name, self.kind, self.optional, self.is_list, self.required, text
+        return {**self._asdict(), "default": text}
 
 
 def _text(value):
@@ -123,6 +134,9 @@ def _attribute(op, name, annotation, default, has_default):
         annotation = type(default)
         if isinstance(default, (list, tuple)):
             annotation = tuple[type(default[0]) if default else int, ...]
+    extras = ()
+    if typing.get_origin(annotation) is typing.Annotated:
+        annotation, *extras = typing.get_args(annotation)
     optional = has_default and default is None
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         parts = [part for part in typing.get_args(annotation) if part is not type(None)]
@@ -132,10 +146,49 @@ def _attribute(op, name, annotation, default, has_default):
     if is_list:
         parts = [part for part in typing.get_args(annotation) if part is not Ellipsis] or [int]
         annotation = parts[0] if len(set(parts)) == 1 else None
+    choices = ()
+    if typing.get_origin(annotation) is typing.Literal and not is_list:
+        choices = typing.get_args(annotation)
+        annotation = str if all(isinstance(choice, str) for choice in choices) else None
     if annotation not in (bool, int, float, str):
         raise _error(f"op '{op}': attribute '{name}' has to be declared as bool, int, float, str, a tuple of one of them, or one of "
                      f"these or None")
-    return _Attribute(name, annotation.__name__, optional, is_list, not has_default and not optional, default)
+    least, most = _bounds(f"op '{op}': attribute '{name}'", extras)
+    if annotation not in (int, float) and (least, most) != (None, None):
+        raise _error(f"op '{op}': attribute '{name}' is no number, and has no range")
+    return _Attribute(name, annotation.__name__, optional, is_list, not has_default and not optional, default, _text_of(extras), choices,
+                      least, most)
+
+
+def _text_of(extras):
+    """The description among what Annotated says besides the type."""
+    return " ".join(extra for extra in extras if isinstance(extra, str))
+
+
+def _bounds(what, extras):
+    """Of tarsia.Range, and of what has ge and le, as annotated_types has them."""
+    least = most = None
+    for extra in extras:
+        if any(getattr(extra, key, None) is not None for key in ("gt", "lt")):
+            raise _error(f"{what}: bounds include themselves: ge and le, or tarsia.Range, not {extra!r}")
+        for key in ("at_least", "ge"):
+            least = getattr(extra, key, None) if least is None else least
+        for key in ("at_most", "le"):
+            most = getattr(extra, key, None) if most is None else most
+    return least, most
+
+
+def _descriptions(function):
+    """Of the parameters of a function that Annotated describes. Other annotations need not even be readable."""
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError, SyntaxError):
+        return {}
+    return {name: _text_of(hint.__metadata__) for name, hint in hints.items() if typing.get_origin(hint) is typing.Annotated}
+
+
+def _takes_any(function):
+    return any(parameter.kind == parameter.VAR_KEYWORD for parameter in inspect.signature(function).parameters.values())
 
 
 def _positional(function):
@@ -169,6 +222,7 @@ class Definition:
         if forward is None:
             raise _error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
         self.keywords = {}
+        self.takes_others = {what for what, function in functions.items() if author is None and _takes_any(function)}
         tensors = {}
         for what, function in functions.items():
             positional, keywords = _positional(function)
@@ -230,17 +284,20 @@ class Definition:
                 self.ways.append(what)
                 implementations.append((way.of == "backward", device == "gpu", way.sparse, "requests" in self.keywords[what],
                                         way.priority, way.name, what in whens))
+        told = _descriptions(forward)
+        takes_any = _takes_any(forward) if author is None else inspect.isfunction(author.__init__) and _takes_any(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
         self.spec = {
             "name": name,
             "description": inspect.getdoc(author if author is not None else forward) or "",
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
-            "inputs": list(flags.items()),
-            "outputs": [(port, _HIDDEN if port in hidden else 0) for port in self.outputs],
+            "inputs": [(port, flag, told.get(port, "")) for port, flag in flags.items()],
+            "outputs": [(port, _HIDDEN if port in hidden else 0, told.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec() for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
             "implementations": implementations,
             "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
+            "any_attributes": takes_any,
             "sparse": is_sparse,
             "stateful": bool(options["stateful"]),
             "random": bool(options["random"]),
@@ -248,14 +305,14 @@ class Definition:
 
     # ---- called by the extension ----
 
-    def create(self, values):
+    def create(self, values, others):
         named = {attribute.name: value for attribute, value in zip(self.attributes, values)}
         if self.author is None:
-            return named
+            return named, dict(others)
         instance = self.author.__new__(self.author)
         for name, value in named.items():
             setattr(instance, name, value)
-        instance.__init__()
+        instance.__init__(**dict(others))
         return instance
 
     def forward(self, way, instance, tensors, requests):
@@ -308,7 +365,10 @@ class Definition:
         named = {"requests": requests} if "requests" in keywords else {}
         if self.author is not None:
             return function(instance, *arguments, **named)
-        named.update((name, instance[name]) for name in keywords if name != "requests")
+        attributes, others = instance
+        named.update((name, attributes[name]) for name in keywords if name != "requests")
+        if what in self.takes_others:
+            named.update(others)
         return function(*arguments, **named)
 
     def _metas(self, inputs, outputs):
@@ -383,7 +443,7 @@ def _of_class(author, options):
         if not inspect.isfunction(function):
             raise _error(f"op '{name}': {what} has to be a plain method")
     try:
-        annotations = typing.get_type_hints(author)
+        annotations = typing.get_type_hints(author, include_extras=True)
     except NameError as error:
         raise _error(f"op '{name}': an annotation cannot be read: {error}") from error
     attributes = []
@@ -410,8 +470,12 @@ def _of_functions(forward, options):
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function
     attributes = []
-    hints = typing.get_type_hints(forward)
-    for attribute, parameter in _positional(forward)[1].items():
+    keywords = _positional(forward)[1]
+    try:
+        hints = typing.get_type_hints(forward, include_extras=True) if keywords else {}
+    except NameError as error:
+        raise _error(f"op '{name}': an annotation cannot be read: {error}") from error
+    for attribute, parameter in keywords.items():
         if attribute == "requests":
             continue
         has_default = parameter.default is not parameter.empty
@@ -439,7 +503,8 @@ def define_op(author=None, **options):
     Tensors are contiguous, of the caller's framework. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) tell the
     outputs' where they are not all like the first input's, infer_storage(self, storages…) which of them are "csr" or "row_sparse".
     Instead of them, infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any. Annotated members of the class are the attributes: bool, int, float, str, tuples
-    of one of them, or None. A function takes them as keyword-only parameters, and backward=, infer_shape= and so on are
+    of one of them, Literal of strings, or None; Annotated adds a description and tarsia.Range. Undeclared ones are allowed, as strings, if
+    __init__ takes **them. A function takes them as keyword-only parameters, and backward=, infer_shape= and so on are
     given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
 
     options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
