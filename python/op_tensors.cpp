@@ -3,6 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <tarsia/c_api.h>
 
+#include <algorithm>
+
 #include "dtype.h"
 #include "errors.h"
 #include "outputs.h"
@@ -65,8 +67,9 @@ const tarsia_meta& OpTensors::meta_of_input(uint32_t i) const {
 
 std::string OpTensors::name_of_output(uint32_t i) const {
   const tarsia_op& op = *m_context.info->declared;
-  return m_context.pass == TARSIA_FORWARD ? std::string("output '") + op.outputs[i].name + "'"
-                                          : std::string("the gradient of '") + port_of(op, i)->name + "'";
+  return m_context.pass == TARSIA_FORWARD
+             ? std::string("output '") + op.outputs[std::min(i, op.n_outputs - 1)].name + "'"
+             : std::string("the gradient of '") + port_of(op, i)->name + "'";
 }
 
 PyObject* OpTensors::input(uint32_t i) {

@@ -125,17 +125,41 @@ int32_t capture_error() {
   return tarsia_get_host()->set_error(code, t_pending.text.c_str());
 }
 
+/// A tuple of the declared attributes' values.
+PyObject* attributes_object(const Defined& defined, const tarsia_bind_info& info) {
+  return tuple_of(defined.attributes.size(), [&](uint64_t i) { return value_object(info.attributes[i]); });
+}
+
+/// A tuple of (name, value) of the undeclared ones.
+PyObject* other_attributes_object(const Defined& defined, const tarsia_bind_info& info) {
+  const uint64_t n_declared = defined.attributes.size();
+  return tuple_of(info.n_attributes - n_declared, [&](uint64_t i) {
+    return Py_BuildValue("sN", info.attribute_names[n_declared + i],
+                         value_object(info.attributes[n_declared + i]));
+  });
+}
+
+int32_t count_outputs(void* user, const tarsia_bind_info* info, uint32_t*, uint32_t* n_outputs) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
+  const Ref n(values && others ? PyObject_CallMethod(defined->definition.get(), "count_outputs", "OO",
+                                                     values.get(), others.get())
+                               : nullptr);
+  const long count = n ? PyLong_AsLong(n.get()) : -1;
+  if (PyErr_Occurred()) return capture_error();
+  *n_outputs = static_cast<uint32_t>(count);
+  return 0;
+}
+
 int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const uint64_t n_declared = defined->attributes.size();
-  const Ref values(tuple_of(n_declared, [&](uint64_t i) { return value_object(info->attributes[i]); }));
-  const Ref others(tuple_of(info->n_attributes - n_declared, [&](uint64_t i) {
-    return Py_BuildValue("sN", info->attribute_names[n_declared + i],
-                         value_object(info->attributes[n_declared + i]));
-  }));
+  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
   Ref object(values && others
                  ? PyObject_CallMethod(defined->definition.get(), "create", "OO", values.get(), others.get())
                  : nullptr);
@@ -300,7 +324,8 @@ const char* text_at(nb::handle container, Key key) {
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
 /// tarsia._define._Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
-/// predicate)], whether it infers, takes undeclared attributes, takes sparse tensors, has state, is random.
+/// predicate)], whether it counts its outputs, infers, takes undeclared attributes, takes sparse tensors, has
+/// state, is random.
 void define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -389,6 +414,7 @@ void define_op(nb::object definition, nb::dict spec) {
   op.user = defined.get();
   op.create_params = create_params;
   op.destroy_params = destroy_params;
+  if (flag("counts_outputs")) op.arity = count_outputs;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
   if (flag("any_attributes")) op.flags |= TARSIA_OP_ANY_ATTRIBUTES;

@@ -154,6 +154,7 @@ def define_op(
     stateful: bool = False,
     random: bool = False,
     backward: Callable[..., None] | None = None,
+    arity: Callable[..., int] | None = None,
     infer_shape: Callable[..., Any] | None = None,
     infer_dtype: Callable[..., Any] | None = None,
     infer_storage: Callable[..., Any] | None = None,

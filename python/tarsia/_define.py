@@ -247,7 +247,7 @@ class Definition:
         for what, wanted, order in (
                 *((what, *passes[way.of]) for what, way in ways.items()),
                 *((key, n_in + n_out, "what is known of inputs and outputs") for key in whens.values()),
-                ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
+                ("arity", 0, "none"), ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
                 raise _error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
@@ -258,8 +258,14 @@ class Definition:
         if "infer_storage" in tensors and not is_sparse:
             raise _error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
+        self.variadic_output = self.outputs[-1] in _names(options["variadic"], f"op '{name}': variadic")
+        if self.variadic_output != ("arity" in functions):
+            raise _error(f"op '{name}': a last output of any number of tensors is named by variadic, and counted by arity(self): there has to "
+                         f"be both or neither")
         for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
             for port in _names(options[key], f"op '{name}': {key}"):
+                if flag == _VARIADIC and self.variadic_output and port == self.outputs[-1]:
+                    continue
                 if port not in flags:
                     raise _error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
                 flags[port] |= flag
@@ -269,6 +275,8 @@ class Definition:
         self.variadic = bool(many)
         hidden = _names(options["hidden"], f"op '{name}': hidden")
         for port in hidden:
+            if self.variadic_output and port == self.outputs[-1]:
+                raise _error(f"op '{name}': hidden names '{port}', of which there is any number")
             if port not in self.outputs:
                 raise _error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
         pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
@@ -292,10 +300,11 @@ class Definition:
             "description": inspect.getdoc(author if author is not None else forward) or "",
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
             "inputs": [(port, flag, told.get(port, "")) for port, flag in flags.items()],
-            "outputs": [(port, _HIDDEN if port in hidden else 0, told.get(port, "")) for port in self.outputs],
+            "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, told.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec() for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
             "implementations": implementations,
+            "counts_outputs": self.variadic_output,
             "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
             "any_attributes": takes_any,
             "sparse": is_sparse,
@@ -309,21 +318,32 @@ class Definition:
         named = {attribute.name: value for attribute, value in zip(self.attributes, values)}
         if self.author is None:
             return named, dict(others)
-        instance = self.author.__new__(self.author)
-        for name, value in named.items():
-            setattr(instance, name, value)
+        instance = self._unborn(named)
         instance.__init__(**dict(others))
         return instance
 
     def forward(self, way, instance, tensors, requests):
-        n_in = len(tensors) - len(self.outputs)
-        self._run(self.ways[way], instance, [*self._by_port(tensors[:n_in]), *tensors[n_in:]], requests)
+        n_in = len(tensors) - len(requests)
+        arguments = [*self._by_port(tensors[:n_in]), *self._by_output(tensors[n_in:])]
+        self._run(self.ways[way], instance, arguments, tuple(self._by_output(requests)))
 
     def backward(self, way, instance, tensors, requests):
-        n_in, n_out = len(requests), len(self.outputs)
-        inputs = tensors[n_out : n_out + n_in]
-        arguments = [*tensors[:n_out], *self._by_port(inputs), *tensors[n_out + n_in : -n_in], *self._by_port(tensors[-n_in:])]
+        n_in = len(requests)
+        n_out = len(tensors) // 2 - n_in
+        inputs, outputs = tensors[n_out : n_out + n_in], tensors[n_out + n_in : -n_in]
+        arguments = [*self._by_output(tensors[:n_out]), *self._by_port(inputs), *self._by_output(outputs),
+                     *self._by_port(tensors[-n_in:])]
         self._run(self.ways[way], instance, arguments, tuple(self._by_port(requests)))
+
+    def count_outputs(self, values, others):
+        named = {attribute.name: value for attribute, value in zip(self.attributes, values)}
+        instance = named, dict(others)
+        if self.author is not None:  # without __init__, which is for what is bound
+            instance = self._unborn(named)
+        n = self._call("arity", instance, ())
+        if not isinstance(n, int) or n < 0:
+            raise TypeError(f"arity gives the number of tensors of '{self.outputs[-1]}', not {n!r}")
+        return len(self.outputs) - 1 + n
 
     def applies(self, way, instance, inputs, outputs):
         return bool(self._call(f"when of {self.ways[way]}", instance, self._metas(inputs, outputs)[0]))
@@ -336,24 +356,35 @@ class Definition:
         shapes, dtypes, storages = [None] * n, [None] * n, [None] * n
         given = [meta for meta in inputs if meta is not None]
         if all(shape is not None and None not in shape for shape, _, _ in given):
-            shapes = self._inferred("infer_shape", instance, self._by_port([meta and meta[0] for meta in inputs]), self._shape)
+            shapes = self._inferred("infer_shape", instance, self._by_port([meta and meta[0] for meta in inputs]), self._shape, n)
             if shapes is None:
                 shapes = [given[0][0] if given else None] * n
         if all(dtype is not None for _, dtype, _ in given):
-            dtypes = self._inferred("infer_dtype", instance, self._by_port([meta and meta[1] for meta in inputs]), self._dtype)
+            dtypes = self._inferred("infer_dtype", instance, self._by_port([meta and meta[1] for meta in inputs]), self._dtype, n)
             if dtypes is None:
                 dtypes = [given[0][1] if given else None] * n
         if "infer_storage" in self.functions:  # what is left unknown is dense
             arguments = self._by_port([meta and (meta[2] or "dense") for meta in inputs])
-            storages = self._inferred("infer_storage", instance, arguments, self._storage)
+            storages = self._inferred("infer_storage", instance, arguments, self._storage, n)
         return [None] * len(inputs) + [*zip(shapes, dtypes, storages)]
 
     # ---- its own ----
+
+    def _unborn(self, named):
+        """An instance with its attributes, before __init__."""
+        instance = self.author.__new__(self.author)
+        for name, value in named.items():
+            setattr(instance, name, value)
+        return instance
 
     def _by_port(self, items):
         """One item for each input, of the variadic one a list."""
         n = len(self.inputs) - 1
         return [*items[:n], list(items[n:])] if self.variadic else items
+
+    def _by_output(self, items):
+        n = len(self.outputs) - 1
+        return [*items[:n], list(items[n:])] if self.variadic_output else items
 
     def _run(self, what, instance, tensors, requests):
         given = self._call(what, instance, tensors, requests)
@@ -374,7 +405,7 @@ class Definition:
     def _metas(self, inputs, outputs):
         """What is known: as arguments of a function, and in one row."""
         metas = [given and Meta(*given) for given in (*inputs, *outputs)]
-        return [*self._by_port(metas[: len(inputs)]), *metas[len(inputs) :]], metas
+        return [*self._by_port(metas[: len(inputs)]), *self._by_output(metas[len(inputs) :])], metas
 
     def _infer_all(self, instance, inputs, outputs):
         arguments, metas = self._metas(inputs, outputs)
@@ -385,14 +416,14 @@ class Definition:
                           None if meta.dtype is None else self._dtype("infer", meta.dtype),
                           None if meta.storage is None else self._storage("infer", meta.storage)) for meta in metas]
 
-    def _inferred(self, what, instance, arguments, read):
+    def _inferred(self, what, instance, arguments, read, n):
         if what not in self.functions:
             return None
         found = self._call(what, instance, arguments)
-        one = len(self.outputs) == 1
+        one = n == 1
         items = [found] if one and not self._is_several(what, found) else list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(items) != len(self.outputs):
-            raise TypeError(f"{what} gives one item for each of {len(self.outputs)} outputs, not {found!r}")
+        if len(items) != n:
+            raise TypeError(f"{what} gives one item for each of {n} outputs, not {found!r}")
         return [read(what, item) for item in items]
 
     @staticmethod
@@ -428,7 +459,7 @@ class Definition:
 _OPTIONS = {"outputs": None, "optional": (), "variadic": (), "mutable": (), "no_gradient": (), "hidden": (), "inplace": (),
             "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
 _INFERENCE = ("infer_shape", "infer_dtype", "infer_storage")
-_FUNCTIONS = ("forward", "backward", *_INFERENCE, "infer")
+_FUNCTIONS = ("forward", "backward", "arity", *_INFERENCE, "infer")
 
 
 def _of_class(author, options):
@@ -508,7 +539,8 @@ def define_op(author=None, **options):
     given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
 
     options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
-    mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors); hidden (names of outputs that
+    mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors; also the last output, of which
+    arity(self) gives the number); hidden (names of outputs that
     callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); sparse: forward and backward take scipy.sparse.csr_matrix, torch.sparse_csr and
     tarsia.RowSparse too, and an output that is sparse is a tarsia.SparseOutput; implementations, of a function: further ones, marked with
     tarsia.implementation as methods of a class are; stateful: what an instance keeps belongs to one

@@ -395,6 +395,9 @@ def test_ops_call_ops_and_other_threads_run():
     (lambda: tarsia.define_op(lambda x, y: None, name="f", colour=1), "define_op has no option 'colour'"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", mutable="z"), "mutable names 'z', which is no input; there are x"),
     (lambda: tarsia.define_op(lambda a, b, y: None, name="f", variadic="a"), "variadic is the last input, 'b', or none"),
+    (lambda: tarsia.define_op(lambda x, y: None, name="f", variadic="y"), r"named by variadic, and counted by arity\(self\)"),
+    (lambda: tarsia.define_op(lambda x, y: None, name="f", arity=lambda: 1), r"named by variadic, and counted by arity\(self\)"),
+    (lambda: tarsia.define_op(lambda x, y: None, name="f", variadic="y", arity=lambda: 1, hidden="y"), "hidden names 'y', of which there is any"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", hidden="x"), "hidden names 'x', which is no output; there are y"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", devices="tpu"), "devices are 'cpu' and 'gpu'"),
     (lambda: tarsia.define_op(lambda x, y: None, name="f", inplace="y -> x"), "inplace is pairs"),
@@ -425,3 +428,56 @@ def test_what_tarsia_sees_is_told_without_a_place_within_tarsia():
 
     with pytest.raises(TypeError, match="writes to its outputs and returns nothing, but returned a ndarray$"):
         py_returns(np.ones(2, np.float32))
+
+
+def test_any_number_of_outputs():
+    seen = []
+
+    @tarsia.define_op(name="py_parted", variadic="parts")
+    class parted:
+        """Cuts into equal parts."""
+
+        n: int = 2
+
+        def __init__(self):
+            seen.append(self.n)
+
+        def arity(self):
+            return self.n
+
+        def infer_shape(self, x):
+            return [(x[0] // self.n,)] * self.n
+
+        def forward(self, x, parts):
+            assert len(parts) == self.n
+            for y, part in zip(parts, np.split(x, self.n)):
+                y[...] = part
+
+        def backward(self, dparts, x, parts, dx):
+            dx[...] = np.concatenate(dparts)
+
+    x = np.arange(6.0)
+    assert [y.tolist() for y in parted(x, n=3)] == [[0, 1], [2, 3], [4, 5]] and seen == [3]
+    assert parted(x, n=1).tolist() == x.tolist()
+    bound = parted.bind(x)
+    y = bound(x)
+    assert len(bound.outputs) == 2 and bound.backward([2 * y[0], y[1]], x, y)[0].tolist() == [0, 2, 4, 3, 4, 5]
+    assert bound.backward([y[0], y[1]], [x])[0].tolist() == x.tolist()
+    total = np.ones(3)
+    first, last = bound(x, out=[total, np.zeros(3)], req=["add", "write"])
+    assert first.tolist() == [1, 2, 3] and last.tolist() == [3, 4, 5]
+    assert_op("py_parted", shapes=[(4,)], dtypes="float64")
+    assert parted.__doc__.startswith("py_parted(x, *, n=2) -> (*parts)")
+
+    @tarsia.define_op(name="py_pairs", variadic=("xs", "ys"), outputs=("total", "ys"), arity=lambda *, n: n,
+                      infer_shape=lambda xs, *, n: [xs[0]] * (n + 1))
+    def pairs(xs, total, ys, *, n: int):
+        total[...] = sum(xs)
+        for k, y in enumerate(ys):
+            y[...] = k * xs[0]
+
+    assert [y.tolist() for y in pairs(np.ones(1), np.ones(1), n=2)] == [[2], [0], [1]]
+    assert pairs(np.ones(1), n=0).tolist() == [1]
+    for bad in (-1, "two"):
+        with pytest.raises(TypeError, match="op 'py_uncounted', number of inputs and outputs: TypeError: arity gives the number of tensors"):
+            tarsia.define_op(name="py_uncounted", variadic="y", arity=lambda: bad)(lambda x, y: None)(x)
