@@ -262,11 +262,14 @@ def test_a_sparse_output_that_is_kept_is_of_no_use_and_no_harm():
 
     @tarsia.define_op(sparse=True, infer_storage=lambda x: x)
     def pys_kept(x, y):
-        kept.append((y, y.allocate(1)))
+        values, indices, indptr = y.allocate(1)
+        values[:], indices[:], indptr[:] = 1, 0, [0, 1, 1, 1]
+        kept.append((y, values, indices, indptr))
 
-    pys_kept(csr(DENSE))
-    output, (values, indices, indptr) = kept.pop()
-    values[:], indices[:], indptr[:] = 1, 0, 1
+    made = pys_kept(csr(DENSE))
+    output, values, indices, indptr = kept.pop()
+    values[:] = 7
+    assert made.toarray()[0, 0] == 7 and indptr.tolist() == [0, 1, 1, 1]  # it is the same memory
     with pytest.raises(RuntimeError, match="the call that the output belongs to has ended"):
         output.allocate(1)
 
