@@ -70,4 +70,31 @@ class running_mean:
 mean = tarsia.op("running_mean").bind(x)
 mean(x)
 print(mean(3 * x)[0])
+
+
+# 7. Sparse tensors: how large the output is, the op finds out. Row-sparse ones here; scipy.sparse.csr_matrix and torch.sparse_csr alike.
+@tarsia.define_op
+class rows_above:
+    """Keeps the rows that have an element above a threshold."""
+
+    sparse = True
+    threshold: float = 0.0
+
+    def infer_storage(self, x):
+        return "row_sparse"
+
+    def forward(self, x, y):  # dense
+        rows = np.flatnonzero((x > self.threshold).any(1))
+        y[...] = tarsia.RowSparse(x[rows], rows, x.shape)
+
+    # 8. Another implementation, which takes the sparse tensors.
+    @tarsia.implementation("forward", when=lambda self, x, y: x.storage == "row_sparse", sparse=True, priority=1)
+    def forward_sparse(self, x, y):
+        kept = np.flatnonzero((x.data > self.threshold).any(1))
+        values, indices, _ = y.allocate(len(kept))  # memory to be filled, by a kernel say
+        values[...], indices[...] = x.data[kept], x.indices[kept]
+
+
+y = rows_above(x, threshold=1)
+print(y, rows_above(y, threshold=3.5).indices)
 print("ok")

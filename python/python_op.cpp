@@ -5,6 +5,7 @@
 #include <tarsia/c_api.h>
 #include <tarsia/op_abi.h>
 
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <set>
@@ -62,6 +63,8 @@ struct Defined {
   std::vector<tarsia_attribute> attributes;
   std::deque<tarsia_type> elements;
   std::deque<std::vector<const char*>> choices;
+  std::deque<tarsia_value> defaults;
+  std::deque<std::vector<tarsia_value>> default_items;
   std::vector<tarsia_implementation> implementations;
   std::deque<Way> ways;
   std::vector<tarsia_inplace> inplace;
@@ -321,6 +324,36 @@ const char* text_at(nb::handle container, Key key) {
   return nb::borrow<nb::str>(container[key]).c_str();
 }
 
+/// The value of a bool, int, float, str or a tuple of them.
+tarsia_value value_of(Defined& defined, nb::handle object) {
+  tarsia_value value{};
+  if (PyBool_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_BOOL;
+    value.i = object.is(nb::handle(Py_True));
+  } else if (PyLong_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_INT;
+    value.i = nb::cast<int64_t>(object);
+  } else if (PyFloat_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_FLOAT;
+    value.f = nb::cast<double>(object);
+  } else if (PyTuple_Check(object.ptr())) {
+    std::vector<tarsia_value>& items = defined.default_items.emplace_back();
+    for (nb::handle item : nb::borrow<nb::tuple>(object)) items.push_back(value_of(defined, item));
+    value.kind = TARSIA_KIND_LIST;
+    value.v = items.data();
+    value.size = static_cast<uint32_t>(items.size());
+  } else {
+    value.kind = TARSIA_KIND_STRING;
+    value.s = defined.keep(nb::borrow<nb::str>(object).c_str());
+    value.size = static_cast<uint32_t>(std::strlen(value.s));
+  }
+  return value;
+}
+
+const tarsia_value& keep_value(Defined& defined, nb::handle object) {
+  return defined.defaults.emplace_back(value_of(defined, object));
+}
+
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
 /// tarsia._define._Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
@@ -366,7 +399,7 @@ void define_op(nb::object definition, nb::dict spec) {
     type.flags = static_cast<uint8_t>(has("optional") ? TARSIA_TYPE_OPTIONAL : 0);
     attribute.type = type;
     attribute.flags = has("required") ? TARSIA_ATTRIBUTE_REQUIRED : 0;
-    if (!item["default"].is_none()) attribute.default_text = defined->keep(text_at(item, "default"));
+    if (!item["default"].is_none()) attribute.default_value = &keep_value(*defined, item["default"]);
     if (!item["least"].is_none()) {
       attribute.flags |= TARSIA_ATTRIBUTE_MIN;
       attribute.min = nb::cast<double>(item["least"]);

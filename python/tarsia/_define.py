@@ -2,6 +2,7 @@
 
 import atexit
 import inspect
+import operator
 import types
 import typing
 
@@ -114,18 +115,34 @@ class _Attribute(typing.NamedTuple):
     least: float | None = None
     most: float | None = None
 
-    def spec(self):
+    def spec(self, op):
+        """As the extension takes it: the default of the attribute's own type."""
         if self.required or self.default is None:
-            text = None
-        elif isinstance(self.default, (list, tuple)):
-            text = "(" + ", ".join(_text(item) for item in self.default) + ")"
-        else:
-            text = _text(self.default)
-        return {**self._asdict(), "default": text}
+            return {**self._asdict(), "default": None}
+        try:
+            read = {"bool": _as_bool, "int": _as_int, "float": float, "str": _as_str}[self.kind]
+            default = tuple(map(read, self.default)) if self.is_list else read(self.default)
+        except (TypeError, ValueError, OverflowError):
+            raise _error(f"op '{op}': attribute '{self.name}' has the default {self.default!r}, which is no {self.kind}") from None
+        return {**self._asdict(), "default": default}
 
 
-def _text(value):
-    return str(int(value)) if isinstance(value, bool) else repr(value) if isinstance(value, float) else str(value)
+def _as_bool(value):
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _as_int(value):
+    value = operator.index(value)
+    value.to_bytes(8, "little", signed=True)  # raises if it needs more than the 64 bits of the op's
+    return value
+
+
+def _as_str(value):
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _attribute(op, name, annotation, default, has_default):
@@ -301,7 +318,7 @@ class Definition:
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
             "inputs": [(port, flag, told.get(port, "")) for port, flag in flags.items()],
             "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, told.get(port, "")) for port in self.outputs],
-            "attributes": [attribute.spec() for attribute in attributes],
+            "attributes": [attribute.spec(name) for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
             "implementations": implementations,
             "counts_outputs": self.variadic_output,

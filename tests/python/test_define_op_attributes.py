@@ -35,8 +35,19 @@ def test_choices_and_ranges():
 
 def test_descriptions_are_told():
     text = pya_declared.__doc__
-    assert text.startswith("pya_declared(x, *, mode='copy', rate=0.5, sizes=(1), kind=None) -> (y)\n\nDoes as it is told.")
+    assert text.startswith("pya_declared(x, *, mode='copy', rate=0.5, sizes=[1], kind=None) -> (y)\n\nDoes as it is told.")
     assert "mode: what becomes of it" in text and "sizes: how large" in text
+
+
+def test_defaults_are_typed_for_pytorch_as_well():
+    torch = pytest.importorskip("torch")
+    from tarsia.torch import register, unregister
+
+    operator = register(pya_declared)
+    assert str(operator.default._schema) == ('tarsia::pya_declared(Tensor x, *, str mode="copy", float rate=0.5, SymInt[] sizes=[1], '
+                                             'str? kind=None) -> Tensor')
+    assert operator(torch.ones(1, dtype=torch.float64)).tolist() == [0.5]
+    unregister("pya_declared")
 
 
 def test_functions_declare_theirs_alike():
@@ -102,6 +113,10 @@ def wrong(**annotation):
 
 @pytest.mark.parametrize(("make", "error", "message"), [
     (lambda: tarsia.define_op(wrong(a=Literal["a", 3])), TypeError, "attribute 'a' has to be declared as"),
+    (lambda: tarsia.define_op(type("f", (), {"__annotations__": {"a": int}, "a": "x", "forward": lambda self, x, y: None})), TypeError,
+     "op 'f': attribute 'a' has the default 'x', which is no int"),
+    (lambda: tarsia.define_op(type("f", (), {"__annotations__": {"a": int}, "a": 1 << 63, "forward": lambda self, x, y: None})), TypeError,
+     "attribute 'a' has the default 9223372036854775808, which is no int"),
     (lambda: tarsia.define_op(wrong(a=Annotated[str, tarsia.Range(0)])), TypeError, "attribute 'a' is no number, and has no range"),
     (lambda: tarsia.define_op(wrong(a=Annotated[float, type("Gt", (), {"gt": 1})()])), TypeError, "attribute 'a': bounds include themselves"),
     (lambda: tarsia.define_op(type("f", (), {"__annotations__": {"a": Annotated[int, tarsia.Range(0, 1)]}, "a": 7,

@@ -190,4 +190,5 @@ def test_python_op():
                           env={**os.environ, "TARSIA_LEAK_WARNINGS": "1", "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
     assert done.returncode == 0, done.stdout + done.stderr
     assert not done.stderr  # nothing leaks
-    assert "(6, 2)" in done.stdout and "[6. 8.]" in done.stdout and done.stdout.endswith("ok\n")
+    assert "(6, 2)" in done.stdout and "[6. 8.]" in done.stdout
+    assert "tarsia.RowSparse(1 rows of (2, 2), float32) [0]" in done.stdout and done.stdout.endswith("ok\n")
