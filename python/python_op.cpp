@@ -355,7 +355,7 @@ const tarsia_value& keep_value(Defined& defined, nb::handle object) {
 }
 
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
-/// tarsia._define._Attribute has them], in-place pairs, implementations
+/// tarsia._define_attributes.Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
 /// predicate)], whether it counts its outputs, infers, takes undeclared attributes, takes sparse tensors, has
 /// state, is random.

@@ -73,7 +73,9 @@ def __getattr__(name):
         from . import _sparse
 
         value = getattr(_sparse, name)
-    elif name in ("Range", "define_op", "implementation"):
+    elif name == "Range":
+        from ._define_attributes import Range as value
+    elif name in ("define_op", "implementation"):
         from . import _define
 
         value = getattr(_define, name)

@@ -2,11 +2,10 @@
 
 import atexit
 import inspect
-import operator
-import types
 import typing
 
 from . import _tarsia
+from ._define_attributes import attribute_of, descriptions_of, error
 from ._library import _forget_ops
 from ._sparse import STORAGES
 
@@ -26,16 +25,10 @@ def told(exception):
     return f"{type(exception).__name__}: {exception}{place}"
 
 
-def _error(message):
-    from ._errors import ArgumentTypeError
-
-    return ArgumentTypeError(message)
-
-
 def _names(value, what):
     names = [value] if isinstance(value, str) else list(value)
     if not all(isinstance(name, str) for name in names):
-        raise _error(f"{what} must be a str or a list of them, got {value!r}")
+        raise error(f"{what} must be a str or a list of them, got {value!r}")
     return names
 
 
@@ -79,11 +72,11 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
     people.
     """
     if of not in ("forward", "backward"):
-        raise _error(f"an implementation is of 'forward' or 'backward', not {of!r}")
+        raise error(f"an implementation is of 'forward' or 'backward', not {of!r}")
     if when is not None and not inspect.isfunction(when):
-        raise _error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
+        raise error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
     if not isinstance(priority, int):
-        raise _error(f"implementation: priority is an int, not {priority!r}")
+        raise error(f"implementation: priority is an int, not {priority!r}")
 
     def mark(function):
         function.__tarsia_implementation__ = _Way(of, devices, bool(sparse), when, priority, str(name))
@@ -94,114 +87,6 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
 
 def _way_of(function):
     return getattr(function, "__tarsia_implementation__", None)
-
-
-class Range(typing.NamedTuple):
-    """Bounds of a number, themselves included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. Of a tuple those of each."""
-
-    at_least: float | None = None
-    at_most: float | None = None
-
-
-class _Attribute(typing.NamedTuple):
-    name: str
-    kind: str
-    optional: bool
-    is_list: bool
-    required: bool
-    default: typing.Any
-    description: str = ""
-    choices: tuple = ()
-    least: float | None = None
-    most: float | None = None
-
-    def spec(self, op):
-        """As the extension takes it: the default of the attribute's own type."""
-        if self.required or self.default is None:
-            return {**self._asdict(), "default": None}
-        try:
-            read = {"bool": _as_bool, "int": _as_int, "float": float, "str": _as_str}[self.kind]
-            default = tuple(map(read, self.default)) if self.is_list else read(self.default)
-        except (TypeError, ValueError, OverflowError):
-            raise _error(f"op '{op}': attribute '{self.name}' has the default {self.default!r}, which is no {self.kind}") from None
-        return {**self._asdict(), "default": default}
-
-
-def _as_bool(value):
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _as_int(value):
-    value = operator.index(value)
-    value.to_bytes(8, "little", signed=True)  # raises if it needs more than the 64 bits of the op's
-    return value
-
-
-def _as_str(value):
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _attribute(op, name, annotation, default, has_default):
-    """An attribute from its annotation, or else from the type of its default."""
-    if annotation is None:
-        annotation = type(default)
-        if isinstance(default, (list, tuple)):
-            annotation = tuple[type(default[0]) if default else int, ...]
-    extras = ()
-    if typing.get_origin(annotation) is typing.Annotated:
-        annotation, *extras = typing.get_args(annotation)
-    optional = has_default and default is None
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        parts = [part for part in typing.get_args(annotation) if part is not type(None)]
-        optional = True
-        annotation = parts[0] if len(parts) == 1 else None
-    is_list = annotation in (list, tuple) or typing.get_origin(annotation) in (list, tuple)
-    if is_list:
-        parts = [part for part in typing.get_args(annotation) if part is not Ellipsis] or [int]
-        annotation = parts[0] if len(set(parts)) == 1 else None
-    choices = ()
-    if typing.get_origin(annotation) is typing.Literal and not is_list:
-        choices = typing.get_args(annotation)
-        annotation = str if all(isinstance(choice, str) for choice in choices) else None
-    if annotation not in (bool, int, float, str):
-        raise _error(f"op '{op}': attribute '{name}' has to be declared as bool, int, float, str, a tuple of one of them, or one of "
-                     f"these or None")
-    least, most = _bounds(f"op '{op}': attribute '{name}'", extras)
-    if annotation not in (int, float) and (least, most) != (None, None):
-        raise _error(f"op '{op}': attribute '{name}' is no number, and has no range")
-    return _Attribute(name, annotation.__name__, optional, is_list, not has_default and not optional, default, _text_of(extras), choices,
-                      least, most)
-
-
-def _text_of(extras):
-    """The description among what Annotated says besides the type."""
-    return " ".join(extra for extra in extras if isinstance(extra, str))
-
-
-def _bounds(what, extras):
-    """Of tarsia.Range, and of what has ge and le, as annotated_types has them."""
-    least = most = None
-    for extra in extras:
-        if any(getattr(extra, key, None) is not None for key in ("gt", "lt")):
-            raise _error(f"{what}: bounds include themselves: ge and le, or tarsia.Range, not {extra!r}")
-        for key in ("at_least", "ge"):
-            least = getattr(extra, key, None) if least is None else least
-        for key in ("at_most", "le"):
-            most = getattr(extra, key, None) if most is None else most
-    return least, most
-
-
-def _descriptions(function):
-    """Of the parameters of a function that Annotated describes. Other annotations need not even be readable."""
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError):
-        return {}
-    return {name: _text_of(hint.__metadata__) for name, hint in hints.items() if typing.get_origin(hint) is typing.Annotated}
 
 
 def _takes_any(function):
@@ -217,7 +102,7 @@ def _positional(function):
         elif parameter.kind == parameter.KEYWORD_ONLY:
             keywords[parameter.name] = parameter
         elif parameter.kind == parameter.VAR_POSITIONAL:
-            raise _error(f"{function.__qualname__} takes *{parameter.name}: an op's tensors have a name each")
+            raise error(f"{function.__qualname__} takes *{parameter.name}: an op's tensors have a name each")
     return positional, keywords
 
 
@@ -237,7 +122,7 @@ class Definition:
         self.attributes = attributes
         forward = functions.get("forward")
         if forward is None:
-            raise _error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
+            raise error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
         self.keywords = {}
         self.takes_others = {what for what, function in functions.items() if author is None and _takes_any(function)}
         tensors = {}
@@ -248,13 +133,13 @@ class Definition:
             known = {"requests", *(attribute.name for attribute in attributes)} if author is None else {"requests"}
             unknown = sorted(set(keywords) - known)
             if unknown:
-                raise _error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
+                raise error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
             tensors[what], self.keywords[what] = positional, list(keywords)
         outputs = options["outputs"]
         self.outputs = _names(outputs, f"op '{name}': outputs") if outputs else tensors["forward"][-1:]
         n_out = len(self.outputs)
         if not n_out or tensors["forward"][-n_out:] != self.outputs:
-            raise _error(f"op '{name}': forward takes the inputs and then the outputs, {', '.join(self.outputs) or 'of which there is none'};"
+            raise error(f"op '{name}': forward takes the inputs and then the outputs, {', '.join(self.outputs) or 'of which there is none'};"
                          f" its parameters are {', '.join(tensors['forward'])}")
         self.inputs = tensors["forward"][:-n_out]
         n_in = len(self.inputs)
@@ -267,49 +152,49 @@ class Definition:
                 ("arity", 0, "none"), ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
-                raise _error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
+                raise error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
         told_twice = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
         if told_twice:
-            raise _error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
+            raise error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
         is_sparse = any(way.sparse for way in ways.values())
         if "infer_storage" in tensors and not is_sparse:
-            raise _error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
+            raise error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
         self.variadic_output = self.outputs[-1] in _names(options["variadic"], f"op '{name}': variadic")
         if self.variadic_output != ("arity" in functions):
-            raise _error(f"op '{name}': a last output of any number of tensors is named by variadic, and counted by arity(self): there has to "
+            raise error(f"op '{name}': a last output of any number of tensors is named by variadic, and counted by arity(self): there has to "
                          f"be both or neither")
         for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
             for port in _names(options[key], f"op '{name}': {key}"):
                 if flag == _VARIADIC and self.variadic_output and port == self.outputs[-1]:
                     continue
                 if port not in flags:
-                    raise _error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
+                    raise error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
                 flags[port] |= flag
         many = [port for port in self.inputs if flags[port] & _VARIADIC]
         if many and many != self.inputs[-1:]:
-            raise _error(f"op '{name}': variadic is the last input, '{self.inputs[-1]}', or none")
+            raise error(f"op '{name}': variadic is the last input, '{self.inputs[-1]}', or none")
         self.variadic = bool(many)
         hidden = _names(options["hidden"], f"op '{name}': hidden")
         for port in hidden:
             if self.variadic_output and port == self.outputs[-1]:
-                raise _error(f"op '{name}': hidden names '{port}', of which there is any number")
+                raise error(f"op '{name}': hidden names '{port}', of which there is any number")
             if port not in self.outputs:
-                raise _error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
+                raise error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
         pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
         if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
-            raise _error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
+            raise error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
         self.ways = []  # the key of the function of each implementation, in the order of the registry
         implementations = []
         for what, way in ways.items():
             devices = _names(options["devices"] if way.devices is None else way.devices, f"op '{name}': devices")
             if not devices or set(devices) - {"cpu", "gpu"}:
-                raise _error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
+                raise error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
             for device in devices:
                 self.ways.append(what)
                 implementations.append((way.of == "backward", device == "gpu", way.sparse, "requests" in self.keywords[what],
                                         way.priority, way.name, what in whens))
-        told = _descriptions(forward)
+        told = descriptions_of(forward)
         takes_any = _takes_any(forward) if author is None else inspect.isfunction(author.__init__) and _takes_any(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
         self.spec = {
@@ -489,24 +374,24 @@ def _of_class(author, options):
         functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if _way_of(member))
     for what, function in functions.items():
         if not inspect.isfunction(function):
-            raise _error(f"op '{name}': {what} has to be a plain method")
+            raise error(f"op '{name}': {what} has to be a plain method")
     try:
         annotations = typing.get_type_hints(author, include_extras=True)
-    except NameError as error:
-        raise _error(f"op '{name}': an annotation cannot be read: {error}") from error
+    except NameError as cause:
+        raise error(f"op '{name}': an annotation cannot be read: {cause}") from cause
     attributes = []
     for attribute, annotation in annotations.items():
         if attribute.startswith("_") or attribute in _OPTIONS or typing.get_origin(annotation) is typing.ClassVar:
             continue
         has_default = hasattr(author, attribute)
-        attributes.append(_attribute(name, attribute, annotation, getattr(author, attribute, None), has_default))
+        attributes.append(attribute_of(name, attribute, annotation, getattr(author, attribute, None), has_default))
     return Definition(name, author, functions, attributes, {**_OPTIONS, **options})
 
 
 def _of_functions(forward, options):
     name = options.pop("name", None) or forward.__name__
     if name == "<lambda>":
-        raise _error("define_op: a lambda has no name that the op could take: pass name=")
+        raise error("define_op: a lambda has no name that the op could take: pass name=")
     functions = {"forward": forward}
     functions.update((what, options.pop(what)) for what in _FUNCTIONS[1:] if options.get(what) is not None)
     for what in _FUNCTIONS[1:]:
@@ -514,20 +399,20 @@ def _of_functions(forward, options):
     others = options.pop("implementations", None) or ()
     for function in [others] if callable(others) else others:
         if not _way_of(function):
-            raise _error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
+            raise error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function
     attributes = []
     keywords = _positional(forward)[1]
     try:
         hints = typing.get_type_hints(forward, include_extras=True) if keywords else {}
-    except NameError as error:
-        raise _error(f"op '{name}': an annotation cannot be read: {error}") from error
+    except NameError as cause:
+        raise error(f"op '{name}': an annotation cannot be read: {cause}") from cause
     for attribute, parameter in keywords.items():
         if attribute == "requests":
             continue
         has_default = parameter.default is not parameter.empty
-        attributes.append(_attribute(name, attribute, hints.get(attribute) if attribute in hints or has_default else str,
+        attributes.append(attribute_of(name, attribute, hints.get(attribute) if attribute in hints or has_default else str,
                                      parameter.default if has_default else None, has_default))
     return Definition(name, None, functions, attributes, {**_OPTIONS, **options})
 
@@ -570,16 +455,16 @@ def define_op(author=None, **options):
     known = [*_OPTIONS, *_FUNCTIONS[1:], "implementations"]
     unknown = sorted(set(options) - {"name", *known})
     if unknown:
-        raise _error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join(known)}")
+        raise error(f"define_op has no option '{unknown[0]}'; there are name, {', '.join(known)}")
     if inspect.isclass(author):
         given = [what for what in (*_FUNCTIONS[1:], "implementations") if what in options]
         if given:
-            raise _error(f"define_op: {given[0]} of a class is a method of it")
+            raise error(f"define_op: {given[0]} of a class is a method of it")
         definition = _of_class(author, dict(options))
     elif inspect.isfunction(author):
         definition = _of_functions(author, dict(options))
     else:
-        raise _error(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
+        raise error(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
     _tarsia.define_op(definition, definition.spec)
     _forget_ops()
     return _tarsia.op(definition.name)

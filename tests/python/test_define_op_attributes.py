@@ -127,3 +127,12 @@ def wrong(**annotation):
 def test_bad_declarations_are_told_at_once(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_annotations_of_attributes_that_cannot_be_read_are_told():
+    def f(x, y, *, a: "Nothing"):  # noqa: F821
+        y[...] = x
+
+    for author in (f, type("f", (), {"__annotations__": {"a": "Nothing"}, "forward": lambda self, x, y: None})):
+        with pytest.raises(TypeError, match="op 'f': an annotation cannot be read: name 'Nothing' is not defined"):
+            tarsia.define_op(author)
