@@ -256,6 +256,7 @@ PyObject* dtype_of_tensor(PyObject* object) {
 }
 
 bool is_changed_lazily(PyObject* tensor) {
+  if (speaker_of(Py_TYPE(tensor)).speaks != Speaks::exchange) return false;
   for (const char* question : {"is_conj", "is_neg"}) {
     const Ref method = attribute_or_null(tensor, question);
     const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);

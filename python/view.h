@@ -122,7 +122,9 @@ inline Why view_of(Frame& frame, View& view) {
 /// The name of a tensor's dtype as a str; None if it is no tensor or its elements have no dtype.
 PyObject* dtype_of_tensor(PyObject* object);
 
-/// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says.
+/// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says. Only
+/// tensors with an exchange API are asked, which are PyTorch's: others have nothing of the kind, or say so
+/// when they are read.
 bool is_changed_lazily(PyObject* tensor);
 
 /// Whether a contiguous tensor may be the imaginary part of a number, which PyTorch negates lazily: a single
