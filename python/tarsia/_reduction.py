@@ -329,10 +329,11 @@ __attribute__((always_inline)) static inline void run_(void* with_, int64_t firs
                             "const int tail_", "R_* const partial_", *values])
         packs = "".join(f"    Pack<{TYPES[d]}, v_> {p.name}_row_[4];\n" for p, d in inputs)
 
-        def walk(thread, step, side, j):
+        # Of a row's parts each takes what the others leave, side by side in memory; columns are in chunks.
+        def walk(thread, step, parts, side, j):
             index = f"at_[u_][{len(inputs)}]" if self.uses_index else "0"
             each = "#pragma unroll\n    for (int u_ = 0; u_ < 4; ++u_) {\n"
-            return (f"  for (long long k_ = begin_ + {thread}; inside_ && k_ < end_; k_ += 4ll * {step}) {{\n{packs}"
+            return (f"  for (long long k_ = begin_ + {thread}; inside_ && k_ < end_; k_ += 4ll * {step}{parts}) {{\n{packs}"
                     f"    long long at_[4][{n}];\n{each}      const long long r_ = k_ + static_cast<long long>(u_) * {step};\n"
                     "      if (r_ >= end_) break;\n#pragma unroll\n"
                     f"      for (int j_ = 0; j_ < {n}; ++j_) at_[u_][j_] = base_[j_];\n"
@@ -348,12 +349,12 @@ __attribute__((always_inline)) static inline void run_(void* with_, int64_t firs
             return (f"reinterpret_cast<const {TYPES[inputs[k][1]]}*>(by_reduced_.data[{k}])[r_ * "
                     f"(by_reduced_.ones >> {k} & 1 ? 0 : 1)]")
 
-        def begin(kept):
+        def begin(kept, first, last):
             return f"""  const bool inside_ = {kept} < kept_.count;
   long long base_[{n}] = {{}};
   if (inside_) add_offsets<{n}>(kept_, by_kept_.strides, {kept}, base_);
-  const long long begin_ = blockIdx.y * chunk_;
-  const long long end_ = begin_ + chunk_ < reduced_.count ? begin_ + chunk_ : reduced_.count;
+  const long long begin_ = blockIdx.y * {first};
+  const long long end_ = {last};
   R_ acc_[v_];
   bool any_ = {str(has_identity).lower()};
 #pragma unroll
@@ -361,11 +362,12 @@ __attribute__((always_inline)) static inline void run_(void* with_, int64_t firs
 """
 
         name = self.name
+        end_of_chunk = "begin_ + chunk_ < reduced_.count ? begin_ + chunk_ : reduced_.count"
         text = f"""// Neighbours are reduced: the threads of a warp or a block along them.
 template <int v_>
 __global__ void __launch_bounds__(256) {name}_rows({params}) {{
   const long long o_ = static_cast<long long>(blockIdx.x) * blockDim.y + threadIdx.y;
-{begin("o_")}{walk("threadIdx.x", "blockDim.x", "by_reduced_", "r_ * v_ + e_")}  R_ sum_ = acc_[0];
+{begin("o_", "4ll * blockDim.x", "reduced_.count")}{walk("threadIdx.x", "blockDim.x", " * gridDim.y", "by_reduced_", "r_ * v_ + e_")}  R_ sum_ = acc_[0];
 #pragma unroll
   for (int e_ = 1; e_ < v_; ++e_)
     if (any_) sum_ = reduce_(sum_, acc_[e_]);
@@ -387,7 +389,7 @@ __global__ void __launch_bounds__(256) {name}_columns({params}) {{
   __shared__ __align__(16) unsigned char room_[256 * v_ * sizeof(R_)];
   R_* const all_ = reinterpret_cast<R_*>(room_);
   const long long column_ = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-{begin("column_")}{walk("threadIdx.y", "blockDim.y", "by_kept_", "r_")}  if (blockDim.y > 1) {{
+{begin("column_", "chunk_", end_of_chunk)}{walk("threadIdx.y", "blockDim.y", "", "by_kept_", "r_")}  if (blockDim.y > 1) {{
     R_* const own_ = all_ + (threadIdx.y * blockDim.x + threadIdx.x) * v_;
 #pragma unroll
     for (int e_ = 0; e_ < v_; ++e_) own_[e_] = acc_[e_];
