@@ -1,6 +1,6 @@
 """What launching a kernel directly costs, lib.kernel[grid, block](x, y, n), with two and with nine PyTorch tensors, against
-a bare loop of cuLaunchKernel in C++ and, as far as they are installed, tvm-ffi, CuPy's RawKernel and Triton. All launch
-the same empty kernel and take turns in one run; the loop is itself a function compiled by Tarsia. Medians of rounds; the
+a bare loop of cuLaunchKernel in C++ and, as far as they are installed, tvm-ffi, CuPy's RawKernel, Triton and, around a launch
+by Tarsia, torch.library and Tarsia's own operators of PyTorch. All launch the same empty kernel and take turns in one run; the loop is itself a function compiled by Tarsia. Medians of rounds; the
 GPU's queue is emptied before each.
 
     python bench/python/bench_kernel.py [--rounds 30]
@@ -39,6 +39,7 @@ double loop(const void* kernel, int loops, cudaStream_t stream, A... a) {
 double bare(const float* x, float* y, int n, int loops, cudaStream_t stream) {
   return loop((const void*)empty, loops, stream, x, y, n);
 }
+void launch(const float* x, float* y, int n, cudaStream_t stream) { empty<<<1, 32, 0, stream>>>(x, y, n); }
 double bare_many(const float* a, const float* b, const float* c, const float* d, const float* e, const float* f,
                  const float* g, const float* h, float* i, int loops, cudaStream_t stream) {
   return loop((const void*)many, loops, stream, a, b, c, d, e, f, g, h, i);
@@ -89,6 +90,28 @@ def add_triton(names, two, nine):
     nine["Triton"] = "triton_many[(1,)](*t, num_warps=1)"
 
 
+def add_torch_library(names, two, nine):
+    import torch
+
+    import tarsia.torch
+
+    kept, many = names["kept"], names["many"]
+
+    def launch(x: torch.Tensor, y: torch.Tensor, n: int) -> None:
+        kept(x, y, n)
+
+    def launch_nine(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, d: torch.Tensor, e: torch.Tensor, f: torch.Tensor,
+                    g: torch.Tensor, h: torch.Tensor, i: torch.Tensor) -> None:
+        many(a, b, c, d, e, f, g, h, i)
+
+    names |= {"op": torch.library.custom_op("bench::launch", launch, mutates_args={"y"}),
+              "op_many": torch.library.custom_op("bench::launch_nine", launch_nine, mutates_args={"i"}),
+              "registered": tarsia.torch.register(names["launch"])}
+    two["tarsia: registered, torch.ops.tarsia.launch(x, y, n)"] = "registered(x, y, 32)"
+    two["torch.library.custom_op around kept"] = "op(x, y, 32)"
+    nine["torch.library.custom_op around kept"] = "op_many(*t)"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=30)
@@ -102,11 +125,14 @@ def main():
     number = 500  # below the depth of the launch queue, so that no launch waits
     x, y = torch.zeros(32, device="cuda"), torch.zeros(32, device="cuda")
     t = [torch.zeros(32, device="cuda") for _ in range(9)]
-    names = {"x": x, "y": y, "t": t, "k": lib.empty, "kept": lib.empty[1, 32], "many": lib.many[1, 32]}
+    names = {"x": x, "y": y, "t": t, "k": lib.empty, "kept": lib.empty[1, 32], "many": lib.many[1, 32],
+             "launch": lib.launch}
     two = {"tarsia: kept = k[1, 32]; kept(x, y, n)": "kept(x, y, 32)", "tarsia: k[1, 32](x, y, n)": "k[1, 32](x, y, 32)",
-           "tarsia: k.launch(x, y, n, grid=1, block=32)": "k.launch(x, y, 32, grid=1, block=32)"}
+           "tarsia: k.launch(x, y, n, grid=1, block=32)": "k.launch(x, y, 32, grid=1, block=32)",
+           "tarsia: launch(x, y, n), a function": "launch(x, y, 32)"}
     nine = {"tarsia: kept(...)": "many(*t)"}
-    for name, add in (("tvm-ffi", add_tvm), ("CuPy", add_cupy), ("Triton", add_triton)):
+    for name, add in (("tvm-ffi", add_tvm), ("CuPy", add_cupy), ("Triton", add_triton),
+                      ("torch.library", add_torch_library)):
         try:
             add(names, two, nine)
         except Exception as error:
