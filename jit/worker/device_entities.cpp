@@ -1,5 +1,7 @@
 // Kernels and device variables, by the names under which NVRTC, the host's code and the CUDA runtime know
 // them.
+#include "jit/worker/device_entities.h"
+
 #include <map>
 #include <memory>
 
@@ -9,7 +11,6 @@
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/element_dtype.h"
 #include "jit/worker/exports.h"
-#include "jit/worker/split.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -26,6 +26,7 @@
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
 #include "jit/worker/argument_order.h"
+#include "jit/worker/device_entities.h"
 #include "jit/worker/diagnostics.h"
 #include "jit/worker/export_text.h"
 #include "jit/worker/exports.h"

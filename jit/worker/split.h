@@ -105,10 +105,6 @@ const clang::Decl& templated(const clang::Decl& decl);
 /// Whether the body of this function is of no concern to the host: kernels and device-only functions.
 bool is_device_only(const clang::Decl& decl);
 
-/// Kernels and device variables of the translation unit, in a fixed order. To be called when all
-/// instantiations are known.
-void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
-
 /// The texts for the device's compiler.
 void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, DeviceSlice& slice);
 
