@@ -1,7 +1,11 @@
 # tarsia-compiler: the worker program that holds Clang, LLD and (by dlopen) NVRTC.
 include(cmake/llvm.cmake)
 
-file(GLOB worker_sources CONFIGURE_DEPENDS jit/worker/*.cpp)
+set(worker_sources)
+foreach(room "" source/ split/ host/ prelude/ link/)
+  file(GLOB room_sources CONFIGURE_DEPENDS jit/worker/${room}*.cpp)
+  list(APPEND worker_sources ${room_sources})
+endforeach()
 list(FILTER worker_sources EXCLUDE REGEX "jit/worker/main\\.cpp$")
 if(NOT TARSIA_STATIC_LLVM)
   list(FILTER worker_sources EXCLUDE REGEX "jit/worker/llvm_stand_ins\\.cpp$")
@@ -10,10 +14,10 @@ endif()
 # Texts that become part of the worker: headers it serves from memory.
 set(embedded_inc)
 foreach(part host_headers)
-  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/${part}/*)
+  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/source/${part}/*)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.inc
-    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/${part}.inc -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/${part}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/${part}.inc -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/source/${part}
             -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
     DEPENDS ${texts} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
   list(APPEND embedded_inc ${CMAKE_BINARY_DIR}/generated/${part}.inc)
@@ -26,8 +30,8 @@ foreach(part module_support attach_support cuda_support main_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fexceptions
-            -I${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c -o ${CMAKE_BINARY_DIR}/generated/${part}.o
-    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
+            -I${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.c -o ${CMAKE_BINARY_DIR}/generated/${part}.o
+    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
 endforeach()
 # What of Tarsia's headers needs not be compiled with each source. Complete constructors get code of their own:
@@ -38,8 +42,8 @@ foreach(part op_support mxnet_support mxnet_graph_support)
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
             -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include
-            ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.cpp -o ${CMAKE_BINARY_DIR}/generated/${part}.o
-    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/support/${part}.cpp ${public_headers})
+            ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.cpp -o ${CMAKE_BINARY_DIR}/generated/${part}.o
+    DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.cpp ${public_headers})
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
 endforeach()
 add_custom_command(
@@ -54,7 +58,7 @@ add_library(tarsia_worker STATIC ${worker_sources} ${embedded_inc}
             ${CMAKE_BINARY_DIR}/generated/support_objects.S)
 target_include_directories(tarsia_worker SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
 target_compile_options(tarsia_worker PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -Wno-unused-parameter>)
-target_link_libraries(tarsia_worker PUBLIC tarsia_jit)
+target_link_libraries(tarsia_worker PUBLIC tarsia_device tarsia_jit)
 if(TARSIA_SANITIZE MATCHES undefined)
   # It asks for type information that the worker, like LLVM, is built without.
   target_compile_options(tarsia_worker INTERFACE -fno-sanitize=vptr)

@@ -240,7 +240,7 @@ struct function<R_(A_...) noexcept> : function<R_(A_...)> {};
 /// Ends the generated text. The module's entry stands below, once, whatever the number of translation units.
 #define TARSIA_DETAIL_MODULE() static_assert(true, "")
 
-// An inline source has it from jit/worker/support/attach_support.c.
+// An inline source has it from jit/worker/link/support/attach_support.c.
 #if !defined(TARSIA_NO_MODULE) && !defined(TARSIA_INLINE_SOURCE)
 extern "C" __attribute__((weak, used, visibility("default")))
 const tarsia_module* tarsia_module_attach(const tarsia_host* tarsia_host_) {

@@ -101,7 +101,7 @@ struct tarsia_light_host {
   int (*tarsia_string)(tarsia_light_value*, const char*, unsigned long long);
 };
 
-/// The module's own: jit/worker/support/attach_support.c.
+/// The module's own: jit/worker/link/support/attach_support.c.
 extern "C" const tarsia_light_host* tarsia_module_host __attribute__((visibility("hidden")));
 
 #endif

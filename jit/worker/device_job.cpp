@@ -12,8 +12,8 @@
 #include "base/cubin.h"
 #include "base/hash.h"
 #include "jit/build_id.h"
-#include "jit/worker/ptx.h"
-#include "jit/worker/source_fs.h"
+#include "jit/worker/device/ptx.h"
+#include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {

@@ -5,10 +5,10 @@
 #include <future>
 
 #include "jit/compile.h"
-#include "jit/worker/device_compiler.h"
-#include "jit/worker/device_tables.h"
-#include "jit/worker/split.h"
-#include "jit/worker/sysroot.h"
+#include "jit/worker/device/device_compiler.h"
+#include "jit/worker/link/device_tables.h"
+#include "jit/worker/source/sysroot.h"
+#include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
 

@@ -8,12 +8,12 @@
 
 #include "base/cuda_driver.h"
 #include "base/error.h"
-#include "jit/worker/device_features.h"
+#include "jit/worker/device/device_features.h"
 #include "jit/worker/device_job.h"
-#include "jit/worker/host_compiler.h"
-#include "jit/worker/host_headers.h"
-#include "jit/worker/launch_brackets.h"
-#include "jit/worker/linker.h"
+#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/link/linker.h"
+#include "jit/worker/source/host_headers.h"
+#include "jit/worker/source/launch_brackets.h"
 
 namespace tarsia::jit {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "jit/protocol_server.h"
-#include "jit/worker/device_compiler.h"
-#include "jit/worker/prelude.h"
-#include "jit/worker/sysroot.h"
+#include "jit/worker/device/device_compiler.h"
+#include "jit/worker/prelude/prelude.h"
+#include "jit/worker/source/sysroot.h"
 
 namespace tarsia::jit {
 

@@ -24,6 +24,7 @@ def tree(tmp_path):
         "base/b.h": "#include <tarsia/a.h>\n",
         "cache/c.cpp": '#include "base/b.h"\n#include <vector>\n',
         "jit/compile.h": '#include "base/b.h"\n',
+        "jit/worker/host/h.h": "",
         "jit/worker/w.h": '#include "jit/compile.h"\n#include <llvm/IR/Module.h>\n',
         "pipeline/p.cpp": '#include "cache/c.h"\n#include "jit/compile.h"\n',
     }.items():
@@ -46,6 +47,8 @@ def test_layers_that_are_kept_pass(tree):
         ("cache/wrong.cpp", '#include "jit/compile.h"\n'),
         ("jit/client/wrong.cpp", '#include "jit/worker/w.h"\n'),
         ("jit/wrong.h", "#include <clang/AST/Decl.h>\n"),
+        ("jit/worker/device/wrong.h", "#include <clang/AST/Decl.h>\n"),
+        ("jit/worker/source/wrong.h", '#include "jit/worker/host/h.h"\n'),
         ("pipeline/wrong.cpp", '#  include "jit/worker/w.h"\n'),
         ("python/wrong.cpp", '#include "base/b.h"\n'),
         ("include/tarsia/wrong.h", "#include <cuda_runtime.h>\n"),

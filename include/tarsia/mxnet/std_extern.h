@@ -1,5 +1,5 @@
 // Instantiations of std templates that sources for MXNet's extension API use: in the object that is linked to
-// inline sources (jit/worker/support/mxnet_support.cpp) they are defined, in sources declared. Members
+// inline sources (jit/worker/link/support/mxnet_support.cpp) they are defined, in sources declared. Members
 // declared `noinline` by themselves are not compiled with a source at all; Clang would compile the others to
 // inline them.
 #pragma once

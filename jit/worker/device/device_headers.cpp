@@ -1,0 +1,259 @@
+#include "jit/worker/device/device_headers.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tarsia::jit {
+namespace {
+
+const SourceFile k_embedded[] = {
+#include "device_headers.inc"
+};
+
+/// A part of std: what brings it in when std::NAME is written, and the headers that bring it in for a bare
+/// NAME under `using namespace std`, where a part too many could make the user's own names ambiguous.
+struct Part {
+  std::string_view file;
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> headers;
+};
+
+const std::vector<Part>& parts() {
+  static const std::vector<Part> parts = {
+      {"tarsia/limits.h", {"numeric_limits"}, {"limits"}},
+      {"tarsia/utility.h",
+       {"swap", "exchange", "as_const", "pair", "make_pair", "get", "tuple_size", "tuple_element",
+        "integer_sequence", "index_sequence", "make_integer_sequence", "make_index_sequence",
+        "index_sequence_for", "bit_cast", "in_place_t"},
+       {"utility", "algorithm", "map", "vector", "string", "iostream", "bit"}},
+      {"tarsia/algorithm.h",
+       {"min",         "max",           "minmax",
+        "clamp",       "min_element",   "max_element",
+        "for_each",    "fill",          "fill_n",
+        "copy",        "copy_n",        "transform",
+        "find",        "find_if",       "all_of",
+        "any_of",      "count",         "equal",
+        "reverse",     "iter_swap",     "lower_bound",
+        "upper_bound", "binary_search", "sort",
+        "accumulate",  "inner_product", "iota",
+        "gcd",         "lcm",           "iterator_traits",
+        "distance",    "begin",         "end",
+        "size",        "addressof",     "random_access_iterator_tag"},
+       {"algorithm", "numeric", "iterator"}},
+      {"tarsia/functional.h",
+       {"plus",         "minus",   "multiplies", "divides",       "modulus",    "negate",      "equal_to",
+        "not_equal_to", "greater", "less",       "greater_equal", "less_equal", "logical_and", "logical_or",
+        "logical_not",  "bit_and", "bit_or",     "bit_xor",       "identity",   "invoke"},
+       {"functional"}},
+      {"tarsia/array.h", {"array"}, {"array"}},
+      {"tarsia/tuple.h", {"tuple", "make_tuple", "tie", "forward_as_tuple", "apply"}, {"tuple"}},
+      {"tarsia/complex.h", {"complex", "polar", "conj", "norm", "arg", "real", "imag"}, {"complex"}},
+      {"tarsia/cstring.h",
+       {"memcmp", "memmove", "strlen", "strcmp", "strncmp", "strcpy", "strncpy"},
+       {"cstring", "string", "string.h"}},
+      {"tarsia/type_traits.h", {}, {"type_traits"}},
+  };
+  return parts;
+}
+
+bool is_type_trait(std::string_view name) {
+  static constexpr std::array k_prefixes = {"is_",           "remove_",         "add_",
+                                            "make_signed",   "make_unsigned",   "has_",
+                                            "enable_if",     "conditional",     "integral_constant",
+                                            "bool_constant", "true_type",       "false_type",
+                                            "void_t",        "decay",           "declval",
+                                            "common_type",   "underlying_type", "aligned_storage",
+                                            "alignment_of",  "invoke_result",   "result_of",
+                                            "conjunction",   "disjunction",     "negation",
+                                            "rank",          "extent",          "type_identity"};
+  return std::any_of(k_prefixes.begin(), k_prefixes.end(),
+                     [&](std::string_view p) { return name.starts_with(p); });
+}
+
+bool any_mention(std::span<const SourceNames> texts, std::string_view name) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const SourceNames& t) { return t.identifiers.contains(name); });
+}
+
+bool any_starts_with(std::span<const SourceNames> texts, std::string_view prefix) {
+  return std::any_of(texts.begin(), texts.end(), [&](const SourceNames& t) {
+    return std::any_of(t.identifiers.begin(), t.identifiers.end(),
+                       [&](std::string_view name) { return name.starts_with(prefix); });
+  });
+}
+
+/// Headers with functions that need no include under nvcc: too dear for every source, so given to those that
+/// name one of them.
+std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> texts) {
+  std::vector<std::string_view> headers;
+  if (any_starts_with(texts, "__builtin_")) headers.push_back("tarsia/gnu_builtins.h");
+  for (std::string_view name : {"cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize"})
+    if (any_mention(texts, name)) {
+      headers.push_back("tarsia/dependent_launch.h");
+      break;
+    }
+  if (any_mention(texts, "pow")) headers.push_back("tarsia/pow.h");
+  return headers;
+}
+
+}  // namespace
+
+const SourceFile* find_device_header(std::string_view name) {
+  static const auto by_name = [] {
+    std::map<std::string_view, const SourceFile*> map;
+    for (const SourceFile& file : k_embedded) map[file.name] = &file;
+    return map;
+  }();
+  auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::string device_prelude(std::span<const SourceNames> texts, bool everything) {
+  std::string prelude = "#include <tarsia/types.h>\n";
+  auto add = [&](std::string_view file) { prelude += "#include <" + std::string(file) + ">\n"; };
+  for (std::string_view header : headers_by_mention(texts)) add(header);
+  if (everything) {
+    add("tarsia/std.h");
+    return prelude;
+  }
+  bool std_mentioned = false;
+  std::set<std::string_view> included;
+  for (const SourceNames& text : texts) {
+    std_mentioned |= text.using_std || !text.std_names.empty() || text.identifiers.contains("std");
+    for (const IncludeLine& line : text.includes) included.insert(line.name);
+  }
+  for (const Part& part : parts())
+    if (part.file == "tarsia/cstring.h" &&
+        std::any_of(part.names.begin(), part.names.end(),
+                    [&](std::string_view n) { return any_mention(texts, n); }))
+      add("string.h");
+  if (!std_mentioned) return prelude;
+  add("tarsia/cmath.h");
+  add("tarsia/cstdint.h");
+  std::set<std::string_view> wanted;
+  auto part_of = [](std::string_view name) -> const Part* {
+    if (is_type_trait(name)) return &parts().back();
+    for (const Part& part : parts())
+      if (std::find(part.names.begin(), part.names.end(), name) != part.names.end()) return &part;
+    return nullptr;
+  };
+  for (const SourceNames& text : texts) {
+    for (std::string_view name : text.std_names)
+      if (const Part* part = part_of(name)) wanted.insert(part->file);
+    if (!text.using_std) continue;
+    for (std::string_view name : text.identifiers) {
+      if (name == "min" || name == "max") continue;  // NVRTC's own do
+      const Part* part = part_of(name);
+      if (part && std::any_of(part->headers.begin(), part->headers.end(),
+                              [&](std::string_view header) { return included.contains(header); }))
+        wanted.insert(part->file);
+    }
+  }
+  for (std::string_view file : wanted) add(file);
+  for (std::string_view name : {"optional", "span"})
+    for (const SourceNames& text : texts)
+      if (text.std_names.contains(name)) {
+        prelude += "#include <cuda/std/" + std::string(name) +
+                   ">\nnamespace std { using cuda::std::" + std::string(name) + "; }\n";
+        if (name == "optional")
+          prelude += "namespace std { using cuda::std::nullopt; using cuda::std::make_optional; }\n";
+        break;
+      }
+  return prelude;
+}
+
+bool is_built_in(std::string_view name) {
+  static const std::set<std::string_view> names = {"builtin_types.h",
+                                                   "channel_descriptor.h",
+                                                   "common_functions.h",
+                                                   "cuda_device_runtime_api.h",
+                                                   "cuda_runtime.h",
+                                                   "cuda_runtime_api.h",
+                                                   "device_atomic_functions.h",
+                                                   "device_double_functions.h",
+                                                   "device_functions.h",
+                                                   "device_launch_parameters.h",
+                                                   "device_types.h",
+                                                   "driver_functions.h",
+                                                   "driver_types.h",
+                                                   "host_config.h",
+                                                   "host_defines.h",
+                                                   "library_types.h",
+                                                   "math_functions.h",
+                                                   "sm_20_atomic_functions.h",
+                                                   "sm_20_intrinsics.h",
+                                                   "sm_30_intrinsics.h",
+                                                   "sm_32_intrinsics.h",
+                                                   "sm_35_intrinsics.h",
+                                                   "sm_60_atomic_functions.h",
+                                                   "surface_functions.h",
+                                                   "surface_indirect_functions.h",
+                                                   "surface_types.h",
+                                                   "texture_fetch_functions.h",
+                                                   "texture_indirect_functions.h",
+                                                   "texture_types.h",
+                                                   "vector_functions.h",
+                                                   "vector_types.h"};
+  return names.contains(name);
+}
+
+bool is_host_library(std::string_view name) {
+  static constexpr std::array k_prefixes = {
+      "cublas",    "cusparse",    "cusolver",     "cudnn",    "cutensor",     "nccl",
+      "nvml",      "npp",         "nvjpeg",       "nvtx3/",   "nvToolsExt",   "nvshmem",
+      "cupti",     "nvrtc",       "nvJitLink",    "nvFatbin", "cudaGL",       "cudaEGL",
+      "cudaVDPAU", "cuda_gl_int", "cuda_egl_int", "GL/",      "cudaProfiler", "cuda_profiler_api",
+      "cufile"};
+  return std::any_of(k_prefixes.begin(), k_prefixes.end(),
+                     [&](std::string_view p) { return name.starts_with(p); });
+}
+
+std::string cub_of(std::span<const SourceNames> texts) {
+  static constexpr std::pair<std::string_view, std::string_view> k_headers[] = {
+      {"BlockAdjacentDifference", "block/block_adjacent_difference"},
+      {"BlockDiscontinuity", "block/block_discontinuity"},
+      {"BlockExchange", "block/block_exchange"},
+      {"BlockHistogram", "block/block_histogram"},
+      {"BlockLoad", "block/block_load"},
+      {"BlockMergeSort", "block/block_merge_sort"},
+      {"BlockRadixRank", "block/block_radix_rank"},
+      {"BlockRadixSort", "block/block_radix_sort"},
+      {"BlockReduce", "block/block_reduce"},
+      {"BlockRunLengthDecode", "block/block_run_length_decode"},
+      {"BlockScan", "block/block_scan"},
+      {"BlockShuffle", "block/block_shuffle"},
+      {"BlockStore", "block/block_store"},
+      {"LoadDirectBlocked", "block/block_load"},
+      {"LoadDirectStriped", "block/block_load"},
+      {"StoreDirectBlocked", "block/block_store"},
+      {"StoreDirectStriped", "block/block_store"},
+      {"WarpExchange", "warp/warp_exchange"},
+      {"WarpLoad", "warp/warp_load"},
+      {"WarpMergeSort", "warp/warp_merge_sort"},
+      {"WarpReduce", "warp/warp_reduce"},
+      {"WarpScan", "warp/warp_scan"},
+      {"WarpStore", "warp/warp_store"},
+      {"ThreadLoad", "thread/thread_load"},
+      {"ThreadStore", "thread/thread_store"},
+      {"ThreadReduce", "thread/thread_reduce"},
+      {"ThreadScanInclusive", "thread/thread_scan"},
+      {"ThreadScanExclusive", "thread/thread_scan"},
+      {"UpperBound", "thread/thread_search"},
+      {"LowerBound", "thread/thread_search"},
+      {"GridEvenShare", "grid/grid_even_share"},
+      {"CacheModifiedInputIterator", "iterator/cache_modified_input_iterator"},
+      {"CacheModifiedOutputIterator", "iterator/cache_modified_output_iterator"},
+  };
+  std::set<std::string_view> wanted;
+  if (any_mention(texts, "cub")) wanted.insert({"thread/thread_operators", "util_ptx", "util_type"});
+  for (auto [name, header] : k_headers)
+    if (any_mention(texts, name)) wanted.insert(header);
+  std::string text = "#pragma once\n";
+  for (std::string_view header : wanted) text += "#include <cub/" + std::string(header) + ".cuh>\n";
+  return text;
+}
+
+}  // namespace tarsia::jit

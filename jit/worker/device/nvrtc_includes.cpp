@@ -1,0 +1,113 @@
+#include "jit/worker/device/nvrtc_includes.h"
+
+#include <mutex>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr std::uint64_t k_largest_header = 64 << 20;
+
+bool is_regular(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+std::shared_ptr<const DiskHeader> disk_header(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const DiskHeader>> known;
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
+  {
+    std::lock_guard lock(mutex);
+    auto found = known.find(path);
+    if (found != known.end() && found->second->dependency.stamp == FileStamp::of(info)) return found->second;
+  }
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string text;
+  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      read_all(fd.get(), text, k_largest_header) != 0)
+    return nullptr;
+  auto header = std::make_shared<DiskHeader>();
+  header->dependency.path = path;
+  header->dependency.content = hash_bytes(text);
+  header->dependency.stamp = FileStamp::of(info);
+  header->includes = scan_includes(text);
+  std::lock_guard lock(mutex);
+  return known[path] = std::move(header);
+}
+
+std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string& name) {
+  if (name.starts_with('/')) return is_regular(name) ? name : std::string();
+  for (const std::string& dir : dirs)
+    if (std::string path = dir + "/" + name; is_regular(path)) return path;
+  return {};
+}
+
+bool is_inside(const std::vector<std::string>& dirs, const std::string& path) {
+  const std::string plain = path.find("/../") == path.npos ? std::string() : normal_path(path);
+  const std::string& place = plain.empty() ? path : plain;
+  for (const std::string& dir : dirs)
+    if (place.size() > dir.size() && place.starts_with(dir) &&
+        (dir.ends_with('/') || place[dir.size()] == '/'))
+      return true;
+  return false;
+}
+
+std::string normal_path(std::string_view path) {
+  std::vector<std::string_view> parts;
+  const bool absolute = path.starts_with('/');
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else
+      parts.push_back(part);
+  }
+  std::string normal = absolute ? "/" : "";
+  for (size_t i = 0; i < parts.size(); ++i) normal += (i ? "/" : "") + std::string(parts[i]);
+  return normal;
+}
+
+void IncludeWalk::add(const std::string& first) {
+  std::vector<std::string> work = {first};
+  while (!work.empty()) {
+    const std::string path = std::move(work.back());
+    work.pop_back();
+    if (m_headers.contains(path)) continue;
+    if (!is_inside(m_dirs, path)) {
+      m_outside.insert(path);
+      continue;
+    }
+    std::shared_ptr<const DiskHeader> header = disk_header(path);
+    m_headers[path] = header;
+    if (!header) continue;
+    const std::string dir = path.substr(0, path.rfind('/'));
+    for (const IncludeLine& line : header->includes) {
+      if (m_is_virtual(line.name)) {
+        m_virtual_names.insert(line.name);
+        continue;
+      }
+      if (!line.angled)
+        if (std::string beside = dir + "/" + line.name; is_regular(beside)) {
+          work.push_back(normal_path(beside));
+          continue;
+        }
+      auto [known, is_new] = m_found.try_emplace(line.name);
+      if (is_new) known->second = find_in_dirs(m_dirs, line.name);
+      if (!known->second.empty()) work.push_back(known->second);
+    }
+  }
+}
+
+}  // namespace tarsia::jit

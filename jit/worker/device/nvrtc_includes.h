@@ -1,0 +1,65 @@
+// Where the includes of device code lead: which texts NVRTC will read, found out before it runs.
+//
+// NVRTC has no option that lists the headers it read. So #include lines are followed without regard to
+// conditions, over the same search order: the answer may hold headers that a condition skips, and misses only
+// those whose name is made by a macro.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jit/compile.h"
+#include "jit/worker/device/nvrtc_source.h"
+
+namespace tarsia::jit {
+
+/// A header on disk: what it includes, and the hash of its bytes.
+struct DiskHeader {
+  Dependency dependency;
+  std::vector<IncludeLine> includes;
+};
+
+/// The header at a path, read once as long as it does not change; null if there is none or it is too large.
+/// Thread-safe.
+std::shared_ptr<const DiskHeader> disk_header(const std::string& path);
+
+/// The regular file `name` in the first of the directories that has it; empty if none has.
+std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string& name);
+
+/// Whether a path lies in one of the folders, which are plain paths; links are not followed.
+bool is_inside(const std::vector<std::string>& dirs, const std::string& path);
+
+/// "a/../b/./c" → "b/c"; leading ".." stay.
+std::string normal_path(std::string_view path);
+
+/// Follows includes from file to file.
+class IncludeWalk {
+ public:
+  /// `is_virtual` tells names that NVRTC is given as texts: it takes those before any file.
+  IncludeWalk(std::vector<std::string> dirs, std::function<bool(const std::string&)> is_virtual)
+      : m_dirs(std::move(dirs)), m_is_virtual(std::move(is_virtual)) {}
+
+  /// Adds a file on disk and all it leads to.
+  void add(const std::string& path);
+
+  const std::map<std::string, std::shared_ptr<const DiskHeader>>& headers() const { return m_headers; }
+  /// Virtual names that the files on disk include.
+  const std::set<std::string>& virtual_names() const { return m_virtual_names; }
+  /// Files that an include leads to outside of all directories; they were not read.
+  const std::set<std::string>& outside() const { return m_outside; }
+
+ private:
+  std::vector<std::string> m_dirs;
+  std::function<bool(const std::string&)> m_is_virtual;
+  std::map<std::string, std::shared_ptr<const DiskHeader>> m_headers;
+  std::set<std::string> m_virtual_names;
+  std::set<std::string> m_outside;
+  std::map<std::string, std::string>
+      m_found;  // by name as written, for includes that do not depend on the file
+};
+
+}  // namespace tarsia::jit

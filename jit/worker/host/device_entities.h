@@ -1,0 +1,13 @@
+// Kernels and device variables of a translation unit, listed for the device's half.
+#pragma once
+
+#include "clang/AST/ASTContext.h"
+#include "jit/worker/split/split.h"
+
+namespace tarsia::jit {
+
+/// Kernels and device variables of the translation unit, in a fixed order. To be called when all
+/// instantiations are known.
+void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
+
+}  // namespace tarsia::jit

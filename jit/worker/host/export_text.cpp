@@ -1,0 +1,280 @@
+// The text that describes a translation unit's functions.
+#include "jit/worker/host/export_text.h"
+
+#include <optional>
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclTemplate.h"
+#include "jit/worker/host/element_dtype.h"
+#include "llvm/Support/raw_ostream.h"
+#include "tarsia/abi.h"
+
+namespace tarsia::jit {
+namespace {
+
+using clang::QualType;
+
+// A type as the numbers of adapter_light.h: kind, flags, dtype; and the member of the value that carries it.
+struct Light {
+  tarsia_kind kind = TARSIA_KIND_NONE;
+  int flags = 0;
+  int code = 0, bits = 0, lanes = 0;
+  const char* member = "p";
+
+  std::string text() const {
+    return std::to_string(kind) + ", " + std::to_string(flags) + ", 0, " + std::to_string(code) + ", " +
+           std::to_string(bits) + ", " + std::to_string(lanes) + ", 0";
+  }
+};
+
+std::optional<Light> element_of(QualType type, const clang::ASTContext& context) {
+  const auto dtype = element_dtype(type, context);
+  if (!dtype) return std::nullopt;
+  Light light;
+  light.code = dtype->code;
+  light.bits = dtype->bits;
+  light.lanes = dtype->lanes;
+  return light;
+}
+
+// None if the type is beyond the light form.
+std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  Light light;
+  if (type->isVoidType()) return light;
+  if (type->isPointerType()) {
+    QualType target = type->getPointeeType();
+    if (const auto* record = target->getAsCXXRecordDecl();
+        record && qualified_name(*record) == "CUstream_st") {
+      light.kind = TARSIA_KIND_STREAM;
+      return light;
+    }
+    if (target->isCharType() && target.isConstQualified() && !target->isUnsignedIntegerType() &&
+        context.hasSameUnqualifiedType(target, context.CharTy)) {
+      light.kind = TARSIA_KIND_STRING;
+      light.flags |= TARSIA_TYPE_NO_NUL;
+      light.member = "s";
+      return light;
+    }
+    auto element = element_of(target, context);
+    if (!element) return std::nullopt;
+    light = *element;
+    light.kind = TARSIA_KIND_POINTER;
+    if (target.isConstQualified()) light.flags |= TARSIA_TYPE_CONST;
+    return light;
+  }
+  if (const auto* named = type->getAs<clang::EnumType>(); named && context.getLangOpts().CPlusPlus)
+    type = named->getDecl()->getIntegerType().getCanonicalType();
+  auto element = element_of(type, context);
+  if (!element || type->isRecordType()) return std::nullopt;
+  light = *element;
+  light.kind = light.code == TARSIA_BOOL    ? TARSIA_KIND_BOOL
+               : light.code == TARSIA_FLOAT ? TARSIA_KIND_FLOAT
+                                            : TARSIA_KIND_INT;
+  light.member = light.kind == TARSIA_KIND_FLOAT ? "f" : light.code == TARSIA_UINT ? "u" : "i";
+  return light;
+}
+
+class Writer {
+ public:
+  Writer(clang::ASTContext& context, bool cuda, int unit = 0, std::vector<std::string>* places = nullptr)
+      : m_context(context), m_cuda(cuda), m_unit(unit), m_places(places), m_policy(context.getLangOpts()) {
+    m_policy.SuppressTagKeyword = true;
+    m_policy.Bool = true;
+    m_policy.PrintAsCanonical = true;
+  }
+
+  std::string write(const Exports& exports) {
+    m_light = true;
+    for (const clang::FunctionDecl* function : exports.functions) m_light &= is_light(*function);
+    m_out << (m_light ? "#include <tarsia/adapter_light.h>\n" : "#include <tarsia/adapter.h>\n");
+    for (const clang::FunctionDecl* function : exports.functions) {
+      if (function->isMain())
+        add_main(*function);
+      else if (m_light)
+        add_light(*function);
+      else
+        add_full(*function);
+      ++m_id;
+    }
+    if (exports.mxnet_initialize)
+      m_out << "extern \"C\" int tarsia_mxnet_initialize(int v) { return (int)::"
+            << exports.mxnet_initialize->getName() << "(v); }\n"
+            << "__attribute__((unused)) static const int tarsia_mxnet_announced = "
+               "::mxnet::ext::tarsia_detail::announce();\n";
+    for (const Skipped& skipped : exports.skipped)
+      m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
+            << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
+    if (!m_light) m_out << "TARSIA_DETAIL_MODULE();\n";
+    if (!m_places) return m_text;
+    std::string declared;
+    for (size_t i = 0; i < m_places->size(); ++i)
+      declared += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char " +
+                  place_symbol(m_unit, i) + "[];\n";
+    return declared + m_text;
+  }
+
+  std::string write_c(const Exports& exports) {
+    m_out << "#include <tarsia/adapter_light.h>\n";
+    auto skip = [&](const Skipped& skipped) {
+      m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << quoted(skipped.name) << ", "
+            << quoted(skipped.reason) << ")\n";
+    };
+    for (const clang::FunctionDecl* function : exports.functions) {
+      if (function->isMain()) continue;
+      if (!is_light(*function)) {
+        skip({exported_name(*function), "its type needs C++ to be described"});
+        continue;
+      }
+      m_out << "extern \"C\" " << canonical(function->getReturnType()) << " " << function->getName() << "(";
+      for (const clang::ParmVarDecl* parameter : function->parameters())
+        m_out << (parameter == function->getParamDecl(0) ? "" : ", ")
+              << canonical(parameter->getType().getCanonicalType().getUnqualifiedType());
+      m_out << ");\n";
+      add_light(*function);
+      ++m_id;
+    }
+    for (const Skipped& skipped : exports.skipped) skip(skipped);
+    return m_text;
+  }
+
+ private:
+  bool is_light(const clang::FunctionDecl& function) const {
+    if (function.isMain()) return true;
+    if (!light_of(function.getReturnType(), m_context)) return false;
+    if (light_of(function.getReturnType(), m_context)->kind == TARSIA_KIND_STRING) return false;
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      if (!light_of(parameter->getType(), m_context)) return false;
+    return true;
+  }
+
+  std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
+  // What stands in the text for the function's "file:line".
+  std::string place(const clang::FunctionDecl& function) {
+    std::string place = location_of(m_context.getSourceManager(), function.getLocation());
+    if (!m_places) return quoted(place);
+    m_places->push_back(std::move(place));
+    return place_symbol(m_unit, m_places->size() - 1);
+  }
+  const char* flags() const { return m_cuda ? "1" : "0"; }  // TARSIA_FUNCTION_SOURCE_HAS_CUDA
+
+  void add_main(const clang::FunctionDecl& function) {
+    // main itself may not be named in C++; it was given this symbol.
+    std::string parameters;
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      parameters += (parameters.empty() ? "" : ", ") + canonical(parameter->getType());
+    std::string result = canonical(function.getReturnType());
+    unsigned n = function.getNumParams();
+    m_out << "extern \"C\" " << result << " " << k_main_symbol << "(" << parameters << ");\n"
+          << "extern \"C\" int tarsia_run_main(int (*)(int, char**, char**), const void*, unsigned);\n"
+          << "static int tarsia_main_" << m_id << "(int n, char** v, char** e) { (void)n; (void)v; (void)e; "
+          << (function.getReturnType()->isVoidType() ? "" : "return ") << "::" << k_main_symbol << "("
+          << (n > 0 ? "n" : "");
+    for (unsigned i = 1; i < n && i < 3; ++i)
+      m_out << ", (" << canonical(function.getParamDecl(i)->getType()) << ")" << (i == 1 ? "v" : "e");
+    m_out << ");" << (function.getReturnType()->isVoidType() ? " return 0;" : "") << " }\n";
+    const char* prefix = m_light ? "tarsia_light_" : "tarsia_";
+    m_out << "static int tarsia_call_" << m_id << "(const " << prefix << "value* a, unsigned, " << prefix
+          << "value* r) {\n"
+          << (m_light ? "TARSIA_LIGHT_TRY\n" : "try {\n") << "r->i = tarsia_run_main(&tarsia_main_" << m_id
+          << ", a[0].p, a[0].size);\nr->kind = " << TARSIA_KIND_INT << ";\n"
+          << (m_light
+                  ? "TARSIA_LIGHT_CATCH\n}\n"
+                  : "return 0;\n} catch (...) { return ::tarsia::detail::host()->capture_exception(); }\n}\n")
+          << "static const " << prefix << "type tarsia_strings_" << m_id << " = {" << TARSIA_KIND_STRING
+          << "};\n"
+          << "static const " << prefix << "param tarsia_params_" << m_id << "[] = {{\"argv\", {"
+          << TARSIA_KIND_LIST << ", 0, 1, " << (m_light ? "0, 0, 0" : "{0, 0, 0}") << ", &tarsia_strings_"
+          << m_id << "}}, {}};\n";
+    int own_flags = TARSIA_FUNCTION_MAIN | (m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0);
+    if (m_light)
+      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << quoted(signature_of(function)) << ", "
+            << place(function) << ", 1, 1, " << own_flags << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
+    else
+      m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), "
+            << own_flags << ", \"main\", " << quoted(signature_of(function)) << ", " << place(function)
+            << ", 1, 1, tarsia_params_" << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
+            << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* "
+               "tarsia_function_entry_"
+            << m_id << " = &tarsia_function_" << m_id << ";\n";
+  }
+
+  void add_full(const clang::FunctionDecl& function) {
+    m_out << "using tarsia_type_" << m_id << " = " << canonical(function.getReturnType()) << "(";
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
+    std::string name = exported_name(function);
+    if (name.find(',') != name.npos) name = qualified_name(function);  // in an argument of a macro
+    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
+          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
+          << ", ::" << name << ", " << function.getMinRequiredArguments() << ", " << flags();
+    for (const clang::ParmVarDecl* parameter : function.parameters())
+      m_out << ", " << quoted(parameter->getName());
+    m_out << ")\n";
+  }
+
+  void add_light(const clang::FunctionDecl& function) {
+    Light result = *light_of(function.getReturnType(), m_context);
+    unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
+    int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
+    m_out
+        << "TARSIA_LIGHT_PLAIN static int tarsia_call_" << m_id
+        << "(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {\n(void)a; (void)n; (void)r;\n"
+           "TARSIA_LIGHT_TRY\n";
+    for (unsigned count = required; count <= n; ++count) {
+      if (count < n) m_out << "if (n == " << count << ") ";
+      if (result.kind) m_out << "r->" << result.member << " = ";
+      if (function.getReturnType()->isEnumeralType()) m_out << "(long long)";
+      m_out << "::" << exported_name(function) << "(";
+      for (unsigned i = 0; i < count; ++i) {
+        QualType type = function.getParamDecl(i)->getType();
+        m_out << (i ? ", " : "") << "(" << canonical(type.getCanonicalType().getUnqualifiedType()) << ")a["
+              << i << "]." << light_of(type, m_context)->member;
+      }
+      m_out << (count < n ? "); else\n" : ");\n");
+    }
+    m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
+    add_params(function, own_flags);
+    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
+          << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
+          << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
+  }
+
+  void add_params(const clang::FunctionDecl& function, int& own_flags) {
+    m_out << "static const tarsia_light_param tarsia_params_" << m_id << "[] = {";
+    for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      Light light = *light_of(parameter->getType(), m_context);
+      if (light.kind == TARSIA_KIND_STREAM) own_flags |= TARSIA_FUNCTION_TAKES_STREAM;
+      m_out << "{" << quoted(parameter->getName()) << ", {" << light.text() << "}}, ";
+    }
+    m_out << "{}};\n";
+  }
+
+  clang::ASTContext& m_context;
+  bool m_cuda;
+  int m_unit;
+  std::vector<std::string>* m_places;  // null: they are written into the text
+  clang::PrintingPolicy m_policy;
+  bool m_light = true;
+  int m_id = 0;
+  std::string m_text;
+  llvm::raw_string_ostream m_out{m_text};
+};
+
+}  // namespace
+
+std::string place_symbol(int unit, size_t i) {
+  return "tarsia_place_" + std::to_string(unit) + "_" + std::to_string(i);
+}
+
+std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, int unit,
+                        std::vector<std::string>* places) {
+  return Writer(context, cuda, unit, places).write(exports);
+}
+
+std::string export_text_of_c(const Exports& exports, clang::ASTContext& context, bool cuda) {
+  if (exports.functions.empty() && exports.skipped.empty()) return {};
+  return Writer(context, cuda).write_c(exports);
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,387 @@
+// Which functions of the user's text are exported.
+#include "jit/worker/host/exports.h"
+
+#include <algorithm>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/Expr.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/split.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tarsia::jit {
+namespace {
+
+using clang::QualType;
+
+clang::PrintingPolicy people_policy(const clang::ASTContext& context) {
+  clang::PrintingPolicy policy(context.getLangOpts());
+  policy.SuppressTagKeyword = true;
+  policy.SuppressUnwrittenScope = true;
+  policy.Bool = true;
+  return policy;
+}
+
+const clang::CXXRecordDecl* record_of(QualType type) {
+  return type.getCanonicalType()->getAsCXXRecordDecl();
+}
+
+const clang::TemplateArgument* first_argument(const clang::CXXRecordDecl* record) {
+  auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+  return special && special->getTemplateArgs().size() ? &special->getTemplateArgs()[0] : nullptr;
+}
+
+bool is_char(QualType type) {
+  return type->isSpecificBuiltinType(clang::BuiltinType::Char_S) ||
+         type->isSpecificBuiltinType(clang::BuiltinType::Char_U);
+}
+
+// A number that an adapter can carry.
+bool is_scalar(QualType type) {
+  const auto* builtin = type.getCanonicalType()->getAs<clang::BuiltinType>();
+  if (!builtin) return false;
+  switch (builtin->getKind()) {
+    case clang::BuiltinType::Bool:
+    case clang::BuiltinType::Char_S:
+    case clang::BuiltinType::Char_U:
+    case clang::BuiltinType::SChar:
+    case clang::BuiltinType::UChar:
+    case clang::BuiltinType::Short:
+    case clang::BuiltinType::UShort:
+    case clang::BuiltinType::Int:
+    case clang::BuiltinType::UInt:
+    case clang::BuiltinType::Long:
+    case clang::BuiltinType::ULong:
+    case clang::BuiltinType::LongLong:
+    case clang::BuiltinType::ULongLong:
+    case clang::BuiltinType::Float:
+    case clang::BuiltinType::Double:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What a tensor's elements may be.
+bool is_element(QualType type) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  if (is_scalar(type)) return true;
+  if (const auto* record = record_of(type)) {
+    std::string name = qualified_name(*record);
+    return name == "__half" || name == "__nv_bfloat16" || name == "std::complex" || cuda_vector(*record);
+  }
+  return false;
+}
+
+// What is passed by value as a number, and is no element of a tensor or one of a library's types.
+bool is_other_number(QualType type) {
+  if (type->isSpecificBuiltinType(clang::BuiltinType::LongDouble) ||
+      type->isSpecificBuiltinType(clang::BuiltinType::Float16))
+    return true;
+  if (const auto* named = type->getAs<clang::EnumType>())
+    return named->getDecl()->isExternallyVisible() && named->getDecl()->getDeclName() &&
+           is_scalar(named->getDecl()->getIntegerType());
+  const auto* record = record_of(type);
+  return record && (qualified_name(*record) == "__half" || qualified_name(*record) == "__nv_bfloat16");
+}
+
+// item: an element of a list that is a parameter.
+enum class Place { parameter, result, in_parameter, item, in_result };
+
+// Empty if there is an adapter for the type, else the reason why not.
+std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
+  auto no = [&](const char* why) { return "'" + type.getAsString(policy) + "' " + why; };
+  QualType canonical = type.getCanonicalType();
+  if (canonical->isReferenceType()) {
+    QualType target = canonical->getPointeeType();
+    if (place == Place::result) return no("is a reference; return a value");
+    const bool is_value = record_of(target) || is_scalar(target) || is_other_number(target);
+    if (!target.isConstQualified() || !is_value || canonical->isRValueReferenceType())
+      return no("is a reference; take a value or a pointer");
+    canonical = target;
+  }
+  canonical = canonical.getUnqualifiedType();
+  if (canonical->isVoidType()) return place == Place::result ? "" : no("is no value");
+  if (is_scalar(canonical) || is_other_number(canonical)) return "";
+  if (canonical->isPointerType()) {
+    QualType target = canonical->getPointeeType();
+    if (is_char(target)) {
+      if (target.isConstQualified()) return "";
+      return no("is a writable string; take const char* or signed char*");
+    }
+    if (place != Place::parameter)
+      return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
+    if (target->isVoidType() || is_element(target)) return "";
+    if (const auto* record = record_of(target); record && qualified_name(*record) == "CUstream_st") return "";
+    return no("points to no element type of a tensor");
+  }
+  if (const auto* record = record_of(canonical)) {
+    std::string name = qualified_name(*record);
+    const clang::TemplateArgument* first = first_argument(record);
+    if (name == "tarsia::Tensor") return "";
+    if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
+    if (name == "tarsia::cpu" || name == "tarsia::gpu")
+      return place == Place::parameter ? "" : no("cannot be returned");
+    if ((name == "std::basic_string" || name == "std::basic_string_view") && first &&
+        is_char(first->getAsType()))
+      return "";
+    const bool is_result = place == Place::result || place == Place::in_result;
+    if (first && (name == "std::vector" || (name == "std::optional" && place != Place::in_parameter)))
+      return unsupported(first->getAsType(),
+                         is_result               ? Place::in_result
+                         : name == "std::vector" ? Place::item
+                                                 : Place::in_parameter,
+                         policy);
+    if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
+      const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
+      for (const clang::TemplateArgument& argument : all.asArray()) {
+        auto parts = argument.getKind() == clang::TemplateArgument::Pack ? argument.getPackAsArray()
+                                                                         : llvm::ArrayRef(argument);
+        for (const clang::TemplateArgument& part : parts)
+          if (std::string why = unsupported(part.getAsType(), Place::in_result, policy); !why.empty())
+            return why;
+      }
+      return "";
+    }
+  }
+  return no("has no counterpart outside C++");
+}
+
+std::string not_exportable(const clang::FunctionDecl& function, const clang::PrintingPolicy& policy) {
+  if (function.isVariadic()) return "takes a variable number of arguments";
+  if (function.isConsteval()) return "exists at compile time only";
+  if (std::string why = unsupported(function.getReturnType(), Place::result, policy); !why.empty())
+    return "its result " + why;
+  for (const clang::ParmVarDecl* parameter : function.parameters())
+    if (std::string why = unsupported(parameter->getType(), Place::parameter, policy); !why.empty())
+      return "parameter " + std::to_string(parameter->getFunctionScopeIndex() + 1) +
+             (parameter->getName().empty() ? "" : " (" + parameter->getName().str() + ")") + ": " + why;
+  return "";
+}
+
+class Lister {
+ public:
+  Lister(clang::ASTContext& context, const ExportChoice& choice)
+      : m_context(context), m_choice(choice), m_policy(people_policy(context)) {}
+
+  // TARSIA_EXPORT(f) leaves an annotated constant behind whose initialiser names f (tarsia/export.h).
+  void find_marks(const clang::DeclContext* scope) {
+    for (const clang::Decl* decl : scope->noload_decls()) {
+      if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
+      if (const auto* inner = llvm::dyn_cast<clang::DeclContext>(decl); inner && inner->isNamespace())
+        find_marks(inner);
+      const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+      if (!variable || !variable->hasInit()) continue;
+      for (const auto* mark : variable->specific_attrs<clang::AnnotateAttr>()) {
+        if (mark->getAnnotation() != "tarsia::export") continue;
+        const clang::Expr* init = variable->getInit()->IgnoreParenImpCasts();
+        if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(init))
+          init = address->getSubExpr()->IgnoreParenImpCasts();
+        if (const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(init))
+          if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(name->getDecl()))
+            if (std::find(m_marked.begin(), m_marked.end(), function) == m_marked.end())
+              m_marked.push_back(function);
+      }
+    }
+  }
+
+  void list() {
+    walk(m_context.getTranslationUnitDecl());
+    for (const clang::FunctionDecl* function : m_marked) {
+      const clang::FunctionDecl* definition = function->getDefinition();
+      consider(definition ? *definition : *function);
+    }
+  }
+
+  Exports take() { return std::move(m_exports); }
+
+ private:
+  void walk(const clang::DeclContext* scope) {
+    for (const clang::Decl* decl : scope->noload_decls()) {
+      if (!in_user_text(m_context.getSourceManager(), decl->getLocation())) continue;
+      if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
+        if (!space->isAnonymousNamespace())
+          walk(space);
+        else
+          skip_hidden(space, "lies in an anonymous namespace");
+      } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) {
+        walk(linkage);
+      } else if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
+        if (is_mxnet_initialize(*function) && function->isThisDeclarationADefinition())
+          m_exports.mxnet_initialize = function;
+        else if (m_marked.empty() && !m_choice.marked_alone)
+          function->getFormalLinkage() == clang::Linkage::External ? consider(*function)
+                                                                   : skip(*function, "is static");
+      } else if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+        skip(*pattern->getTemplatedDecl(), "is a template", "<...>");
+      }
+    }
+  }
+
+  void skip_hidden(const clang::DeclContext* scope, const char* why) {
+    for (const clang::Decl* decl : scope->noload_decls())
+      if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) skip(*function, why);
+  }
+
+  // Lists a function of the main file that is there and not exported by default.
+  void skip(const clang::FunctionDecl& function, const char* why, const char* arguments = "") {
+    if (!m_marked.empty() || m_choice.marked_alone || m_choice.restricted) return;
+    if (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
+        llvm::isa<clang::CXXDeductionGuideDecl>(function) || function.isOverloadedOperator() ||
+        !m_context.getSourceManager().isInMainFile(function.getLocation()))
+      return;
+    if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
+    const std::string name = exported_name(function);
+    m_exports.skipped.push_back(
+        {name, std::string(why) + "; TARSIA_EXPORT(" + name + arguments + ") exports it"});
+  }
+
+  bool is_mxnet_initialize(const clang::FunctionDecl& function) const {
+    if (!function.getIdentifier() || function.getName() != "initialize" || function.getNumParams() != 1 ||
+        !function.getDeclContext()->getRedeclContext()->isTranslationUnit() ||
+        !function.getParamDecl(0)->getType()->isSpecificBuiltinType(clang::BuiltinType::Int))
+      return false;
+    const clang::DeclarationName hook(&m_context.Idents.get("tarsia_mxnet_initialize"));
+    return !m_context.getTranslationUnitDecl()->lookup(hook).empty();
+  }
+
+  void consider(const clang::FunctionDecl& function) {
+    const bool marked = !m_marked.empty();
+    if (function.isDeleted() || function.isInvalidDecl() || function.isOverloadedOperator()) return;
+    if (!marked &&
+        (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
+         function.getFormalLinkage() != clang::Linkage::External || function.isTemplateInstantiation() ||
+         function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate))
+      return;
+    if (function.hasAttr<clang::CUDAGlobalAttr>()) return;
+    if (!m_context.getLangOpts().CPlusPlus && function.isInlineSpecified()) return;
+    if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
+    std::string name = exported_name(function);
+    if (m_choice.restricted && !m_choice.wanted.count(name)) return;
+    if (!function.isMain())
+      if (std::string why = not_exportable(function, m_policy); !why.empty()) {
+        m_exports.skipped.push_back({name, why});
+        return;
+      }
+    m_exports.functions.push_back(&function);
+  }
+
+  clang::ASTContext& m_context;
+  const ExportChoice& m_choice;
+  clang::PrintingPolicy m_policy;
+  std::vector<const clang::FunctionDecl*> m_marked;
+  Exports m_exports;
+};
+
+}  // namespace
+
+std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDecl& record) {
+  const clang::SourceManager& sources = record.getASTContext().getSourceManager();
+  if (!record.getDeclContext()->isTranslationUnit() || !sources.isInSystemHeader(record.getLocation()))
+    return std::nullopt;
+  std::string name = record.getNameAsString();
+  if (name.size() < 2 || name.back() < '1' || name.back() > '4') return std::nullopt;
+  int lanes = name.back() - '0';
+  name.pop_back();
+  for (const char* base : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong",
+                           "ulonglong", "float", "double"})
+    if (name == base) return std::pair(name, lanes);
+  return std::nullopt;
+}
+
+bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location) {
+  location = sources.getExpansionLoc(location);
+  if (location.isInvalid()) return false;
+  return sources.getFilename(location).starts_with(k_source_dir);
+}
+
+std::string qualified_name(const clang::NamedDecl& decl) {
+  std::string name = decl.getNameAsString();
+  for (const clang::DeclContext* scope = decl.getDeclContext(); scope && !scope->isTranslationUnit();
+       scope = scope->getParent()) {
+    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(scope)) {
+      if (!space->isInline() && !space->isAnonymousNamespace()) name = space->getNameAsString() + "::" + name;
+    } else if (const auto* record = llvm::dyn_cast<clang::TagDecl>(scope)) {
+      name = record->getNameAsString() + "::" + name;
+    }
+  }
+  return name;
+}
+
+std::string exported_name(const clang::FunctionDecl& function) {
+  std::string name = qualified_name(function);
+  if (const clang::TemplateArgumentList* arguments = function.getTemplateSpecializationArgs()) {
+    llvm::raw_string_ostream out(name);
+    clang::printTemplateArgumentList(out, arguments->asArray(), people_policy(function.getASTContext()));
+  }
+  return name;
+}
+
+namespace {
+
+/// " = 2", the default argument as the source has it; empty where a macro made it, or it is long.
+std::string default_text(const clang::ParmVarDecl& parameter) {
+  if (!parameter.hasDefaultArg()) return "";
+  const clang::ASTContext& context = parameter.getASTContext();
+  llvm::StringRef written =
+      clang::Lexer::getSourceText(clang::CharSourceRange::getTokenRange(parameter.getDefaultArgRange()),
+                                  context.getSourceManager(), context.getLangOpts());
+  written.consume_front("=");  // it belongs to a list in braces
+  written = written.ltrim();
+  constexpr std::size_t k_longest = 60;
+  if (written.empty() || written.size() > k_longest || written.contains('\n')) return "";
+  return " = " + written.str();
+}
+
+}  // namespace
+
+std::string signature_of(const clang::FunctionDecl& function) {
+  clang::PrintingPolicy policy = people_policy(function.getASTContext());
+  std::string text = function.getReturnType().getAsString(policy) + " " + exported_name(function) + "(";
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    if (parameter != function.getParamDecl(0)) text += ", ";
+    std::string declarator = parameter->getName().str();
+    parameter->getType().getAsStringInternal(declarator, policy);
+    text += declarator + default_text(*parameter);
+  }
+  return text + ")";
+}
+
+std::string location_of(const clang::SourceManager& sources, clang::SourceLocation location) {
+  clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(location));
+  if (place.isInvalid()) return "";
+  return user_name(place.getFilename()) + ":" + std::to_string(place.getLine());
+}
+
+std::string quoted(llvm::StringRef text) {
+  std::string result = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += char(c);
+    } else if (c < 0x20 || c == 0x7f) {
+      char octal[8];
+      std::snprintf(octal, sizeof octal, "\\%03o", c);
+      result += octal;
+    } else {
+      result += char(c);
+    }
+  }
+  return result + "\"";
+}
+
+Exports list_exports(clang::ASTContext& context, const ExportChoice& choice) {
+  Lister lister(context, choice);
+  lister.find_marks(context.getTranslationUnitDecl());
+  lister.list();
+  return lister.take();
+}
+
+}  // namespace tarsia::jit

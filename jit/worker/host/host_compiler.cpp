@@ -1,0 +1,555 @@
+// The host's half of a compile.
+//
+// One pass of Clang over the text to which a pragma of ours was appended. When the lexer meets the pragma,
+// all of the user's declarations have been parsed: pending templates are instantiated, kernels and exports
+// are listed, and the text that describes the exports is entered as if it had been included there. Then, with
+// the parse complete, the device's slice is handed over, and code is generated while the device's compiler
+// already works.
+#include "jit/worker/host/host_compiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Lex/Pragma.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Sema/SemaConsumer.h"
+#include "clang/Serialization/ASTWriter.h"
+#include "jit/build_id.h"
+#include "jit/worker/host/argument_order.h"
+#include "jit/worker/host/device_entities.h"
+#include "jit/worker/host/export_text.h"
+#include "jit/worker/host/exports.h"
+#include "jit/worker/host/host_code.h"
+#include "jit/worker/host/host_tables.h"
+#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/raw_tokens.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr char k_ending[] = "\n;\n#pragma tarsia exports\n";
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What the parts of one compile share.
+struct Shared {
+  const HostUnit& unit;
+  const HostHooks& hooks;
+  HostResult& result;
+  const SourceFileSystem* files = nullptr;
+  clang::CompilerInstance* clang = nullptr;
+  clang::Sema* sema = nullptr;
+  ExportChoice choice;
+  bool described = false;
+  bool wanted = false;  // the text that instantiates the kernels that are wanted was entered
+  std::unique_ptr<TokenRecorder> tokens;
+  DeviceSlice slice;
+  std::string export_text;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  bool cuda() const { return unit.language == Language::cuda; }
+};
+
+// Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang
+// to make the stub that launches them.
+void empty_kernel(clang::ASTContext& context, clang::FunctionDecl* function) {
+  if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) return;
+  function->setHasSkippedBody(false);
+  function->setBody(clang::CompoundStmt::CreateEmpty(context, 0, false));
+}
+
+void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
+  for (clang::Decl* decl : scope->noload_decls()) {
+    if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;
+    if (auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) empty_kernels(context, space);
+    if (auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl)) empty_kernels(context, linkage);
+    if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
+      // Explicit instantiations were made on the spot.
+      for (clang::FunctionDecl* special : pattern->specializations()) empty_kernel(context, special);
+      decl = pattern->getTemplatedDecl();
+    }
+    empty_kernel(context, llvm::dyn_cast<clang::FunctionDecl>(decl));
+  }
+}
+
+// Directives that take back the user's macros, which the text that describes the exports must not meet.
+std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& preprocessor) {
+  std::set<std::string> names;
+  for (const auto& [name, definition] : shared.unit.request->options.defines)
+    if (!name.starts_with("TARSIA_")) names.insert(name);
+  for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false))
+    if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
+        macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
+      names.insert(identifier->getName().str());
+  std::string text;
+  for (const std::string& name : names) text += "#undef " + name + "\n";
+  return text;
+}
+
+void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
+           clang::SourceLocation place) {
+  const clang::FileID file = preprocessor.getSourceManager().createFileID(
+      llvm::MemoryBuffer::getMemBufferCopy(text, path), clang::SrcMgr::C_System, 0, 0, place);
+  preprocessor.EnterSourceFile(file, nullptr, place);
+}
+
+// A line for each kernel: what is written there instantiates it. Those that are no templates need no line.
+std::string text_of_wanted(const std::vector<std::string>& kernels) {
+  std::string text;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    std::string name = kernels[i];
+    std::replace(name.begin(), name.end(), '\n', ' ');
+    if (name.find('<') != name.npos)
+      text += "static const void* const tarsia_wanted_" + std::to_string(i) + " = (const void*)(&" +
+              (name.starts_with("::") ? "" : "::") + name + ");";
+    text += "\n";
+  }
+  return text + &k_ending[sizeof("\n;\n") - 1];
+}
+
+// The function that a line of text_of_wanted names; null if it names none.
+const clang::FunctionDecl* find_wanted(clang::ASTContext& context, size_t i) {
+  const clang::DeclarationName name(&context.Idents.get("tarsia_wanted_" + std::to_string(i)));
+  for (const clang::NamedDecl* found : context.getTranslationUnitDecl()->lookup(name)) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(found);
+    if (!variable || !variable->hasInit()) continue;
+    const clang::Expr* init = variable->getInit()->IgnoreParenCasts();
+    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(init))
+      init = address->getSubExpr()->IgnoreParenCasts();
+    if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(init))
+      return llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl());
+  }
+  return nullptr;
+}
+
+// Leaves nothing but the kernels that are wanted, in their order.
+void choose_kernels(Shared& shared, clang::ASTContext& context) {
+  const std::vector<std::string>& wanted = shared.unit.request->options.kernels;
+  std::vector<KernelUse> chosen;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const size_t before = chosen.size();
+    const clang::FunctionDecl* function = find_wanted(context, i);
+    for (const KernelUse& kernel : shared.slice.kernels)
+      if (function ? kernel.function->getCanonicalDecl() == function->getCanonicalDecl()
+                   : kernel.listed_name == wanted[i])
+        chosen.push_back(kernel);
+    if (chosen.size() > before) continue;
+    clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+    diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error,
+                                                   "'%0' is no __global__ function of the source"))
+        << wanted[i];
+  }
+  shared.slice.kernels = std::move(chosen);
+  shared.slice.templates.clear();
+}
+
+// The end of the user's text has been reached.
+void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
+  // Inside a brace that was never closed there is nothing to describe: the parser will say so.
+  if (!shared.sema->CurContext->isTranslationUnit()) return;
+  const bool kernels_alone = !shared.unit.request->options.kernels.empty();
+  if (kernels_alone && !std::exchange(shared.wanted, true))
+    return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels), k_wanted_path, place);
+  shared.described = true;
+  clang::ASTContext& context = shared.sema->getASTContext();
+  if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
+  shared.sema->PerformPendingInstantiations();
+  if (shared.cuda()) list_device_entities(context, shared.slice);
+  if (kernels_alone) return choose_kernels(shared, context);
+  Exports exports = list_exports(context, shared.choice);
+  // Where there is device code, its tables carry the places: the host's object does not change with them.
+  shared.export_text = without_macros_of_user(shared, preprocessor) +
+                       export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
+                                   shared.slice.empty() ? nullptr : &shared.result.places);
+  enter(preprocessor, shared.export_text, k_exports_path, place);
+}
+
+class ExportsPragma final : public clang::PragmaHandler {
+ public:
+  explicit ExportsPragma(Shared& shared) : PragmaHandler("exports"), m_shared(shared) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
+                    clang::Token& first) override {
+    clang::Token token;
+    do preprocessor.LexUnexpandedToken(token);
+    while (token.isNot(clang::tok::eod));
+    describe_exports(m_shared, preprocessor, first.getLocation());
+  }
+
+ private:
+  Shared& m_shared;
+};
+
+// Stands between the parser and Clang's code generator. For CUDA it holds declarations back until the parse
+// is complete: only then is it known which kernels the host refers to and whether the object is already at
+// hand.
+class HostConsumer final : public clang::SemaConsumer {
+ public:
+  HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
+    m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
+  }
+
+  void InitializeSema(clang::Sema& sema) override {
+    m_shared.sema = &sema;
+    if (!m_shared.cuda()) return;
+    // They speak to the device's compiler. Clang's parser, which takes what it has registered out again by
+    // name, would refuse them where no loop follows.
+    for (auto& pragma : m_ignored_pragmas) {
+      sema.getPreprocessor().RemovePragmaHandler(&pragma);
+      sema.getPreprocessor().AddPragmaHandler(&pragma);
+    }
+  }
+  void ForgetSema() override { m_shared.sema = nullptr; }
+  void Initialize(clang::ASTContext& context) override { m_generator->Initialize(context); }
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
+
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* decl : group)
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
+    later([=, this] {
+      if (m_shared.cuda())
+        for (clang::Decl* decl : group) order(decl);
+      m_generator->HandleTopLevelDecl(group);
+    });
+    return true;
+  }
+  void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
+    later([=, this] {
+      if (m_shared.cuda()) order(decl);
+      m_generator->HandleInlineFunctionDefinition(decl);
+    });
+  }
+  void HandleTagDeclDefinition(clang::TagDecl* decl) override {
+    later([=, this] { m_generator->HandleTagDeclDefinition(decl); });
+  }
+  void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
+    later([=, this] { m_generator->HandleTagDeclRequiredDefinition(decl); });
+  }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* decl) override {
+    later([=, this] { m_generator->HandleCXXStaticMemberVarInstantiation(decl); });
+  }
+  void CompleteTentativeDefinition(clang::VarDecl* decl) override {
+    later([=, this] { m_generator->CompleteTentativeDefinition(decl); });
+  }
+  void HandleVTable(clang::CXXRecordDecl* decl) override {
+    later([=, this] { m_generator->HandleVTable(decl); });
+  }
+
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    HostResult& result = m_shared.result;
+    result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
+    if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
+    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    if (m_shared.unit.language == Language::c)
+      result.exports_of_c =
+          export_text_of_c(list_exports(context, m_shared.choice), context, m_shared.unit.request->cuda);
+    if (m_shared.cuda()) {
+      auto start = std::chrono::steady_clock::now();
+      slice_texts(context, *m_shared.tokens, m_shared.slice);
+      // Tarsia's own ending of the main file is not the device's.
+      for (SourceFile& file : m_shared.slice.files)
+        if (file.name == m_shared.slice.main_file) file.text.resize(m_shared.unit.file->text.size());
+      result.volatile_text = m_shared.tokens->is_volatile();
+      result.timings.emplace_back("split", milliseconds_since(start));
+      if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
+    }
+    if (!m_shared.unit.request->options.kernels.empty()) {
+      result.ok = true;
+      return;
+    }
+    std::optional<Digest> key;
+    if (m_shared.cuda() && m_shared.hooks.find_objects) {
+      key = object_key();
+      if (auto objects = m_shared.hooks.find_objects(*key)) {
+        result.objects = std::move(*objects);
+        result.ok = true;
+        return;
+      }
+    }
+    auto start = std::chrono::steady_clock::now();
+    // A step may read declarations from the prelude, of which Clang tells this consumer at once.
+    m_holding = false;
+    for (const auto& step : std::exchange(m_held, {})) step();
+    if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
+    m_generator->HandleTranslationUnit(context);
+    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
+    if (!module) return;
+    if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
+    result.timings.emplace_back("irgen", milliseconds_since(start));
+    start = std::chrono::steady_clock::now();
+    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number);
+    result.timings.emplace_back("codegen", milliseconds_since(start));
+    if (result.objects.empty()) return;
+    result.ok = true;
+    if (key && m_shared.hooks.keep_objects && !result.volatile_text)
+      m_shared.hooks.keep_objects(*key, result.objects);
+  }
+
+ private:
+  // Everything that can change the object, and nothing of the kernels' bodies.
+  Digest object_key() const {
+    const HostUnit& unit = m_shared.unit;
+    Hasher hasher("tarsia host object");
+    hasher.field(build_id()).field(std::uint64_t(unit.number));
+    for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
+      hasher.field(argument);
+    const CompileOptions& options = unit.request->options;
+    const bool columns = options.debug || options.lineinfo;
+    // Other people's headers may ask where their functions are called from.
+    const bool lines = columns || m_shared.tokens->uses_lines() || !options.include_dirs.empty() ||
+                       options.host_headers == HostHeaders::system;
+    for (SourceFile text : m_shared.slice.host_texts) {
+      if (!columns) std::erase(text.text, k_device_byte);
+      if (!lines) std::erase(text.text, k_device_line);
+      hasher.field(text.name).field(text.text);
+    }
+    for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
+    for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
+    hasher.field(m_shared.export_text);
+    for (const Dependency& dependency : m_shared.files->dependencies())
+      if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
+    return hasher.finish();
+  }
+
+  void order(clang::Decl* decl) {
+    if (is_user_file(m_clang.getSourceManager(), decl->getLocation())) order_arguments(*decl);
+  }
+
+  template <class Step>
+  void later(Step step) {
+    if (m_holding)
+      m_held.emplace_back(step);
+    else
+      step();
+  }
+
+  // A body that is stepped over may have swallowed all that follows it, of which the parser says nothing.
+  void complain_of_open_braces(clang::ASTContext& context) {
+    const std::vector<clang::SourceLocation> open = m_shared.tokens->open_braces();
+    if (open.empty()) return;
+    clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
+    const clang::SourceManager& sources = context.getSourceManager();
+    diagnostics.Report(sources.getLocForEndOfFile(sources.getMainFileID()),
+                       diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "expected '}'"));
+    for (clang::SourceLocation brace : open)
+      diagnostics.Report(brace,
+                         diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "to match this '{'"));
+  }
+
+  // main stays what it is to the language, but its symbol must not be the process's.
+  void name_main(clang::FunctionDecl& function) {
+    if (!function.isMain() || !function.isThisDeclarationADefinition()) return;
+    m_shared.result.has_main = true;
+    const char* symbol = m_shared.unit.language == Language::c ? k_main_of_c_symbol : k_main_symbol;
+    function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), symbol));
+  }
+
+  Shared& m_shared;
+  clang::CompilerInstance& m_clang;
+  llvm::LLVMContext m_llvm;
+  std::unique_ptr<clang::CodeGenerator> m_generator;
+  clang::EmptyPragmaHandler m_ignored_pragmas[2] = {clang::EmptyPragmaHandler("unroll"),
+                                                    clang::EmptyPragmaHandler("nounroll")};
+  bool m_holding = m_shared.cuda();
+  std::vector<std::function<void()>> m_held;
+};
+
+class HostAction final : public clang::ASTFrontendAction {
+ public:
+  explicit HostAction(Shared& shared) : m_shared(shared) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
+    m_shared.clang = &clang;
+    clang::Preprocessor& preprocessor = clang.getPreprocessor();
+    if (m_shared.unit.language != Language::c)
+      preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
+    if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
+    // Clang is about to name all builtins. With a prelude at hand it would read, of each, what the prelude
+    // declares by that name, all of C's library; names that are older than the prelude wait until they are
+    // used.
+    preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
+                                                     preprocessor.getLangOpts());
+    return std::make_unique<HostConsumer>(m_shared, clang);
+  }
+
+ private:
+  Shared& m_shared;
+};
+
+// Notes the names in all #includes that are met.
+class IncludeNames final : public clang::PPCallbacks {
+ public:
+  explicit IncludeNames(std::set<std::string>& names) : m_names(names) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    m_names.insert(name.str());
+  }
+
+ private:
+  std::set<std::string>& m_names;
+};
+
+// What a header leaves to the end of a translation unit is done here once, or every user of the prelude would
+// do it, and read for it what he does not use.
+void leave_nothing_open(clang::Sema& sema) {
+  sema.DefineUsedVTables();
+  sema.PerformPendingInstantiations();
+  // Nothing is to be said of these functions, CUDA's every one, of what is declared inline, of constructors
+  // that call each other, and of delete where new[] was: their headers have compiled.
+  sema.DeclsToCheckForDeferredDiags.clear();
+  sema.UndefinedButUsed.clear();
+  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
+                                 sema.DelegatingCtorDecls.end());
+  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
+  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
+}
+
+class PreludeGenerator final : public clang::PCHGenerator {
+ public:
+  using PCHGenerator::PCHGenerator;
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
+  void InitializeSema(clang::Sema& sema) override {
+    m_sema = &sema;
+    PCHGenerator::InitializeSema(sema);
+  }
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    if (m_sema) leave_nothing_open(*m_sema);
+    PCHGenerator::HandleTranslationUnit(context);
+  }
+
+ private:
+  clang::Sema* m_sema = nullptr;
+};
+
+class PreludeAction final : public clang::ASTFrontendAction {
+ public:
+  PreludeAction(std::string path, std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names)
+      : m_path(std::move(path)), m_buffer(std::move(buffer)), m_names(names) {}
+
+ protected:
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
+    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
+                                              m_buffer, clang.getCodeGenOpts(),
+                                              clang.getFrontendOpts().ModuleFileExtensions,
+                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+
+ private:
+  std::string m_path;
+  std::shared_ptr<clang::PCHBuffer> m_buffer;
+  std::set<std::string>& m_names;
+};
+
+// A Clang set up for these arguments, ready to run an action.
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    DiagnosticCollector& collector, bool cuda) {
+  std::vector<const char*> pointers;
+  for (const std::string& arg : args) pointers.push_back(arg.c_str());
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  clang::DiagnosticOptions options;
+  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
+                                 /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
+  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
+  // Whoever chose the prelude has checked it against the options and the files.
+  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
+  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
+  clang->setVirtualFileSystem(files);
+  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  clang->createFileManager();
+  clang->createSourceManager();
+  return clang;
+}
+
+// What is wrong with a kernel that is wanted has no place in the user's text.
+void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
+  if (diagnostic.file != k_wanted_path) return;
+  const size_t i = size_t(diagnostic.line) - 1;
+  if (i < wanted.size()) diagnostic.message = wanted[i] + ": " + diagnostic.message;
+  diagnostic.file.clear();
+  diagnostic.line = diagnostic.column = 0;
+}
+
+}  // namespace
+
+HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                        const HostHooks& hooks) {
+  initialize_llvm();
+  HostResult result;
+  std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
+  std::string text = unit.file->text;
+  if (unit.language != Language::c) text += k_ending;
+  files->add_text(main_path, text);
+  DiagnosticCollector collector(unit.file->name, unit.file->text, unit.request->options.host_headers);
+  auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
+                          collector, unit.language == Language::cuda);
+  if (clang) {
+    Shared shared{unit, hooks, result, files.get()};
+    shared.choice.restricted = unit.request->options.restrict_functions;
+    shared.choice.wanted.insert(unit.request->options.functions.begin(),
+                                unit.request->options.functions.end());
+    for (const auto* group : {&unit.request->files, &unit.request->headers})
+      for (const SourceFile& file : *group)
+        shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
+    HostAction action(shared);
+    clang->ExecuteAction(action);
+  }
+  result.diagnostics = collector.take();
+  for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
+  for (const Diagnostic& diagnostic : result.diagnostics)
+    if (diagnostic.severity >= Severity::error) result.ok = false;
+  return result;
+}
+
+bool compile_prelude(const CompileRequest& request, Language language,
+                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
+                     std::string& pch) {
+  initialize_llvm();
+  const std::string path = prelude_text_path(layer.depth);
+  if (layer.base) layer.base->add_to(*files);
+  files->add_text(path, layer.text);
+  DiagnosticCollector collector("", "", request.options.host_headers);
+  std::vector<std::string> arguments =
+      clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
+  // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of
+  // <cmath>).
+  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
+  auto clang = make_clang(arguments, files, collector, language == Language::cuda);
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  std::set<std::string> names;
+  if (clang) {
+    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    PreludeAction action(prelude_path(layer.depth), buffer, names);
+    clang->ExecuteAction(action);
+  }
+  if (!buffer->IsComplete) return false;
+  layer.names.assign(names.begin(), names.end());
+  pch.assign(buffer->Data.begin(), buffer->Data.end());
+  return true;
+}
+
+}  // namespace tarsia::jit

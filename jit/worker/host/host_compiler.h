@@ -1,0 +1,62 @@
+// The host's half of a compile: Clang in this process, from the user's text to an object in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "jit/compile.h"
+#include "jit/worker/host/clang_setup.h"
+#include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/split.h"
+
+namespace tarsia::jit {
+
+/// One translation unit to compile.
+struct HostUnit {
+  const CompileRequest* request = nullptr;
+  const SourceFile* file = nullptr;
+  Language language = Language::cxx;
+  int number = 0;       ///< of the unit within the source, makes symbols of units differ
+  std::string prelude;  ///< virtual path of a precompiled prelude, or empty
+};
+
+struct HostResult {
+  bool ok = false;
+  std::vector<std::string> objects;  ///< ELF; the device tables refer to hidden symbols of them
+  std::vector<Diagnostic> diagnostics;
+  bool has_main = false;
+  /// "file:line" of functions, which the device tables define: see export_text().
+  std::vector<std::string> places;
+  std::string exports_of_c;    ///< of a unit in C: the C++ unit that describes its functions
+  bool volatile_text = false;  ///< __TIME__, __DATE__ or __TIMESTAMP__ was used
+  std::vector<std::pair<std::string, double>> timings;
+};
+
+/// The symbol that the main of a C unit is given. It is described by a C++ main that calls it (worker.cpp).
+inline constexpr char k_main_of_c_symbol[] = "tarsia_main_of_c";
+
+/// What the compile tells and asks while it runs, on the thread that runs it.
+struct HostHooks {
+  /// The parse is done and had no errors: the device's half can start. CUDA units only.
+  std::function<void(DeviceSlice&&)> on_split;
+  /// Objects already made from this host text, by the hash of all that can change them.
+  std::function<std::optional<std::vector<std::string>>(const Digest&)> find_objects;
+  std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
+};
+
+/// Compiles one unit. One compile at a time in a process: Clang is not safe for several.
+HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                        const HostHooks& hooks);
+
+struct PreludeLayer;
+
+/// Precompiles `layer.text` (C++ or CUDA, with the request's options) on top of `layer.base`, and sets
+/// `layer.names`. False if it has errors.
+bool compile_prelude(const CompileRequest& request, Language language,
+                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer, std::string& pch);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,22 @@
+// What the host's object holds for the registration of its device code with the CUDA runtime.
+#pragma once
+
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "jit/worker/split/split.h"
+#include "llvm/IR/Module.h"
+
+namespace tarsia::jit {
+
+/// Makes Clang emit the stubs of all kernels and the host's shadows of all device variables of the slice.
+/// To be called before the end of code generation.
+void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice);
+
+/// Adds to the module hidden arrays `tarsia_stubs_N` and `tarsia_shadows_N` (addresses, in the slice's order;
+/// null for what has none). Host
+/// accesses to managed variables are turned into accesses through the pointer that the CUDA runtime fills in.
+void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit);
+
+std::string stubs_symbol(int unit);
+std::string shadows_symbol(int unit);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,72 @@
+// A precompiled header in memory, on top of another or of nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "jit/compile.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+
+/// Where Clang sees the precompiled form, and the text, of a layer that has so many below it. Precompiled
+/// headers name the one that they build on by these.
+std::string prelude_path(int depth);
+std::string prelude_text_path(int depth);
+
+/// Immutable once made.
+struct PreludeLayer {
+  std::shared_ptr<const PreludeLayer> base;
+  int depth = 0;  ///< layers below
+  std::string text;
+  std::string_view pch;                  ///< a NUL follows it in memory
+  std::shared_ptr<const void> owner;     ///< of the bytes of `pch`
+  std::vector<std::string> names;        ///< of every include that was met, as written, sorted
+  std::vector<Dependency> dependencies;  ///< the real files that went into it
+
+  /// Shows this layer and those below to Clang; all must live as long as the files.
+  void add_to(SourceFileSystem& files) const;
+  /// Whether a header of that name, or one that it includes, is in this layer or one below.
+  bool met(const std::string& name) const;
+  /// Bytes, with those below.
+  std::size_t size() const { return pch.size() + (base ? base->size() : 0); }
+
+  /// Whether the source brings a file of its own by a name that went into the layers: they are then not what
+  /// the source means.
+  bool is_hidden_by(const std::vector<SourceFile>& own) const;
+  /// The same of its folders. What was looked for and found absent is added to `absent`.
+  bool is_hidden_by(const std::vector<std::string>& include_dirs, std::vector<Dependency>& absent) const;
+};
+
+/// A layer that was made here: its dependencies are checked before each use, by inode and times, and by
+/// content where these differ.
+class KeptLayer {
+ public:
+  KeptLayer(PreludeLayer layer, std::string pch);
+  /// A layer that was made elsewhere of CUDA's headers, its dependencies by virtual paths: as one that was
+  /// made here of the headers in these folders, if they are the same. Null if they are not.
+  static std::shared_ptr<const KeptLayer> adopt(const PreludeLayer& layer,
+                                                const std::vector<std::string>& cuda_dirs);
+  /// The bytes that `parse` takes.
+  std::string serialize() const;
+  /// Null when these are no such bytes. `base`, `depth` and `text` are as for the layer that was kept.
+  static std::shared_ptr<const KeptLayer> parse(std::string bytes, PreludeLayer like);
+  bool still_holds() const;
+  const PreludeLayer& layer() const { return m_layer; }
+
+ private:
+  /// Device, inode, size, modification and change time; nothing: there is no such file.
+  using Vouch = std::optional<std::array<std::int64_t, 5>>;
+  static Vouch vouch_for(const std::string& path);
+  KeptLayer() = default;
+  PreludeLayer m_layer;
+  std::vector<Vouch> m_vouches;  ///< of m_layer.dependencies
+};
+
+}  // namespace tarsia::jit

@@ -1,0 +1,41 @@
+// The object that carries device code into a module, with the tables that register it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/worker/split/split.h"
+
+namespace tarsia::jit {
+
+/// One piece of device code.
+struct DeviceImage {
+  std::string arch;   ///< "sm_90", or "compute_90" for PTX
+  std::string bytes;  ///< a cubin (ELF), or PTX with its NUL
+};
+
+/// The device code of one translation unit.
+struct DeviceUnit {
+  int number = 0;
+  std::string file;
+  const DeviceSlice* slice = nullptr;
+  std::vector<std::string> kernel_symbols;    ///< by kernel of the slice; empty: not in the device code
+  std::vector<std::string> variable_symbols;  ///< by variable of the slice; likewise
+  std::string fatbin;                         ///< what the runtime is given: a cubin or a fat binary
+  std::vector<DeviceImage> images;
+  bool without_host = false;        ///< no object of the host's defines the addresses of its stubs
+  std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
+};
+
+/// The kernel templates of one translation unit.
+struct FileTemplates {
+  std::string file;
+  std::vector<KernelTemplate> templates;
+};
+
+/// An ELF object with the images, their list `tarsia_images`, the descriptors of kernels, templates and
+/// variables (abi.h), the places and a registration record per unit (see support/cuda_support.c).
+std::string make_device_tables(const std::vector<DeviceUnit>& units,
+                               const std::vector<FileTemplates>& templates = {});
+
+}  // namespace tarsia::jit

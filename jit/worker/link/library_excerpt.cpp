@@ -1,0 +1,241 @@
+// LLD reads every symbol of a library that it links against: of libstdc++, libm and libc that is two thirds
+// of the time that a small module's link takes. A link uses a handful of them. So each library's symbols are
+// read once in a worker's life, and each link is given a library of just those that its objects name. The
+// module is the same, byte for byte (test_library_excerpt.cpp).
+#include "jit/worker/link/library_excerpt.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr unsigned short k_hidden_version = 0x8000;  // VERSYM_HIDDEN: not the default version of its symbol
+
+/// Reads a file's parts; throws Error where they lie outside of it.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : m_bytes(bytes) {
+    const auto header = at<Elf64_Ehdr>(0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_shentsize != sizeof(Elf64_Shdr))
+      throw Error("not a 64-bit ELF file");
+    for (size_t i = 0; i < header.e_shnum; ++i)
+      m_sections.push_back(at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
+  }
+
+  template <class T>
+  T at(size_t offset) const {
+    if (offset > m_bytes.size() || m_bytes.size() - offset < sizeof(T)) throw Error("a cut ELF file");
+    T value;
+    std::memcpy(&value, m_bytes.data() + offset, sizeof(T));
+    return value;
+  }
+  const Elf64_Shdr* section(unsigned type) const {
+    auto found = std::find_if(m_sections.begin(), m_sections.end(),
+                              [&](const Elf64_Shdr& section) { return section.sh_type == type; });
+    return found == m_sections.end() ? nullptr : &*found;
+  }
+  std::string_view string(const Elf64_Shdr& user, size_t offset) const {
+    if (user.sh_link >= m_sections.size()) throw Error("an ELF section without its strings");
+    const Elf64_Shdr& strings = m_sections[user.sh_link];
+    if (strings.sh_offset > m_bytes.size() || strings.sh_size > m_bytes.size() - strings.sh_offset ||
+        offset >= strings.sh_size)
+      throw Error("an ELF string outside of its section");
+    std::string_view rest = m_bytes.substr(strings.sh_offset + offset, strings.sh_size - offset);
+    return rest.substr(0, rest.find('\0'));
+  }
+
+ private:
+  std::string_view m_bytes;
+  std::vector<Elf64_Shdr> m_sections;
+};
+
+/// An ELF file that grows section by section.
+class Writer {
+ public:
+  Writer() : m_bytes(sizeof(Elf64_Ehdr), '\0'), m_sections(1) {}
+
+  unsigned add(unsigned type, const std::string& content, unsigned link, unsigned info, unsigned entry) {
+    m_bytes.resize((m_bytes.size() + 7) & ~size_t(7), '\0');
+    Elf64_Shdr section{};
+    section.sh_type = type;
+    section.sh_flags = SHF_ALLOC;
+    section.sh_offset = m_bytes.size();
+    section.sh_size = content.size();
+    section.sh_link = link;
+    section.sh_info = info;
+    section.sh_addralign = 8;
+    section.sh_entsize = entry;
+    m_sections.push_back(section);
+    m_bytes += content;
+    return unsigned(m_sections.size() - 1);
+  }
+
+  std::string finish() {
+    m_bytes.resize((m_bytes.size() + 7) & ~size_t(7), '\0');
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_type = ET_DYN;
+    header.e_machine = EM_X86_64;
+    header.e_version = EV_CURRENT;
+    header.e_shoff = m_bytes.size();
+    header.e_ehsize = sizeof(Elf64_Ehdr);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = Elf64_Half(m_sections.size());
+    m_bytes.append(reinterpret_cast<const char*>(m_sections.data()), m_sections.size() * sizeof(Elf64_Shdr));
+    std::memcpy(m_bytes.data(), &header, sizeof header);
+    return std::move(m_bytes);
+  }
+
+ private:
+  std::string m_bytes;
+  std::vector<Elf64_Shdr> m_sections;
+};
+
+template <class T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// A string table that hands out offsets.
+class Strings {
+ public:
+  unsigned add(std::string_view text) {
+    const unsigned offset = unsigned(m_bytes.size());
+    m_bytes.append(text);
+    m_bytes.push_back('\0');
+    return offset;
+  }
+  const std::string& bytes() const { return m_bytes; }
+
+ private:
+  std::string m_bytes = std::string(1, '\0');
+};
+
+unsigned long sysv_hash(std::string_view name) {  // System V ABI, "Hash Table"
+  unsigned long hash = 0;
+  for (unsigned char c : name) {
+    hash = (hash << 4) + c;
+    const unsigned long high = hash & 0xf0000000;
+    if (high) hash ^= high >> 24;
+    hash &= ~high;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::optional<std::set<std::string_view>> undefined_symbols(std::string_view object) {
+  std::set<std::string_view> names;
+  try {
+    const Reader reader(object);
+    const Elf64_Shdr* table = reader.section(SHT_SYMTAB);
+    if (!table) return names;
+    for (size_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = reader.at<Elf64_Sym>(table->sh_offset + at);
+      if (symbol.st_shndx != SHN_UNDEF) continue;
+      const std::string_view name = reader.string(*table, symbol.st_name);
+      if (name.find('@') != name.npos) return std::nullopt;
+      names.insert(name);
+    }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return names;
+}
+
+LibrarySymbols::LibrarySymbols(const std::string& path) : m_bytes(read_file(path)) {
+  const Reader reader(m_bytes);
+  const Elf64_Shdr* symbols = reader.section(SHT_DYNSYM);
+  const Elf64_Shdr* dynamic = reader.section(SHT_DYNAMIC);
+  const Elf64_Shdr* versym = reader.section(SHT_GNU_versym);
+  const Elf64_Shdr* verdef = reader.section(SHT_GNU_verdef);
+  if (!symbols || !dynamic || !versym || !verdef) throw Error(path + " lacks a part of a shared library");
+
+  for (size_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic->sh_size; at += sizeof(Elf64_Dyn)) {
+    const auto entry = reader.at<Elf64_Dyn>(dynamic->sh_offset + at);
+    if (entry.d_tag == DT_SONAME) m_soname = reader.string(*dynamic, entry.d_un.d_val);
+  }
+  if (m_soname.empty()) throw Error(path + " has no name of its own");
+
+  size_t at = verdef->sh_offset;
+  for (unsigned i = 0; i < verdef->sh_info; ++i) {
+    const auto version = reader.at<Elf64_Verdef>(at);
+    const auto name = reader.at<Elf64_Verdaux>(at + version.vd_aux);
+    m_versions[version.vd_ndx] = reader.string(*verdef, name.vda_name);
+    if (!version.vd_next) break;
+    at += version.vd_next;
+  }
+
+  const size_t count = symbols->sh_size / sizeof(Elf64_Sym);
+  m_symbols.reserve(count);
+  for (size_t i = 1; i < count; ++i) {
+    const auto symbol = reader.at<Elf64_Sym>(symbols->sh_offset + i * sizeof(Elf64_Sym));
+    const auto version = reader.at<Elf64_Half>(versym->sh_offset + i * sizeof(Elf64_Half));
+    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+        version == VER_NDX_LOCAL || (version & k_hidden_version))
+      continue;
+    m_symbols.emplace(reader.string(*symbols, symbol.st_name),
+                      Symbol{symbol.st_info, symbol.st_other, version, symbol.st_size});
+  }
+}
+
+std::string LibrarySymbols::excerpt(const std::set<std::string_view>& names) const {
+  Strings strings;
+  std::string symbols(sizeof(Elf64_Sym), '\0'), versym(sizeof(Elf64_Half), '\0');
+  std::set<unsigned short> versions = {VER_NDX_GLOBAL};  // the library's own name
+  for (std::string_view name : names) {
+    const auto found = m_symbols.find(name);
+    if (found == m_symbols.end()) continue;
+    Elf64_Sym symbol{};
+    symbol.st_name = strings.add(name);
+    symbol.st_info = found->second.info;
+    symbol.st_other = found->second.other;
+    symbol.st_shndx = SHN_ABS;
+    symbol.st_size = found->second.size;
+    append(symbols, symbol);
+    append(versym, Elf64_Half(found->second.version));
+    versions.insert(found->second.version);
+  }
+  if (symbols.size() == sizeof(Elf64_Sym)) return {};
+
+  std::string verdef;
+  unsigned left = unsigned(versions.size());
+  for (unsigned short index : versions) {
+    const auto found = m_versions.find(index);
+    const std::string_view name = found == m_versions.end() ? m_soname : found->second;
+    Elf64_Verdef definition{};
+    definition.vd_version = VER_DEF_CURRENT;
+    definition.vd_flags = index == VER_NDX_GLOBAL ? VER_FLG_BASE : 0;
+    definition.vd_ndx = index;
+    definition.vd_cnt = 1;
+    definition.vd_hash = Elf64_Word(sysv_hash(name));
+    definition.vd_aux = sizeof definition;
+    definition.vd_next = --left ? sizeof definition + sizeof(Elf64_Verdaux) : 0;
+    append(verdef, definition);
+    append(verdef, Elf64_Verdaux{strings.add(name), 0});
+  }
+
+  std::string dynamic;
+  append(dynamic, Elf64_Dyn{DT_SONAME, {strings.add(m_soname)}});
+  append(dynamic, Elf64_Dyn{DT_NULL, {0}});
+
+  Writer writer;
+  const unsigned table = writer.add(SHT_STRTAB, strings.bytes(), 0, 0, 0);
+  const unsigned symbol_table = writer.add(SHT_DYNSYM, symbols, table, 1, sizeof(Elf64_Sym));
+  writer.add(SHT_GNU_versym, versym, symbol_table, 0, sizeof(Elf64_Half));
+  writer.add(SHT_GNU_verdef, verdef, table, unsigned(versions.size()), 0);
+  writer.add(SHT_DYNAMIC, dynamic, table, 0, sizeof(Elf64_Dyn));
+  return writer.finish();
+}
+
+}  // namespace tarsia::jit

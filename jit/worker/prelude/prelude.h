@@ -1,0 +1,63 @@
+// Precompiled preludes: the leading includes of a source, parsed once and used again where they are
+// equivalent.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "jit/compile.h"
+#include "jit/worker/host/clang_setup.h"
+#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/shipped_preludes.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+
+/// What a unit is compiled on top of.
+struct Prelude {
+  std::shared_ptr<const PreludeLayer> top;  ///< null: of nothing
+  std::vector<Dependency> absent;           ///< looked for in the source's folders, in vain
+  enum { none, shipped, kept, made } origin = none;
+};
+
+/// The preludes of one worker: in memory, shipped, from the client's cache, or made now. Used by one thread.
+class Preludes {
+ public:
+  Preludes(std::shared_ptr<const SysrootPack> pack, std::string shipped_path)
+      : m_pack(std::move(pack)), m_shipped(std::move(shipped_path)) {}
+
+  using MakeFiles = std::function<llvm::IntrusiveRefCntPtr<SourceFileSystem>()>;
+
+  /// None where none pays off or none can be made (an include that is not found: the compile will say so).
+  /// `make_files` gives a fresh file system of the request.
+  Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
+                       PartStore& parts, const MakeFiles& make_files);
+
+  /// Makes what lies beside the worker. Throws Error naming what could not be made.
+  void make_shipped(const std::string& path, bool with_cuda);
+
+ private:
+  Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
+                            PartStore& parts, const MakeFiles& make_files);
+  std::shared_ptr<const KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
+  std::shared_ptr<const KeptLayer> make(const CompileRequest& request, Language language, const Digest& key,
+                                        PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
+  Prelude find_shipped(const CompileRequest& request, Language language,
+                       const std::vector<std::string>& includes, Digest& identity);
+  Digest settings(const CompileRequest& request, Language language) const;
+
+  std::shared_ptr<const SysrootPack> m_pack;
+  ShippedPreludes m_shipped;
+  std::map<Digest, std::shared_ptr<const KeptLayer>> m_kept;
+  struct Adopted {
+    std::vector<std::string> cuda_dirs;
+    std::shared_ptr<const KeptLayer> layer;  ///< null: these folders hold other headers
+  };
+  std::map<const ShippedLayer*, Adopted> m_adopted;
+};
+
+}  // namespace tarsia::jit

@@ -1,0 +1,51 @@
+#include "jit/worker/source/launch_brackets.h"
+
+#include <algorithm>
+
+#include "jit/worker/source/raw_tokens.h"
+
+namespace tarsia::jit {
+namespace {
+
+// Most texts are done with here.
+bool may_be_apart(const std::string& text, const char* shift) {
+  for (size_t at = text.find(shift); at != text.npos; at = text.find(shift, at + 2))
+    if (at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t' || text[at + 2] == '/'))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+void join_launch_brackets(std::string& text) {
+  if (!may_be_apart(text, "<<") && !may_be_apart(text, ">>")) return;
+  const std::string original = text;
+  auto join = [&](size_t at, size_t last, char bracket) {
+    if (original.find('\n', at) < last) return;
+    std::fill(text.begin() + at + 2, text.begin() + last + 1, ' ');
+    text[at + 2] = bracket;
+  };
+  bool launching = false;       // between the brackets of a launch
+  bool after_operator = false;  // `operator<<` may be followed by its template arguments
+  size_t at_shift = text.npos;  // where the token before this one, on this line, begins: << or >>
+  clang::tok::TokenKind shift = clang::tok::unknown;
+  for_each_raw_token(original, [&](const clang::Token& token, size_t at) {
+    const bool follows = at_shift != text.npos && !token.isAtStartOfLine();
+    if (follows && shift == clang::tok::lessless && token.is(clang::tok::less)) {
+      join(at_shift, at, '<');
+      launching = true;
+    } else if (follows && shift == clang::tok::greatergreater && token.is(clang::tok::greater) && launching) {
+      join(at_shift, at, '>');
+      launching = false;
+    }
+    if (token.is(clang::tok::lesslessless)) launching = true;
+    if (token.is(clang::tok::greatergreatergreater)) launching = false;
+    const bool opens = token.is(clang::tok::lessless) && !after_operator;
+    const bool closes = token.is(clang::tok::greatergreater);
+    at_shift = opens || closes ? at : text.npos;
+    shift = token.getKind();
+    after_operator = token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "operator";
+  });
+}
+
+}  // namespace tarsia::jit

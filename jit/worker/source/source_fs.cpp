@@ -1,0 +1,212 @@
+// The file system that Clang sees.
+#include "jit/worker/source/source_fs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr size_t k_largest_header = 64u << 20;
+
+using llvm::sys::fs::file_type;
+
+// Every virtual file has the same time and an identity that depends on its path alone.
+llvm::vfs::Status make_status(llvm::StringRef path, size_t size, file_type type) {
+  return llvm::vfs::Status(path, llvm::sys::fs::UniqueID(0x7a, llvm::xxh3_64bits(path)),
+                           llvm::sys::TimePoint<>(), 0, 0, size, type, llvm::sys::fs::all_read);
+}
+
+class TextFile final : public llvm::vfs::File {
+ public:
+  TextFile(llvm::vfs::Status status, llvm::StringRef content)
+      : m_status(std::move(status)), m_content(content) {}
+  llvm::ErrorOr<llvm::vfs::Status> status() override { return m_status; }
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine& name, int64_t,
+                                                               bool needs_nul, bool) override {
+    return llvm::MemoryBuffer::getMemBuffer(m_content, name.str(), needs_nul);
+  }
+  std::error_code close() override { return {}; }
+
+ private:
+  llvm::vfs::Status m_status;
+  llvm::StringRef m_content;
+};
+
+bool below(llvm::StringRef path, llvm::StringRef dir) {
+  return path.starts_with(dir) && (path.size() == dir.size() || path[dir.size()] == '/');
+}
+
+std::string normal(const llvm::Twine& path) {
+  llvm::SmallString<256> absolute;
+  path.toVector(absolute);
+  if (!absolute.str().starts_with("/")) {
+    llvm::SmallString<256> joined(k_source_dir);
+    llvm::sys::path::append(joined, absolute);
+    absolute = joined;
+  }
+  llvm::sys::path::remove_dots(absolute, /*remove_dot_dot=*/true);
+  return std::string(absolute);
+}
+
+// Reads a regular file, following symbolic links; nothing else (a FIFO would block, a device never end).
+std::optional<std::string> read_regular(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return std::nullopt;
+  struct stat st{};
+  std::string content;
+  bool good = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && size_t(st.st_size) <= k_largest_header;
+  if (good) {
+    content.resize(st.st_size);
+    size_t have = 0;
+    while (have < content.size()) {
+      ssize_t n = ::read(fd, content.data() + have, content.size() - have);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      have += n;
+    }
+    content.resize(have);
+  }
+  ::close(fd);
+  if (!good) return std::nullopt;
+  return content;
+}
+
+}  // namespace
+
+std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs) {
+  if (!below(path, k_cuda_dir)) return path;
+  for (const std::string& dir : cuda_dirs) {
+    std::string real = dir + path.substr(sizeof k_cuda_dir - 1);
+    struct stat st{};
+    if (::stat(real.c_str(), &st) == 0) return real;
+  }
+  return path;
+}
+
+void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text) {
+  m_texts[normal(path)] = text;
+}
+
+void SourceFileSystem::allow_root(const std::string& dir) {
+  m_roots.push_back(normal(dir));
+}
+
+bool SourceFileSystem::allowed(llvm::StringRef path) const {
+  for (const std::string& root : m_roots)
+    if (below(path, root)) return true;
+  return false;
+}
+
+std::vector<Dependency> SourceFileSystem::dependencies() const {
+  std::vector<Dependency> all;
+  for (const auto& [path, dependency] : m_dependencies) all.push_back(dependency);
+  return all;
+}
+
+void SourceFileSystem::inherit(const std::vector<Dependency>& read_earlier) {
+  for (const Dependency& dependency : read_earlier)
+    m_dependencies.insert_or_assign(dependency.path, dependency);
+}
+
+SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
+  Found found;
+  if (auto text = m_texts.find(path); text != m_texts.end()) {
+    found.kind = Found::text;
+    found.content = text->second;
+    return found;
+  }
+  if (below(path, k_cuda_dir)) {
+    for (const std::string& dir : m_cuda_dirs) {
+      found = find_real(dir + path.drop_front(sizeof k_cuda_dir - 1).str());
+      if (found.kind != Found::none) return found;
+    }
+    return found;
+  }
+  if (below(path, "/tarsia")) {
+    if (auto content = m_pack->find({path.data(), path.size()})) {
+      found.kind = Found::text;
+      found.content = {content->data(), content->size()};
+    } else {
+      auto next = m_texts.lower_bound(path);
+      if ((next != m_texts.end() && below(next->first, path)) ||
+          m_pack->is_directory({path.data(), path.size()}))
+        found.kind = Found::dir;
+    }
+    return found;
+  }
+  if (!allowed(path)) {
+    for (const std::string& root : m_roots)
+      if (below(root, path)) found.kind = Found::dir;
+    return found;
+  }
+  return find_real(path.str(), m_edit);
+}
+
+SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, void (*edit)(std::string&)) {
+  Found found;
+  struct stat st{};
+  if (::stat(name.c_str(), &st) == 0) {
+    if (S_ISDIR(st.st_mode)) found.kind = Found::dir;
+    if (S_ISREG(st.st_mode)) {
+      auto known = m_real.find(name);
+      if (known == m_real.end()) {
+        auto content = read_regular(name);
+        if (!content) return found;
+        Dependency dependency{name, hash_bytes(*content), false};
+        m_dependencies.insert_or_assign(name, dependency);
+        if (edit) edit(*content);
+        known = m_real.emplace(name, std::move(*content)).first;
+      }
+      found.kind = Found::real;
+      found.content = known->second;
+    }
+  }
+  // A missing folder is remembered too: it might appear, with headers in it that come first.
+  if (found.kind == Found::none) m_dependencies.try_emplace(name, Dependency{name, {}, true});
+  return found;
+}
+
+llvm::ErrorOr<llvm::vfs::Status> SourceFileSystem::status(const llvm::Twine& twine) {
+  std::string path = normal(twine);
+  Found found = find(path);
+  llvm::SmallString<256> asked;
+  twine.toVector(asked);
+  if (found.kind == Found::none) return std::make_error_code(std::errc::no_such_file_or_directory);
+  auto type = found.kind == Found::dir ? file_type::directory_file : file_type::regular_file;
+  auto status = make_status(path, found.content.size(), type);
+  return llvm::vfs::Status::copyWithNewName(status, asked);
+}
+
+llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::openFileForRead(const llvm::Twine& twine) {
+  std::string path = normal(twine);
+  Found found = find(path);
+  if (found.kind == Found::none) return std::make_error_code(std::errc::no_such_file_or_directory);
+  if (found.kind == Found::dir) return std::make_error_code(std::errc::is_a_directory);
+  llvm::SmallString<256> asked;
+  twine.toVector(asked);
+  auto status = make_status(path, found.content.size(), file_type::regular_file);
+  return std::make_unique<TextFile>(llvm::vfs::Status::copyWithNewName(status, asked), found.content);
+}
+
+llvm::vfs::directory_iterator SourceFileSystem::dir_begin(const llvm::Twine&, std::error_code& ec) {
+  // Clang lists folders only for module maps and framework headers, neither of which is in use.
+  ec = std::make_error_code(std::errc::function_not_supported);
+  return {};
+}
+
+std::error_code SourceFileSystem::getRealPath(const llvm::Twine& twine, llvm::SmallVectorImpl<char>& out) {
+  std::string path = normal(twine);
+  out.assign(path.begin(), path.end());
+  return {};
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,76 @@
+// The file system that Clang sees: the user's texts, Tarsia's headers and the few real folders a request
+// allows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "jit/compile.h"
+#include "jit/worker/source/sysroot.h"
+#include "llvm/ADT/IntrusiveRefCntPtr.h"
+#include "llvm/Support/VirtualFileSystem.h"
+
+namespace tarsia::jit {
+
+/// Virtual places. They are constants, so that precompiled preludes, keys and module bytes are the same
+/// on every machine, wherever Tarsia is installed.
+inline constexpr char k_source_dir[] = "/tarsia/src";
+inline constexpr char k_host_headers_dir[] = "/tarsia/host";
+inline constexpr char k_device_headers_dir[] = "/tarsia/device";
+inline constexpr char k_include_dir[] = "/tarsia/include";
+inline constexpr char k_sysroot_dir[] = "/tarsia/sysroot";
+inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
+/// CUDA's include folders, one over the other: what the first does not have comes from the next.
+inline constexpr char k_cuda_dir[] = "/tarsia/cuda";
+inline constexpr char k_exports_path[] = "/tarsia/exports";
+inline constexpr char k_wanted_path[] = "/tarsia/wanted";
+
+/// The real file that a path below k_cuda_dir stands for; any other path as it is.
+std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs);
+
+/// Serves virtual texts from memory, the sysroot from its pack, and real files only below allowed folders
+/// (regular files of bounded size; anything else is as absent). Remembers which real files were read, with
+/// the hash of the bytes served, and which were looked for in vain. Used by one thread.
+class SourceFileSystem final : public llvm::vfs::FileSystem {
+ public:
+  explicit SourceFileSystem(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
+
+  /// The text must live as long as the file system, and be followed by a NUL.
+  void add_text(const std::string& path, llvm::StringRef text);
+  void allow_root(const std::string& dir);
+  void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
+  /// What to do to the text of real files that are not CUDA's before it is served.
+  void edit_real(void (*edit)(std::string&)) { m_edit = edit; }
+
+  /// What was read or missed so far, sorted by path. `inherited` ones count as read.
+  std::vector<Dependency> dependencies() const;
+  void inherit(const std::vector<Dependency>& read_earlier);
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override;
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override;
+  llvm::vfs::directory_iterator dir_begin(const llvm::Twine& dir, std::error_code& ec) override;
+  std::error_code setCurrentWorkingDirectory(const llvm::Twine&) override { return {}; }
+  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override { return std::string(k_source_dir); }
+  std::error_code getRealPath(const llvm::Twine& path, llvm::SmallVectorImpl<char>& out) override;
+
+ private:
+  struct Found {
+    enum { none, text, dir, real } kind = none;
+    llvm::StringRef content;
+  };
+  Found find(llvm::StringRef path);
+  Found find_real(const std::string& path, void (*edit)(std::string&) = nullptr);
+  bool allowed(llvm::StringRef path) const;
+
+  std::shared_ptr<const SysrootPack> m_pack;
+  std::map<std::string, llvm::StringRef, std::less<>> m_texts;
+  std::vector<std::string> m_roots, m_cuda_dirs;
+  void (*m_edit)(std::string&) = nullptr;
+  std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once and edited
+  std::map<std::string, Dependency> m_dependencies;
+};
+
+}  // namespace tarsia::jit

@@ -1,0 +1,254 @@
+// The split: which parts of a CUDA source the device's compiler needs.
+//
+// NVRTC takes neither host-only code nor the standard library, so it is given a slice: the user's files at
+// their original lines and columns, in which everything that only the host needs is blanked out. Kernels and
+// device functions stay; types, constants, aliases and constexpr functions stay if something that stays names
+// them. The closure goes by identifiers, not by resolved references: the host's parse steps over device
+// bodies, which may hold what never parses as host code, so all that is known of a body are its tokens. Going
+// by names keeps too much now and then (a type that happens to be called like a local variable), never too
+// little. What is kept for its name alone is listed as a doubt: where the device's compiler stumbles over
+// it, it is left out after all (device_job.cpp).
+//
+// Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
+// would see under nvcc (split_regions.cpp).
+#include "jit/worker/split/split.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/Basic/SourceManager.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/split/split_items.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Cut = SplitCut;
+using Item = SplitItem;
+using File = SplitFile;
+
+class Splitter {
+ public:
+  Splitter(clang::ASTContext& context, const TokenRecorder& recorder, const DeviceSlice& slice)
+      : m_context(context), m_sources(context.getSourceManager()), m_files(read_items(context, recorder)) {
+    close(slice);
+  }
+
+  // The text without what the host steps over.
+  std::string host_text(clang::FileID id, llvm::StringRef text) {
+    std::string gone(text.size(), '\0');
+    File& file = m_files.at(id);
+    for (const Item& item : file.items)
+      for (auto [begin, end] : item.bodies)
+        if (!shares_macro(*file.tokens, begin) && !shares_macro(*file.tokens, end))
+          blank(file, begin, end, gone);
+    std::string result = text.str();
+    for (size_t i = 0; i < gone.size(); ++i)
+      if (gone[i]) result[i] = result[i] == '\n' ? k_device_line : k_device_byte;
+    return result;
+  }
+
+  // What takes the place of each byte of the file; NUL where it stays.
+  std::string mask(clang::FileID id, llvm::StringRef text) {
+    std::string gone(text.size(), '\0');
+    File& file = m_files.at(id);
+    for (auto [begin, end] : file.regions.dead) std::fill(gone.begin() + begin, gone.begin() + end, ' ');
+    for (const Item& item : file.items) {
+      if (!item.kept)
+        blank(file, item.begin, item.end, gone);
+      else
+        for (const Cut& cut : item.cuts) apply(file, cut, text, gone);
+    }
+    // nvcc takes it by default, but no standard of NVRTC's that Tarsia asks for does.
+    for (const TokenRecorder::Token& token : *file.tokens)
+      if (token.kind == clang::tok::kw_register && text.substr(token.begin).starts_with("register"))
+        std::fill_n(gone.begin() + token.begin, 8, ' ');
+    // Inside a blanked range, conditionals and macro definitions go on holding.
+    for (const FileRegions::Directive& directive : file.regions.directives) {
+      auto begin = gone.begin() + directive.begin, end = gone.begin() + directive.end;
+      if (directive.holds)
+        std::fill(begin, end, '\0');
+      else if (std::find(begin, end, ' ') != end)
+        std::fill(begin, end, ' ');
+    }
+    return gone;
+  }
+
+  void list_doubts(clang::FileID id, const std::string& name, std::vector<Doubt>& doubts) {
+    File& file = m_files.at(id);
+    for (const Item& item : file.items) {
+      if (!item.kept || item.use == Item::device || item.nameless) continue;
+      Doubt doubt{.file = name};
+      uint32_t begin = (*file.tokens)[item.begin].begin, end = begin;
+      for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
+        end = std::max(end, (*file.tokens)[i].end);
+      doubt.first_line = int(m_sources.getLineNumber(id, begin));
+      doubt.last_line = int(m_sources.getLineNumber(id, end));
+      for (const FileRegions::Directive& directive : file.regions.directives) {
+        if (!directive.holds || directive.begin < begin || directive.begin >= end) continue;
+        doubt.ranges.emplace_back(begin, directive.begin);
+        begin = directive.end;
+      }
+      if (begin < end) doubt.ranges.emplace_back(begin, end);
+      doubts.push_back(std::move(doubt));
+    }
+  }
+
+ private:
+  // Whether a macro makes both this token and the one before it: they have one place in the text.
+  static bool shares_macro(const Tokens& tokens, size_t at) {
+    return at > 0 && at < tokens.size() && tokens[at].begin == tokens[at - 1].begin;
+  }
+
+  void close(const DeviceSlice& slice) {
+    std::map<const clang::IdentifierInfo*, std::vector<Item*>> by_name;
+    std::deque<std::pair<const File*, Item*>> work;
+    std::map<Item*, const File*> home;
+    for (auto& [id, file] : m_files)
+      for (Item& item : file.items) {
+        home[&item] = &file;
+        for (const clang::IdentifierInfo* name : item.names) by_name[name].push_back(&item);
+      }
+    auto keep = [&](Item* item, bool calls) {
+      if (item->kept || (item->use == Item::host && !(calls && item->callable))) return;
+      item->kept = true;
+      work.emplace_back(home[item], item);
+    };
+    auto keep_named = [&](const clang::IdentifierInfo* name, bool calls) {
+      auto found = by_name.find(name);
+      if (found == by_name.end()) return;
+      for (Item* item : found->second) keep(item, calls);
+    };
+    for (auto& [item, file] : home)
+      if (item->use == Item::device) keep(item, false);
+    for (auto& [id, file] : m_files)
+      for (const clang::IdentifierInfo* name : file.unseen) keep_named(name, false);
+    // Types that appear in kernels' template arguments are named by the host alone.
+    for (const KernelUse& kernel : slice.kernels)
+      for (const std::string& word : words(kernel.name))
+        if (auto found = m_context.Idents.find(word); found != m_context.Idents.end())
+          keep_named(found->second, false);
+    std::set<const clang::IdentifierInfo*> kept_functions;
+    while (!work.empty()) {
+      auto [file, item] = work.front();
+      work.pop_front();
+      if (item->function && item->use != Item::host)
+        kept_functions.insert(item->names.begin(), item->names.end());
+      item->for_each_name(*file->tokens,
+                          [&](const clang::IdentifierInfo* name) { keep_named(name, item->both); });
+    }
+    for (auto& [item, file] : home)
+      if (item->nameless)
+        for (size_t i = item->begin; i < item->end && i < file->tokens->size(); ++i)
+          if (kept_functions.count((*file->tokens)[i].identifier)) item->kept = true;
+  }
+
+  static std::vector<std::string> words(llvm::StringRef text) {
+    std::vector<std::string> all;
+    std::string word;
+    for (char c : (text + " ").str()) {
+      if (isalnum(static_cast<unsigned char>(c)) || c == '_') {
+        word += c;
+      } else if (!word.empty()) {
+        all.push_back(std::move(word));
+        word.clear();
+      }
+    }
+    return all;
+  }
+
+  static void blank(const File& file, size_t begin, size_t end, std::string& gone) {
+    if (begin >= end || begin >= file.tokens->size()) return;
+    uint32_t from = (*file.tokens)[begin].begin, to = from;
+    for (size_t i = begin; i < end && i < file.tokens->size(); ++i) to = std::max(to, (*file.tokens)[i].end);
+    for (uint32_t i = from; i < to && i < gone.size(); ++i)
+      if (!gone[i]) gone[i] = ' ';
+  }
+
+  static void apply(const File& file, const Cut& cut, llvm::StringRef text, std::string& gone) {
+    if (cut.begin >= cut.end || cut.end > file.tokens->size()) return;
+    blank(file, cut.begin, cut.end, gone);
+    const uint32_t at = (*file.tokens)[cut.begin].begin, last = (*file.tokens)[cut.end - 1].begin;
+    if (cut.instead == Cut::semicolon) gone[at] = ';';
+    if (cut.instead != Cut::body) return;
+    gone[at] = '{';
+    gone[last] = '}';
+    // An endless loop needs no value to return. It is put where a line and no directive has room for it.
+    constexpr std::string_view k_loop = "for(;;);";
+    size_t room = 0;
+    for (uint32_t i = at + 1; i < last && room < k_loop.size(); ++i) {
+      const bool taken = text[i] == '\n' || text[i] == '\r' || file.regions.in_directive(i);
+      room = taken ? 0 : room + 1;
+      if (room == k_loop.size()) std::copy(k_loop.begin(), k_loop.end(), gone.begin() + i + 1 - room);
+    }
+  }
+
+  clang::ASTContext& m_context;
+  const clang::SourceManager& m_sources;
+  std::map<clang::FileID, File> m_files;
+};
+
+// NVRTC knows no byte order mark and no line that ends with a carriage return alone, and stops at a byte of
+// ones.
+void make_plain(std::string& text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.replace(0, 3, "   ");
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n')) text[i] = '\n';
+    if (text[i] == '\xFF') text[i] = '?';
+  }
+}
+
+}  // namespace
+
+bool has_device_attribute(const clang::Decl& decl) {
+  return decl.hasAttr<clang::CUDAGlobalAttr>() || decl.hasAttr<clang::CUDADeviceAttr>() ||
+         decl.hasAttr<clang::CUDAConstantAttr>() || decl.hasAttr<clang::CUDASharedAttr>();
+}
+
+const clang::Decl& templated(const clang::Decl& decl) {
+  if (const auto* pattern = llvm::dyn_cast<clang::TemplateDecl>(&decl))
+    if (pattern->getTemplatedDecl()) return *pattern->getTemplatedDecl();
+  return decl;
+}
+
+bool is_device_only(const clang::Decl& decl) {
+  const clang::Decl& inner = templated(decl);
+  if (inner.hasAttr<clang::CUDAGlobalAttr>()) return true;
+  return inner.hasAttr<clang::CUDADeviceAttr>() && !inner.hasAttr<clang::CUDAHostAttr>();
+}
+
+void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, DeviceSlice& slice) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  Splitter splitter(context, tokens, slice);
+  // A header that was included several times keeps what any of its inclusions keeps.
+  std::map<std::string, std::string> masks;
+  std::map<std::string, llvm::StringRef> texts;
+  std::map<std::string, std::vector<Doubt>> doubts;
+  for (const auto& [id, recorded] : tokens.files()) {
+    llvm::StringRef text = sources.getBufferData(id);
+    std::string mask = splitter.mask(id, text);
+    auto [known, fresh] = masks.emplace(recorded.path, mask);
+    if (!fresh)
+      for (size_t i = 0; i < mask.size(); ++i)
+        if (!mask[i]) known->second[i] = '\0';
+    texts[recorded.path] = text;
+    std::vector<Doubt>& of_file = doubts[recorded.path];
+    of_file.clear();
+    if (fresh) splitter.list_doubts(id, user_name(recorded.path), of_file);
+    slice.host_texts.push_back({recorded.path, splitter.host_text(id, text)});
+    if (id == sources.getMainFileID()) slice.main_file = user_name(recorded.path);
+  }
+  for (const auto& [path, mask] : masks) {
+    std::string text = texts[path].str();
+    for (size_t i = 0; i < mask.size(); ++i)
+      if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i];
+    make_plain(text);
+    slice.files.push_back({user_name(path), std::move(text)});
+    slice.doubts.insert(slice.doubts.end(), doubts[path].begin(), doubts[path].end());
+  }
+}
+
+}  // namespace tarsia::jit

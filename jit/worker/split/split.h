@@ -1,0 +1,111 @@
+// The split: which parts of a CUDA source the device's compiler needs.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <string>
+#include <vector>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "jit/compile.h"
+#include "jit/worker/split/token_recorder.h"
+
+namespace tarsia::jit {
+
+/// A parameter of a kernel, as abi.h describes it.
+struct KernelParam {
+  std::string name;
+  tarsia_type type{};
+  uint32_t bytes = 0, align = 1;
+};
+
+/// A kernel, or one instantiation of a kernel template that the host code refers to.
+struct KernelUse {
+  const clang::FunctionDecl* function = nullptr;
+  std::string name;         ///< "ns::scale<float>", as NVRTC takes it for a name expression
+  std::string mangled;      ///< Itanium name of the kernel itself (not of its stub)
+  std::string stub_symbol;  ///< of the host's function that launches it
+  bool extern_c = false;    ///< its mangled name is the device's
+  bool overloaded = false;  ///< the name alone is ambiguous
+  // What its descriptor says.
+  std::string listed_name;  ///< "ns::scale<float>", without unnamed namespaces
+  std::string signature;
+  std::string location;
+  std::vector<KernelParam> params;
+};
+
+/// A template of kernels, as its descriptor says.
+struct KernelTemplate {
+  struct Param {
+    std::string name;
+    unsigned kind = TARSIA_TEMPLATE_TYPE;
+    bool has_default = false;
+    std::string default_text;
+  };
+  struct Deducible {
+    std::string name;
+    int deduces = -1;
+    bool is_pointer = false;
+  };
+  std::string name, signature, location;
+  std::vector<Param> params;
+  std::vector<Deducible> function_params;
+};
+
+/// A variable in device memory that host code may refer to.
+struct DeviceVariable {
+  const clang::VarDecl* variable = nullptr;
+  std::string name;
+  std::string mangled;
+  bool constant = false;
+  bool managed = false;
+  uint64_t bytes = 0;
+  std::string shadow_symbol;  ///< of the host's variable that stands for it
+  // What its descriptor says.
+  std::string listed_name;  ///< "ns::table"
+  std::string type;
+  std::string location;
+  tarsia_dtype dtype{};
+  std::vector<int64_t> shape;
+  bool read_only = false;
+};
+
+/// A declaration in a slice that is there because something on the device bears its name: it may be meant or
+/// not.
+struct Doubt {
+  std::string file;  ///< one of the slice's
+  int first_line = 0, last_line = 0;
+  Ranges ranges;  ///< in the file's text
+};
+
+/// What stands in `host_texts` for each byte, and each end of a line, of a body that the host's parse stepped
+/// over.
+inline constexpr char k_device_byte = '\1', k_device_line = '\2';
+
+/// What the device's compiler gets: the user's texts with everything that is only the host's blanked out,
+/// at the same lines and columns.
+struct DeviceSlice {
+  std::string main_file;          ///< one of `files`
+  std::vector<SourceFile> files;  ///< main file and the user's headers, by the names they are included by
+  std::vector<SourceFile>
+      host_texts;  ///< what the host's parse saw of the user's files, in order of inclusion
+  std::vector<Doubt> doubts;
+  std::vector<KernelUse> kernels;
+  std::vector<DeviceVariable> variables;
+  std::vector<KernelTemplate> templates;
+  bool empty() const { return kernels.empty() && variables.empty(); }
+};
+
+bool has_device_attribute(const clang::Decl& decl);
+
+/// The declaration that a template declares; else the declaration itself.
+const clang::Decl& templated(const clang::Decl& decl);
+
+/// Whether the body of this function is of no concern to the host: kernels and device-only functions.
+bool is_device_only(const clang::Decl& decl);
+
+/// The texts for the device's compiler.
+void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, DeviceSlice& slice);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,119 @@
+// Directives, and regions that a condition left out of the host's parse.
+//
+// nvcc preprocesses a source once for the host and once for each architecture, with __CUDA_ARCH__ as the only
+// difference. So a region is the device's alone only where the condition, or a macro defined under such a
+// condition, mentions it; whatever else the host left out, the device leaves out too, also where NVRTC's
+// macros would decide otherwise (__SSE2__, CLOCK_MONOTONIC).
+#include "jit/worker/split/split_regions.h"
+
+#include <algorithm>
+#include <set>
+
+#include "clang/Lex/Lexer.h"
+
+namespace tarsia::jit {
+namespace {
+
+class Reader {
+ public:
+  Reader(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options)
+      : m_text(text),
+        m_skipped(skipped),
+        m_lexer(clang::SourceLocation(), options, m_text.data(), m_text.data(),
+                m_text.data() + m_text.size()) {}
+
+  FileRegions run() {
+    clang::Token token;
+    bool more = next(token);
+    while (more) {
+      if (token.is(clang::tok::hash) && token.isAtStartOfLine())
+        more = directive(token);
+      else
+        take(token), more = next(token);
+    }
+    return std::move(m_result);
+  }
+
+ private:
+  bool next(clang::Token& token) {
+    m_lexer.LexFromRawLexer(token);
+    return token.isNot(clang::tok::eof);
+  }
+  uint32_t offset() const { return static_cast<uint32_t>(m_lexer.getBufferLocation() - m_text.data()); }
+  uint32_t begin_of(const clang::Token& token) const { return offset() - token.getLength(); }
+  llvm::StringRef spelling(const clang::Token& token) const {
+    return m_text.substr(begin_of(token), token.getLength());
+  }
+
+  // Reads a directive's line; `token` is what follows it.
+  bool directive(clang::Token& token) {
+    const uint32_t hash = begin_of(token);
+    bool more = next(token);
+    if (!more || token.isAtStartOfLine()) return more;
+    const llvm::StringRef kind = spelling(token);
+    std::vector<std::pair<uint32_t, llvm::StringRef>> words;
+    uint32_t end = offset();
+    for (more = next(token); more && !token.isAtStartOfLine(); more = next(token)) {
+      end = offset();
+      if (token.is(clang::tok::raw_identifier)) words.emplace_back(begin_of(token), spelling(token));
+    }
+    const bool asks =
+        std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_arch(word.second); });
+    if (kind == "if" || kind == "ifdef" || kind == "ifndef") {
+      m_groups.push_back(asks);
+    } else if (kind.starts_with("elif")) {
+      if (!m_groups.empty()) m_groups.back() = m_groups.back() || asks;
+    } else if (kind == "endif") {
+      if (!m_groups.empty()) m_groups.pop_back();
+    } else if (kind != "else") {
+      if (kind == "define" && !words.empty() && in_arch_group()) m_arch_macros.insert(words[0].second.str());
+      if (is_skipped(hash) && in_arch_group())
+        for (auto [at, word] : words) m_result.names.emplace_back(at, word.str());
+    }
+    const bool holds = kind.starts_with("if") || kind.starts_with("el") || kind == "endif" ||
+                       kind == "define" || kind == "undef";
+    if (!holds && is_skipped(hash) && !in_arch_group()) m_result.dead.emplace_back(hash, end);
+    m_result.directives.push_back({hash, end, holds});
+    return more;
+  }
+
+  void take(const clang::Token& token) {
+    const uint32_t at = begin_of(token);
+    if (!is_skipped(at)) return;
+    if (!in_arch_group())
+      m_result.dead.emplace_back(at, offset());
+    else if (token.is(clang::tok::raw_identifier))
+      m_result.names.emplace_back(at, spelling(token).str());
+  }
+
+  bool is_arch(llvm::StringRef word) const {
+    return word.contains("CUDA_ARCH") || word == "__CUDACC_RTC__" || m_arch_macros.count(word.str());
+  }
+  bool in_arch_group() const { return std::find(m_groups.begin(), m_groups.end(), true) != m_groups.end(); }
+  bool is_skipped(uint32_t at) const {
+    auto next = std::upper_bound(m_skipped.begin(), m_skipped.end(), at,
+                                 [](uint32_t offset, const auto& range) { return offset < range.first; });
+    return next != m_skipped.begin() && at < std::prev(next)->second;
+  }
+
+  const llvm::StringRef m_text;
+  const Ranges& m_skipped;
+  clang::Lexer m_lexer;
+  std::vector<bool> m_groups;
+  std::set<std::string> m_arch_macros;
+  FileRegions m_result;
+};
+
+}  // namespace
+
+bool FileRegions::in_directive(uint32_t at) const {
+  auto next = std::upper_bound(directives.begin(), directives.end(), at,
+                               [](uint32_t offset, const Directive& line) { return offset < line.begin; });
+  return next != directives.begin() && at < std::prev(next)->end;
+}
+
+FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options) {
+  return Reader(text, skipped, options).run();
+}
+
+}  // namespace tarsia::jit

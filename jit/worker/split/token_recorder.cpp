@@ -1,0 +1,131 @@
+#include "jit/worker/split/token_recorder.h"
+
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Lexer.h"
+#include "clang/Lex/PPCallbacks.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+
+bool is_user_file(const clang::SourceManager& sources, clang::SourceLocation location) {
+  location = sources.getExpansionLoc(location);
+  if (location.isInvalid()) return false;
+  clang::FileID id = sources.getFileID(location);
+  if (sources.isLoadedFileID(id)) return false;  // of a precompiled prelude
+  if (clang::SrcMgr::isSystem(sources.getFileCharacteristic(location))) return false;
+  return sources.getFileEntryRefForID(id).has_value();
+}
+
+class TokenRecorder::Callbacks final : public clang::PPCallbacks {
+ public:
+  explicit Callbacks(TokenRecorder& recorder) : m_recorder(recorder) {}
+
+  // A file that holds macros alone gives no token, but the device needs it all the same.
+  void FileChanged(clang::SourceLocation place, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
+                   clang::FileID) override {
+    if (reason != EnterFile) return;
+    clang::FileID id = m_recorder.m_preprocessor.getSourceManager().getFileID(place);
+    m_recorder.file_of(id, place);
+  }
+  void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
+    const clang::SourceManager& sources = m_recorder.m_preprocessor.getSourceManager();
+    if (File* file = m_recorder.file_of(sources.getFileID(range.getBegin()), range.getBegin()))
+      file->skipped.emplace_back(sources.getFileOffset(range.getBegin()),
+                                 sources.getFileOffset(range.getEnd()));
+  }
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
+  }
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    const clang::IdentifierInfo* identifier = name.getIdentifierInfo();
+    if (identifier && (identifier->isStr("__TIME__") || identifier->isStr("__DATE__") ||
+                       identifier->isStr("__TIMESTAMP__")))
+      m_recorder.m_volatile = true;
+    if (identifier && identifier->isStr("__LINE__")) m_recorder.m_line = true;
+  }
+
+ private:
+  TokenRecorder& m_recorder;
+};
+
+TokenRecorder::TokenRecorder(clang::Preprocessor& preprocessor) : m_preprocessor(preprocessor) {
+  preprocessor.addPPCallbacks(std::make_unique<Callbacks>(*this));
+  preprocessor.setTokenWatcher([this](const clang::Token& token) { record(token); });
+}
+
+TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocation place) {
+  const clang::SourceManager& sources = m_preprocessor.getSourceManager();
+  if (!is_user_file(sources, place)) return nullptr;
+  llvm::StringRef path = sources.getFileEntryRefForID(id)->getName();
+  // Headers of Tarsia's that say they are the system's have not yet said so when they are entered.
+  if (path.starts_with(k_host_headers_dir)) return nullptr;
+  File& file = m_files[id];
+  if (file.path.empty()) file.path = path.str();
+  return &file;
+}
+
+bool TokenRecorder::uses_lines() const {
+  if (m_line) return true;
+  std::set<const clang::IdentifierInfo*> names;
+  for (const char* name : {"source_location", "__builtin_LINE", "__builtin_source_location"})
+    names.insert(m_preprocessor.getIdentifierInfo(name));
+  for (const auto& [id, file] : m_files)
+    for (const Token& token : file.tokens)
+      if (token.identifier && names.contains(token.identifier)) return true;
+  return false;
+}
+
+std::vector<clang::SourceLocation> TokenRecorder::open_braces() const {
+  std::vector<clang::SourceLocation> all;
+  const clang::SourceManager& sources = m_preprocessor.getSourceManager();
+  for (const auto& [id, file] : m_files) {
+    std::vector<clang::SourceLocation> open;
+    uint32_t reached = 0;
+    for (const Token& token : file.tokens) {
+      if (token.begin < reached) continue;  // handed out once more
+      reached = token.begin;
+      if (token.kind == clang::tok::l_brace)
+        open.push_back(sources.getComposedLoc(id, token.begin));
+      else if (token.kind == clang::tok::r_brace && !open.empty())
+        open.pop_back();
+      else if (token.kind == clang::tok::r_brace)
+        return {};  // what one file opens another closes
+    }
+    all.insert(all.end(), open.begin(), open.end());
+  }
+  return all;
+}
+
+void TokenRecorder::record(const clang::Token& token) {
+  if (token.isAnnotation() || token.is(clang::tok::eof)) return;
+  const clang::SourceManager& sources = m_preprocessor.getSourceManager();
+  clang::SourceLocation begin = token.getLocation();
+  clang::SourceLocation place = sources.getExpansionLoc(begin);
+  clang::FileID id = sources.getFileID(place);
+  if (id != m_last) {
+    m_last = id;
+    m_file = file_of(id, place);
+  }
+  if (!m_file) return;
+  Token recorded;
+  recorded.begin = sources.getFileOffset(place);
+  recorded.kind = token.getKind();
+  recorded.identifier = token.isLiteral() ? nullptr : token.getIdentifierInfo();
+  if (begin.isMacroID()) {
+    clang::CharSourceRange range = sources.getExpansionRange(begin);
+    uint32_t last = sources.getFileOffset(range.getEnd());
+    uint32_t length = range.isTokenRange() ? clang::Lexer::MeasureTokenLength(range.getEnd(), sources,
+                                                                              m_preprocessor.getLangOpts())
+                                           : 0;
+    recorded.end = last + length;
+  } else {
+    recorded.end = recorded.begin + token.getLength();
+  }
+  m_file->tokens.push_back(recorded);
+}
+
+}  // namespace tarsia::jit

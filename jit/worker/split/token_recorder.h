@@ -1,0 +1,58 @@
+// The tokens of the user's files, for the split to attribute to declarations.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clang/Lex/Preprocessor.h"
+#include "jit/worker/split/split_regions.h"
+
+namespace tarsia::jit {
+
+/// Records, while the user's files are preprocessed, their tokens as they are handed out and the names by
+/// which the files are included: for the split to attribute to declarations. Must be made before the parse
+/// starts and outlive it.
+class TokenRecorder {
+ public:
+  struct Token {
+    uint32_t begin = 0;  ///< offset in the file; of the whole expansion, for tokens of a macro
+    uint32_t end = 0;
+    clang::tok::TokenKind kind = clang::tok::unknown;
+    const clang::IdentifierInfo* identifier = nullptr;
+  };
+  struct File {
+    std::vector<Token> tokens;
+    std::string path;
+    Ranges skipped;  ///< regions that a condition left out: offsets
+  };
+  explicit TokenRecorder(clang::Preprocessor& preprocessor);
+
+  const std::map<clang::FileID, File>& files() const { return m_files; }
+  /// As written between the quotes or brackets, by path of the file.
+  const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
+  /// Where the braces stand that nothing closes.
+  std::vector<clang::SourceLocation> open_braces() const;
+  /// The user's code may ask for the number of a line.
+  bool uses_lines() const;
+  /// __TIME__ or its like was expanded in the user's text.
+  bool is_volatile() const { return m_volatile; }
+
+ private:
+  class Callbacks;
+  void record(const clang::Token& token);
+  File* file_of(clang::FileID id, clang::SourceLocation place);
+  clang::Preprocessor& m_preprocessor;
+  clang::FileID m_last;
+  File* m_file = nullptr;  // of m_last; null if that is no file of the user's
+  std::map<clang::FileID, File> m_files;
+  std::map<std::string, std::set<std::string>> m_included_as;
+  bool m_volatile = false;
+  bool m_line = false;  // __LINE__ was expanded
+};
+
+/// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.
+bool is_user_file(const clang::SourceManager& sources, clang::SourceLocation location);
+
+}  // namespace tarsia::jit
