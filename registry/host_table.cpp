@@ -62,12 +62,7 @@ tarsia_value* host_result_values(std::uint64_t n) {
 
 tarsia_storage* host_empty(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
                            tarsia_device device) {
-  return pointer_or_null([&]() -> tarsia_storage* {
-    bytes_of(shape, ndim, dtype);
-    for (tarsia_call_context* c = *call_slot(); c; c = c->outer)
-      if (c->empty) return c->empty(c->user, shape, ndim, dtype, device);
-    return make_tensor(shape, ndim, dtype, device);
-  });
+  return pointer_or_null([&] { return make_tensor_of_caller(shape, ndim, dtype, device); });
 }
 
 void* host_scratch(std::uint64_t bytes, tarsia_device device) {

@@ -16,6 +16,7 @@
 #include "registry/arguments.h"
 #include "registry/call_context.h"
 #include "registry/library.h"
+#include "registry/library_kernel.h"
 #include "registry/recent_launches.h"
 #include "registry/tensor_math.h"
 
@@ -310,10 +311,6 @@ class Arguments {
 };
 
 }  // namespace
-
-LibraryKernel::~LibraryKernel() {
-  for (auto& on : on_device) delete on.load();
-}
 
 void launch_values(const tarsia_kernel& described, const tarsia_launch& launch, const tarsia_value* values) {
   const LibraryKernel& kernel = owned(described);

@@ -3,39 +3,9 @@
 
 #include <tarsia/c_api.h>
 
-#include <array>
-#include <atomic>
-#include <cstdint>
 #include <span>
 
-#include "base/cuda_driver.h"
-#include "registry/cuda_runtime.h"
-
 namespace tarsia::registry {
-
-class Library;
-
-/// A kernel on one GPU.
-struct KernelOnDevice {
-  CuFunction function = nullptr;
-  CuContext context = nullptr;
-  std::atomic<unsigned> most_shared{0};  ///< dynamic shared memory that it was allowed so far
-  std::atomic<bool> large_clusters{false};
-};
-
-/// A kernel of a library, and the runtime that its stub is registered with; null if CUDA is not linked.
-struct LibraryKernel {
-  LibraryKernel() = default;
-  ~LibraryKernel();
-  LibraryKernel(const LibraryKernel&) = delete;
-  LibraryKernel& operator=(const LibraryKernel&) = delete;
-
-  tarsia_kernel kernel{};  ///< first: its address is what faces hold
-  const CudaRuntime* runtime = nullptr;
-  const Library* library = nullptr;
-  const char* known_as = "";                                         ///< "kernel saxpy", kept_name()
-  mutable std::array<std::atomic<KernelOnDevice*>, 64> on_device{};  ///< made at first use
-};
 
 /// Launches with arguments that are checked and converted as the descriptor says: `values` has one for each
 /// parameter. A negative `launch.device` is that of the stream, else CUDA's current. Throws ArgumentError for

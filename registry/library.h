@@ -13,7 +13,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "registry/cuda_runtime.h"
-#include "registry/kernel.h"
+#include "registry/library_kernel.h"
 #include "registry/mxnet_library.h"
 #include "registry/ref.h"
 

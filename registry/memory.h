@@ -26,6 +26,11 @@ void free_device_anywhere(void* memory, int device) noexcept;
 tarsia_storage* make_tensor(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
                             tarsia_device device);
 
+/// The same, made by the framework of the innermost call that has one. Null if the framework could not, which
+/// left the thread's last error. Throws ArgumentError for a size that does not fit.
+tarsia_storage* make_tensor_of_caller(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
+                                      tarsia_device device);
+
 void retain(tarsia_storage* storage) noexcept;
 void release(tarsia_storage* storage) noexcept;
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "registry/host_table.h"
 #include "registry/last_error.h"
 #include "registry/memory.h"
 
@@ -52,7 +51,7 @@ std::int32_t allocate_sparse(const tarsia_op_context* context, std::uint32_t i, 
     auto& sparse = *reinterpret_cast<tarsia_sparse*>(const_cast<tarsia_tensor*>(context->outputs[i]));
     release_parts(sparse);
     auto make = [&](int which, const std::int64_t* shape, int ndim, tarsia_dtype dtype) {
-      sparse.made[which] = host_table()->empty(shape, ndim, dtype, info.device);
+      sparse.made[which] = make_tensor_of_caller(shape, ndim, dtype, info.device);
       if (!sparse.made[which]) throw_last_error();
       return *sparse.made[which]->tensor;
     };
