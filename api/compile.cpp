@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "pipeline/pipeline.h"
-#include "registry/last_error.h"
-#include "registry/library.h"
+#include "registry/library/library.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using pipeline::Pipeline;

@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "cache/disk_store.h"
 #include "pipeline/pipeline.h"
-#include "registry/last_error.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using nlohmann::json;

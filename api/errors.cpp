@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "registry/last_error.h"
-#include "registry/library.h"
+#include "registry/library/library.h"
+#include "registry/resources/last_error.h"
 
 using tarsia::registry::LastError;
 

@@ -5,9 +5,9 @@
 
 #include <span>
 
-#include "registry/bound_op.h"
-#include "registry/library.h"
-#include "registry/op_registry.h"
+#include "registry/library/library.h"
+#include "registry/op/bound_op.h"
+#include "registry/op/op_registry.h"
 
 namespace tarsia::api {
 

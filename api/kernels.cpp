@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "api/handles.h"
-#include "registry/call_context.h"
-#include "registry/global.h"
-#include "registry/kernel.h"
-#include "registry/last_error.h"
+#include "registry/call/global.h"
+#include "registry/call/kernel.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using namespace tarsia::api;

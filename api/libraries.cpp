@@ -2,9 +2,9 @@
 #include <tarsia/c_api.h>
 
 #include "api/handles.h"
-#include "registry/call.h"
-#include "registry/call_context.h"
-#include "registry/last_error.h"
+#include "registry/call/call.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using namespace tarsia::api;

@@ -1,5 +1,5 @@
 // Testing ops.
-#include "registry/op_check.h"
+#include "registry/check/op_check.h"
 
 #include <tarsia/c_api.h>
 
@@ -8,7 +8,7 @@
 #include <new>
 
 #include "api/handles.h"
-#include "registry/last_error.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using namespace tarsia::api;

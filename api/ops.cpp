@@ -8,7 +8,7 @@
 
 #include "api/handles.h"
 #include "base/error.h"
-#include "registry/last_error.h"
+#include "registry/resources/last_error.h"
 
 using namespace tarsia;
 using namespace tarsia::api;

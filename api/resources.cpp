@@ -6,11 +6,11 @@
 #include <string>
 
 #include "base/cuda_driver.h"
-#include "registry/call_context.h"
 #include "registry/host_table.h"
-#include "registry/last_error.h"
-#include "registry/memory.h"
-#include "registry/random.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/memory.h"
+#include "registry/resources/random.h"
 
 using namespace tarsia;
 using registry::guarded;

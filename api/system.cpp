@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/cuda_parts.h"
-#include "registry/last_error.h"
+#include "registry/resources/last_error.h"
 
 const char* tarsia_version(void) {
   return TARSIA_VERSION;

@@ -7,13 +7,13 @@
 #include "base/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "registry/bound_op.h"
-#include "registry/call_context.h"
-#include "registry/last_error.h"
-#include "registry/memory.h"
-#include "registry/op_registry.h"
-#include "registry/parallel.h"
-#include "registry/random.h"
+#include "registry/op/bound_op.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/memory.h"
+#include "registry/resources/parallel.h"
+#include "registry/resources/random.h"
 
 namespace tarsia::registry {
 

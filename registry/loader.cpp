@@ -22,13 +22,13 @@
 #include "base/cuda_parts.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "registry/elf.h"
 #include "registry/host_table.h"
-#include "registry/last_error.h"
-#include "registry/library.h"
-#include "registry/op_registry.h"
-#include "registry/recent_launches.h"
-#include "registry/unmap.h"
+#include "registry/library/elf.h"
+#include "registry/library/library.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/recent_launches.h"
+#include "registry/resources/unmap.h"
 
 namespace tarsia::registry {
 

@@ -1,6 +1,7 @@
 // What generated text needs of abi.h and adapter.h when every exported function is C-style: no templates, a
-// twentieth of the time to parse. The layouts are those of abi.h (tests/unit/registry/test_adapter_light.cpp
-// holds them together); both forms may meet in one module, in different translation units.
+// twentieth of the time to parse. The layouts are those of abi.h
+// (tests/unit/registry/call/test_adapter_light.cpp holds them together); both forms may meet in one module,
+// in different translation units.
 //
 // A function `float ns::f(const float* x, int n = 1)` of "relu.cu:12" is exported by
 //

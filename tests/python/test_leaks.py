@@ -124,7 +124,7 @@ def test_a_library_is_unmapped_when_nothing_holds_it(build_library):
 
 
 def test_the_addresses_of_a_library_with_kernels_are_not_used_again():
-    """The CUDA runtime keeps the addresses of unloaded kernels (registry/unmap.cpp)."""
+    """The CUDA runtime keeps the addresses of unloaded kernels (registry/resources/unmap.cpp)."""
     source = "__global__ void k(float* y) { *y = %d; }\nvoid f(float* y, cudaStream_t s) { k<<<1, 1, 0, s>>>(y); }"
 
     def ranges(of_files):

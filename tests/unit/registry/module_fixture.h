@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "registry/bound_op.h"
-#include "registry/call.h"
-#include "registry/call_context.h"
-#include "registry/last_error.h"
-#include "registry/library.h"
-#include "registry/memory.h"
-#include "registry/op_registry.h"
+#include "registry/call/call.h"
+#include "registry/library/library.h"
+#include "registry/op/bound_op.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "registry/elf.h"
+#include "registry/library/elf.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/registry/module_fixture.h"
 

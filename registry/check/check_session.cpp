@@ -1,0 +1,271 @@
+#include "registry/check/check_session.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "registry/op/sparse.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/memory.h"
+#include "registry/resources/random.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+constexpr size_t k_zone = 256;
+constexpr unsigned char k_zone_pattern = 0xC5;
+constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1}, k_int64{TARSIA_INT, 64, 1};
+
+/// Memory of a tensor between two zones that nobody may write to; on a GPU with a copy on the CPU.
+class Watched {
+ public:
+  Watched(const void* content, size_t bytes, const CheckCase& c)
+      : m_device(c.device), m_bytes(bytes), m_zone(c.exact ? 0 : k_zone) {
+    // Just the size: AddressSanitizer sees the first byte behind it.
+    m_block = static_cast<unsigned char*>(
+        m_zone ? std::aligned_alloc(k_zone, (bytes + 3 * k_zone) / k_zone * k_zone)
+               : std::malloc(bytes ? bytes : 1));
+    if (!m_block) throw std::bad_alloc();
+    std::memset(m_block, k_zone_pattern, m_zone);
+    if (bytes) std::memcpy(m_block + m_zone, content, bytes);
+    std::memset(m_block + m_zone + bytes, k_zone_pattern, m_zone);
+    if (!is_gpu(m_device)) return;
+    m_on_device = static_cast<unsigned char*>(allocate_device(size(), m_device.id, nullptr));
+    transfer(true);
+  }
+  ~Watched() {
+    if (m_on_device) free_device(m_on_device, m_device.id, nullptr);
+    std::free(m_block);
+  }
+  Watched(const Watched&) = delete;
+
+  /// Where the op finds it.
+  void* address() const { return (m_on_device ? m_on_device : m_block) + m_zone; }
+  /// What is in it after the run.
+  const unsigned char* fetch() {
+    if (m_on_device) transfer(false);
+    return m_block + m_zone;
+  }
+  size_t bytes() const { return m_bytes; }
+  /// Of what was fetched: "" or what was written to around it.
+  const char* damage() const {
+    for (size_t i = 0; i < m_zone; ++i) {
+      if (m_block[i] != k_zone_pattern) return "memory before the first element is written to";
+      if (m_block[m_zone + m_bytes + i] != k_zone_pattern)
+        return "memory behind the last element is written to";
+    }
+    return "";
+  }
+
+ private:
+  size_t size() const { return m_bytes + 2 * m_zone; }
+  void transfer(bool to_device) {
+    std::int64_t n = static_cast<std::int64_t>(size());
+    tarsia_tensor host{}, device{};
+    host.data = m_block, host.device = {TARSIA_CPU, 0};
+    device.data = m_on_device, device.device = m_device;
+    for (tarsia_tensor* t : {&host, &device}) t->ndim = 1, t->dtype = k_byte, t->shape = &n;
+    to_device ? copy(device, host, nullptr) : copy(host, device, nullptr);
+  }
+
+  tarsia_device m_device;
+  size_t m_bytes, m_zone;
+  unsigned char* m_block = nullptr;
+  unsigned char* m_on_device = nullptr;
+};
+
+/// A tensor for a run.
+class Operand {
+ public:
+  Operand(const CheckValue& value, const CheckCase& c, const Operand* shares = nullptr) : m_value(value) {
+    const tarsia_meta& meta = m_value.meta;
+    m_sparse = empty_sparse(meta, c.device);
+    if (meta.storage == TARSIA_DENSE) {
+      m_data = shares ? shares->m_data : std::make_shared<Watched>(value.data.data(), value.data.size(), c);
+      m_sparse.whole.data = m_data->address();
+      return;
+    }
+    if (value.indices.empty() && value.data.empty() && shares == nullptr && value.indptr.empty()) return;
+    m_data = std::make_shared<Watched>(value.data.data(), value.data.size(), c);
+    m_indices = std::make_unique<Watched>(value.indices.data(), value.indices.size() * 8, c);
+    m_indptr = std::make_unique<Watched>(value.indptr.data(), value.indptr.size() * 8, c);
+    m_n_indices = static_cast<std::int64_t>(value.indices.size());
+    m_n_indptr = static_cast<std::int64_t>(value.indptr.size());
+    m_shape.assign(meta.shape, meta.shape + meta.ndim);
+    m_shape[0] = m_n_indices;
+    set_part(m_sparse.values, *m_data, meta.storage == TARSIA_CSR ? &m_n_indices : m_shape.data(),
+             meta.storage == TARSIA_CSR ? 1 : meta.ndim, meta.dtype, c.device);
+    set_part(m_sparse.indices, *m_indices, &m_n_indices, 1, k_int64, c.device);
+    if (meta.storage == TARSIA_CSR) set_part(m_sparse.indptr, *m_indptr, &m_n_indptr, 1, k_int64, c.device);
+  }
+  ~Operand() { release_parts(m_sparse); }
+  Operand(const Operand&) = delete;
+
+  const tarsia_tensor* tensor() const { return m_value.meta.present ? &m_sparse.whole : nullptr; }
+
+  /// The content after the run.
+  CheckValue fetch() {
+    CheckValue now = m_value;
+    if (now.meta.storage == TARSIA_DENSE) {
+      if (m_data) std::memcpy(now.data.data(), m_data->fetch(), now.data.size());
+      return now;
+    }
+    if (!m_sparse.made[0]) {
+      if (m_data) {
+        std::memcpy(now.data.data(), m_data->fetch(), now.data.size());
+        std::memcpy(now.indices.data(), m_indices->fetch(), now.indices.size() * 8);
+        std::memcpy(now.indptr.data(), m_indptr->fetch(), now.indptr.size() * 8);
+      }
+      return now;
+    }
+    auto take = [](auto& list, const tarsia_tensor& part) {
+      using T = std::remove_reference_t<decltype(list[0])>;
+      const std::uint64_t bytes = bytes_of(part.shape, part.ndim, part.dtype);
+      list.resize(bytes / sizeof(T));
+      std::int64_t n = static_cast<std::int64_t>(bytes);
+      tarsia_tensor to{}, from = part;
+      to.data = list.data(), to.device = {TARSIA_CPU, 0};
+      for (tarsia_tensor* t : {&to, &from}) t->ndim = 1, t->dtype = k_byte, t->shape = &n;
+      if (bytes) copy(to, from, nullptr);
+    };
+    take(now.data, m_sparse.values);
+    take(now.indices, m_sparse.indices);
+    now.indptr.clear();
+    if (now.meta.storage == TARSIA_CSR) take(now.indptr, m_sparse.indptr);
+    return now;
+  }
+  /// After fetch().
+  std::string damage() const {
+    for (const Watched* w : {m_data.get(), m_indices.get(), m_indptr.get()})
+      if (w && *w->damage()) return w->damage();
+    return "";
+  }
+  bool is_changed(const CheckValue& now) const {
+    return now.data != m_value.data || now.indices != m_value.indices || now.indptr != m_value.indptr;
+  }
+
+ private:
+  static void set_part(tarsia_tensor& part, const Watched& memory, const std::int64_t* shape, int ndim,
+                       tarsia_dtype dtype, tarsia_device device) {
+    part.data = memory.address();
+    part.device = device;
+    part.ndim = ndim;
+    part.dtype = dtype;
+    part.shape = const_cast<std::int64_t*>(shape);
+  }
+
+  CheckValue m_value;
+  std::shared_ptr<Watched> m_data;
+  std::unique_ptr<Watched> m_indices, m_indptr;
+  std::int64_t m_n_indices = 0, m_n_indptr = 0;
+  std::vector<std::int64_t> m_shape;
+  tarsia_sparse m_sparse{};
+};
+
+/// Leaves something behind in the scratch that the next call of this thread gets.
+void soil_scratch(std::uint64_t seed) {
+  constexpr size_t k_bytes = 256 * 1024;
+  CallFrame frame({TARSIA_CPU, 0});
+  std::memset(call_scratch(k_bytes, {TARSIA_CPU, 0}), static_cast<int>(0x40 + seed % 12), k_bytes);
+}
+
+}  // namespace
+
+CheckRequest::CheckRequest(const CheckCase& c, const std::vector<tarsia_meta>& outputs) {
+  for (const auto& [name, text] : c.attributes) {
+    m_names.push_back(name.c_str());
+    tarsia_value value{};
+    value.kind = TARSIA_KIND_STRING;
+    value.s = text.c_str();
+    value.size = static_cast<std::uint32_t>(text.size());
+    m_values.push_back(value);
+  }
+  m_request.size = sizeof(m_request);
+  m_request.n_inputs = static_cast<std::uint32_t>(c.inputs.size());
+  m_request.inputs = c.inputs.data();
+  m_request.n_outputs = static_cast<std::uint32_t>(outputs.size());
+  m_request.outputs = outputs.data();
+  m_request.n_attributes = static_cast<std::uint32_t>(m_names.size());
+  m_request.attribute_names = m_names.data();
+  m_request.attributes = m_values.data();
+  m_request.device = c.device;
+}
+
+CheckSession::CheckSession(const Ref<OpEntry>& entry, const CheckCase& c) : m_case(c) {
+  seed_random(c.seed + c.other_states);
+  CallFrame frame(c.device);
+  const CheckRequest request(m_case);
+  m_bound = Ref<BoundOp>::adopt(new BoundOp(entry, request.get()));
+}
+
+CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
+  static std::uint64_t s_runs = 0;
+  soil_scratch(++s_runs);
+  std::vector<std::unique_ptr<Operand>> inputs, outputs;
+  std::vector<const tarsia_tensor*> in, out;
+  for (const CheckValue& value : run.inputs) {
+    inputs.push_back(std::make_unique<Operand>(value, m_case));
+    in.push_back(inputs.back()->tensor());
+  }
+  auto shared = [&](size_t i) { return i < run.shared.size() ? run.shared[i] : -1; };
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const Operand* with = shared(i) < 0 ? nullptr : inputs[static_cast<size_t>(shared(i))].get();
+    outputs.push_back(std::make_unique<Operand>(run.outputs[i], m_case, with));
+    const bool left_out =
+        run.without_null_outputs && !run.requests.empty() && run.requests[i] == TARSIA_REQUEST_NULL;
+    out.push_back(left_out ? nullptr : outputs.back()->tensor());
+  }
+  tarsia_op_call call{};
+  call.size = sizeof(call);
+  call.n_inputs = static_cast<std::uint32_t>(in.size());
+  call.n_outputs = static_cast<std::uint32_t>(out.size());
+  call.inputs = in.data();
+  call.outputs = out.data();
+  call.requests = run.requests.empty() ? nullptr : run.requests.data();
+  call.pass = pass;
+  CheckOutcome outcome;
+  CallFrame frame(m_case.device);
+  outcome.code = guarded([&] { m_bound->check(call); });
+  if (!outcome.code) outcome.code = m_bound->call(call);
+  if (outcome.code) {
+    outcome.error = last_error().message;
+    return outcome;
+  }
+  const BoundInfo& bound = m_bound->bound();
+  const size_t first = pass == TARSIA_BACKWARD ? bound.outputs().size() : 0;
+  const tarsia_op& op = bound.op();
+  auto is_mutable = [&](size_t i) {
+    if (i < first || i >= first + bound.inputs().size()) return false;
+    const size_t k = i - first;
+    const std::uint32_t flags = op.n_inputs ? op.inputs[std::min<size_t>(k, op.n_inputs - 1)].flags : 0;
+    return ((flags | bound.inputs()[k].flags) & TARSIA_PORT_MUTABLE) != 0;
+  };
+  auto is_shared = [&](size_t i) {
+    for (int s : run.shared)
+      if (s == static_cast<int>(i)) return true;
+    return false;
+  };
+  auto say = [&](const std::string& what) {
+    if (outcome.trouble.empty()) outcome.trouble = what;
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const CheckValue now = inputs[i]->fetch();
+    const std::string name = "input " + std::to_string(i + 1);
+    if (const std::string damage = inputs[i]->damage(); !damage.empty()) say(name + ": " + damage);
+    if (inputs[i]->is_changed(now) && !is_mutable(i) && !is_shared(i))
+      say(name + " is written to, and is not declared mutable");
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outcome.outputs.push_back(outputs[i]->fetch());
+    if (const std::string damage = outputs[i]->damage(); !damage.empty())
+      say("output " + std::to_string(i + 1) + ": " + damage);
+  }
+  return outcome;
+}
+
+}  // namespace tarsia::registry

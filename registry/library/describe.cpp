@@ -1,0 +1,92 @@
+// Texts of descriptors.
+#include <tarsia/abi.h>
+
+#include <string>
+
+#include "registry/library/library.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+std::string describe(tarsia_dtype dtype) {
+  std::string text;
+  switch (dtype.code) {
+    case TARSIA_INT:
+      text = "int";
+      break;
+    case TARSIA_UINT:
+      text = "uint";
+      break;
+    case TARSIA_FLOAT:
+      text = "float";
+      break;
+    case TARSIA_BFLOAT:
+      text = "bfloat";
+      break;
+    case TARSIA_COMPLEX:
+      text = "complex";
+      break;
+    case TARSIA_BOOL:
+      return "bool";
+    default:
+      return "void";
+  }
+  text += std::to_string(dtype.bits);
+  return dtype.lanes > 1 ? text + "x" + std::to_string(dtype.lanes) : text;
+}
+
+std::string describe_bare(const tarsia_type& type) {
+  switch (type.kind) {
+    case TARSIA_KIND_NONE:
+      return "void";
+    case TARSIA_KIND_BOOL:
+      return "bool";
+    case TARSIA_KIND_INT:
+    case TARSIA_KIND_FLOAT:
+      return describe(type.dtype);
+    case TARSIA_KIND_STRING:
+      return "string";
+    case TARSIA_KIND_TENSOR:
+      return "tarsia::Tensor";
+    case TARSIA_KIND_POINTER: {
+      std::string text = ((type.flags & TARSIA_TYPE_CONST) ? "const " : "") + describe(type.dtype);
+      if (type.flags & TARSIA_TYPE_CPU) return "tarsia::cpu<" + text + ">";
+      if (type.flags & TARSIA_TYPE_GPU) return "tarsia::gpu<" + text + ">";
+      return text + "*";
+    }
+    case TARSIA_KIND_STREAM:
+      return "cudaStream_t";
+    case TARSIA_KIND_LIST:
+      return "std::vector<" + registry::describe(*type.elements) + ">";
+    case TARSIA_KIND_TUPLE: {
+      std::string text = "std::tuple<";
+      for (unsigned i = 0; i < type.n_elements; ++i)
+        text += (i ? ", " : "") + registry::describe(type.elements[i]);
+      return text + ">";
+    }
+    default:
+      return "?";
+  }
+}
+
+}  // namespace
+
+std::string describe(const tarsia_type& type) {
+  std::string text = describe_bare(type);
+  return (type.flags & TARSIA_TYPE_OPTIONAL) ? "std::optional<" + text + ">" : text;
+}
+
+std::string describe(const tarsia_function& function) {
+  std::string text = describe(function.result) + " " + function.name + "(";
+  for (unsigned i = 0; i < function.n_params; ++i) {
+    const tarsia_param& param = function.params[i];
+    if (i) text += ", ";
+    text += describe(param.type);
+    if (param.name && *param.name) text += std::string(" ") + param.name;
+    if (i >= function.n_required) text += " = …";
+  }
+  return text + ")";
+}
+
+}  // namespace tarsia::registry

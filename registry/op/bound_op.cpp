@@ -1,0 +1,305 @@
+// Binding and the call path. The path adds to the author's function: one context on the stack, the thread's
+// slot set and restored, and on a GPU a look at the runtime's error flag. Figures: bench/.
+#include "registry/op/bound_op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "registry/op/requests.h"
+#include "registry/op/sparse.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "registry/resources/memory.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+std::string op_name(const tarsia_op& op) {
+  return std::string("op '") + op.name + "'";
+}
+const char* pass_name(std::uint32_t pass) {
+  return pass == TARSIA_BACKWARD ? "backward" : "forward";
+}
+const char* device_name(bool gpu) {
+  return gpu ? "gpu" : "cpu";
+}
+
+std::string device_text(tarsia_device device) {
+  return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
+}
+
+/// The devices that an op has a pass for, for messages.
+std::string devices_of(const tarsia_op& op, tarsia_pass pass) {
+  std::string text;
+  for (bool gpu : {false, true})
+    for (unsigned i = 0; i < op.n_implementations; ++i)
+      if (op.implementations[i].pass == static_cast<std::uint32_t>(pass) &&
+          (op.implementations[i].device_type == TARSIA_GPU) == gpu) {
+        text += (text.empty() ? "" : " and ") + std::string(device_name(gpu));
+        break;
+      }
+  return text;
+}
+
+}  // namespace
+
+BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
+    : m_entry(std::move(entry)), m_bound(m_entry->op(), request) {
+  const tarsia_op& op = m_entry->op();
+  m_bound.require_complete();
+  m_forward = choose(TARSIA_FORWARD);
+  m_backward = choose(TARSIA_BACKWARD);
+  if (!m_forward) {
+    const bool gpu = is_gpu(request.device);
+    std::string has = devices_of(op, TARSIA_FORWARD);
+    if (has.find(device_name(gpu)) != std::string::npos)
+      throw Unsupported(op_name(op) + " has no forward on " + device_text(request.device) +
+                        " that takes these inputs");
+    throw Unsupported(op_name(op) + " has no forward for " + device_name(gpu) + ", only for " + has +
+                      ": move the tensors there, or register one");
+  }
+  m_write.assign(m_bound.outputs().size() + 1, TARSIA_REQUEST_WRITE);
+  for (std::uint32_t i = 0; i < m_bound.inputs().size(); ++i)
+    m_write_gradients.push_back(has_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
+  if (op.create_state && op.create_state(op.user, &m_bound.info(), &m_state)) throw_op_error(op, "state");
+}
+
+BoundOp::~BoundOp() {
+  const tarsia_op& op = m_entry->op();
+  if (m_state && op.destroy_state) op.destroy_state(op.user, m_state);
+}
+
+bool BoundOp::has_gradient(std::uint32_t i) const {
+  const tarsia_op& op = m_entry->op();
+  const tarsia_meta& meta = m_bound.inputs()[i];
+  const std::uint32_t flags = meta.flags | (op.n_inputs ? op.inputs[std::min(i, op.n_inputs - 1)].flags : 0);
+  return meta.present && !(flags & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
+}
+
+const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
+  const tarsia_op& op = m_entry->op();
+  const tarsia_bind_info& info = m_bound.info();
+  const std::int32_t type = is_gpu(info.device) ? TARSIA_GPU : TARSIA_CPU;
+  auto is_sparse = [](const tarsia_meta& meta) { return meta.present && meta.storage != TARSIA_DENSE; };
+  const bool sparse =
+      std::ranges::any_of(m_bound.inputs(), is_sparse) || std::ranges::any_of(m_bound.outputs(), is_sparse);
+  const tarsia_implementation* best = nullptr;
+  for (unsigned i = 0; i < op.n_implementations; ++i) {
+    const tarsia_implementation& candidate = op.implementations[i];
+    if (candidate.pass != static_cast<std::uint32_t>(pass) || candidate.device_type != type) continue;
+    if (sparse && !candidate.storage_any) continue;
+    // Among equals one that takes dense tensors alone is the better one for these.
+    const bool plainer = best && best->storage_any && !candidate.storage_any;
+    if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
+      continue;
+    const std::int32_t applies = candidate.applies ? candidate.applies(candidate.applies_user, &info) : 1;
+    if (applies < 0) throw_op_error(op, "when");
+    if (!applies) continue;
+    best = &candidate;
+  }
+  return best;
+}
+
+std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
+  const tarsia_bind_info& info = m_bound.info();
+  const bool backward = call.pass == TARSIA_BACKWARD;
+  const tarsia_implementation* implementation = backward ? m_backward : m_forward;
+  const std::uint32_t n_inputs = backward ? info.n_outputs * 2 + info.n_inputs : info.n_inputs;
+  const std::uint32_t n_outputs = backward ? info.n_inputs : info.n_outputs;
+  if (!implementation)
+    return guarded([&] {
+      throw Unsupported(op_name(m_entry->op()) + " has no backward for " + device_name(is_gpu(info.device)));
+    });
+  if (call.n_inputs != n_inputs || call.n_outputs != n_outputs)
+    return guarded([&] {
+      throw ArgumentError::type_error(op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": takes " +
+                                      std::to_string(n_inputs) + " inputs and " + std::to_string(n_outputs) +
+                                      " outputs, not " + std::to_string(call.n_inputs) + " and " +
+                                      std::to_string(call.n_outputs));
+    });
+
+  tarsia_op_context context;
+  context.size = sizeof(context);
+  context.n_inputs = n_inputs;
+  context.n_outputs = n_outputs;
+  context.pass = call.pass;
+  context.inputs = call.inputs;
+  context.outputs = call.outputs;
+  context.requests = call.requests ? call.requests : backward ? m_write_gradients.data() : m_write.data();
+  context.info = &info;
+  context.state = m_state;
+  context.stream = nullptr;
+  context.device = info.device;
+  context.allocate_sparse = &allocate_sparse;
+  context.caller = this;
+  std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
+  if (call.requests || backward) {
+    asked = 0;
+    for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
+  }
+  const bool honoured = (asked & ~implementation->requests) == 0;
+
+  if (!is_gpu(info.device)) {
+    CallFrame frame(info.device);
+    return honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+  }
+  try {
+    CudaDeviceScope scope(info.device.id);
+    context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
+    CallFrame frame(info.device, context.stream);
+    const std::int32_t code =
+        honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+    return code ? code : check_launches(*implementation);
+  } catch (...) {
+    return capture_error();
+  }
+}
+
+std::int32_t BoundOp::run(const tarsia_implementation& implementation,
+                          const tarsia_op_context& context) noexcept {
+  std::int32_t code;
+  if (!m_state) {
+    code = implementation.run(implementation.run_user, &context);
+  } else {
+    std::lock_guard lock(m_state_mutex);
+    code = implementation.run(implementation.run_user, &context);
+  }
+  return code ? fail(implementation, code) : 0;
+}
+
+std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int32_t code) noexcept {
+  try {
+    LastError& error = last_error();
+    error.code = code;
+    error.message = op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
+                    device_text(m_bound.info().device) + ": " + error.message;
+  } catch (...) {
+    last_error().code = code;
+  }
+  return code;
+}
+
+std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation) noexcept {
+  const LaunchErrors& errors = m_entry->library().launch_errors();
+  const CudaRuntime* runtime = errors.runtime;
+  if (!runtime || errors.surely_none()) return 0;
+  const int result = runtime->cudaGetLastError();
+  if (!result) return 0;
+  return guarded([&] {
+    throw CudaError(op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
+                    device_text(m_bound.info().device) + ": " + runtime->cudaGetErrorName(result) + ": " +
+                    runtime->cudaGetErrorString(result));
+  });
+}
+
+std::int32_t BoundOp::run_with_copies(const tarsia_implementation& implementation,
+                                      tarsia_op_context& context) noexcept {
+  try {
+    RequestCopies copies(m_entry->op(), implementation, context);
+    if (std::int32_t code = run(implementation, copies.context())) return code;
+    copies.finish();
+    return 0;
+  } catch (...) {
+    return capture_error();
+  }
+}
+
+namespace {
+
+bool is_plainly(const tarsia_tensor* tensor, const tarsia_meta& meta, const tarsia_device& device) {
+  if (!tensor || meta.storage != TARSIA_DENSE || tensor->ndim != meta.ndim || tensor->strides ||
+      std::memcmp(&tensor->device, &device, sizeof(device)) != 0 ||
+      std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) != 0)
+    return false;
+  for (int i = 0; i < meta.ndim; ++i)
+    if (tensor->shape[i] != meta.shape[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+// The commonest call, seen to be right without a word.
+bool BoundOp::fits_plainly(const tarsia_op_call& call) const noexcept {
+  const tarsia_bind_info& info = m_bound.info();
+  if (call.pass != TARSIA_FORWARD || call.n_inputs != info.n_inputs || call.n_outputs != info.n_outputs)
+    return false;
+  for (std::uint32_t i = 0; i < call.n_inputs; ++i)
+    if (!is_plainly(call.inputs[i], info.inputs[i], info.device)) return false;
+  for (std::uint32_t i = 0; i < call.n_outputs; ++i)
+    if (!is_plainly(call.outputs[i], info.outputs[i], info.device)) return false;
+  return true;
+}
+
+void BoundOp::check(const tarsia_op_call& call) const {
+  if (fits_plainly(call)) return;
+  const tarsia_bind_info& info = m_bound.info();
+  const bool backward = call.pass == TARSIA_BACKWARD;
+  // Texts are put together for errors alone: this runs before every call.
+  auto where = [&] { return op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": "; };
+  auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const auto& name,
+                          bool optional, bool writes = false) {
+    if (!tensor) {
+      if (optional || !meta.present) return;
+      throw ArgumentError::type_error(where() + name() + " is missing");
+    }
+    if (tensor->device.type != info.device.type && is_gpu(tensor->device) != is_gpu(info.device))
+      throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
+                                       "; the op is bound to " + device_text(info.device) +
+                                       ": bind it again for another device");
+    if (is_gpu(info.device) && tensor->device.id != info.device.id)
+      throw ArgumentError::value_error(where() + name() + " is on " + device_text(tensor->device) +
+                                       "; the op is bound to " + device_text(info.device) +
+                                       ": bind it again for another device");
+    bool same =
+        tensor->ndim == meta.ndim && std::memcmp(&tensor->dtype, &meta.dtype, sizeof(meta.dtype)) == 0;
+    for (int i = 0; same && i < meta.ndim; ++i) same = tensor->shape[i] == meta.shape[i];
+    if (!same)
+      throw ArgumentError::value_error(where() + name() + " is " + describe(meta_of(*tensor)) +
+                                       "; the op is bound to " + describe(meta) +
+                                       ": bind it again for another shape or dtype");
+    if (meta.storage != TARSIA_DENSE) return;
+    if (!is_contiguous(*tensor))
+      throw ArgumentError::value_error(where() + name() + " is not contiguous: pass " +
+                                       (writes ? "a contiguous tensor, and copy from it afterwards"
+                                               : "a contiguous copy, as numpy.ascontiguousarray(x) and "
+                                                 "PyTorch's x.contiguous() make it"));
+  };
+  const std::uint32_t n_in = info.n_inputs, n_out = info.n_outputs;
+  if (call.n_inputs != (backward ? 2 * n_out + n_in : n_in) || call.n_outputs != (backward ? n_in : n_out))
+    throw ArgumentError::type_error(where() + "takes " + std::to_string(backward ? 2 * n_out + n_in : n_in) +
+                                    " inputs and " + std::to_string(backward ? n_in : n_out) +
+                                    " outputs, not " + std::to_string(call.n_inputs) + " and " +
+                                    std::to_string(call.n_outputs));
+  const std::uint32_t first = backward ? n_out : 0;
+  const tarsia_op& op = m_entry->op();
+  for (std::uint32_t i = 0; backward && i < n_out; ++i) {
+    const bool is_hidden =
+        i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;  // nobody has its gradient
+    check_tensor(
+        call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); },
+        is_hidden);
+    check_tensor(
+        call.inputs[n_out + n_in + i], m_bound.outputs()[i], [&] { return m_bound.output_name(i); }, true);
+  }
+  for (std::uint32_t i = 0; i < n_in; ++i)
+    check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
+  const std::uint8_t* requests = call.requests ? call.requests
+                                 : backward    ? m_write_gradients.data()
+                                               : m_write.data();
+  for (std::uint32_t i = 0; i < (backward ? n_in : n_out); ++i) {
+    if (requests[i] > TARSIA_REQUEST_ADD)
+      throw ArgumentError::value_error(where() + "there is no write request " + std::to_string(requests[i]));
+    if (backward && requests[i] != TARSIA_REQUEST_NULL && !has_gradient(i) && m_bound.inputs()[i].present)
+      throw ArgumentError::value_error(where() + m_bound.input_name(i) +
+                                       " has no gradient: ask for it with the request null");
+    check_tensor(
+        call.outputs[i], backward ? m_bound.inputs()[i] : m_bound.outputs()[i],
+        [&] { return backward ? "gradient of " + m_bound.input_name(i) : m_bound.output_name(i); },
+        requests[i] == TARSIA_REQUEST_NULL, true);
+  }
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,62 @@
+// A bound op: attributes parsed, shapes inferred, implementation chosen. Its call is the hot path.
+#pragma once
+
+#include <tarsia/c_api.h>
+#include <tarsia/op_abi.h>
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "registry/op/infer.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/ref.h"
+
+namespace tarsia::registry {
+
+/// Counted; keeps its op's library, so a replaced op goes on until its bound ops are gone.
+class BoundOp : public Counted<BoundOp> {
+ public:
+  /// Throws ArgumentError, OpError, Unsupported (no implementation for the device).
+  BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request);
+
+  const BoundInfo& bound() const { return m_bound; }
+  const tarsia_implementation& forward() const { return *m_forward; }
+  bool has_backward() const { return m_backward != nullptr; }
+  /// Whether input i was given and is one that gradients are made of.
+  bool has_gradient(std::uint32_t i) const;
+
+  /// Runs the op on tensors that match its metas. Gives 0 or a code, with the last error set. Neither
+  /// allocates nor locks where the implementation honours the requests and the op has no state; runs of one
+  /// bound op with state wait for each other.
+  std::int32_t call(const tarsia_op_call& call) noexcept;
+
+  /// Throws ArgumentError unless numbers, dtypes, shapes, devices and contiguity fit.
+  void check(const tarsia_op_call& call) const;
+
+ private:
+  bool fits_plainly(const tarsia_op_call& call) const noexcept;
+  friend class Counted<BoundOp>;
+  ~BoundOp();
+  void destroy() { delete this; }
+
+  /// Chooses by device, predicate and priority; null if none applies.
+  const tarsia_implementation* choose(tarsia_pass pass) const;
+  std::int32_t run(const tarsia_implementation& implementation, const tarsia_op_context& context) noexcept;
+  std::int32_t run_with_copies(const tarsia_implementation& implementation,
+                               tarsia_op_context& context) noexcept;
+  std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;
+  std::int32_t check_launches(const tarsia_implementation& implementation) noexcept;
+
+  Ref<OpEntry> m_entry;
+  BoundInfo m_bound;
+  const tarsia_implementation* m_forward = nullptr;
+  const tarsia_implementation* m_backward = nullptr;
+  std::vector<std::uint8_t> m_write;            ///< "write" for every output
+  std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
+  void* m_state = nullptr;
+  std::mutex
+      m_state_mutex;  ///< held while an op with state runs: its author's code sees one caller at a time
+};
+
+}  // namespace tarsia::registry

@@ -1,0 +1,271 @@
+#include "registry/op/infer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "registry/library/library.h"
+#include "registry/resources/last_error.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+bool has_shape(const tarsia_meta& meta) {
+  return meta.ndim >= 0;
+}
+bool has_dtype(const tarsia_meta& meta) {
+  return meta.dtype.code != TARSIA_ANY_DTYPE;
+}
+bool same_dtype(tarsia_dtype a, tarsia_dtype b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+}
+
+bool is_complete(const tarsia_meta& meta) {
+  if (!has_shape(meta) || !has_dtype(meta)) return false;
+  for (int i = 0; i < meta.ndim; ++i)
+    if (meta.shape[i] < 0) return false;
+  return true;
+}
+
+/// What was known has to be what is inferred.
+bool agree(const tarsia_meta& known, const tarsia_meta& inferred) {
+  if (has_dtype(known) && !same_dtype(known.dtype, inferred.dtype)) return false;
+  if (known.storage != TARSIA_ANY_STORAGE && known.storage != inferred.storage) return false;
+  if (!has_shape(known)) return true;
+  if (known.ndim != inferred.ndim) return false;
+  for (int i = 0; i < known.ndim; ++i)
+    if (known.shape[i] >= 0 && known.shape[i] != inferred.shape[i]) return false;
+  return true;
+}
+
+std::string op_name(const tarsia_op& op) {
+  return std::string("op '") + op.name + "'";
+}
+
+}  // namespace
+
+tarsia_meta unknown_meta() {
+  tarsia_meta meta{};
+  meta.ndim = -1;
+  meta.dtype = {TARSIA_ANY_DTYPE, 0, 0};
+  meta.storage = TARSIA_ANY_STORAGE;
+  meta.present = 1;
+  return meta;
+}
+
+tarsia_meta meta_of(const tarsia_tensor& tensor) {
+  if (tensor.ndim > TARSIA_MAX_NDIM)
+    throw ArgumentError::value_error("a tensor has " + std::to_string(tensor.ndim) +
+                                     " dimensions; ops take up to 32");
+  tarsia_meta meta{};
+  meta.ndim = tensor.ndim;
+  meta.dtype = tensor.dtype;
+  meta.storage = TARSIA_DENSE;
+  meta.present = 1;
+  if (tensor.ndim)
+    std::memcpy(meta.shape, tensor.shape, sizeof(meta.shape[0]) * static_cast<size_t>(tensor.ndim));
+  return meta;
+}
+
+std::string describe(const tarsia_meta& meta) {
+  std::string text = "?";
+  if (has_dtype(meta)) {
+    tarsia_type type{};
+    type.kind = TARSIA_KIND_INT;
+    type.dtype = meta.dtype;
+    text = describe(type);
+  }
+  text += " (";
+  if (!has_shape(meta)) return text + "?)";
+  for (int i = 0; i < meta.ndim; ++i)
+    text += (i ? ", " : "") + (meta.shape[i] < 0 ? std::string("?") : std::to_string(meta.shape[i]));
+  text += meta.ndim == 1 ? ",)" : ")";
+  if (meta.storage == TARSIA_CSR) text += " csr";
+  if (meta.storage == TARSIA_ROW_SPARSE) text += " row-sparse";
+  return text;
+}
+
+void throw_op_error(const tarsia_op& op, const char* function) {
+  LastError& error = last_error();
+  throw Error(static_cast<ErrorCode>(error.code), op_name(op) + ", " + function + ": " + error.message,
+              {Stage::load, error.log});
+}
+
+BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
+    : m_op(op),
+      m_attributes(op, {request.attribute_names, request.n_attributes},
+                   {request.attributes, request.n_attributes}) {
+  m_info.size = sizeof(m_info);
+  m_info.op = op.name;
+  m_info.declared = &op;
+  m_info.device = request.device;
+  m_info.attributes = m_attributes.values().data();
+  m_info.attribute_names = m_attributes.names().data();
+  m_info.n_attributes = static_cast<std::uint32_t>(m_attributes.values().size());
+  settle_arity(request);
+  try {
+    create_params();
+    infer();
+  } catch (...) {
+    if (op.destroy_params && m_info.params) op.destroy_params(op.user, m_info.params);
+    throw;
+  }
+}
+
+BoundInfo::~BoundInfo() {
+  if (m_op.destroy_params && m_info.params) m_op.destroy_params(m_op.user, m_info.params);
+}
+
+void BoundInfo::create_params() {
+  if (!m_op.create_params) return;
+  if (m_op.create_params(m_op.user, &m_info, &m_info.params)) throw_op_error(m_op, "attributes");
+  for (unsigned i = 0; i < m_op.n_attributes; ++i) {
+    const tarsia_attribute& attribute = m_op.attributes[i];
+    if (attribute.set &&
+        attribute.set(static_cast<char*>(m_info.params) + attribute.offset, &m_attributes.values()[i]))
+      throw_op_error(m_op, attribute.name);
+  }
+}
+
+void BoundInfo::settle_arity(const tarsia_op_request& request) {
+  std::uint32_t n_inputs = m_op.n_inputs, n_outputs = m_op.n_outputs, n_needed = 0;
+  bool variadic = false;
+  for (unsigned i = 0; i < m_op.n_inputs; ++i) {
+    if (m_op.inputs[i].flags & TARSIA_PORT_VARIADIC)
+      variadic = true;
+    else if (!(m_op.inputs[i].flags & TARSIA_PORT_OPTIONAL))
+      n_needed = i + 1;
+  }
+  if (variadic) n_inputs = std::max(request.n_inputs, n_needed);
+  if (m_op.arity) {
+    if (m_op.arity(m_op.user, &m_info, &n_inputs, &n_outputs))
+      throw_op_error(m_op, "number of inputs and outputs");
+    n_needed = n_inputs;
+  }
+  if (request.n_inputs > n_inputs || request.n_inputs < n_needed) {
+    const std::string wanted = variadic ? "at least " + std::to_string(n_needed)
+                               : n_needed < n_inputs
+                                   ? std::to_string(n_needed) + " to " + std::to_string(n_inputs)
+                                   : std::to_string(n_inputs);
+    throw ArgumentError::type_error(op_name(m_op) + " takes " + wanted + " input" +
+                                    (wanted == "1" ? "" : "s") + ", not " + std::to_string(request.n_inputs));
+  }
+  if (request.outputs && request.n_outputs && request.n_outputs != n_outputs)
+    throw ArgumentError::type_error(op_name(m_op) + " has " + std::to_string(n_outputs) + " outputs, not " +
+                                    std::to_string(request.n_outputs));
+  m_inputs.assign(n_inputs, unknown_meta());
+  m_outputs.assign(n_outputs, unknown_meta());
+  for (unsigned i = 0; i < n_inputs; ++i) {
+    if (i < request.n_inputs) m_inputs[i] = request.inputs[i];
+    if (i < request.n_inputs && m_inputs[i].present) continue;
+    const bool optional = i < m_op.n_inputs && (m_op.inputs[i].flags & TARSIA_PORT_OPTIONAL);
+    if (!optional) throw ArgumentError::type_error(op_name(m_op) + " needs " + input_name(i));
+    m_inputs[i].present = 0;
+  }
+  for (unsigned i = 0; i < n_outputs && request.outputs && request.n_outputs; ++i)
+    m_outputs[i] = request.outputs[i];
+  check_ndim();
+  m_info.inputs = m_inputs.data();
+  m_info.outputs = m_outputs.data();
+  m_info.n_inputs = n_inputs;
+  m_info.n_outputs = n_outputs;
+}
+
+void BoundInfo::check_ndim() const {
+  const auto refuse = [&](const tarsia_meta& meta, const std::string& name) {
+    throw ArgumentError::value_error(op_name(m_op) + ": " + name + " has " + std::to_string(meta.ndim) +
+                                     " dimensions; ops take up to " + std::to_string(TARSIA_MAX_NDIM));
+  };
+  for (unsigned i = 0; i < m_inputs.size(); ++i)
+    if (m_inputs[i].ndim > TARSIA_MAX_NDIM) refuse(m_inputs[i], input_name(i));
+  for (unsigned i = 0; i < m_outputs.size(); ++i)
+    if (m_outputs[i].ndim > TARSIA_MAX_NDIM) refuse(m_outputs[i], output_name(i));
+}
+
+void BoundInfo::infer() {
+  if (!(m_op.flags & TARSIA_OP_INFERS_STORAGE)) {
+    for (unsigned i = 0; i < m_inputs.size(); ++i) {
+      if (m_inputs[i].present && m_inputs[i].storage != TARSIA_DENSE &&
+          m_inputs[i].storage != TARSIA_ANY_STORAGE)
+        throw ArgumentError::type_error(op_name(m_op) + " takes dense tensors only, and " + input_name(i) +
+                                        " is sparse");
+      m_inputs[i].storage = TARSIA_DENSE;
+    }
+    for (tarsia_meta& meta : m_outputs)
+      if (meta.storage == TARSIA_ANY_STORAGE) meta.storage = TARSIA_DENSE;
+  }
+  const std::vector<tarsia_meta> inputs = m_inputs, outputs = m_outputs;
+  if (!m_op.infer) {
+    infer_elementwise();
+    return;
+  }
+  if (m_op.infer(m_op.user, &m_info)) throw_op_error(m_op, "inference");
+  auto compare = [&](const std::vector<tarsia_meta>& known, std::vector<tarsia_meta>& inferred,
+                     bool is_input) {
+    for (unsigned i = 0; i < known.size(); ++i) {
+      if (inferred[i].storage == TARSIA_ANY_STORAGE) inferred[i].storage = TARSIA_DENSE;
+      if (known[i].present && !agree(known[i], inferred[i]))
+        throw ArgumentError::value_error(op_name(m_op) + ": " + (is_input ? input_name(i) : output_name(i)) +
+                                         " is " + describe(known[i]) + ", but the op infers " +
+                                         describe(inferred[i]));
+    }
+  };
+  compare(inputs, m_inputs, true);
+  compare(outputs, m_outputs, false);
+}
+
+void BoundInfo::infer_elementwise() {
+  tarsia_meta all = unknown_meta();
+  std::string source;  // what `all` was learnt from
+  auto learn = [&](const tarsia_meta& meta, const std::string& name) {
+    const tarsia_meta before = all;
+    if (has_dtype(meta) && !has_dtype(all)) all.dtype = meta.dtype;
+    if (has_shape(meta) && !has_shape(all)) {
+      all.ndim = meta.ndim;
+      std::copy(meta.shape, meta.shape + meta.ndim, all.shape);
+    }
+    if (has_shape(meta) && meta.ndim == all.ndim)
+      for (int i = 0; i < all.ndim; ++i)
+        if (all.shape[i] < 0) all.shape[i] = meta.shape[i];
+    tarsia_meta plain = meta;
+    plain.storage = TARSIA_ANY_STORAGE;
+    if (!agree(plain, all))
+      throw ArgumentError::value_error(op_name(m_op) + ": " + source + " and " + name +
+                                       " have to be of one shape and dtype, and are " + describe(before) +
+                                       " and " + describe(meta));
+    if (source.empty()) source = name;
+  };
+  for (unsigned i = 0; i < m_inputs.size(); ++i)
+    if (m_inputs[i].present) learn(m_inputs[i], input_name(i));
+  for (unsigned i = 0; i < m_outputs.size(); ++i) learn(m_outputs[i], output_name(i));
+  auto fill = [&](tarsia_meta& meta) {
+    const std::uint8_t storage = meta.storage;
+    meta = all;
+    meta.storage = storage == TARSIA_ANY_STORAGE ? static_cast<std::uint8_t>(TARSIA_DENSE) : storage;
+  };
+  for (tarsia_meta& meta : m_inputs)
+    if (meta.present) fill(meta);
+  for (tarsia_meta& meta : m_outputs) fill(meta);
+}
+
+void BoundInfo::require_complete() const {
+  for (unsigned i = 0; i < m_inputs.size(); ++i)
+    if (m_inputs[i].present && !is_complete(m_inputs[i]))
+      throw ArgumentError::value_error(op_name(m_op) + ": " + input_name(i) +
+                                       " is not fully known: " + describe(m_inputs[i]));
+  for (unsigned i = 0; i < m_outputs.size(); ++i)
+    if (!is_complete(m_outputs[i]))
+      throw Error(ErrorCode::op, op_name(m_op) + ", inference: " + output_name(i) +
+                                     " is left unknown: " + describe(m_outputs[i]));
+}
+
+std::string BoundInfo::port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const {
+  if (!n) return std::string(what) + " " + std::to_string(i + 1);
+  const unsigned port = std::min(i, n - 1);
+  std::string text = std::string(what) + " '" + ports[port].name + "'";
+  if (ports[port].flags & TARSIA_PORT_VARIADIC) text += " " + std::to_string(i - port);
+  return text;
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,60 @@
+// Inference: from what is known of an op's inputs and outputs to all of it.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/op/attributes.h"
+
+namespace tarsia::registry {
+
+/// Nothing known.
+tarsia_meta unknown_meta();
+
+/// The meta of a tensor.
+tarsia_meta meta_of(const tarsia_tensor& tensor);
+
+/// "float32 (2, 3)", with ? for what is unknown.
+std::string describe(const tarsia_meta& meta);
+
+/// An op with parsed attributes and metas: what is bound, or asked about. Owns the author's params.
+class BoundInfo {
+ public:
+  /// Parses attributes, settles the number of inputs and outputs, infers. Throws ArgumentError and OpError
+  /// that name the op, the port and both values of a conflict.
+  BoundInfo(const tarsia_op& op, const tarsia_op_request& request);
+  ~BoundInfo();
+  BoundInfo(const BoundInfo&) = delete;
+  BoundInfo& operator=(const BoundInfo&) = delete;
+
+  const tarsia_op& op() const { return m_op; }
+  const tarsia_bind_info& info() const { return m_info; }
+  std::span<const tarsia_meta> inputs() const { return m_inputs; }
+  std::span<const tarsia_meta> outputs() const { return m_outputs; }
+  /// Throws unless everything that a run needs is known.
+  void require_complete() const;
+  /// The name of a port, for messages: "input 'x'", "input 'args' 2".
+  std::string input_name(unsigned i) const { return port_name("input", m_op.inputs, m_op.n_inputs, i); }
+  std::string output_name(unsigned i) const { return port_name("output", m_op.outputs, m_op.n_outputs, i); }
+
+ private:
+  void settle_arity(const tarsia_op_request& request);
+  void check_ndim() const;
+  void create_params();
+  void infer();
+  void infer_elementwise();
+  std::string port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const;
+
+  const tarsia_op& m_op;
+  Attributes m_attributes;
+  std::vector<tarsia_meta> m_inputs, m_outputs;
+  tarsia_bind_info m_info{};
+};
+
+/// Throws the last error that a function of the op left, with the op's and the function's name before it.
+[[noreturn]] void throw_op_error(const tarsia_op& op, const char* function);
+
+}  // namespace tarsia::registry

@@ -1,0 +1,139 @@
+#include "registry/op/op_registry.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "registry/op/attributes.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+const char* device_name(std::int32_t type) {
+  return type == TARSIA_GPU ? "gpu" : "cpu";
+}
+
+/// Throws LoadError unless the op's description holds together.
+void check_op(const tarsia_op& op, const Library& library) {
+  const std::string where = library.name() + ": op '" + (op.name ? op.name : "") + "'" +
+                            (op.location && *op.location ? std::string(" (") + op.location + ")" : "");
+  auto fail = [&](const std::string& what) { throw LoadError(where + " " + what); };
+  if (!op.name || !*op.name) fail("has no name");
+  if (op.size < sizeof(tarsia_op)) fail("is described for an older Tarsia: build the library again");
+  bool has_forward = false;
+  for (unsigned i = 0; i < op.n_implementations; ++i) {
+    const tarsia_implementation& a = op.implementations[i];
+    const char* pass = a.pass == TARSIA_BACKWARD ? "backward" : "forward";
+    if (a.device_type != TARSIA_CPU && a.device_type != TARSIA_GPU)
+      fail(std::string("has a ") + pass + " for an unknown device: \"cpu\" and \"gpu\" are known");
+    if (!a.run) fail(std::string("has a ") + pass + " without a function");
+    has_forward |= a.pass == TARSIA_FORWARD;
+    for (unsigned k = 0; k < i; ++k) {
+      const tarsia_implementation& b = op.implementations[k];
+      if (a.pass == b.pass && a.device_type == b.device_type && a.priority == b.priority &&
+          a.storage_any == b.storage_any && !a.applies && !b.applies)
+        fail(std::string("has two ") + pass + " implementations for " + device_name(a.device_type) +
+             " that always apply: give one a predicate, .when(…), or another .priority(…)");
+    }
+  }
+  if (!has_forward) fail("has no forward: give one with .forward(\"cpu\", f) or .forward(\"gpu\", f)");
+  std::set<std::string> names;
+  for (unsigned i = 0; i < op.n_attributes; ++i) {
+    const tarsia_attribute& attribute = op.attributes[i];
+    if (!names.insert(attribute.name).second)
+      fail(std::string("declares attribute '") + attribute.name + "' twice");
+    try {
+      check_default(op, attribute);
+    } catch (const Error& e) {
+      fail(std::string("has a default that does not fit: ") + e.what());
+    }
+  }
+  for (unsigned i = 0; i + 1 < op.n_inputs; ++i)
+    if (op.inputs[i].flags & TARSIA_PORT_VARIADIC)
+      fail(std::string("has inputs after the variadic '") + op.inputs[i].name + "'");
+  for (unsigned i = 0; i < op.n_inplace; ++i)
+    if (op.inplace[i].input >= op.n_inputs || op.inplace[i].output >= op.n_outputs)
+      fail("declares an in-place pair of ports that it does not have");
+}
+
+/// How many single-character edits lead from a to b.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = row[j];
+      row[j] = next;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+OpRegistry& OpRegistry::instance() {
+  static OpRegistry& registry = *new OpRegistry();
+  return registry;
+}
+
+void OpRegistry::add(const Ref<Library>& library) {
+  std::vector<std::pair<std::string, Ref<OpEntry>>> entries;
+  for (const tarsia_op* op : library->ops()) {
+    check_op(*op, *library);
+    for (const auto& [name, entry] : entries)
+      if (name == op->name)
+        throw LoadError(library->name() + ": op '" + name + "' is registered twice, at " +
+                        entry->op().location + " and at " + op->location + ": give one another name");
+    entries.emplace_back(op->name, Ref<OpEntry>::adopt(new OpEntry(op, library)));
+  }
+  if (entries.empty()) return;
+  std::lock_guard lock(m_mutex);
+  // After the swaps `entries` holds what was replaced; it is released once the lock is gone, see below.
+  for (auto& [name, entry] : entries) std::swap(m_ops[name], entry);
+  m_generation.fetch_add(1, std::memory_order_release);
+}
+
+void OpRegistry::remove(const Library& library) {
+  std::vector<Ref<OpEntry>> removed;  // outlives the lock: the last reference runs foreign code
+  std::lock_guard lock(m_mutex);
+  for (auto it = m_ops.begin(); it != m_ops.end();) {
+    if (&it->second->library() == &library) {
+      removed.push_back(std::move(it->second));
+      it = m_ops.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  if (!removed.empty()) m_generation.fetch_add(1, std::memory_order_release);
+}
+
+Ref<OpEntry> OpRegistry::find(std::string_view name) const {
+  std::lock_guard lock(m_mutex);
+  if (auto it = m_ops.find(name); it != m_ops.end()) return it->second;
+  std::string text = "there is no op '" + std::string(name) + "'";
+  if (m_ops.empty()) {
+    text += ": load a library that registers it first";
+  } else {
+    std::string_view nearest;
+    size_t least = name.size() / 2 + 1;
+    for (const auto& [known, entry] : m_ops)
+      if (size_t d = distance(name, known); d < least) least = d, nearest = known;
+    if (!nearest.empty()) text += "; there is '" + std::string(nearest) + "'";
+    text += " (" + std::to_string(m_ops.size()) + " ops are registered)";
+  }
+  throw NotFound(text);
+}
+
+std::vector<std::string> OpRegistry::names() const {
+  std::lock_guard lock(m_mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : m_ops) names.push_back(name);
+  return names;
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,169 @@
+// A few threads that wait for loops, started with the first loop that is worth it. They end with the process,
+// or with the library; a forked child starts its own.
+#include "registry/resources/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/fork.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+constexpr int k_most_threads = 64;
+
+thread_local bool t_inside = false;  ///< a loop's body runs on this thread
+
+struct Loop {
+  std::int64_t n, grain;
+  void (*body)(void*, std::int64_t, std::int64_t);
+  void* with;
+  std::atomic<std::int64_t> next{0};  ///< the first index that nobody has taken
+  std::mutex mutex{};
+  std::exception_ptr error{};
+
+  void work() {
+    const bool outer = std::exchange(t_inside, true);
+    take_pieces();
+    t_inside = outer;
+  }
+
+  void take_pieces() {
+    for (;;) {
+      const std::int64_t begin = next.fetch_add(grain);
+      if (begin >= n) return;
+      try {
+        body(with, begin, std::min(n, begin + grain));
+      } catch (...) {
+        next = n;
+        std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  }
+};
+
+class Pool : public ForkAware {
+ public:
+  static Pool& instance() {
+    static Pool& pool = *new Pool();
+    // The threads' code must not be unmapped under them.
+    static const struct Stop {
+      ~Stop() { pool.stop(); }
+    } at_exit;
+    (void)at_exit;
+    return pool;
+  }
+
+  /// False if the threads are at work for somebody else: nothing was done.
+  bool run(Loop& loop) {
+    std::unique_lock busy(m_busy, std::try_to_lock);
+    if (!busy) return false;
+    {
+      std::lock_guard lock(m_mutex);
+      if (m_stopped) return false;
+      start();
+      const std::int64_t pieces = (loop.n + loop.grain - 1) / loop.grain;
+      m_wanted =
+          static_cast<int>(std::min<std::int64_t>(pieces - 1, static_cast<std::int64_t>(m_threads.size())));
+      m_loop = &loop;
+    }
+    m_wake.notify_all();
+    loop.work();
+    std::unique_lock lock(m_mutex);
+    m_wanted = 0;  // who has not begun by now need not
+    m_done.wait(lock, [this] { return m_working == 0; });
+    m_loop = nullptr;
+    return true;
+  }
+
+ private:
+  Pool() { watch_forks(); }
+
+  // A fork beside a loop of another thread leaves the child without it; m_busy would stay locked there.
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override {
+    for (std::thread& thread : m_threads) new std::thread(std::move(thread));  // neither joined nor destroyed
+    m_threads.clear();
+    m_loop = nullptr;
+    m_wanted = m_working = 0;
+    new (&m_busy) std::mutex();
+    new (&m_wake) std::condition_variable();
+    new (&m_done) std::condition_variable();
+    m_mutex.unlock();
+  }
+
+  void start() {
+    const int n = parallel_threads() - 1;
+    while (static_cast<int>(m_threads.size()) < n) m_threads.emplace_back([this] { serve(); });
+  }
+
+  void stop() {
+    std::vector<std::thread> threads;
+    {
+      std::lock_guard lock(m_mutex);
+      m_stopped = true;
+      threads.swap(m_threads);
+    }
+    m_wake.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void serve() {
+    std::unique_lock lock(m_mutex);
+    for (;;) {
+      m_wake.wait(lock, [this] { return m_stopped || m_wanted > 0; });
+      if (m_stopped) return;
+      Loop* loop = m_loop;
+      --m_wanted;
+      ++m_working;
+      lock.unlock();
+      loop->work();
+      lock.lock();
+      if (--m_working == 0) m_done.notify_one();
+    }
+  }
+
+  std::mutex m_busy;  ///< held by the thread whose loop runs
+  std::mutex m_mutex;
+  std::condition_variable m_wake, m_done;
+  std::vector<std::thread> m_threads;
+  Loop* m_loop = nullptr;
+  int m_wanted = 0, m_working = 0;
+  bool m_stopped = false;
+};
+
+}  // namespace
+
+int parallel_threads() {
+  static const int n = [] {
+    const char* text = std::getenv("TARSIA_NUM_THREADS");
+    int wanted = text ? std::atoi(text) : 0;
+    cpu_set_t cores;
+    if (wanted < 1 && sched_getaffinity(0, sizeof cores, &cores) == 0) wanted = CPU_COUNT(&cores);
+    return std::clamp(wanted, 1, k_most_threads);
+  }();
+  return n;
+}
+
+void parallel(std::int64_t n, std::int64_t grain, void (*body)(void*, std::int64_t, std::int64_t),
+              void* with) {
+  if (n <= 0) return;
+  Loop loop{n, std::max<std::int64_t>(grain, 1), body, with};
+  const bool alone = n <= loop.grain || t_inside || parallel_threads() == 1;
+  if (alone || !Pool::instance().run(loop)) loop.work();
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace tarsia::registry

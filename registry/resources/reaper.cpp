@@ -1,0 +1,193 @@
+// One thread, started when it is first needed, that records an event over each GPU's context and asks it now
+// and then. The event is recorded by that thread, soon after the request: what it covers besides does no
+// harm.
+#include "registry/resources/reaper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "base/cuda_driver.h"
+#include "base/error.h"
+#include "base/fork.h"
+#include "base/log.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int k_not_ready = 600;      // CUDA_ERROR_NOT_READY
+constexpr int k_not_initialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
+constexpr unsigned k_event_disable_timing = 2;
+constexpr int k_capture_relaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+
+struct Task {
+  int device;
+  std::function<void()> then;
+  std::vector<std::pair<int, CuEvent>> events;  ///< by device
+  bool recorded = false;
+};
+
+class Reaper : public ForkAware {
+ public:
+  static Reaper& instance() {
+    static Reaper& reaper = *new Reaper();
+    // Whoever exits first: the thread must not run foreign code beside static destructors.
+    static const struct Stop {
+      ~Stop() { reaper.stop(); }
+    } at_exit;
+    (void)at_exit;
+    return reaper;
+  }
+
+  void add(int device, std::function<void()> then) {
+    std::lock_guard lock(m_mutex);
+    if (m_stopped) return;
+    m_incoming.push_back({device, std::move(then), {}, false});
+    ++m_pending;
+    if (!m_thread) m_thread = std::make_unique<std::thread>([this] { run(); });
+    m_wake.notify_all();
+  }
+
+  bool drain(int milliseconds) {
+    std::unique_lock lock(m_mutex);
+    return m_idle.wait_for(lock, milliseconds * 1ms, [this] { return m_pending == 0; });
+  }
+
+ private:
+  Reaper() { watch_forks(); }
+
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override {
+    // The thread exists in the parent alone, and CUDA cannot be used here: what was pending stays mapped.
+    if (m_thread) m_thread.release();  // NOLINT: joining or destroying it would end the process
+    m_incoming.clear();
+    m_pending = 0;
+    // A condition that the parent's thread waits for never wakes anybody here: its waiter is counted, and
+    // gone.
+    new (&m_wake) std::condition_variable();
+    new (&m_idle) std::condition_variable();
+    m_mutex.unlock();
+  }
+
+  void stop() {
+    std::unique_ptr<std::thread> thread;
+    {
+      std::lock_guard lock(m_mutex);
+      m_stopped = true;
+      thread = std::move(m_thread);
+      m_wake.notify_all();
+    }
+    if (thread) thread->join();
+  }
+
+  void run() {
+    std::vector<Task> tasks;
+    auto pause = 1ms;
+    for (;;) {
+      {
+        std::unique_lock lock(m_mutex);
+        if (tasks.empty())
+          m_wake.wait(lock, [this] { return m_stopped || !m_incoming.empty(); });
+        else
+          m_wake.wait_for(lock, pause, [this] { return m_stopped || !m_incoming.empty(); });
+        if (m_stopped) return;
+        if (!m_incoming.empty()) pause = 1ms;
+        while (!m_incoming.empty()) {
+          tasks.push_back(std::move(m_incoming.front()));
+          m_incoming.pop_front();
+        }
+      }
+      size_t done = 0;
+      for (Task& task : tasks) {
+        if (!is_done(task)) continue;
+        task.then();
+        task.then = nullptr;
+        ++done;
+      }
+      std::erase_if(tasks, [](const Task& task) { return !task.then; });
+      pause = std::min(pause * 2, 50ms);
+      std::lock_guard lock(m_mutex);
+      m_pending -= done;
+      if (m_pending == 0) m_idle.notify_all();
+    }
+  }
+
+  static bool is_done(Task& task) {
+    // Where nobody has initialised CUDA nothing is under way, and it is not this thread that does.
+    const CudaDriver* found = find_cuda_driver();
+    int count = 0;
+    if (!found || found->cuDeviceGetCount(&count) == k_not_initialised) return true;
+    try {
+      const CudaDriver& driver = cuda_driver();
+      int mode = k_capture_relaxed;  // the queries below must not spoil a capture in another thread
+      driver.cuThreadExchangeStreamCaptureMode(&mode);
+      if (!task.recorded && !record(driver, task)) return false;
+      std::erase_if(task.events, [&](auto& entry) {
+        CudaDeviceScope scope(entry.first);
+        if (driver.cuEventQuery(entry.second) == k_not_ready) return false;
+        driver.cuEventDestroy(entry.second);
+        return true;
+      });
+      return task.events.empty();
+    } catch (const Error& e) {
+      log().debug("a GPU cannot be asked whether it is idle: {}", e.what());
+      return true;  // no CUDA in this process: nothing of ours is under way
+    }
+  }
+
+  /// Gives false while a stream is being captured, when no event can be recorded.
+  static bool record(const CudaDriver& driver, Task& task) {
+    const int count = cuda_device_count();
+    for (int device = 0; device < count; ++device) {
+      if (task.device >= 0 && task.device != device) continue;
+      unsigned flags = 0;
+      int active = 0;
+      if (driver.cuDevicePrimaryCtxGetState(device, &flags, &active) || !active) continue;
+      if (std::any_of(task.events.begin(), task.events.end(), [&](auto& e) { return e.first == device; }))
+        continue;
+      CudaDeviceScope scope(device);
+      if (!driver.optional.cuCtxRecordEvent) {
+        if (driver.cuCtxSynchronize()) return false;
+        continue;
+      }
+      CuEvent event = nullptr;
+      check_cuda(driver.cuEventCreate(&event, k_event_disable_timing), "cuEventCreate");
+      if (driver.optional.cuCtxRecordEvent(cuda_primary_context(device), event)) {
+        driver.cuEventDestroy(event);
+        return false;
+      }
+      task.events.emplace_back(device, event);
+    }
+    task.recorded = true;
+    return true;
+  }
+
+  std::mutex m_mutex;
+  std::condition_variable m_wake, m_idle;
+  std::deque<Task> m_incoming;
+  size_t m_pending = 0;
+  std::unique_ptr<std::thread> m_thread;
+  bool m_stopped = false;
+};
+
+}  // namespace
+
+void when_idle(int device, std::function<void()> then) {
+  Reaper::instance().add(device, std::move(then));
+}
+
+bool drain_reaper(int milliseconds) {
+  return Reaper::instance().drain(milliseconds);
+}
+
+}  // namespace tarsia::registry

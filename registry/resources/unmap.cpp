@@ -1,0 +1,76 @@
+// A workaround for a defect of the CUDA runtime, seen with 13.0.
+//
+// Trigger: a library is loaded and unloaded before its device code was first used, and another one is mapped
+// at the same addresses, as the system likes to do. Symptom: a launch from the second library crashes inside
+// cuLibraryLoadData. Cause: __cudaUnregisterFatBinary drops the binary, but while the binary has not been
+// loaded yet the table of kernels, keyed by the address of their host stub, keeps its entries; a kernel
+// registered later under the same address is found through the stale entry, which points to freed memory.
+//
+// So no address is handed out twice: what such a library occupied stays reserved, inaccessible and without
+// memory behind it; neighbouring reservations become one in the kernel's books. To be removed when a runtime
+// that unregisters kernels at once is the oldest that is supported.
+#include "registry/resources/unmap.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/log.h"
+#include "registry/resources/reaper.h"
+
+namespace tarsia::registry {
+
+namespace {
+
+struct AddressRange {
+  std::uintptr_t base = 0;  ///< to be found by
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+};
+
+AddressRange mapped_range(void* handle) {
+  AddressRange range;
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map) return range;
+  range.base = map->l_addr;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* argument) {
+        AddressRange& range = *static_cast<AddressRange*>(argument);
+        if (info->dlpi_addr != range.base) return 0;
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr) & part = info->dlpi_phdr[i];
+          if (part.p_type != PT_LOAD) continue;
+          range.begin = std::min(range.begin, range.base + part.p_vaddr);
+          range.end = std::max(range.end, range.base + part.p_vaddr + part.p_memsz);
+        }
+        return 1;
+      },
+      &range);
+  constexpr std::uintptr_t k_page = 4096;
+  range.begin &= ~(k_page - 1);
+  range.end = (range.end + k_page - 1) & ~(k_page - 1);
+  return range;
+}
+
+void close_and_reserve(void* handle) {
+  const AddressRange range = mapped_range(handle);
+  dlclose(handle);
+  // Refused where the library is still mapped: it has unique symbols, or someone else has opened it too.
+  if (range.begin < range.end)
+    mmap(reinterpret_cast<void*>(range.begin), range.end - range.begin, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+}  // namespace
+
+void unmap_when_idle(void* handle) noexcept {
+  try {
+    when_idle(-1, [handle] { close_and_reserve(handle); });
+  } catch (const std::exception& e) {
+    log().warn("a library stays mapped: {}", e.what());
+  }
+}
+
+}  // namespace tarsia::registry

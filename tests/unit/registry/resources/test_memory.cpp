@@ -1,0 +1,217 @@
+// Tensors of Tarsia's own, copies, sums, contexts of calls.
+#include "registry/resources/memory.h"
+
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include <tarsia/host.h>
+
+#include "base/cuda_driver.h"
+
+#include "registry/host_table.h"
+#include "registry/op/tensor_math.h"
+#include "registry/resources/random.h"
+#include "tests/unit/registry/module_fixture.h"
+
+namespace tarsia::registry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr tarsia_device k_cpu{TARSIA_CPU, 0};
+
+TEST(Memory, a_made_tensor_has_its_shape_and_one_reference) {
+  const std::int64_t shape[] = {2, 3};
+  tarsia_storage* storage = make_tensor(shape, 2, k_dtype_of<double>, k_cpu);
+  EXPECT_EQ(storage->refs, 1);
+  EXPECT_EQ(storage->tensor->shape[1], 3);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(storage->tensor->data) % 64, 0u);
+  std::memset(storage->tensor->data, 1, 48);
+  retain(storage);
+  release(storage);
+  release(storage);
+  release(nullptr);
+}
+
+TEST(Memory, empty_and_zero_dimensional_tensors_can_be_made) {
+  const std::int64_t shape[] = {0, 5};
+  release(make_tensor(shape, 2, k_dtype_of<float>, k_cpu));
+  release(make_tensor(nullptr, 0, k_dtype_of<float>, k_cpu));
+}
+
+TEST(Memory, shapes_that_cannot_be_are_refused) {
+  const std::int64_t negative[] = {2, -3}, huge[] = {std::int64_t{1} << 40, std::int64_t{1} << 40},
+                     hidden[] = {std::int64_t{1} << 40, std::int64_t{1} << 40, 0};
+  EXPECT_THAT(error_of([&] { make_tensor(negative, 2, k_dtype_of<float>, k_cpu); }),
+              HasSubstr("cannot be negative: -3"));
+  EXPECT_THAT(error_of([&] { make_tensor(huge, 2, k_dtype_of<float>, k_cpu); }),
+              HasSubstr("does not fit into memory"));
+  EXPECT_THAT(error_of([&] { make_tensor(hidden, 3, k_dtype_of<float>, k_cpu); }),
+              HasSubstr("does not fit into memory"));
+  EXPECT_THAT(error_of([&] { make_tensor(huge, 33, k_dtype_of<float>, k_cpu); }),
+              HasSubstr("0 to 32 dimensions"));
+}
+
+TEST(Memory, contiguity_is_seen_through_strides_of_single_extents) {
+  std::int64_t shape[] = {2, 1, 3}, dense[] = {3, 77, 1}, gap[] = {4, 1, 1}, empty[] = {0, 1, 3};
+  tarsia_tensor t{};
+  t.ndim = 3, t.shape = shape;
+  EXPECT_TRUE(is_contiguous(t));
+  t.strides = dense;
+  EXPECT_TRUE(is_contiguous(t));
+  t.strides = gap;
+  EXPECT_FALSE(is_contiguous(t));
+  t.shape = empty;
+  EXPECT_TRUE(is_contiguous(t));
+}
+
+TEST(Memory, copies_need_one_dtype_and_size) {
+  Array<float> a({1, 2, 3}), b({3}, {}), c({2}, {});
+  Array<std::int32_t> d({3}, {});
+  copy(b.tensor, a.tensor, nullptr);
+  EXPECT_THAT(b.data, ElementsAre(1, 2, 3));
+  EXPECT_THAT(error_of([&] { copy(c.tensor, a.tensor, nullptr); }), HasSubstr("one dtype and size"));
+  EXPECT_THAT(error_of([&] { copy(d.tensor, a.tensor, nullptr); }), HasSubstr("one dtype and size"));
+}
+
+TEST(Memory, a_gpu_without_driver_is_a_clear_error) {
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is a GPU";
+  const std::int64_t shape[] = {2};
+  ErrorCode code{};
+  EXPECT_THAT(error_of([&] { make_tensor(shape, 1, k_dtype_of<float>, {TARSIA_GPU, 0}); }, &code),
+              HasSubstr("CUDA"));
+  EXPECT_EQ(code, ErrorCode::cuda);
+}
+
+template <class T>
+std::vector<T> sum(std::vector<T> to, std::vector<T> from, tarsia_dtype dtype) {
+  Array<T> a(std::move(to)), b(std::move(from));
+  a.tensor.dtype = b.tensor.dtype = dtype;
+  add_to(a.tensor, b.tensor, nullptr);
+  return a.data;
+}
+
+TEST(TensorMath, sums_of_every_dtype) {
+  EXPECT_THAT(sum<float>({1, 2}, {0.5, -2}, {TARSIA_FLOAT, 32, 1}), ElementsAre(1.5, 0));
+  EXPECT_THAT(sum<double>({1}, {1e-9}, {TARSIA_FLOAT, 64, 1}), ElementsAre(1 + 1e-9));
+  EXPECT_THAT(sum<std::int32_t>({INT32_MAX}, {1}, {TARSIA_INT, 32, 1}), ElementsAre(INT32_MIN));
+  EXPECT_THAT(sum<std::int64_t>({-1}, {5}, {TARSIA_UINT, 64, 1}), ElementsAre(4));
+  EXPECT_THAT(error_of([] { sum<float>({1}, {1}, {TARSIA_BOOL, 8, 1}); }), HasSubstr("cannot be added"));
+}
+
+std::uint16_t half(double number, std::uint8_t code = TARSIA_FLOAT) {
+  std::uint16_t bits = 0;
+  store_float({code, 16, 1}, number, &bits);
+  return bits;
+}
+
+TEST(TensorMath, half_types_round_to_nearest_even) {
+  EXPECT_EQ(half(1), 0x3c00);
+  EXPECT_EQ(half(-2), 0xc000);
+  EXPECT_EQ(half(65504), 0x7bff);
+  EXPECT_EQ(half(65519), 0x7bff);
+  EXPECT_EQ(half(65520), 0x7c00);
+  EXPECT_EQ(half(1 + 1.0 / 2048), 0x3c00);      // a tie: to even
+  EXPECT_EQ(half(1 + 3.0 / 2048), 0x3c02);      // a tie: to even
+  EXPECT_EQ(half(std::ldexp(1, -24)), 0x0001);  // the least
+  EXPECT_EQ(half(std::ldexp(1, -26)), 0x0000);
+  EXPECT_EQ(half(1, TARSIA_BFLOAT), 0x3f80);
+  EXPECT_EQ(half(1 + 1.0 / 256, TARSIA_BFLOAT), 0x3f80);
+  EXPECT_EQ(half(1 + 3.0 / 256, TARSIA_BFLOAT), 0x3f82);
+  EXPECT_TRUE(half(NAN) > 0x7c00);
+  const std::uint16_t packed[2] = {half(1.5), half(0.25)};
+  Array<std::int32_t> a({1});
+  std::memcpy(a.data.data(), packed, 4);
+  Array<std::int32_t> b({1});
+  std::memcpy(b.data.data(), packed, 4);
+  a.shape[0] = b.shape[0] = 2;
+  a.tensor.dtype = b.tensor.dtype = {TARSIA_FLOAT, 16, 1};
+  add_to(a.tensor, b.tensor, nullptr);
+  std::uint16_t out[2];
+  std::memcpy(out, a.data.data(), 4);
+  EXPECT_THAT(out, ElementsAre(half(3), half(0.5)));
+}
+
+TEST(Random, one_seed_gives_one_sequence) {
+  seed_random(3);
+  const RandomRange first = reserve_random(k_cpu, 10), second = reserve_random(k_cpu, 5);
+  EXPECT_EQ(first.seed, 381u);
+  EXPECT_EQ(first.offset, 0u);
+  EXPECT_EQ(second.offset, 10u);
+  EXPECT_EQ(reserve_random({TARSIA_GPU, 2}, 1).seed, 383u);
+  std::uint32_t n = 0;
+  auto draw = [&] { return (*static_cast<std::mt19937*>(random_states(k_cpu, TARSIA_RANDOM_MT19937, n)))(); };
+  const auto a = draw(), b = draw();
+  EXPECT_EQ(n, 1024u);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(a, std::mt19937(381)());
+  seed_random(3);
+  EXPECT_EQ(draw(), a);
+  EXPECT_EQ(reserve_random(k_cpu, 1).offset, 0u);
+  seed_random(0);
+}
+
+TEST(CallContext, frames_nest_and_restore) {
+  EXPECT_EQ(*call_slot(), nullptr);
+  {
+    CallFrame outer(k_cpu);
+    {
+      CallFrame inner({TARSIA_GPU, 1}, reinterpret_cast<void*>(0x10));
+      EXPECT_EQ(call_device().type, TARSIA_GPU);
+      EXPECT_EQ(current_stream(1), reinterpret_cast<void*>(0x10));
+      EXPECT_EQ(current_stream(-1), reinterpret_cast<void*>(0x10));
+      EXPECT_EQ(current_stream(0), nullptr);
+    }
+    EXPECT_EQ(call_device().type, TARSIA_CPU);
+  }
+  EXPECT_EQ(*call_slot(), nullptr);
+}
+
+TEST(CallContext, streams_are_the_threads_own) {
+  set_thread_stream(0, reinterpret_cast<void*>(0x20));
+  EXPECT_EQ(current_stream(0), reinterpret_cast<void*>(0x20));
+  std::thread([] { EXPECT_EQ(current_stream(0), nullptr); }).join();
+  set_thread_stream(0, nullptr);
+}
+
+TEST(CallContext, scratch_outside_of_calls_is_an_error) {
+  EXPECT_THAT(error_of([] { call_scratch(10, k_cpu); }), HasSubstr("no call is under way"));
+}
+
+TEST(CallContext, scratch_is_reused_by_the_next_call) {
+  void* first;
+  {
+    CallFrame frame(k_cpu);
+    first = call_scratch(1000, k_cpu);
+  }
+  CallFrame frame(k_cpu);
+  EXPECT_EQ(call_scratch(1000, k_cpu), first);
+}
+
+TEST(HostTable, tensors_come_from_the_innermost_context_that_makes_them) {
+  struct Maker {
+    int made = 0;
+    static tarsia_storage* empty(void* self, const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
+                                 tarsia_device device) {
+      ++static_cast<Maker*>(self)->made;
+      return make_tensor(shape, ndim, dtype, device);
+    }
+  } maker;
+  CallFrame outer(k_cpu);
+  outer.context().user = &maker;
+  outer.context().empty = &Maker::empty;
+  CallFrame inner(k_cpu);
+  const std::int64_t shape[] = {2};
+  release(host_table()->empty(shape, 1, k_dtype_of<float>, k_cpu));
+  EXPECT_EQ(maker.made, 1);
+  const std::int64_t bad[] = {-2};
+  EXPECT_EQ(host_table()->empty(bad, 1, k_dtype_of<float>, k_cpu), nullptr);
+  EXPECT_EQ(maker.made, 1);
+  const char* text = nullptr;
+  EXPECT_EQ(host_table()->last_error(&text), TARSIA_ARGUMENT_VALUE);
+}
+
+}  // namespace
+}  // namespace tarsia::registry

@@ -1,0 +1,102 @@
+// Loops over the CPU's cores.
+#include "registry/resources/parallel.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tarsia::registry {
+namespace {
+
+struct Counts {
+  std::vector<std::atomic<int>> times;
+  std::mutex mutex{};
+  std::set<std::pair<std::int64_t, std::int64_t>> pieces{};
+};
+
+void count(void* with, std::int64_t begin, std::int64_t end) {
+  auto& counts = *static_cast<Counts*>(with);
+  for (std::int64_t i = begin; i < end; ++i) ++counts.times[static_cast<std::size_t>(i)];
+  std::lock_guard lock(counts.mutex);
+  counts.pieces.insert({begin, end});
+}
+
+TEST(Parallel, every_index_is_visited_once_in_pieces_of_the_grain) {
+  for (const int n : {0, 1, 7, 1000, 12345}) {
+    Counts counts{std::vector<std::atomic<int>>(static_cast<std::size_t>(n))};
+    parallel(n, 100, count, &counts);
+    for (const auto& times : counts.times) EXPECT_EQ(times, 1);
+    EXPECT_EQ(counts.pieces.size(), static_cast<std::size_t>((n + 99) / 100));
+    for (const auto& [begin, end] : counts.pieces) {
+      EXPECT_EQ(begin % 100, 0);
+      EXPECT_EQ(end, std::min<std::int64_t>(begin + 100, n));
+    }
+  }
+}
+
+TEST(Parallel, what_a_body_throws_is_thrown_when_no_body_runs_any_more) {
+  static std::atomic<int> s_running{0};
+  const auto body = [](void*, std::int64_t begin, std::int64_t) {
+    ++s_running;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    --s_running;
+    if (begin == 3) throw std::runtime_error("the fourth");
+  };
+  for (int k = 0; k < 20; ++k) {
+    try {
+      parallel(64, 1, body, nullptr);
+      FAIL();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "the fourth");
+    }
+    EXPECT_EQ(s_running, 0);
+  }
+}
+
+TEST(Parallel, loops_inside_of_loops_and_beside_each_other) {
+  const auto inner = [](void* with, std::int64_t begin, std::int64_t end) {
+    *static_cast<std::atomic<std::int64_t>*>(with) += end - begin;
+  };
+  struct Both {
+    std::atomic<std::int64_t> total{0};
+    void (*inner)(void*, std::int64_t, std::int64_t);
+  } both{{0}, inner};
+  const auto outer = [](void* with, std::int64_t begin, std::int64_t end) {
+    auto& b = *static_cast<Both*>(with);
+    for (std::int64_t i = begin; i < end; ++i) parallel(100, 10, b.inner, &b.total);
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 10; ++k) parallel(8, 1, outer, &both);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(both.total, 4 * 10 * 8 * 100);
+}
+
+TEST(Parallel, a_forked_child_has_threads_of_its_own) {
+  Counts before{std::vector<std::atomic<int>>(1000)};
+  parallel(1000, 10, count, &before);
+  const pid_t child = fork();
+  if (child == 0) {
+    Counts counts{std::vector<std::atomic<int>>(1000)};
+    parallel(1000, 10, count, &counts);
+    bool all = true;
+    for (const auto& times : counts.times) all &= times == 1;
+    _exit(all ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace tarsia::registry
