@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "python_op.h"
+#include "pending_exception.h"
 
 namespace tarsia::python {
 namespace {

@@ -18,6 +18,7 @@
 #include "errors.h"
 #include "op_tensors.h"
 #include "op_text.h"
+#include "pending_exception.h"
 
 namespace nb = nanobind;
 
@@ -26,12 +27,6 @@ namespace tarsia::python {
 thread_local CallUnderWay* CallUnderWay::t_innermost = nullptr;
 
 namespace {
-
-struct Pending {
-  PyObject* exception = nullptr;
-  std::string text;
-};
-thread_local Pending t_pending;
 
 std::thread::id g_importing_thread;
 
@@ -122,10 +117,9 @@ int32_t capture_error() {
   const Ref module(PyImport_ImportModule("tarsia._define"));
   const Ref told(module ? PyObject_CallMethod(module.get(), "told", "O", value) : nullptr);
   PyErr_Clear();
-  t_pending.text = told ? text_of(told.get()) : "an exception in Python";
-  Py_XDECREF(t_pending.exception);
-  t_pending.exception = Ref::borrow(value).release();
-  return tarsia_get_host()->set_error(code, t_pending.text.c_str());
+  const std::string text = told ? text_of(told.get()) : "an exception in Python";
+  keep_exception(text, Ref::borrow(value));
+  return tarsia_get_host()->set_error(code, text.c_str());
 }
 
 /// A tuple of the declared attributes' values.
@@ -285,7 +279,7 @@ int32_t run(void* user, const tarsia_op_context* context) {
       const int32_t code = capture_error();
       // The traceback holds the frames' variables, and with them tensors that end with the call.
       if (tensors.is_any_kept()) {
-        PyException_SetTraceback(t_pending.exception, Py_None);
+        drop_traceback();
       }
       return code;
     }
@@ -467,13 +461,6 @@ void define_op(nb::object definition, nb::dict spec) {
 }
 
 }  // namespace
-
-Ref take_exception(const char* message) {
-  if (!t_pending.exception) return {};
-  const std::string_view told = message ? message : "";
-  Ref exception(std::exchange(t_pending.exception, nullptr));
-  return told.find(t_pending.text) != std::string_view::npos ? std::move(exception) : Ref();
-}
 
 void add_python_ops(nb::module_& module) {
   g_importing_thread = std::this_thread::get_id();

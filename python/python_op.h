@@ -32,7 +32,4 @@ class CallUnderWay {
   static thread_local CallUnderWay* t_innermost;
 };
 
-/// The exception that a function in Python raised, if this message tells of it; given once.
-Ref take_exception(const char* message);
-
 }  // namespace tarsia::python

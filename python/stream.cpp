@@ -1,7 +1,6 @@
 // Reads streams, and finds the current ones.
 #include "stream.h"
 
-#include "plan.h"
 #include "view.h"
 
 namespace tarsia::python {
