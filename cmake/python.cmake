@@ -16,7 +16,7 @@ if(nanobind_missing)
 endif()
 find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_dir} NO_DEFAULT_PATH)
 
-file(GLOB python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/*.cpp)
+file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/*.cpp)
 nanobind_add_module(tarsia_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${python_sources})
 set_target_properties(tarsia_python PROPERTIES
   OUTPUT_NAME _tarsia
@@ -24,6 +24,7 @@ set_target_properties(tarsia_python PROPERTIES
   BUILD_RPATH_USE_ORIGIN ON
   BUILD_WITH_INSTALL_RPATH ON
   INSTALL_RPATH $ORIGIN)
+target_include_directories(tarsia_python PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(tarsia_python PRIVATE tarsia)
 
 # The package in the build folder: links to its files and to what lies beside it in a wheel.

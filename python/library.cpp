@@ -1,5 +1,5 @@
 // Loading and compiling, and what a library tells about itself.
-#include "library.h"
+#include "python/library.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "errors.h"
-#include "function.h"
-#include "kernel.h"
-#include "tensor.h"
+#include "python/call/function.h"
+#include "python/call/kernel.h"
+#include "python/core/errors.h"
+#include "python/tensor/tensor.h"
 
 namespace nb = nanobind;
 

@@ -6,17 +6,17 @@
 #include <cstdlib>
 #include <string>
 
-#include "errors.h"
-#include "expression.h"
-#include "function.h"
-#include "jax.h"
-#include "kernel.h"
-#include "library.h"
-#include "op.h"
-#include "op_check.h"
-#include "python_op.h"
-#include "tensor.h"
-#include "view.h"
+#include "python/call/function.h"
+#include "python/call/kernel.h"
+#include "python/core/errors.h"
+#include "python/expression/expression.h"
+#include "python/jax/jax.h"
+#include "python/library.h"
+#include "python/op/op.h"
+#include "python/op/op_check.h"
+#include "python/op/python_op.h"
+#include "python/tensor/tensor.h"
+#include "python/tensor/view.h"
 
 namespace nb = nanobind;
 namespace py = tarsia::python;

@@ -1,0 +1,74 @@
+// From Python's arguments to a C++ call and back: matching, entering, leaving.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "python/call/explain.h"
+#include "python/core/driver.h"
+
+namespace tarsia::python {
+
+/// Python's arguments, as vectorcall gives them.
+struct Arguments {
+  PyObject* const* items;
+  uint32_t n_positional;
+  PyObject* names;  ///< of those after the positional ones, or null
+};
+
+/// Assigns arguments to parameters and converts them. False: `mismatch` says why.
+bool match(Frame& frame, const Plan& plan, Fit fit, const Arguments& arguments, tarsia_value* values,
+           uint32_t& n_values, Mismatch& mismatch);
+
+/// Surrounds a call into libtarsia: the current framework, device and stream, until it is destroyed.
+class Call {
+ public:
+  explicit Call(Frame& frame) : m_slot(slot()) {
+    m_context.size = sizeof m_context;
+    m_context.framework = frame.first.framework > 0 ? frame.first.framework : k_framework_numpy;
+    m_context.device = {TARSIA_CPU, 0};
+    m_context.user = &frame;
+    m_context.empty = frame.first.exchange ? empty_by_exchange : nullptr;
+    m_context.current_stream = current_stream;
+    m_context.resources = nullptr;
+    if (frame.gpu >= 0) on_gpu(frame);
+    tarsia_enter_call(m_slot, &m_context);
+  }
+  ~Call() {
+    tarsia_leave_call(m_slot, &m_context);
+    if (m_other_device) leave_device();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  static tarsia_call_context** slot() {
+    [[gnu::tls_model("initial-exec")]] static thread_local tarsia_call_context** t_slot = nullptr;
+    if (!t_slot) [[unlikely]]
+      t_slot = tarsia_call_slot();
+    return t_slot;
+  }
+  void on_gpu(Frame& frame);
+  static tarsia_storage* empty_by_exchange(void* frame, const int64_t* shape, int32_t ndim,
+                                           tarsia_dtype dtype, tarsia_device device);
+  static void* current_stream(void* frame, int32_t device);
+
+  tarsia_call_context** m_slot;
+  tarsia_call_context m_context;
+  bool m_other_device = false;
+};
+
+/// Releases the GIL while it lives, if asked to.
+class Unlocked {
+ public:
+  explicit Unlocked(bool release) : m_thread(release ? PyEval_SaveThread() : nullptr) {}
+  ~Unlocked() {
+    if (m_thread) PyEval_RestoreThread(m_thread);
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* m_thread;
+};
+
+}  // namespace tarsia::python

@@ -1,0 +1,162 @@
+// The type of exported functions. A call with plain tensors, ints and floats makes no Python object, takes no
+// lock and allocates nothing; releasing the GIL is a fifth of its cost, and is left to the user to turn off,
+// since a function that waits for another thread of Python would otherwise hang the program.
+#include "python/call/function.h"
+
+#include "python/call/overloaded.h"
+#include "python/call/result.h"
+#include "python/core/describe.h"
+#include "python/core/errors.h"
+#include "python/tensor/stream.h"
+
+namespace tarsia::python {
+namespace {
+
+PyTypeObject* g_type = nullptr;
+
+/// Whether there is what the function needs to be called; asked until there is. Called with the GIL held.
+bool is_gpu_there(const Plan& plan) {
+  plan.needs_gpu = tarsia_require_gpu(plan.function) != 0;
+  return !plan.needs_gpu;
+}
+
+PyObject* run(Overloaded* self, const Plan& plan, Frame& frame, const tarsia_value* values, uint32_t n) {
+  tarsia_value result;
+  frame.callee = plan.function->name;
+  result.p = nullptr;
+  result.kind = TARSIA_KIND_NONE;
+  result.size = 0;
+  const Call call(frame);
+  if (plan.needs_gpu && !is_gpu_there(plan)) [[unlikely]]
+    return raise_last_error();
+  int32_t code;
+  {
+    const Unlocked unlocked(self->release_gil);
+    code = plan.call(values, n, &result);
+    if (plan.has_cuda && !code) {
+      code = tarsia_check_launches(plan.function);
+      if (code) drop(result);
+    }
+  }
+  if (code != 0) [[unlikely]]
+    return raise_last_error();
+  return object_of(frame, plan.function->result, result);
+}
+
+PyObject* call_with(Overloaded* self, PyObject* const* args, uint32_t n, PyObject* names) {
+  Frame frame;
+  if (self->is_plain && !names) [[likely]] {
+    const Plan& plan = *self->plans[0];
+    if (n == plan.n_params - plan.n_streams) [[likely]] {
+      frame.given = args;
+      frame.n_given = n;
+      auto* values = frame.room_for<tarsia_value>(plan.n_params);
+      uint32_t i = 0;
+      Why why = Why::fits;
+      for (; i < n; ++i) {
+        why = convert(frame, plan.params[i], Fit::any, args[i], values[i]);
+        if (why != Why::fits) [[unlikely]]
+          break;
+      }
+      if (i == n) [[likely]] {
+        if (plan.n_streams) values[n] = {.p = stream_of_call(frame), .kind = TARSIA_KIND_STREAM, .size = 0};
+        return run(self, plan, frame, values, plan.n_params);
+      }
+      if (why == Why::failed) return nullptr;
+      if (why == Why::unreadable) PyErr_Clear();
+      return raise_mismatch(self, {args, n, names});
+    }
+  }
+  const Arguments arguments{args, n, names};
+  tarsia_value* values = nullptr;
+  uint32_t n_values = 0;
+  if (const Plan* plan = choose(self, frame, arguments, values, n_values))
+    return run(self, *plan, frame, values, n_values);
+  return PyErr_Occurred() ? nullptr : raise_mismatch(self, arguments);
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, size_t n, PyObject* names) {
+  try {
+    return call_with(overloaded(self), args, static_cast<uint32_t>(PyVectorcall_NARGS(n)), names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// The descriptions of the overloads.
+PyObject* get_description(PyObject* object, void*) {
+  const Overloaded* self = overloaded(object);
+  return tuple_of(self->n_plans, [&](uint64_t i) { return describe_function(*self->plans[i]->function); });
+}
+
+PyGetSetDef g_properties[] = {
+    {"__name__", get_name, nullptr, nullptr, nullptr},
+    {"__qualname__", get_qualified_name, nullptr, nullptr, nullptr},
+    {"__module__", get_module, nullptr, nullptr, nullptr},
+    {"__doc__", get_doc, nullptr, nullptr, nullptr},
+    {"__signature__", get_signature, nullptr, nullptr, nullptr},
+    {"_parameters", get_parameters, nullptr, nullptr, nullptr},
+    {"_description", get_description, nullptr, nullptr, nullptr},
+    {"_described", get_described, nullptr, nullptr, nullptr},
+    {"_recipe", get_recipe, set_recipe, nullptr, nullptr},
+    {"signatures", get_signatures, nullptr, "The C++ signatures of its overloads.", nullptr},
+    {"location", get_location, nullptr, "'file:line' of the first overload in the source.", nullptr},
+    {"release_gil", get_release_gil, set_release_gil,
+     "Whether other threads of Python may run during a call (True). Turning it off saves some 30 ns a call; "
+     "do "
+     "it only for functions that end quickly and never wait for another thread.",
+     nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef g_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Overloaded, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Overloaded, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
+                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_getset, g_properties},
+                         {Py_tp_members, g_members},
+                         {0, nullptr}};
+
+PyType_Spec g_spec = {"tarsia.Function", sizeof(Overloaded), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
+                      g_slots};
+
+}  // namespace
+
+bool add_function_type(PyObject* module) {
+  return add_type(module, g_spec, "Function", g_type);
+}
+
+FunctionParts parts_of(PyObject* function) {
+  FunctionParts parts;
+  if (Py_TYPE(function) != g_type) return parts;
+  parts.library = overloaded(function)->library;
+  for (uint32_t i = 0; i < overloaded(function)->n_plans; ++i)
+    parts.overloads.push_back(overloaded(function)->plans[i]->function);
+  return parts;
+}
+
+PyObject* make_function(tarsia_library* library, const tarsia_function* const* overloads, size_t n) {
+  PyObject* object = make_overloaded(g_type, call, library, overloads, n);
+  if (!object) return nullptr;
+  Overloaded* self = overloaded(object);
+  const Plan& plan = *self->plans[0];
+  self->is_plain =
+      n == 1 && !(plan.function->flags & TARSIA_FUNCTION_MAIN) &&
+      (plan.n_streams == 0 || (plan.n_streams == 1 && plan.params.back().type.kind == TARSIA_KIND_STREAM));
+  return object;
+}
+
+PyObject* call_function(PyObject* function, Frame& frame, const tarsia_value* values, uint32_t n) {
+  Overloaded* self = overloaded(function);
+  return run(self, *self->plans[0], frame, values, n);
+}
+
+bool is_function(PyObject* object) {
+  return Py_TYPE(object) == g_type;
+}
+
+}  // namespace tarsia::python

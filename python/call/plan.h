@@ -1,0 +1,56 @@
+// What is worked out once per overload so that calls need not.
+#pragma once
+
+#include <vector>
+
+#include "python/core/py.h"
+
+#include <tarsia/abi.h>
+
+namespace tarsia::python {
+
+/// Where the memory behind a pointer has to be.
+enum class Place : uint8_t { together, cpu, gpu };
+
+struct Param {
+  tarsia_type type;
+  Place place;
+  PyObject* name;  ///< interned, owned by the plan
+  uint32_t bytes;  ///< of a kernel's parameter; 0: it is a function's
+};
+
+struct Plan {
+  /// `library_name` lives as long as the function.
+  Plan(const tarsia_function* described, const char* library_name);
+  Plan(const tarsia_kernel* described, const char* library_name);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const tarsia_kernel* kernel;  ///< null: it is a function's
+  const tarsia_function* function;
+  const char* library_name;  ///< what main is told as argv[0]
+  tarsia_adapter call;
+  uint32_t n_params;
+  uint32_t n_required;
+  uint32_t n_streams;      ///< parameters that a caller may leave out
+  bool has_cuda;           ///< launches may leave errors in the CUDA runtime
+  mutable bool needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
+  std::vector<Param> params;
+
+ private:
+  Plan(const tarsia_function* function, const tarsia_kernel* kernel, const tarsia_function& as_function,
+       const char* library_name);
+
+  tarsia_function m_as_function;  ///< describes a kernel
+};
+
+/// "function" or "kernel": for messages.
+inline const char* kind_of(const Plan& plan) {
+  return plan.kernel ? "kernel" : "function";
+}
+
+/// The index of a parameter by name, or -1.
+int find_param(const Plan& plan, PyObject* name);
+
+}  // namespace tarsia::python

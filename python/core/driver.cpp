@@ -1,0 +1,108 @@
+// Calls into libcuda.so.1, found by dlopen.
+#include "python/core/driver.h"
+
+#include <dlfcn.h>
+#include <tarsia/c_api.h>
+
+namespace tarsia::python {
+namespace {
+
+constexpr int k_most_devices = 64;
+
+struct Driver {
+  int (*pointer_attribute)(void*, int, uint64_t);
+  int (*device_get)(int*, int);
+  int (*primary_context)(void**, int);
+  int (*context_device)(int*);
+  int (*push)(void*);
+  int (*pop)(void**);
+  int (*event_create)(void**, unsigned);
+  int (*event_record)(void*, void*);
+  int (*stream_wait)(void*, void*, unsigned);
+  int (*event_destroy)(void*);
+};
+
+template <class F>
+bool find(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool load(Driver& d) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return library && find(library, "cuPointerGetAttribute", d.pointer_attribute) &&
+         find(library, "cuDeviceGet", d.device_get) &&
+         find(library, "cuDevicePrimaryCtxRetain", d.primary_context) &&
+         find(library, "cuCtxGetDevice", d.context_device) && find(library, "cuCtxPushCurrent_v2", d.push) &&
+         find(library, "cuCtxPopCurrent_v2", d.pop) && find(library, "cuEventCreate", d.event_create) &&
+         find(library, "cuEventRecord", d.event_record) &&
+         find(library, "cuStreamWaitEvent", d.stream_wait) &&
+         find(library, "cuEventDestroy_v2", d.event_destroy);
+}
+
+/// Null as long as nothing in the process has loaded the driver. Called with the GIL held.
+const Driver* driver() {
+  static Driver s_driver;
+  static bool s_loaded = false;
+  if (!s_loaded) s_loaded = load(s_driver);
+  return s_loaded ? &s_driver : nullptr;
+}
+
+/// The context that the CUDA runtime uses on a device; kept for the process's life, as the runtime does.
+void* primary_context(const Driver& d, int32_t device) {
+  static void* s_contexts[k_most_devices];
+  if (device < 0 || device >= k_most_devices) return nullptr;
+  int handle = 0;
+  if (!s_contexts[device] &&
+      (d.device_get(&handle, device) || d.primary_context(&s_contexts[device], handle)))
+    s_contexts[device] = nullptr;
+  return s_contexts[device];
+}
+
+}  // namespace
+
+int32_t device_of_address(const void* address) {
+  constexpr int k_device_ordinal = 9;  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+  const Driver* d = driver();
+  int device = 0;
+  if (!d || d->pointer_attribute(&device, k_device_ordinal, reinterpret_cast<uint64_t>(address))) return 0;
+  return device;
+}
+
+bool is_pinned(const void* address) {
+  constexpr int k_memory_type = 2, k_host = 1;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
+  const Driver* d = driver();
+  int type = 0;  // unsigned int in CUDA
+  return d && !d->pointer_attribute(&type, k_memory_type, reinterpret_cast<uint64_t>(address)) &&
+         type == k_host;
+}
+
+int let_wait(int32_t device, void* consumer, void* producer) {
+  constexpr unsigned k_no_timing = 2;  // CU_EVENT_DISABLE_TIMING
+  const Driver* d = driver();
+  if (consumer == producer || !d) return 0;
+  const bool entered = enter_device(device);
+  void* event = nullptr;
+  int error = d->event_create(&event, k_no_timing);
+  if (!error) error = d->event_record(event, producer);
+  if (!error) error = d->stream_wait(consumer, event, 0);
+  if (event) d->event_destroy(event);
+  if (entered) leave_device();
+  return error;
+}
+
+bool enter_device(int32_t device) {
+  static const bool s_several = tarsia_device_count() > 1;
+  const Driver* d = s_several ? driver() : nullptr;
+  int current = -1;
+  if (!d || (d->context_device(&current) == 0 && current == device)) return false;
+  void* context = primary_context(*d, device);
+  return context && d->push(context) == 0;
+}
+
+void leave_device() {
+  void* context = nullptr;
+  driver()->pop(&context);
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,129 @@
+// Names of dtypes, in the vocabularies of DLPack, NumPy, the array interface and the struct module.
+#include "python/core/dtype.h"
+
+namespace tarsia::python {
+namespace {
+
+struct Named {
+  const char* name;
+  uint8_t code, bits;
+};
+
+/// Codes from 7 on are DLPack's for small floats.
+constexpr Named k_names[] = {
+    {"bool", TARSIA_BOOL, 8},
+    {"int8", TARSIA_INT, 8},
+    {"int16", TARSIA_INT, 16},
+    {"int32", TARSIA_INT, 32},
+    {"int64", TARSIA_INT, 64},
+    {"uint8", TARSIA_UINT, 8},
+    {"uint16", TARSIA_UINT, 16},
+    {"uint32", TARSIA_UINT, 32},
+    {"uint64", TARSIA_UINT, 64},
+    {"float16", TARSIA_FLOAT, 16},
+    {"float32", TARSIA_FLOAT, 32},
+    {"float64", TARSIA_FLOAT, 64},
+    {"bfloat16", TARSIA_BFLOAT, 16},
+    {"complex32", TARSIA_COMPLEX, 32},
+    {"complex64", TARSIA_COMPLEX, 64},
+    {"complex128", TARSIA_COMPLEX, 128},
+    {"float8_e3m4", 7, 8},
+    {"float8_e4m3", 8, 8},
+    {"float8_e4m3b11fnuz", 9, 8},
+    {"float8_e4m3fn", 10, 8},
+    {"float8_e4m3fnuz", 11, 8},
+    {"float8_e5m2", 12, 8},
+    {"float8_e5m2fnuz", 13, 8},
+    {"float8_e8m0fnu", 14, 8},
+    {"float6_e2m3fn", 15, 6},
+    {"float6_e3m2fn", 16, 6},
+    {"float4_e2m1fn", 17, 4},
+};
+
+bool swapped(char byte_order) {
+  return byte_order == '>' || byte_order == '!';
+}
+
+}  // namespace
+
+std::string dtype_name(tarsia_dtype dtype) {
+  std::string name;
+  for (const Named& known : k_names)
+    if (known.code == dtype.code && known.bits == dtype.bits) name = known.name;
+  if (name.empty()) name = "dtype(" + std::to_string(dtype.code) + ", " + std::to_string(dtype.bits) + ")";
+  if (dtype.lanes > 1) name += "x" + std::to_string(dtype.lanes);
+  return name;
+}
+
+tarsia_dtype dtype_named(std::string_view name) {
+  for (const Named& known : k_names)
+    if (name == known.name) return {known.code, known.bits, 1};
+  return {};
+}
+
+tarsia_dtype dtype_of_typestr(std::string_view typestr) {
+  if (typestr.size() < 3 || swapped(typestr[0])) return {};
+  int bytes = 0;
+  for (const char digit : typestr.substr(2)) {
+    if (digit < '0' || digit > '9' || bytes > 100) return {};
+    bytes = bytes * 10 + (digit - '0');
+  }
+  const auto bits = static_cast<uint8_t>(bytes * 8);
+  switch (typestr[1]) {
+    case 'b':
+      return {TARSIA_BOOL, 8, 1};
+    case 'i':
+      return {TARSIA_INT, bits, 1};
+    case 'u':
+      return {TARSIA_UINT, bits, 1};
+    case 'f':
+      return {TARSIA_FLOAT, bits, uint16_t(bytes <= 8)};
+    case 'c':
+      return {TARSIA_COMPLEX, bits, uint16_t(bytes <= 16)};
+  }
+  return {};
+}
+
+std::string typestr_of(tarsia_dtype dtype) {
+  constexpr char by_code[] = {'i', 'u', 'f', 0, 0, 'c', 'b'};
+  if (dtype.code >= sizeof by_code || !by_code[dtype.code] || dtype.lanes != 1) return {};
+  const char order = dtype.bits == 8 ? '|' : '<';
+  return std::string{order, by_code[dtype.code]} + std::to_string(dtype.bits / 8);
+}
+
+tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes) {
+  if (format.empty()) return {TARSIA_UINT, 8, uint16_t(item_bytes == 1)};
+  if (swapped(format[0])) return {};
+  if (format[0] == '@' || format[0] == '=' || format[0] == '<' || format[0] == '|') format.remove_prefix(1);
+  const bool is_complex = format.size() == 2 && format[0] == 'Z';
+  if (is_complex) format.remove_prefix(1);
+  if (format.size() != 1) return {};
+  const auto bits = static_cast<uint8_t>(item_bytes * 8);
+  if (is_complex) return {TARSIA_COMPLEX, bits, uint16_t(item_bytes <= 16)};
+  switch (format[0]) {
+    case '?':
+      return {TARSIA_BOOL, 8, 1};
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
+      return {TARSIA_INT, bits, 1};
+    case 'c':
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      return {TARSIA_UINT, bits, 1};
+    case 'e':
+    case 'f':
+    case 'd':
+      return {TARSIA_FLOAT, bits, 1};
+  }
+  return {};
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,70 @@
+// Makes Python exceptions of error codes; their classes stand in tarsia/_errors.py.
+#include "python/core/errors.h"
+
+#include <tarsia/c_api.h>
+
+#include <cstring>
+
+#include "python/core/pending_exception.h"
+
+namespace tarsia::python {
+namespace {
+
+PyObject* text(const char* utf8) {
+  return PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? std::strlen(utf8) : 0, "replace");
+}
+
+/// An exception of the class that tarsia._errors has for a code; null with an error set if that fails.
+Ref make_error(int32_t code, const char* message) {
+  const Ref module(PyImport_ImportModule("tarsia._errors"));
+  if (!module) return {};
+  return Ref(PyObject_CallMethod(module.get(), "make", "iN", code, text(message)));
+}
+
+/// A tuple of (file, line, column, severity, message).
+Ref diagnostics_of(const tarsia_error& error) {
+  Ref list(PyList_New(0));
+  for (uint64_t i = 0; list && i < error.n_diagnostics; ++i) {
+    const tarsia_diagnostic& diagnostic = error.diagnostics[i];
+    const Ref item(Py_BuildValue("NiiNN", text(diagnostic.file), diagnostic.line, diagnostic.column,
+                                 text(diagnostic.severity), text(diagnostic.message)));
+    if (!item || PyList_Append(list.get(), item.get()) != 0) return {};
+  }
+  return list;
+}
+
+void raise(const Ref& error) {
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+}
+
+}  // namespace
+
+PyObject* raise_last_error() {
+  const tarsia_error* last = tarsia_last_error();
+  const Ref error = make_error(last->code, last->message);
+  const Ref diagnostics = error ? diagnostics_of(*last) : Ref();
+  if (!diagnostics) return nullptr;
+  if (Ref cause = take_exception(last->message)) {
+    // Ctrl-C and the like go on as they are.
+    if (!PyObject_IsInstance(cause.get(), PyExc_Exception)) {
+      raise(cause);
+      return nullptr;
+    }
+    PyException_SetCause(error.get(), cause.release());
+  }
+  const Ref told(PyObject_CallMethod(error.get(), "_tell", "NNO", text(last->stage), text(last->log),
+                                     diagnostics.get()));
+  if (told) raise(error);
+  return nullptr;
+}
+
+PyObject* raise_argument_error(bool is_value_error, const std::string& message, Ref cause) {
+  const Ref error =
+      make_error(is_value_error ? TARSIA_ARGUMENT_VALUE : TARSIA_ARGUMENT_TYPE, message.c_str());
+  if (!error) return nullptr;
+  if (cause) PyException_SetCause(error.get(), cause.release());
+  raise(error);
+  return nullptr;
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,335 @@
+// Calls of bound ops.
+#include "python/op/bound_op.h"
+
+#include <cstring>
+#include <vector>
+
+#include "python/call/call.h"
+#include "python/core/errors.h"
+#include "python/op/op_text.h"
+#include "python/op/python_op.h"
+#include "python/op/sparse.h"
+
+namespace tarsia::python {
+namespace {
+
+PyTypeObject* g_type = nullptr;
+
+struct BoundObject {
+  PyObject head;
+  vectorcallfunc vectorcall;
+  Bound bound;
+};
+
+BoundObject* self_of(PyObject* object) {
+  return reinterpret_cast<BoundObject*>(object);
+}
+
+std::string input_name(const tarsia_op& op, uint32_t i) {
+  const tarsia_port* port = port_of(op, i);
+  return "input " + std::to_string(i + 1) + (port && *port->name ? std::string(" '") + port->name + "'" : "");
+}
+
+/// Whether every tensor is stored as the op is bound to it. Raises otherwise.
+bool check_storage(const Pass& pass, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+  const Bound& bound = *pass.bound;
+  const bool backward = pass.pass == TARSIA_BACKWARD;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!inputs[i]) continue;
+    const uint32_t first = backward ? bound.n_outputs : 0, last = first + bound.n_inputs;
+    if (i >= last + first) return true;  // the wrong number: said by the check to come
+    const tarsia_meta& meta = i < first  ? bound.outputs[i]
+                              : i < last ? bound.inputs[i - first]
+                                         : bound.outputs[i - last];
+    if (storage_of(frame, inputs[i]) == meta.storage) continue;
+    static constexpr const char* k_storages[] = {"dense", "row-sparse", "CSR"};
+    raise_argument_error(false, std::string(bound.description->name) + ": tensor " + std::to_string(i + 1) +
+                                    " is " + k_storages[storage_of(frame, inputs[i])] +
+                                    "; the op is bound to a " + k_storages[meta.storage] +
+                                    " one: bind it again");
+    return false;
+  }
+  return true;
+}
+
+/// Whether inputs that inference found mutable can be written to. Raises otherwise.
+bool check_mutable(const Bound& bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+  for (uint32_t i = 0; i < n && i < bound.n_inputs; ++i) {
+    if (!(bound.inputs[i].flags & TARSIA_PORT_MUTABLE) || !inputs[i]) continue;
+    for (const View* view = frame.last_view; view; view = view->previous)
+      if (&view->tensor == inputs[i] && view->read_only) {
+        raise_argument_error(true, std::string(bound.description->name) + ": " +
+                                       input_name(*bound.description, i) +
+                                       " is written to, but is read-only; pass a copy");
+        return false;
+      }
+  }
+  return true;
+}
+
+PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n, const Wishes& wishes) {
+  Outputs outputs(pass, frame);
+  if ((wishes.out || wishes.req) && !outputs.take(wishes)) return nullptr;
+  if (!check_storage(pass, frame, inputs, n)) return nullptr;
+  if (pass.pass == TARSIA_FORWARD && !check_mutable(*pass.bound, frame, inputs, n)) return nullptr;
+  const Call call(frame);
+  const CallUnderWay under_way(frame, outputs);
+  if (!outputs.make()) return nullptr;
+  tarsia_op_call request{};
+  request.size = sizeof request;
+  request.n_inputs = n;
+  request.inputs = inputs;
+  outputs.put_into(request);
+  tarsia_bound_op* bound = pass.bound->bound;
+  if (tarsia_bound_check(bound, &request)) return raise_last_error();
+  int32_t code;
+  {
+    const Unlocked unlocked(true);
+    code = tarsia_bound_call(bound, &request);
+  }
+  return code ? raise_last_error() : outputs.object();
+}
+
+/// The keywords of a bound op's call.
+bool read_wishes(const tarsia_op& op, PyObject* names, PyObject* const* values, Wishes& wishes) {
+  const Py_ssize_t n = names ? PyTuple_Size(names) : 0;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const std::string name = text_of(PyTuple_GetItem(names, i));
+    if (name != "out" && name != "req") {
+      raise_argument_error(false, std::string(op.name) +
+                                      ": a bound op takes tensors, out=… and req=…, not '" + name +
+                                      "'; attributes are given when it is bound");
+      return false;
+    }
+    if (values[i] != Py_None) (name == "out" ? wishes.out : wishes.req) = values[i];
+  }
+  return true;
+}
+
+PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
+  const tarsia_op& op = *self_of(object)->bound.description;
+  const auto n = static_cast<uint32_t>(PyVectorcall_NARGS(nargs));
+  try {
+    Wishes wishes;
+    if (names && !read_wishes(op, names, args + n, wishes)) return nullptr;
+    Frame frame;
+    auto** inputs = frame.room_for<const tarsia_tensor*>(n);
+    if (!read_inputs(frame, op, args, n, inputs)) return nullptr;
+    return run_bound(object, frame, inputs, n, wishes);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// The tensors of backward(out_grads, inputs, outputs), each a tensor or a list of them, in one row, None for
+/// hidden outputs that were left out. They live as long as the frame. False with an error set on failure.
+bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t n,
+             std::vector<PyObject*>& all) {
+  bool grouped = false;
+  for (Py_ssize_t i = 0; i < n; ++i) grouped |= PyList_Check(args[i]) || PyTuple_Check(args[i]);
+  const Pass forward{&bound, TARSIA_FORWARD};
+  uint32_t n_visible = 0;
+  for (uint32_t i = 0; i < bound.n_outputs; ++i) n_visible += !forward.is_hidden(i);
+  if (!grouped && (n == 2 || n == 3) && bound.n_inputs == 1 && n_visible == 1) grouped = true;
+  if (!grouped) {
+    all.assign(args, args + n);
+    return true;
+  }
+  const uint32_t sizes[] = {bound.n_outputs, bound.n_inputs, bound.n_outputs};
+  static constexpr const char* k_names[] = {"out_grads", "inputs", "outputs"};
+  if (n > 3) {
+    raise_argument_error(false,
+                         std::string(bound.description->name) +
+                             ": backward takes out_grads, inputs and outputs, each a tensor or a list");
+    return false;
+  }
+  for (Py_ssize_t k = 0; k < 3; ++k) {
+    PyObject* group = k < n ? args[k] : Py_None;
+    if (k == 2 && group == Py_None) {
+      all.insert(all.end(), sizes[k], Py_None);
+      continue;
+    }
+    const bool is_list = PyList_Check(group) || PyTuple_Check(group);
+    PyObject* items = is_list ? PySequence_Tuple(group) : PyTuple_Pack(1, group);
+    if (!items) return false;
+    frame.keep(items);
+    const Py_ssize_t n_items = PyTuple_Size(items);
+    const bool without_hidden = k != 1 && n_items == n_visible;
+    if (n_items != sizes[k] && !without_hidden) {
+      raise_argument_error(false, std::string(bound.description->name) + ": backward takes " +
+                                      std::to_string(k == 1 ? sizes[k] : n_visible) + " " + k_names[k] +
+                                      ", got " + std::to_string(n_items));
+      return false;
+    }
+    Py_ssize_t next = 0;
+    for (uint32_t i = 0; i < sizes[k]; ++i)
+      all.push_back(without_hidden && forward.is_hidden(i) ? Py_None : PyTuple_GetItem(items, next++));
+  }
+  return true;
+}
+
+/// bound.backward(out_grads, inputs, outputs, out=None, req=None): the gradients of the inputs.
+PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    Wishes wishes;
+    if (names && !read_wishes(*self_of(object)->bound.description, names, args + n, wishes)) return nullptr;
+    return run_backward(object, args, n, wishes);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+void dealloc(PyObject* object) {
+  BoundObject* self = self_of(object);
+  PyTypeObject* type = Py_TYPE(object);
+  tarsia_bound_release(self->bound.bound);
+  tarsia_op_release(self->bound.op);
+  PyObject_Free(object);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* repr(PyObject* object) {
+  return PyUnicode_FromFormat("<tarsia.BoundOp %s>", op_text(*self_of(object)->bound.description).c_str());
+}
+
+PyObject* get_name(PyObject* object, void*) {
+  return PyUnicode_FromString(self_of(object)->bound.description->name);
+}
+
+PyObject* get_inputs(PyObject* object, void*) {
+  return metas_object(self_of(object)->bound.inputs, self_of(object)->bound.n_inputs);
+}
+
+PyObject* get_outputs(PyObject* object, void*) {
+  return metas_object(self_of(object)->bound.outputs, self_of(object)->bound.n_outputs);
+}
+
+PyObject* get_has_backward(PyObject* object, void*) {
+  return PyBool_FromLong(tarsia_bound_has_backward(self_of(object)->bound.bound));
+}
+
+PyMethodDef g_methods[] = {
+    {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
+     "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
+     "A tuple of the gradients of the inputs, None for inputs without gradient. Each "
+     "argument is a tensor or a list of tensors; the tensors may also be given in one row."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef g_properties[] = {
+    {"has_backward", get_has_backward, nullptr, "Whether backward() can be called.", nullptr},
+    {"name", get_name, nullptr, "The op's name.", nullptr},
+    {"inputs", get_inputs, nullptr, "(shape, dtype) of each input, None for an absent one.", nullptr},
+    {"outputs", get_outputs, nullptr, "(shape, dtype) of each output, hidden ones included.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef g_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot g_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_methods, g_methods},
+    {Py_tp_getset, g_properties},
+    {Py_tp_members, g_members},
+    {Py_tp_doc, const_cast<char*>(
+                    "An op bound to shapes, dtypes, a device and attributes. Call it with tensors; "
+                    "out= takes a tensor, or a tuple of tensors, to write to; req= says how: 'write', 'add', "
+                    "'inplace' or 'null', for all outputs or one for each.")},
+    {0, nullptr}};
+PyType_Spec g_spec = {"tarsia.BoundOp", sizeof(BoundObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
+                      g_slots};
+
+}  // namespace
+
+bool add_bound_type(PyObject* module) {
+  return add_type(module, g_spec, "BoundOp", g_type);
+}
+
+PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device) {
+  PyObject* object = PyType_GenericAlloc(g_type, 0);
+  if (!object) {
+    tarsia_bound_release(stolen);
+    return nullptr;
+  }
+  BoundObject* self = self_of(object);
+  tarsia_op_retain(op);
+  self->vectorcall = call;
+  Bound& bound = self->bound;
+  bound.op = op;
+  bound.description = tarsia_op_describe(op);
+  bound.bound = stolen;
+  bound.inputs = tarsia_bound_inputs(stolen, &bound.n_inputs);
+  bound.outputs = tarsia_bound_outputs(stolen, &bound.n_outputs);
+  bound.device = device;
+  return object;
+}
+
+bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint32_t n,
+                 const tarsia_tensor** inputs) {
+  frame.given = args;
+  frame.n_given = n;
+  for (uint32_t i = 0; i < n; ++i) {
+    inputs[i] = nullptr;
+    if (args[i] == Py_None) continue;
+    const tarsia_port* port = port_of(op, i);
+    const bool writes = port && port->flags & TARSIA_PORT_MUTABLE;
+    inputs[i] = read_tensor(frame, op, args[i], writes, input_name, i);
+    if (!inputs[i]) return false;
+  }
+  return true;
+}
+
+tarsia_device device_of(const Frame& frame) {
+  return frame.gpu >= 0 ? tarsia_device{TARSIA_GPU, frame.gpu} : tarsia_device{TARSIA_CPU, 0};
+}
+
+bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+  const Bound* self = &self_of(bound)->bound;
+  const tarsia_device device = device_of(frame);
+  if (n > self->n_inputs || device.type != self->device.type || device.id != self->device.id) return false;
+  for (uint32_t i = 0; i < self->n_inputs; ++i) {
+    const tarsia_meta& meta = self->inputs[i];
+    const tarsia_tensor* input = i < n ? inputs[i] : nullptr;
+    if ((input != nullptr) != (meta.present != 0)) return false;
+    if (!input) continue;
+    if (!(input->dtype == meta.dtype) || input->ndim != meta.ndim ||
+        std::memcmp(input->shape, meta.shape, sizeof(int64_t) * meta.ndim) != 0 ||
+        storage_of(frame, input) != meta.storage)
+      return false;
+  }
+  return true;
+}
+
+PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                    const Wishes& wishes) {
+  const Bound* self = &self_of(bound)->bound;
+  if (n < self->n_inputs) {  // optional ones at the end may be left out
+    auto** all = frame.room_for<const tarsia_tensor*>(self->n_inputs);
+    for (uint32_t i = 0; i < self->n_inputs; ++i) all[i] = i < n ? inputs[i] : nullptr;
+    inputs = all;
+    n = self->n_inputs;
+  }
+  return run({self, TARSIA_FORWARD}, frame, inputs, n, wishes);
+}
+
+PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n, const Wishes& wishes) {
+  const Bound& bound = self_of(object)->bound;
+  Frame frame;
+  std::vector<PyObject*> all;
+  if (!flatten(frame, bound, args, n, all)) return nullptr;
+  auto** inputs = frame.room_for<const tarsia_tensor*>(all.size());
+  frame.given = all.data();
+  frame.n_given = static_cast<uint32_t>(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    inputs[i] = nullptr;
+    if (all[i] == Py_None) continue;
+    inputs[i] = read_tensor(
+        frame, *bound.description, all[i], false,
+        [](const tarsia_op&, uint32_t k) { return "argument " + std::to_string(k + 1) + " of backward"; },
+        static_cast<uint32_t>(i));
+    if (!inputs[i]) return nullptr;
+  }
+  return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), wishes);
+}
+
+}  // namespace tarsia::python

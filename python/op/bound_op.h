@@ -1,0 +1,34 @@
+// tarsia.BoundOp: an op with attributes parsed, shapes inferred and implementation chosen.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "python/op/outputs.h"
+#include "python/tensor/frame.h"
+
+namespace tarsia::python {
+
+/// Makes the type and puts it into the module.
+bool add_bound_type(PyObject* module);
+
+/// A BoundOp over a reference that it takes over, even on failure; bound for `device`.
+PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device);
+
+/// Reads the inputs of an op's call, null for None. False with an error set on failure.
+bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint32_t n,
+                 const tarsia_tensor** inputs);
+
+/// The device that the inputs read so far call for.
+tarsia_device device_of(const Frame& frame);
+
+/// Whether a BoundOp was bound with inputs of these shapes and dtypes, on this device.
+bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n);
+
+/// Runs a BoundOp on inputs that were read.
+PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                    const Wishes& wishes);
+
+/// bound.backward(*args): output gradients, inputs, outputs.
+PyObject* run_backward(PyObject* bound, PyObject* const* args, Py_ssize_t n, const Wishes& wishes);
+
+}  // namespace tarsia::python

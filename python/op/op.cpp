@@ -1,0 +1,357 @@
+// tarsia.Op: a registered operation by name. It follows the registry: when another library takes the name
+// over, the next binding is with that one's code.
+#include "python/op/op.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "python/call/call.h"
+#include "python/core/describe.h"
+#include "python/core/errors.h"
+#include "python/op/bound_op.h"
+#include "python/op/op_infer.h"
+#include "python/op/op_request.h"
+#include "python/op/op_text.h"
+#include "python/op/sparse.h"
+
+namespace tarsia::python {
+namespace {
+
+PyTypeObject* g_type = nullptr;
+
+/// The binding that the last direct call made. A call with the same attributes, of unchangeable types, and
+/// inputs of the same shapes takes it again.
+struct Last {
+  PyObject* bound = nullptr;
+  PyObject* names = nullptr;
+  std::vector<PyObject*> values;
+};
+
+struct OpObject {
+  PyObject head;
+  vectorcallfunc vectorcall;
+  tarsia_op_handle* handle;
+  uint64_t generation;  ///< of the registry when `handle` was found
+  Last* last;
+};
+
+OpObject* self_of(PyObject* object) {
+  return reinterpret_cast<OpObject*>(object);
+}
+
+const tarsia_op& op_of(PyObject* object) {
+  return *tarsia_op_describe(self_of(object)->handle);
+}
+
+void forget(Last& last) {
+  Last old = std::exchange(last, {});
+  for (PyObject* value : old.values) Py_DECREF(value);
+  Py_XDECREF(old.names);
+  Py_XDECREF(old.bound);
+}
+
+/// Looks the op up anew if the registry has changed. False with an error set if it is gone.
+bool refresh(OpObject* self) {
+  const uint64_t generation = tarsia_op_generation();
+  if (generation == self->generation) [[likely]]
+    return true;
+  tarsia_op_handle* found = nullptr;
+  if (tarsia_op_find(tarsia_op_describe(self->handle)->name, &found)) {
+    raise_last_error();
+    return false;
+  }
+  tarsia_op_release(std::exchange(self->handle, found));
+  self->generation = generation;
+  forget(*self->last);
+  return true;
+}
+
+/// Binds for inputs that were read. Null with an error set on failure.
+PyObject* bind_for(OpObject* self, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                   PyObject* names, PyObject* const* values) {
+  const tarsia_op& op = *tarsia_op_describe(self->handle);
+  Attributes attributes;
+  if (!read_attributes(frame, op, names, values, attributes)) return nullptr;
+  std::vector<tarsia_meta> metas;
+  for (uint32_t i = 0; i < n; ++i)
+    metas.push_back(inputs[i] ? meta_of(inputs[i], storage_of(frame, inputs[i])) : meta_of(nullptr));
+  const tarsia_op_request request = request_for(metas, attributes, device_of(frame));
+  tarsia_bound_op* bound = nullptr;
+  int32_t code;
+  {
+    const Call call(frame);
+    const Unlocked unlocked(true);
+    code = tarsia_op_bind(self->handle, &request, &bound);
+  }
+  return code ? raise_last_error() : make_bound(self->handle, bound, request.device);
+}
+
+PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    if (!refresh(self_of(object))) return nullptr;
+    Frame frame;
+    auto** inputs = frame.room_for<const tarsia_tensor*>(n);
+    if (!read_inputs(frame, op_of(object), args, static_cast<uint32_t>(n), inputs)) return nullptr;
+    return bind_for(self_of(object), frame, inputs, static_cast<uint32_t>(n), names, args + n);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// Takes `out` and `req` from among the keywords. The rest are the attributes.
+bool split_wishes(PyObject* names, PyObject* const* values, Wishes& wishes, Ref& attribute_names,
+                  std::vector<PyObject*>& attributes) {
+  const Py_ssize_t n = PyTuple_Size(names);
+  const Ref list(PyList_New(0));
+  for (Py_ssize_t i = 0; list && i < n; ++i) {
+    PyObject* name = PyTuple_GetItem(names, i);
+    const std::string text = text_of(name);
+    if (text == "out" || text == "req") {
+      (text == "out" ? wishes.out : wishes.req) = values[i] == Py_None ? nullptr : values[i];
+      continue;
+    }
+    if (PyList_Append(list.get(), name) != 0) return false;
+    attributes.push_back(values[i]);
+  }
+  attribute_names = Ref(list ? PyList_AsTuple(list.get()) : nullptr);
+  return static_cast<bool>(attribute_names);
+}
+
+bool is_unchangeable(PyObject* object) {
+  return object == Py_None || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
+         PyFloat_CheckExact(object) || PyBool_Check(object);
+}
+
+/// Whether two unchangeable objects stand for one attribute. Floats are compared by their bits: -0.0 is not
+/// 0.0.
+bool is_same(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b) || !is_unchangeable(a)) return false;
+  if (!PyFloat_CheckExact(a)) return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  const double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
+  return std::memcmp(&x, &y, sizeof x) == 0;
+}
+
+bool is_as_last(const Last& last, PyObject* names, PyObject* const* values) {
+  if (!last.bound || !names != !last.names) return false;
+  if (names != last.names && PyObject_RichCompareBool(names, last.names, Py_EQ) != 1) return false;
+  for (size_t i = 0; i < last.values.size(); ++i)
+    if (!is_same(values[i], last.values[i])) return false;
+  return true;
+}
+
+/// Keeps a binding for the next call, unless it has state, which belongs to one binding alone.
+void remember(OpObject* self, PyObject* bound, PyObject* names, PyObject* const* values) {
+  forget(*self->last);
+  const size_t n = names ? PyTuple_Size(names) : 0;
+  if (tarsia_op_describe(self->handle)->create_state) return;
+  for (size_t i = 0; i < n; ++i)
+    if (!is_unchangeable(values[i])) return;
+  for (size_t i = 0; i < n; ++i) self->last->values.push_back(Ref::borrow(values[i]).release());
+  self->last->names = Ref::borrow(names).release();
+  self->last->bound = Ref::borrow(bound).release();
+}
+
+PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObject* names) {
+  OpObject* self = self_of(object);
+  if (!refresh(self)) return nullptr;
+  Frame frame;
+  auto** inputs = frame.room_for<const tarsia_tensor*>(n);
+  if (!read_inputs(frame, op_of(object), args, n, inputs)) return nullptr;
+  if (is_as_last(*self->last, names, args + n) && is_bound_for(self->last->bound, frame, inputs, n)) {
+    const Ref bound = Ref::borrow(self->last->bound);
+    return run_bound(bound.get(), frame, inputs, n, {});
+  }
+  Wishes wishes;
+  Ref attribute_names;
+  std::vector<PyObject*> attributes;
+  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
+  const Ref bound(bind_for(self, frame, inputs, n, attribute_names.get(), attributes.data()));
+  if (!bound) return nullptr;
+  if (!wishes.out && !wishes.req) remember(self, bound.get(), names, args + n);
+  return run_bound(bound.get(), frame, inputs, n, wishes);
+}
+
+/// op.backward(out_grads, inputs, outputs=None, out=None, req=None, **attributes).
+PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  OpObject* self = self_of(object);
+  if (!refresh(self)) return nullptr;
+  if (n != 2 && n != 3) {
+    raise_argument_error(false,
+                         std::string(op_of(object).name) +
+                             ": backward takes out_grads, inputs and outputs, each a tensor or a list");
+    return nullptr;
+  }
+  Wishes wishes;
+  Ref attribute_names;
+  std::vector<PyObject*> attributes;
+  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
+  const bool is_list = PyList_Check(args[1]) || PyTuple_Check(args[1]);
+  const Ref items(is_list ? PySequence_Tuple(args[1]) : PyTuple_Pack(1, args[1]));
+  if (!items) return nullptr;
+  std::vector<PyObject*> tensors;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(items.get()); ++i)
+    tensors.push_back(PyTuple_GetItem(items.get(), i));
+  const auto n_tensors = static_cast<uint32_t>(tensors.size());
+  Frame frame;
+  auto** inputs = frame.room_for<const tarsia_tensor*>(n_tensors);
+  if (!read_inputs(frame, op_of(object), tensors.data(), n_tensors, inputs)) return nullptr;
+  PyObject* names_left = attributes.empty() ? nullptr : attribute_names.get();
+  Ref bound;
+  if (is_as_last(*self->last, names_left, attributes.data()) &&
+      is_bound_for(self->last->bound, frame, inputs, n_tensors)) {
+    bound = Ref::borrow(self->last->bound);
+  } else {
+    bound = Ref(bind_for(self, frame, inputs, n_tensors, names_left, attributes.data()));
+    if (!bound) return nullptr;
+    remember(self, bound.get(), names_left, attributes.data());
+  }
+  return run_backward(bound.get(), args, n, wishes);
+}
+
+PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    return backward_with(object, args, n, names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// op.infer(shapes, dtypes, storages, **attributes).
+PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    if (!refresh(self_of(object))) return nullptr;
+    if (n != 2 && n != 3) {
+      raise_argument_error(false, std::string(op_of(object).name) +
+                                      ": infer takes the inputs' shapes and dtypes, and storages if they "
+                                      "matter, None for what is unknown");
+      return nullptr;
+    }
+    return infer_op(self_of(object)->handle, args[0], args[1],
+                    n == 3 && args[2] != Py_None ? args[2] : nullptr, names, args + n);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+/// op(*inputs, out=None, req=None, **attributes): binds and calls.
+PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
+  try {
+    return call_with(object, args, static_cast<uint32_t>(PyVectorcall_NARGS(nargs)), names);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+void dealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  OpObject* self = self_of(object);
+  forget(*self->last);
+  delete self->last;
+  tarsia_op_release(self->handle);
+  PyObject_Free(object);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* repr(PyObject* object) {
+  return PyUnicode_FromFormat("<tarsia.Op %s>", op_text(op_of(object)).c_str());
+}
+
+PyObject* get_name(PyObject* object, void*) {
+  return PyUnicode_FromString(op_of(object).name);
+}
+
+PyObject* get_doc(PyObject* object, void*) {
+  return string(op_doc(op_of(object)));
+}
+
+PyObject* get_description(PyObject* object, void*) {
+  return refresh(self_of(object)) ? describe_op(op_of(object)) : nullptr;
+}
+
+PyMethodDef g_methods[] = {
+    {"bind", as_method(bind), METH_FASTCALL | METH_KEYWORDS,
+     "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
+     "inputs "
+     "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
+    {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
+     "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None, **attributes)\n--\n\nBinds "
+     "for "
+     "the inputs and gives a tuple of their gradients, as BoundOp.backward does. An op with state has to be "
+     "bound "
+     "once for both."},
+    {"infer", as_method(infer), METH_FASTCALL | METH_KEYWORDS,
+     "infer($self, shapes, dtypes, storages=..., /, **attributes)\n--\n\nInfers without tensors. Takes a "
+     "shape and a dtype "
+     "for "
+     "each input, None for what is unknown, within shapes too, and the shape False for an optional input "
+     "that is not there; gives two lists, shapes and dtypes, of the "
+     "inputs and then the outputs, None for what stays unknown. Storages are 'dense', 'row_sparse' or 'csr'; "
+     "a third list, of all storages, is given where they were."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef g_properties[] = {{"name", get_name, nullptr, "The name it is registered under.", nullptr},
+                              {"__name__", get_name, nullptr, nullptr, nullptr},
+                              {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                              {"_description", get_description, nullptr, nullptr, nullptr},
+                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef g_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                         {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_methods, g_methods},
+                         {Py_tp_getset, g_properties},
+                         {Py_tp_members, g_members},
+                         {0, nullptr}};
+PyType_Spec g_spec = {"tarsia.Op", sizeof(OpObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
+                      g_slots};
+
+/// Waits for compiles of load_inline(wait=False), which may register the op that is looked for. Whether there
+/// were any.
+bool wait_for_compiles() {
+  const Ref module = loaded_module("tarsia._pending");
+  const Ref answer(module ? PyObject_CallMethod(module.get(), "wait_for_all", nullptr) : nullptr);
+  PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
+}  // namespace
+
+bool add_op_types(PyObject* module) {
+  return add_type(module, g_spec, "Op", g_type) && add_bound_type(module);
+}
+
+tarsia_op_handle* op_handle(PyObject* op) {
+  if (Py_TYPE(op) != g_type) {
+    raise_argument_error(false, "expected a tarsia.Op");
+    return nullptr;
+  }
+  return refresh(self_of(op)) ? self_of(op)->handle : nullptr;
+}
+
+PyObject* find_op(const char* name) {
+  uint64_t generation = tarsia_op_generation();
+  tarsia_op_handle* handle = nullptr;
+  int32_t code = tarsia_op_find(name, &handle);
+  if (code && wait_for_compiles()) {
+    generation = tarsia_op_generation();
+    code = tarsia_op_find(name, &handle);
+  }
+  if (code) return raise_last_error();
+  PyObject* object = PyType_GenericAlloc(g_type, 0);
+  if (!object) {
+    tarsia_op_release(handle);
+    return nullptr;
+  }
+  OpObject* self = self_of(object);
+  self->handle = handle;
+  self->generation = generation;
+  self->last = new Last;
+  self->vectorcall = call;
+  return object;
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,20 @@
+// tarsia.Op and tarsia.BoundOp: registered operations, looked up and bound.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "python/core/py.h"
+
+namespace tarsia::python {
+
+/// Makes the types and puts them into the module.
+bool add_op_types(PyObject* module);
+
+/// Looks an op up; null with an error set.
+PyObject* find_op(const char* name);
+
+/// The registered op that a tarsia.Op stands for now, borrowed; null with an error set if it is gone or no
+/// Op.
+tarsia_op_handle* op_handle(PyObject* op);
+
+}  // namespace tarsia::python

@@ -1,0 +1,144 @@
+#include "python/op/op_infer.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "python/call/call.h"
+#include "python/core/dtype.h"
+#include "python/core/errors.h"
+#include "python/op/op_request.h"
+#include "python/op/op_text.h"
+
+namespace tarsia::python {
+namespace {
+
+constexpr uint32_t k_room = 64;  // for ports beyond those that were given
+
+/// What Python calls it: "float32" of a str, np.float32, np.dtype or torch.float32.
+std::string name_of_dtype(PyObject* object) {
+  std::string name;
+  if (PyUnicode_Check(object)) {
+    name = text_of(object);
+  } else {
+    Ref attribute = attribute_or_null(object, PyType_Check(object) ? "__name__" : "name");
+    name = attribute ? text_of(attribute.get()) : text_of(Ref(PyObject_Str(object)).get());
+  }
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
+bool read_shape(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+  const Ref items(PySequence_Tuple(object));
+  if (!items) return false;
+  const Py_ssize_t ndim = PyTuple_Size(items.get());
+  if (ndim > TARSIA_MAX_NDIM) {
+    raise_argument_error(true, std::string(op.name) + ": a shape has at most 32 extents");
+    return false;
+  }
+  meta.ndim = static_cast<int32_t>(ndim);
+  for (Py_ssize_t i = 0; i < ndim; ++i) {
+    PyObject* extent = PyTuple_GetItem(items.get(), i);
+    meta.shape[i] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+    if (PyErr_Occurred()) return false;
+    if (meta.shape[i] < -1) {
+      raise_argument_error(true, std::string(op.name) + ": an extent is negative");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool read_dtype(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+  const std::string name = name_of_dtype(object);
+  const tarsia_dtype dtype = dtype_named(name);
+  if (!dtype.lanes) {
+    raise_argument_error(true, std::string(op.name) + ": there is no dtype '" + name + "'");
+    return false;
+  }
+  meta.dtype = dtype;
+  return true;
+}
+
+/// A storage; None: unknown.
+bool read_storage(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+  meta.storage = object == Py_None ? uint8_t{TARSIA_ANY_STORAGE} : storage_named(text_of(object));
+  if (object == Py_None || meta.storage != TARSIA_ANY_STORAGE) return true;
+  raise_argument_error(true, std::string(op.name) + ": there is no storage " + short_repr(object) +
+                                 "; there are 'dense', 'row_sparse', 'csr'");
+  return false;
+}
+
+bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
+                std::vector<tarsia_meta>& metas) {
+  const Ref shape_items(shapes == Py_None ? PyTuple_New(0) : PySequence_Tuple(shapes));
+  const Ref dtype_items(dtypes == Py_None ? PyTuple_New(0) : PySequence_Tuple(dtypes));
+  if (!shape_items || !dtype_items) return false;
+  const Py_ssize_t n_shapes = PyTuple_Size(shape_items.get()), n_dtypes = PyTuple_Size(dtype_items.get());
+  if (shapes != Py_None && dtypes != Py_None && n_shapes != n_dtypes) {
+    raise_argument_error(false, std::string(op.name) + ": infer got " + std::to_string(n_shapes) +
+                                    " shapes and " + std::to_string(n_dtypes) + " dtypes");
+    return false;
+  }
+  const Ref storage_items(storages ? PySequence_Tuple(storages) : PyTuple_New(0));
+  if (!storage_items) return false;
+  const Py_ssize_t n_storages = PyTuple_Size(storage_items.get());
+  if (storages && n_storages != std::max(n_shapes, n_dtypes)) {
+    raise_argument_error(true, std::string(op.name) + ": infer got " +
+                                   std::to_string(std::max(n_shapes, n_dtypes)) + " shapes and " +
+                                   std::to_string(n_storages) + " storages");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < std::max(n_shapes, n_dtypes); ++i) {
+    tarsia_meta meta = meta_of(nullptr);
+    meta.present = 1;
+    meta.storage = TARSIA_DENSE;
+    PyObject* shape = i < n_shapes ? PyTuple_GetItem(shape_items.get(), i) : Py_None;
+    PyObject* dtype = i < n_dtypes ? PyTuple_GetItem(dtype_items.get(), i) : Py_None;
+    if (shape == Py_False)
+      meta.present = 0;
+    else if (shape != Py_None && !read_shape(op, shape, meta))
+      return false;
+    if (dtype != Py_None && !read_dtype(op, dtype, meta)) return false;
+    if (storages && !read_storage(op, PyTuple_GetItem(storage_items.get(), i), meta)) return false;
+    metas.push_back(meta);
+  }
+  return true;
+}
+
+}  // namespace
+
+PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* storages,
+                   PyObject* names, PyObject* const* values) {
+  const tarsia_op& op = *tarsia_op_describe(handle);
+  Frame frame;
+  std::vector<tarsia_meta> given;
+  Attributes attributes;
+  if (!read_metas(op, shapes, dtypes, storages, given) ||
+      !read_attributes(frame, op, names, values, attributes))
+    return nullptr;
+  const tarsia_op_request request = request_for(given, attributes, {TARSIA_CPU, 0});
+  std::vector<tarsia_meta> inputs(given.size() + k_room), outputs(k_room);
+  auto n_inputs = static_cast<uint32_t>(inputs.size()), n_outputs = static_cast<uint32_t>(outputs.size());
+  int32_t code;
+  {
+    const Call call(frame);
+    const Unlocked unlocked(true);
+    code = tarsia_op_infer(handle, &request, inputs.data(), &n_inputs, outputs.data(), &n_outputs);
+  }
+  if (code) return raise_last_error();
+  inputs.resize(n_inputs);
+  inputs.insert(inputs.end(), outputs.begin(), outputs.begin() + n_outputs);
+  const Ref all_shapes(PyList_New(0)), all_dtypes(PyList_New(0)), all_storages(PyList_New(0));
+  for (const tarsia_meta& meta : inputs) {
+    const Ref shape(shape_object(meta)), dtype(dtype_object(meta)), storage(storage_object(meta));
+    if (!shape || !dtype || !storage || PyList_Append(all_shapes.get(), shape.get()) != 0 ||
+        PyList_Append(all_dtypes.get(), dtype.get()) != 0 ||
+        PyList_Append(all_storages.get(), storage.get()) != 0)
+      return nullptr;
+  }
+  if (storages) return PyTuple_Pack(3, all_shapes.get(), all_dtypes.get(), all_storages.get());
+  return PyTuple_Pack(2, all_shapes.get(), all_dtypes.get());
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,15 @@
+// Inference without tensors.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include "python/core/py.h"
+
+namespace tarsia::python {
+
+/// (shapes, dtypes) of inputs and outputs, from what is known of the inputs; with `storages`, which may be
+/// null, their storages too. Null with an error set on failure.
+PyObject* infer_op(tarsia_op_handle* op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
+                   PyObject* names, PyObject* const* attributes);
+
+}  // namespace tarsia::python

@@ -1,0 +1,471 @@
+// An op in Python has one object that defines it (tarsia._define.Definition), whose methods are called with
+// the GIL held: create(attributes) makes what stands for a binding, infer, forward and backward get it back.
+#include "python/op/python_op.h"
+
+#include <tarsia/c_api.h>
+#include <tarsia/op_abi.h>
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "python/core/describe.h"
+#include "python/core/dtype.h"
+#include "python/core/errors.h"
+#include "python/core/pending_exception.h"
+#include "python/op/op_tensors.h"
+#include "python/op/op_text.h"
+
+namespace nb = nanobind;
+
+namespace tarsia::python {
+
+thread_local CallUnderWay* CallUnderWay::t_innermost = nullptr;
+
+namespace {
+
+std::thread::id g_importing_thread;
+
+/// The GIL, on whatever thread.
+class Locked {
+ public:
+  Locked() : m_state(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(m_state); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE m_state;
+};
+
+struct Defined;
+
+/// An implementation of an op; `index` is that of Definition.ways.
+struct Way {
+  const Defined* defined;
+  int index;
+};
+
+/// An op, as the registry sees it, and what that points to.
+struct Defined {
+  Ref definition;
+  std::deque<std::string> texts;
+  std::vector<tarsia_port> inputs, outputs;
+  std::vector<tarsia_attribute> attributes;
+  std::deque<tarsia_type> elements;
+  std::deque<std::vector<const char*>> choices;
+  std::deque<tarsia_value> defaults;
+  std::deque<std::vector<tarsia_value>> default_items;
+  std::vector<tarsia_implementation> implementations;
+  std::deque<Way> ways;
+  std::vector<tarsia_inplace> inplace;
+  tarsia_op op{};
+  tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
+
+  const char* keep(const char* text) { return texts.emplace_back(text).c_str(); }
+};
+
+/// Runs f with the GIL held; not at all once the interpreter is gone, or is going and this is not the thread
+/// that takes it down.
+template <class F>
+void with_interpreter(const F& f) {
+  if (Py_IsInitialized()) {
+    const Locked locked;
+    f();
+  } else if (std::this_thread::get_id() == g_importing_thread && PyGILState_GetThisThreadState()) {
+    f();
+  }
+}
+
+/// What create() made for a binding.
+struct Binding {
+  Ref object;
+};
+
+/// The ops that are defined and their bindings, looked at with the GIL held. The collector does not see
+/// through them: when the interpreter ends they let go of their objects by themselves.
+std::set<Defined*> g_defined;
+std::set<Binding*> g_bindings;
+
+PyObject* object_of(const void* params) {
+  return static_cast<const Binding*>(params)->object.get();
+}
+
+int32_t ended() {
+  return tarsia_get_host()->set_error(TARSIA_OP_ERROR,
+                                      "it is written in Python, whose interpreter has ended");
+}
+
+/// Makes the Python error that is set this thread's last error of libtarsia; gives its code.
+int32_t capture_error() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  const Ref owned_type(type), exception(value), owned_traceback(traceback);
+  const auto is = [&](PyObject* kind) { return PyErr_GivenExceptionMatches(value, kind) != 0; };
+  const int32_t code = is(PyExc_ValueError)            ? TARSIA_OP_VALUE_ERROR
+                       : is(PyExc_TypeError)           ? TARSIA_OP_TYPE_ERROR
+                       : is(PyExc_IndexError)          ? TARSIA_OP_INDEX_ERROR
+                       : is(PyExc_MemoryError)         ? TARSIA_OUT_OF_MEMORY
+                       : is(PyExc_NotImplementedError) ? TARSIA_UNSUPPORTED
+                                                       : TARSIA_OP_ERROR;
+  const Ref module(PyImport_ImportModule("tarsia._define"));
+  const Ref told(module ? PyObject_CallMethod(module.get(), "told", "O", value) : nullptr);
+  PyErr_Clear();
+  const std::string text = told ? text_of(told.get()) : "an exception in Python";
+  keep_exception(text, Ref::borrow(value));
+  return tarsia_get_host()->set_error(code, text.c_str());
+}
+
+/// A tuple of the declared attributes' values.
+PyObject* attributes_object(const Defined& defined, const tarsia_bind_info& info) {
+  return tuple_of(defined.attributes.size(), [&](uint64_t i) { return value_object(info.attributes[i]); });
+}
+
+/// A tuple of (name, value) of the undeclared ones.
+PyObject* other_attributes_object(const Defined& defined, const tarsia_bind_info& info) {
+  const uint64_t n_declared = defined.attributes.size();
+  return tuple_of(info.n_attributes - n_declared, [&](uint64_t i) {
+    return Py_BuildValue("sN", info.attribute_names[n_declared + i],
+                         value_object(info.attributes[n_declared + i]));
+  });
+}
+
+int32_t count_outputs(void* user, const tarsia_bind_info* info, uint32_t*, uint32_t* n_outputs) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
+  const Ref n(values && others ? PyObject_CallMethod(defined->definition.get(), "count_outputs", "OO",
+                                                     values.get(), others.get())
+                               : nullptr);
+  const long count = n ? PyLong_AsLong(n.get()) : -1;
+  if (PyErr_Occurred()) return capture_error();
+  *n_outputs = static_cast<uint32_t>(count);
+  return 0;
+}
+
+int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
+  Ref object(values && others
+                 ? PyObject_CallMethod(defined->definition.get(), "create", "OO", values.get(), others.get())
+                 : nullptr);
+  if (!object) return capture_error();
+  auto* binding = new Binding{std::move(object)};
+  g_bindings.insert(binding);
+  *params = binding;
+  return 0;
+}
+
+void destroy_params(void*, void* params) {
+  auto* binding = static_cast<Binding*>(params);
+  if (!binding) return;
+  with_interpreter([&] {
+    g_bindings.erase(binding);
+    delete binding;
+  });
+}
+
+/// The binding is its state too: the registry lets one caller at a time run it, and binds anew for each.
+int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
+  *state = info->params;
+  return 0;
+}
+
+/// A tuple of (shape, dtype, storage) of metas, None for absent ones.
+PyObject* known_of(const tarsia_meta* metas, uint32_t n) {
+  return tuple_of(n, [&](uint64_t i) {
+    return metas[i].present ? Py_BuildValue("NNN", shape_object(metas[i]), dtype_object(metas[i]),
+                                            storage_object(metas[i]))
+                            : Ref::borrow(Py_None).release();
+  });
+}
+
+/// Takes over what inference found of one tensor. False with an error set.
+bool set_meta(PyObject* found, tarsia_meta& meta) {
+  PyObject *shape = PyTuple_GetItem(found, 0), *dtype = PyTuple_GetItem(found, 1),
+           *storage = PyTuple_GetItem(found, 2);
+  if (!shape || !dtype || !storage) return false;
+  if (shape != Py_None) {
+    const Py_ssize_t ndim = PyTuple_Size(shape);
+    meta.ndim = static_cast<int32_t>(ndim);
+    for (int d = 0; d < meta.ndim; ++d) {
+      PyObject* extent = PyTuple_GetItem(shape, d);
+      meta.shape[d] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
+      if (PyErr_Occurred()) return false;
+    }
+  }
+  if (dtype != Py_None) {
+    meta.dtype = dtype_named(text_of(dtype));
+    if (!meta.dtype.lanes) {
+      PyErr_Format(PyExc_TypeError, "infer_dtype: %R is no dtype: a str such as 'float32'", dtype);
+      return false;
+    }
+  }
+  if (storage != Py_None) meta.storage = storage_named(text_of(storage));
+  return true;
+}
+
+int32_t infer(void* user, const tarsia_bind_info* info) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* defined = static_cast<const Defined*>(user);
+  if (!defined->definition) return ended();
+  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref found(inputs && outputs
+                      ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
+                                            object_of(info->params), inputs.get(), outputs.get())
+                      : nullptr);
+  for (uint32_t i = 0; found && i < info->n_inputs + info->n_outputs; ++i) {
+    PyObject* item = PyList_GetItem(found.get(), i);
+    tarsia_meta& meta = i < info->n_inputs ? info->inputs[i] : info->outputs[i - info->n_inputs];
+    if (!item || (item != Py_None && !set_meta(item, meta))) return capture_error();
+  }
+  return found ? 0 : capture_error();
+}
+
+int32_t applies(void* user, const tarsia_bind_info* info) {
+  if (!Py_IsInitialized()) return ended(), -1;
+  const Locked locked;
+  const auto* way = static_cast<const Way*>(user);
+  PyObject* definition = way->defined->definition.get();
+  if (!definition) return ended(), -1;
+  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref answer(inputs && outputs
+                       ? PyObject_CallMethod(definition, "applies", "iOOO", way->index,
+                                             object_of(info->params), inputs.get(), outputs.get())
+                       : nullptr);
+  if (!answer) return capture_error(), -1;
+  return answer.get() == Py_True;
+}
+
+int32_t run(void* user, const tarsia_op_context* context) {
+  if (!Py_IsInitialized()) return ended();
+  const Locked locked;
+  const auto* way = static_cast<const Way*>(user);
+  const Defined* defined = way->defined;
+  if (!defined->definition) return ended();
+  const bool backward = context->pass == TARSIA_BACKWARD;
+  OpTensors tensors(*context);
+  {
+    const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
+    const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
+    if (!arguments || !requests) return capture_error();
+    static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
+    for (Py_ssize_t i = 0; i < n_in + n_out; ++i) {
+      const bool is_output = i >= n_in;
+      PyObject* object = is_output ? tensors.output(static_cast<uint32_t>(i - n_in))
+                                   : tensors.input(static_cast<uint32_t>(i));
+      if (!object) return capture_error();
+      PyTuple_SetItem(arguments.get(), i, object);
+      if (is_output)
+        PyTuple_SetItem(requests.get(), i - n_in,
+                        PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
+    }
+    const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
+                                       way->index, object_of(context->info->params), arguments.get(),
+                                       requests.get()));
+    if (!done) {
+      const int32_t code = capture_error();
+      // The traceback holds the frames' variables, and with them tensors that end with the call.
+      if (tensors.is_any_kept()) {
+        drop_traceback();
+      }
+      return code;
+    }
+  }
+  if (!tensors.is_any_kept()) return 0;
+  return tarsia_get_host()->set_error(
+      TARSIA_OP_ERROR, "a tensor was kept beyond the call, whose memory ends with it: keep a copy of it");
+}
+
+void release_defined(void* user) {
+  auto* defined = static_cast<Defined*>(user);
+  with_interpreter([&] {
+    g_defined.erase(defined);
+    delete defined;
+  });
+}
+
+/// Takes all ops out of the registry, which outlives the interpreter and would hold on to what they refer to.
+void forget_ops() {
+  std::vector<tarsia_library*> libraries;
+  for (const Defined* defined : g_defined) {
+    libraries.push_back(defined->library);
+    tarsia_library_retain(defined->library);
+  }
+  for (tarsia_library* library : libraries) {
+    tarsia_library_unload(library);
+    tarsia_library_release(library);
+  }
+  std::vector<Ref> gone;
+  for (Defined* defined : g_defined) gone.push_back(std::move(defined->definition));
+  for (Binding* binding : g_bindings) gone.push_back(std::move(binding->object));
+}
+
+template <class Key>
+const char* text_at(nb::handle container, Key key) {
+  return nb::borrow<nb::str>(container[key]).c_str();
+}
+
+/// The value of a bool, int, float, str or a tuple of them.
+tarsia_value value_of(Defined& defined, nb::handle object) {
+  tarsia_value value{};
+  if (PyBool_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_BOOL;
+    value.i = object.is(nb::handle(Py_True));
+  } else if (PyLong_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_INT;
+    value.i = nb::cast<int64_t>(object);
+  } else if (PyFloat_Check(object.ptr())) {
+    value.kind = TARSIA_KIND_FLOAT;
+    value.f = nb::cast<double>(object);
+  } else if (PyTuple_Check(object.ptr())) {
+    std::vector<tarsia_value>& items = defined.default_items.emplace_back();
+    for (nb::handle item : nb::borrow<nb::tuple>(object)) items.push_back(value_of(defined, item));
+    value.kind = TARSIA_KIND_LIST;
+    value.v = items.data();
+    value.size = static_cast<uint32_t>(items.size());
+  } else {
+    value.kind = TARSIA_KIND_STRING;
+    value.s = defined.keep(nb::borrow<nb::str>(object).c_str());
+    value.size = static_cast<uint32_t>(std::strlen(value.s));
+  }
+  return value;
+}
+
+const tarsia_value& keep_value(Defined& defined, nb::handle object) {
+  return defined.defaults.emplace_back(value_of(defined, object));
+}
+
+/// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
+/// tarsia._define_attributes.Attribute has them], in-place pairs, implementations
+/// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
+/// predicate)], whether it counts its outputs, infers, takes undeclared attributes, takes sparse tensors, has
+/// state, is random.
+void define_op(nb::object definition, nb::dict spec) {
+  auto defined = std::make_unique<Defined>();
+  defined->definition = Ref::borrow(definition.ptr());
+  const auto text = [&](const char* key) { return defined->keep(nb::borrow<nb::str>(spec[key]).c_str()); };
+  const auto flag = [&](const char* key) { return nb::cast<bool>(spec[key]); };
+  tarsia_op& op = defined->op;
+  op.size = sizeof op;
+  op.name = text("name");
+  op.description = text("description");
+  op.location = text("location");
+  for (const auto& [key, ports] :
+       {std::pair{"inputs", &defined->inputs}, std::pair{"outputs", &defined->outputs}})
+    for (nb::handle port : nb::borrow<nb::list>(spec[key]))
+      ports->push_back(
+          {defined->keep(text_at(port, 0)), defined->keep(text_at(port, 2)), nb::cast<uint32_t>(port[1])});
+  for (nb::handle item : nb::borrow<nb::list>(spec["attributes"])) {
+    tarsia_attribute attribute{};
+    attribute.size = sizeof attribute;
+    const auto has = [&](const char* key) { return nb::cast<bool>(item[key]); };
+    attribute.name = defined->keep(text_at(item, "name"));
+    attribute.description = defined->keep(text_at(item, "description"));
+    tarsia_type type{};
+    const std::string kind = text_at(item, "kind");
+    type.kind = kind == "bool"    ? TARSIA_KIND_BOOL
+                : kind == "int"   ? TARSIA_KIND_INT
+                : kind == "float" ? TARSIA_KIND_FLOAT
+                                  : TARSIA_KIND_STRING;
+    if (kind == "int") type.dtype = {TARSIA_INT, 64, 1};
+    if (kind == "float") type.dtype = {TARSIA_FLOAT, 64, 1};
+    if (kind == "bool") type.dtype = {TARSIA_BOOL, 8, 1};
+    if (has("is_list")) {
+      defined->elements.push_back(type);
+      type = {};
+      type.kind = TARSIA_KIND_LIST;
+      type.n_elements = 1;
+      type.elements = &defined->elements.back();
+    }
+    type.flags = static_cast<uint8_t>(has("optional") ? TARSIA_TYPE_OPTIONAL : 0);
+    attribute.type = type;
+    attribute.flags = has("required") ? TARSIA_ATTRIBUTE_REQUIRED : 0;
+    if (!item["default"].is_none()) attribute.default_value = &keep_value(*defined, item["default"]);
+    if (!item["least"].is_none()) {
+      attribute.flags |= TARSIA_ATTRIBUTE_MIN;
+      attribute.min = nb::cast<double>(item["least"]);
+    }
+    if (!item["most"].is_none()) {
+      attribute.flags |= TARSIA_ATTRIBUTE_MAX;
+      attribute.max = nb::cast<double>(item["most"]);
+    }
+    std::vector<const char*>& choices = defined->choices.emplace_back();
+    for (nb::handle choice : nb::borrow<nb::tuple>(item["choices"]))
+      choices.push_back(defined->keep(nb::borrow<nb::str>(choice).c_str()));
+    attribute.choices = choices.data();
+    attribute.n_choices = static_cast<uint32_t>(choices.size());
+    defined->attributes.push_back(attribute);
+  }
+  for (nb::handle pair : nb::borrow<nb::list>(spec["inplace"]))
+    defined->inplace.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
+  const uint32_t all = 1u << TARSIA_REQUEST_NULL | 1u << TARSIA_REQUEST_WRITE | 1u << TARSIA_REQUEST_INPLACE |
+                       1u << TARSIA_REQUEST_ADD;
+  for (nb::handle item : nb::borrow<nb::list>(spec["implementations"])) {
+    defined->ways.push_back({defined.get(), static_cast<int>(defined->ways.size())});
+    tarsia_implementation implementation{};
+    implementation.size = sizeof implementation;
+    implementation.pass = nb::cast<bool>(item[0]) ? TARSIA_BACKWARD : TARSIA_FORWARD;
+    implementation.device_type = nb::cast<bool>(item[1]) ? TARSIA_GPU : TARSIA_CPU;
+    implementation.storage_any = nb::cast<bool>(item[2]);
+    implementation.requests = nb::cast<bool>(item[3]) ? all : 1u << TARSIA_REQUEST_WRITE;
+    implementation.priority = nb::cast<int32_t>(item[4]);
+    implementation.name = defined->keep(text_at(item, 5));
+    if (nb::cast<bool>(item[6])) implementation.applies = applies;
+    implementation.applies_user = implementation.run_user = &defined->ways.back();
+    implementation.run = run;
+    defined->implementations.push_back(implementation);
+  }
+  op.n_inputs = static_cast<uint32_t>(defined->inputs.size());
+  op.n_outputs = static_cast<uint32_t>(defined->outputs.size());
+  op.n_attributes = static_cast<uint32_t>(defined->attributes.size());
+  op.n_implementations = static_cast<uint32_t>(defined->implementations.size());
+  op.n_inplace = static_cast<uint32_t>(defined->inplace.size());
+  op.inputs = defined->inputs.data();
+  op.outputs = defined->outputs.data();
+  op.attributes = defined->attributes.data();
+  op.implementations = defined->implementations.data();
+  op.inplace = defined->inplace.data();
+  op.user = defined.get();
+  op.create_params = create_params;
+  op.destroy_params = destroy_params;
+  if (flag("counts_outputs")) op.arity = count_outputs;
+  if (flag("infers")) op.infer = infer;
+  if (flag("stateful")) op.create_state = create_state;
+  if (flag("any_attributes")) op.flags |= TARSIA_OP_ANY_ATTRIBUTES;
+  if (flag("sparse")) op.flags |= TARSIA_OP_INFERS_STORAGE;
+  if (flag("random")) op.flags |= TARSIA_OP_RANDOM;
+  const tarsia_op* described = &op;
+  tarsia_library* library = nullptr;
+  const char* name = op.name;
+  Defined* const kept = defined.release();
+  if (tarsia_define_ops(name, &described, 1, release_defined, kept, &library)) {
+    raise_last_error();
+    throw nb::python_error();
+  }
+  kept->library = library;
+  g_defined.insert(kept);
+  tarsia_library_release(library);  // the registry keeps it
+}
+
+}  // namespace
+
+void add_python_ops(nb::module_& module) {
+  g_importing_thread = std::this_thread::get_id();
+  module.def("define_op", define_op);
+  module.def("forget_ops", forget_ops);
+}
+
+}  // namespace tarsia::python

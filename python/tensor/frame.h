@@ -1,0 +1,123 @@
+// The workspace of one call: room for converted arguments, the views of its tensors, and what is to be given
+// back when the call ends. Lives on the stack; a call of a few tensors allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include "python/tensor/speaker.h"
+
+namespace tarsia::python {
+
+/// A tensor argument. Results that return it point at `tensor`.
+struct View {
+  tarsia_tensor tensor;
+  PyObject* object;  ///< borrowed: whoever calls holds it
+  View* previous;    ///< the views of a call form a list
+  bool read_only;
+};
+
+struct SparseArgument;
+
+class Frame {
+ public:
+  Frame() = default;
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+  ~Frame() {
+    if (m_kept || m_chunks) [[unlikely]]
+      give_back();
+  }
+
+  /// Memory until the call ends, aligned to 16 bytes.
+  void* room(size_t bytes) {
+    bytes = (bytes + 15) & ~size_t(15);
+    if (bytes > sizeof m_room - m_used) [[unlikely]]
+      return chunk(bytes);
+    void* start = m_room + m_used;
+    m_used += bytes;
+    return start;
+  }
+  template <class T>
+  T* room_for(size_t n) {
+    static_assert(alignof(T) <= 16);
+    return static_cast<T*>(room(n * sizeof(T)));
+  }
+
+  View* new_view(PyObject* object) {
+    View* view = room_for<View>(1);
+    view->object = object;
+    view->read_only = false;
+    view->previous = last_view;
+    return last_view = view;
+  }
+
+  /// Takes over a reference until the call ends.
+  void keep(PyObject* owned) {
+    on_end([](void* object) { Py_DECREF(static_cast<PyObject*>(object)); }, owned);
+  }
+  /// Calls what(with) when the call ends, in reverse order.
+  void on_end(void (*what)(void*), void* with);
+
+  /// Forgets the arguments, for the next overload's turn.
+  void start_over() {
+    if (m_kept || m_chunks) give_back();
+    m_used = 0;
+    last_view = nullptr;
+    last_sparse = nullptr;
+    device = {0, 0};
+    has_pointer_device = false;
+    gpu = -1;
+    gpu_view = nullptr;
+    first = {};
+    first_object = nullptr;
+    family = k_no_family;
+    family_object = nullptr;
+    has_stream = false;
+    stream = nullptr;
+  }
+
+  View* last_view = nullptr;
+  SparseArgument* last_sparse = nullptr;  ///< the sparse tensors of a call form a list
+
+  // Facts about the call, gathered while arguments are converted.
+  tarsia_device device{0, 0};         ///< of the pointers that may be anywhere
+  bool has_pointer_device = false;    ///< whether `device` counts
+  int32_t gpu = -1;                   ///< of the first tensor on a GPU
+  const View* gpu_view = nullptr;     ///< that tensor
+  Speaker first;                      ///< of the first tensor argument
+  PyObject* first_object = nullptr;   ///< that argument, borrowed
+  uint8_t family = k_no_family;       ///< of the first tensor that has one
+  PyObject* family_object = nullptr;  ///< that argument, borrowed
+  bool has_stream = false;            ///< whether a stream was passed, or found by stream_of_call()
+  void* stream = nullptr;
+  const char* callee = "";           ///< the function's name
+  PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out
+  uint32_t n_given = 0;
+
+  // Where a conversion failed; read only to explain it.
+  struct Blame {
+    const tarsia_type* type = nullptr;
+    PyObject* object = nullptr;
+    const View* view = nullptr;
+    int64_t item = -1;  ///< index within a list
+    tarsia_device other{0, 0};
+  } blame;
+
+ private:
+  struct Kept {
+    void (*what)(void*);
+    void* with;
+    Kept* next;
+  };
+  void* chunk(size_t bytes);
+  void give_back();
+
+  Kept* m_kept = nullptr;
+  void* m_chunks = nullptr;  ///< a list of malloc'ed blocks
+  size_t m_used = 0;
+  alignas(16) char m_room[1024];
+};
+
+}  // namespace tarsia::python

@@ -1,0 +1,127 @@
+// NumPy through the function table that it hands to extensions.
+#include "python/tensor/numpy_api.h"
+
+#include "python/core/dtype.h"
+
+namespace tarsia::python::numpy {
+
+const tarsia_dtype k_dtypes[24] = {{TARSIA_BOOL, 8, 1},
+                                   {TARSIA_INT, 8, 1},
+                                   {TARSIA_UINT, 8, 1},
+                                   {TARSIA_INT, 16, 1},
+                                   {TARSIA_UINT, 16, 1},
+                                   {TARSIA_INT, 32, 1},
+                                   {TARSIA_UINT, 32, 1},
+                                   {TARSIA_INT, 64, 1},
+                                   {TARSIA_UINT, 64, 1},
+                                   {TARSIA_INT, 64, 1},
+                                   {TARSIA_UINT, 64, 1},
+                                   {TARSIA_FLOAT, 32, 1},
+                                   {TARSIA_FLOAT, 64, 1},
+                                   {},
+                                   {TARSIA_COMPLEX, 64, 1},
+                                   {TARSIA_COMPLEX, 128, 1},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {},
+                                   {TARSIA_FLOAT, 16, 1}};
+
+namespace {
+
+/// The places in NumPy's table of what is used here; NumPy keeps them for ever.
+enum { k_type_slot = 2, k_descr_from_type_slot = 45, k_new_from_descr_slot = 94, k_set_base_slot = 282 };
+
+struct Api {
+  PyTypeObject* array_type = nullptr;
+  Descr* (*descr_from_type)(int);
+  PyObject* (*new_from_descr)(PyTypeObject*, Descr* stolen, int ndim, const int64_t* shape,
+                              const int64_t* strides, void* data, int flags, PyObject* object);
+  int (*set_base)(Array*, PyObject* stolen);
+};
+
+/// The table; imports NumPy. Null with an error set if that fails.
+const Api* api() {
+  static Api s_api;
+  if (s_api.array_type) return &s_api;
+  Ref module(PyImport_ImportModule("numpy._core._multiarray_umath"));
+  if (!module) {
+    PyErr_Clear();
+    module = Ref(PyImport_ImportModule("numpy.core._multiarray_umath"));  // its name before NumPy 2
+  }
+  if (!module) return nullptr;
+  const Ref capsule(PyObject_GetAttrString(module.get(), "_ARRAY_API"));
+  if (!capsule) return nullptr;
+  void** table = static_cast<void**>(PyCapsule_GetPointer(capsule.get(), nullptr));
+  if (!table) return nullptr;
+  s_api.descr_from_type = reinterpret_cast<decltype(Api::descr_from_type)>(table[k_descr_from_type_slot]);
+  s_api.new_from_descr = reinterpret_cast<decltype(Api::new_from_descr)>(table[k_new_from_descr_slot]);
+  s_api.set_base = reinterpret_cast<decltype(Api::set_base)>(table[k_set_base_slot]);
+  s_api.array_type = static_cast<PyTypeObject*>(table[k_type_slot]);
+  return &s_api;
+}
+
+/// A new reference to the descr of a dtype, or null with an error set.
+Descr* descr_of(const Api& api, tarsia_dtype dtype) {
+  for (int number = 0; number < 24; ++number)
+    if (k_dtypes[number].lanes && k_dtypes[number] == dtype) return api.descr_from_type(number);
+  const Ref ml_dtypes(PyImport_ImportModule("ml_dtypes"));
+  const Ref numpy(ml_dtypes ? PyImport_ImportModule("numpy") : nullptr);
+  if (!numpy) return nullptr;
+  const Ref type(PyObject_GetAttrString(ml_dtypes.get(), dtype_name(dtype).c_str()));
+  if (!type) return nullptr;
+  return reinterpret_cast<Descr*>(PyObject_CallMethod(numpy.get(), "dtype", "O", type.get()));
+}
+
+}  // namespace
+
+tarsia_dtype registered_dtype(const Descr* descr) {
+  const Ref name = attribute_or_null(reinterpret_cast<PyObject*>(descr->element_type), "__name__");
+  return dtype_named(text_of(name.get()));
+}
+
+PyTypeObject* array_type() {
+  static PyTypeObject* s_type = nullptr;
+  if (s_type) return s_type;
+  const Ref module = loaded_module("numpy");
+  if (!module) return nullptr;
+  Ref type = attribute_or_null(module.get(), "ndarray");
+  if (!type || !PyType_Check(type.get())) return nullptr;
+  s_type = reinterpret_cast<PyTypeObject*>(type.release());
+  return s_type;
+}
+
+PyObject* array_over(const tarsia_tensor& tensor, PyObject* base) {
+  Ref owner(base);
+  const Api* numpy = api();
+  if (!numpy) return nullptr;
+  Descr* descr = descr_of(*numpy, tensor.dtype);
+  if (!descr) return nullptr;
+  constexpr int k_most_dims = 64;
+  int64_t strides[k_most_dims];
+  if (tensor.strides)
+    for (int i = 0; i < tensor.ndim && i < k_most_dims; ++i)
+      strides[i] = tensor.strides[i] * tensor.dtype.bits / 8;
+  void* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  PyObject* array = numpy->new_from_descr(numpy->array_type, descr, tensor.ndim, tensor.shape,
+                                          tensor.strides ? strides : nullptr, data, k_writeable, nullptr);
+  if (!array) return nullptr;
+  if (numpy->set_base(reinterpret_cast<Array*>(array), owner.release()) != 0) {
+    Py_DECREF(array);
+    return nullptr;
+  }
+  return array;
+}
+
+bool can_hold(tarsia_dtype dtype) {
+  const Api* numpy = api();
+  Descr* descr = numpy && dtype.lanes == 1 ? descr_of(*numpy, dtype) : nullptr;
+  PyErr_Clear();
+  Py_XDECREF(reinterpret_cast<PyObject*>(descr));
+  return descr != nullptr;
+}
+
+}  // namespace tarsia::python::numpy

@@ -1,0 +1,99 @@
+// Asks types how their tensors are read.
+#include "python/tensor/speaker.h"
+
+#include "python/tensor/numpy_api.h"
+#include "python/tensor/tensor.h"
+
+namespace tarsia::python {
+namespace detail {
+SpeakerSlot g_speakers[k_speaker_slots];
+}
+
+namespace {
+
+constexpr int32_t k_most_exchanges = 30;
+const dlpack::Exchange* g_exchanges[k_most_exchanges];
+
+/// A version of the table that we understand, or null.
+const dlpack::Exchange* usable(const dlpack::Exchange* exchange) {
+  auto* header = reinterpret_cast<const dlpack::ExchangeHeader*>(exchange);
+  while (header && header->version.major != dlpack::k_major) header = header->previous;
+  return reinterpret_cast<const dlpack::Exchange*>(header);
+}
+
+/// The number of a framework's table, a new one for a new table; k_framework_tarsia when there are too many.
+int32_t number_of(const dlpack::Exchange* exchange) {
+  for (int32_t i = 0; i < k_most_exchanges; ++i) {
+    if (!g_exchanges[i]) g_exchanges[i] = exchange;
+    if (g_exchanges[i] == exchange) return k_first_exchange + i;
+  }
+  return k_framework_tarsia;
+}
+
+bool is_numpy_scalar(PyTypeObject* type) {
+  const Ref numpy = loaded_module("numpy");
+  const Ref generic = numpy ? attribute_or_null(numpy.get(), "generic") : Ref();
+  return generic && PyType_Check(generic.get()) &&
+         PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(generic.get()));
+}
+
+bool is_masked(PyTypeObject* type) {
+  const Ref module = loaded_module("numpy.ma");
+  const Ref masked = module ? attribute_or_null(module.get(), "MaskedArray") : Ref();
+  return masked && PyType_Check(masked.get()) &&
+         PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(masked.get()));
+}
+
+/// The family of a class that has none of the tables above, by the package that it comes from.
+uint8_t family_of(PyTypeObject* type) {
+  const std::string name = type_name(type), package = name.substr(0, name.find('.'));
+  return package == "cupy"                         ? k_cupy
+         : package == "jaxlib" || package == "jax" ? k_jax
+         : package == "tensorflow"                 ? k_tensorflow
+                                                   : k_no_family;
+}
+
+Speaker ask(PyTypeObject* type) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (type == tensor_type()) return {Speaks::tarsia, k_no_family, k_framework_tarsia, nullptr};
+  PyTypeObject* array = numpy::array_type();
+  if (array && PyType_IsSubtype(type, array))
+    return {is_masked(type) ? Speaks::masked : Speaks::numpy, k_numpy, k_framework_numpy, nullptr};
+  if (const Ref capsule = attribute_or_null(object, dlpack::k_exchange_attribute);
+      capsule && PyCapsule_IsValid(capsule.get(), dlpack::k_exchange_capsule)) {
+    void* table = PyCapsule_GetPointer(capsule.get(), dlpack::k_exchange_capsule);
+    const dlpack::Exchange* exchange = usable(static_cast<const dlpack::Exchange*>(table));
+    if (exchange && exchange->view_of_object) {
+      const int32_t number = number_of(exchange);
+      return {Speaks::exchange, static_cast<uint8_t>(number), number, exchange};
+    }
+  }
+  if (is_numpy_scalar(type)) return {};
+  if (attribute_or_null(object, "__dlpack__") && attribute_or_null(object, "__dlpack_device__"))
+    return {Speaks::dlpack, family_of(type), k_framework_tarsia, nullptr};
+  if (attribute_or_null(object, "__cuda_array_interface__"))
+    return {Speaks::cuda_interface, family_of(type), k_framework_tarsia, nullptr};
+  if (PyType_GetSlot(type, Py_bf_getbuffer)) return {Speaks::buffer, k_no_family, k_framework_numpy, nullptr};
+  if (attribute_or_null(object, "__array_interface__"))
+    return {Speaks::array_interface, k_no_family, k_framework_numpy, nullptr};
+  return {};
+}
+
+}  // namespace
+
+Speaker detail::find_out_speaker(PyTypeObject* type, SpeakerSlot& slot) {
+  const Speaker speaker = ask(type);
+  // "Nothing" is asked anew of classes written in Python, which may still get their methods.
+  if (speaker.speaks == Speaks::nothing && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return speaker;
+  Ref old(reinterpret_cast<PyObject*>(slot.type));
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  slot = {type, speaker};
+  return speaker;
+}
+
+const dlpack::Exchange* exchange_of(int32_t framework) {
+  const int32_t i = framework - k_first_exchange;
+  return i >= 0 && i < k_most_exchanges ? g_exchanges[i] : nullptr;
+}
+
+}  // namespace tarsia::python

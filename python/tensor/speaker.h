@@ -1,0 +1,60 @@
+// How the tensors of a Python type are read, found out once per type.
+#pragma once
+
+#include "python/core/py.h"
+#include "python/tensor/dlpack.h"
+
+namespace tarsia::python {
+
+/// In the order in which they are tried.
+enum class Speaks : uint8_t {
+  nothing,          ///< not a tensor
+  tarsia,           ///< tarsia.Tensor
+  numpy,            ///< numpy.ndarray, its fields
+  masked,           ///< numpy.ma.MaskedArray: refused, since a C++ function sees no mask
+  exchange,         ///< DLPack's C exchange API (PyTorch)
+  dlpack,           ///< __dlpack__
+  cuda_interface,   ///< __cuda_array_interface__
+  buffer,           ///< the buffer protocol
+  array_interface,  ///< __array_interface__
+};
+
+/// Numbers for tarsia_storage.framework; those from k_first_exchange on are exchange APIs in the order met.
+enum Framework : int32_t { k_framework_tarsia = 0, k_framework_numpy = 1, k_first_exchange = 2 };
+
+/// Whose tensors they are: those of one call are of one family. Speakers of k_first_exchange and above are
+/// families of their own; k_no_family goes with all (buffers, tarsia.Tensor, classes of nobody known), CuPy's
+/// with NumPy's.
+enum Family : uint8_t { k_no_family = 0, k_numpy = k_framework_numpy, k_cupy = 100, k_jax, k_tensorflow };
+
+struct Speaker {
+  Speaks speaks = Speaks::nothing;
+  uint8_t family = k_no_family;
+  int32_t framework = k_framework_tarsia;  ///< who makes the results of a call with such a tensor
+  const dlpack::Exchange* exchange = nullptr;
+};
+
+namespace detail {
+struct SpeakerSlot {
+  PyTypeObject* type;  ///< owned
+  Speaker speaker;
+};
+constexpr size_t k_speaker_slots = 256;
+extern SpeakerSlot g_speakers[k_speaker_slots];
+Speaker find_out_speaker(PyTypeObject* type, SpeakerSlot& slot);
+}  // namespace detail
+
+/// The type's way. May run Python code the first time; never fails, errors count as Speaks::nothing.
+inline Speaker speaker_of(PyTypeObject* type) {
+  // Type objects are 16-byte aligned and hundreds of bytes apart. A slot is shared by few, the last one wins.
+  const auto address = reinterpret_cast<uintptr_t>(type);
+  detail::SpeakerSlot& slot = detail::g_speakers[(address >> 4 ^ address >> 12) % detail::k_speaker_slots];
+  if (slot.type == type) [[likely]]
+    return slot.speaker;
+  return detail::find_out_speaker(type, slot);
+}
+
+/// The exchange API of a framework number, or null.
+const dlpack::Exchange* exchange_of(int32_t framework);
+
+}  // namespace tarsia::python

@@ -1,0 +1,33 @@
+// tarsia.Tensor: a tensor of Tarsia's own in Python, on the CPU or a GPU, that speaks DLPack.
+#pragma once
+
+#include "python/core/py.h"
+#include "python/tensor/dlpack.h"
+
+namespace tarsia::python {
+
+/// The type; null before add_tensor_type().
+PyTypeObject* tensor_type();
+
+/// Makes the type and puts it into the module.
+bool add_tensor_type(PyObject* module);
+
+/// A tarsia.Tensor over a reference to a storage, which it takes over, even on failure. `stream` is the one
+/// on which its elements are written.
+PyObject* wrap_storage(tarsia_storage* stolen, void* stream);
+
+/// The storage of a tarsia.Tensor, borrowed.
+tarsia_storage* storage_of(PyObject* tensor);
+
+/// Adds a reference, or gives one back.
+void retain(tarsia_storage* storage);
+void release(tarsia_storage* storage);
+
+/// A storage over a DLPack tensor, which it takes over.
+tarsia_storage* storage_over(dlpack::Managed* stolen, int32_t framework);
+
+/// The reverse: takes a reference over. A storage made by storage_over that nobody else holds gives back what
+/// it was made of.
+dlpack::Managed* managed_over(tarsia_storage* stolen);
+
+}  // namespace tarsia::python

@@ -1,0 +1,145 @@
+// Reads a Python tensor as a tarsia_tensor without copying it.
+#pragma once
+
+#include "python/core/dtype.h"
+#include "python/tensor/frame.h"
+#include "python/tensor/numpy_api.h"
+
+namespace tarsia::python {
+
+/// Why an argument does not fit a parameter.
+enum class Why : uint8_t {
+  fits,
+  failed,        ///< a Python error is set
+  type,          ///< of another type altogether
+  none,          ///< None for something that is not optional
+  range,         ///< a number that the C++ type does not hold
+  text,          ///< a str with lone surrogates, or longer than 4 GiB
+  nul,           ///< a string with NULs in it
+  item,          ///< blame.item of a list is of the wrong type
+  unreadable,    ///< the tensor's owner refuses; a Python error is set
+  deleted,       ///< an array of JAX that was deleted
+  mixed,         ///< of another framework than the tensors before it
+  masked,        ///< an array with a mask
+  element_type,  ///< elements of no dtype that is known
+  dtype,         ///< elements of another dtype
+  lanes,         ///< last dimension no multiple of the vector type's lanes
+  strides,       ///< strides that are no multiple of the element
+  conjugated,    ///< a lazily conjugated or negated tensor
+  read_only,     ///< the function writes
+  layout,        ///< not contiguous
+  alignment,     ///< not aligned to its elements
+  no_memory,     ///< a fake or meta tensor
+  wants_cpu,     ///< on a GPU
+  wants_gpu,     ///< on the CPU
+  apart,         ///< on another device than the pointers before
+  other_device,  ///< on a kind of device that Tarsia does not know
+  // Of kernels alone:
+  integer,       ///< a typed integer for a floating-point parameter
+  inexact,       ///< an int that the floating-point type cannot hold exactly
+  size,          ///< a struct's bytes, more or fewer than it has
+  not_copyable,  ///< a class that only code of the source can make
+  reference,     ///< a parameter that is a reference
+};
+
+/// Whether elements lie row-major without gaps. Lengths and strides of 1-long dimensions do not matter.
+inline bool is_contiguous(const tarsia_tensor& tensor) {
+  if (!tensor.strides) return true;
+  int64_t expected = 1;
+  bool in_order = true;
+  for (int i = tensor.ndim - 1; i >= 0; --i) {
+    const int64_t length = tensor.shape[i];
+    if (length == 1) continue;
+    if (length == 0) return true;
+    in_order &= tensor.strides[i] == expected;
+    expected *= length;
+  }
+  return in_order;
+}
+
+inline int64_t element_count(const tarsia_tensor& tensor) {
+  int64_t n = 1;
+  for (int i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
+  return n;
+}
+
+/// The rarer ways; fills `view`.
+Why view_rarely(Frame& frame, Speaker speaker, View& view);
+/// The array interface that an object has itself, its class having none; null: none, and no error is set.
+const char* own_interface(PyObject* object);
+/// Strides in elements from strides in bytes, into the frame's room.
+Why set_byte_strides(Frame& frame, tarsia_tensor& tensor, const int64_t* byte_strides);
+
+/// Reads a NumPy array; shape stays NumPy's own.
+inline Why view_of_numpy(Frame& frame, View& view) {
+  const auto* array = reinterpret_cast<const numpy::Array*>(view.object);
+  tarsia_tensor& tensor = view.tensor;
+  tensor.data = array->data;
+  tensor.device = {TARSIA_CPU, 0};
+  tensor.ndim = array->ndim;
+  tensor.dtype = numpy::dtype_of(array->descr);
+  tensor.shape = array->shape;
+  tensor.strides = nullptr;
+  tensor.byte_offset = 0;
+  view.read_only = !(array->flags & numpy::k_writeable);
+  if (tensor.dtype.lanes == 0) [[unlikely]]
+    return Why::element_type;
+  if (array->flags & numpy::k_contiguous) [[likely]]
+    return Why::fits;
+  return set_byte_strides(frame, tensor, array->strides);
+}
+
+/// Whether a tensor may stand beside those before it, which are of another family or of none.
+bool goes_with(Frame& frame, const Speaker& speaker, PyObject* object);
+
+/// Reads a tensor of any framework into `view`, whose object is set. Why::type if the object is none.
+inline Why view_of(Frame& frame, View& view) {
+  const Speaker speaker = speaker_of(Py_TYPE(view.object));
+  if (speaker.speaks != Speaks::nothing && !frame.first_object) {
+    frame.first = speaker;
+    frame.first_object = view.object;
+    frame.family = speaker.family;
+    frame.family_object = view.object;
+  } else if (speaker.family != frame.family && !goes_with(frame, speaker, view.object)) [[unlikely]] {
+    return Why::mixed;
+  }
+  Why why = Why::fits;
+  if (speaker.speaks == Speaks::exchange) {
+    if (speaker.exchange->view_of_object(view.object, &view.tensor) != 0) [[unlikely]]
+      return Why::unreadable;
+  } else if (speaker.speaks == Speaks::numpy) {
+    why = view_of_numpy(frame, view);
+  } else {
+    why = view_rarely(frame, speaker, view);
+  }
+  if (why == Why::fits && view.tensor.device.type == TARSIA_GPU && frame.gpu < 0) {
+    frame.gpu = view.tensor.device.id;
+    frame.gpu_view = &view;
+  }
+  return why;
+}
+
+/// The name of a tensor's dtype as a str; None if it is no tensor or its elements have no dtype.
+PyObject* dtype_of_tensor(PyObject* object);
+
+/// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says. Only
+/// tensors with an exchange API are asked, which are PyTorch's: others have nothing of the kind, or say so
+/// when they are read.
+bool is_changed_lazily(PyObject* tensor);
+
+/// Whether a contiguous tensor may be the imaginary part of a number, which PyTorch negates lazily: a single
+/// float in the second half of a pair.
+inline bool may_be_imaginary(const tarsia_tensor& tensor) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
+  const auto bytes = static_cast<uintptr_t>(tensor.dtype.bits / 8);
+  return (address & bytes) && tensor.dtype.code == TARSIA_FLOAT && element_count(tensor) == 1;
+}
+
+/// Whether a tensor's memory is not what it says, asked only where it can be.
+inline bool is_changed(const View& view) {
+  const tarsia_tensor& tensor = view.tensor;
+  return (tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_imaginary(tensor)) &&
+         is_changed_lazily(view.object);
+}
+
+}  // namespace tarsia::python
