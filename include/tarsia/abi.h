@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -306,4 +306,4 @@ typedef const tarsia_module* (*tarsia_module_attach_fn)(const struct tarsia_host
 }
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

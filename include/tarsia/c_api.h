@@ -6,7 +6,7 @@
 // before a launch or GPU memory is asked for.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
 #include <tarsia/host.h>
@@ -420,4 +420,4 @@ TARSIA_API void tarsia_free(void* memory);
 }
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,7 +1,7 @@
 // Choosing a C++ type by a tensor's dtype.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/tensor.h>
 
@@ -69,4 +69,4 @@ namespace detail {
   TARSIA_DETAIL_CASE(type_, TARSIA_DETAIL_HEAD(types_), __VA_ARGS__) \
   TARSIA_DETAIL_CASES_7(type_, TARSIA_DETAIL_TAIL(types_), __VA_ARGS__)
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -107,7 +107,7 @@ TARSIA_HOST_DEVICE inline void elementwise_at(const F_& f_, const Elements<T_>& 
 
 #if !defined(__CUDACC_RTC__)
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {
@@ -240,7 +240,7 @@ struct ElementwiseOp {
 }  // namespace tarsia
 #pragma GCC visibility pop
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define TARSIA_DETAIL_ELEMENTWISE_LAUNCH(name_)                                                  \

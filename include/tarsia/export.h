@@ -2,7 +2,7 @@
 // source it marks what the compiler exports, and nothing else is.
 #pragma once
 
-#include <tarsia/adapter.h>
+#include <tarsia/detail/adapter.h>
 
 #define TARSIA_DETAIL_JOIN_(a_, b_) a_##b_
 #define TARSIA_DETAIL_JOIN(a_, b_) TARSIA_DETAIL_JOIN_(a_, b_)

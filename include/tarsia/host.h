@@ -2,7 +2,7 @@
 // here.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
 
@@ -113,4 +113,4 @@ typedef struct tarsia_host {
 }
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,7 +1,7 @@
 // InnerOp: another registered op, called from an op's code.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <initializer_list>
 
@@ -142,4 +142,4 @@ class InnerOp {
 
 }  // namespace tarsia
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

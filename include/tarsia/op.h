@@ -6,7 +6,7 @@
 
 #if !defined(__CUDACC_RTC__)
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #if !defined(TARSIA_INLINE_SOURCE)
 #include <tuple>  // inline sources are asked at their end what they have included
@@ -18,6 +18,6 @@
 #include <tarsia/op_define.h>
 #include <tarsia/tensor.h>
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 #endif

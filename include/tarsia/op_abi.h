@@ -2,7 +2,7 @@
 // Plain C; <tarsia/op.h> builds it from C++.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
 
@@ -226,4 +226,4 @@ typedef struct tarsia_op_call {
 }
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

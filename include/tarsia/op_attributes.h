@@ -5,7 +5,7 @@
 // these an attribute may be a std::array, std::pair or std::tuple, and any type that operator>> reads.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/export.h>
 #include <tarsia/tensor.h>
@@ -274,4 +274,4 @@ int32_t set_member(void* member_, const tarsia_value* value_) {
 #pragma clang optimize on
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,7 +1,7 @@
 // What the functions of an op see: BindInfo while it is bound and inferred, Context while it runs.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/op_abi.h>
 #include <tarsia/op_attributes.h>
@@ -326,4 +326,4 @@ class Context {
 
 }  // namespace tarsia
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -5,7 +5,7 @@
 // (names, descriptions) are kept as pointers: give literals.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/export.h>
 #include <tarsia/op_attributes.h>
@@ -441,7 +441,7 @@ class OpDefinition {
 #pragma clang optimize on
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 /// Declares the op `name`, at namespace scope:
 ///   TARSIA_OP(relu).input("x").output("y").forward("cpu", relu_cpu).forward("gpu", relu_gpu);

@@ -5,13 +5,13 @@
 #include <tarsia/device.h>
 #else
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <initializer_list>
 
-#include <tarsia/exceptions.h>
+#include <tarsia/detail/exceptions.h>
 
-#include <tarsia/adapter.h>
+#include <tarsia/detail/adapter.h>
 #include <tarsia/device.h>
 
 inline bool operator==(tarsia_dtype a_, tarsia_dtype b_) {
@@ -384,6 +384,6 @@ struct arg<gpu<const char>, k_unsupported> {
 
 }  // namespace tarsia
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 #endif

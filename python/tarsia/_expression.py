@@ -1,7 +1,7 @@
 """What tarsia.elementwise and tarsia.reduction share: parameters, names, compiling for a combination of types.
 
 An expression becomes a source for each device and combination of types that it is called with. What broadcasts,
-takes dimensions together and walks memory is in Tarsia's headers (loop.h, loop_plan.h, loop_cpu.h); here is the text
+takes dimensions together and walks memory is in Tarsia's headers (detail/loop*.h); here is the text
 around the user's own. User's lines keep their place: messages name "saxpy: operation", line and column.
 """
 

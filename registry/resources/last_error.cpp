@@ -2,7 +2,7 @@
 #include "registry/resources/last_error.h"
 
 #include <cxxabi.h>
-#include <tarsia/exceptions.h>
+#include <tarsia/detail/exceptions.h>
 
 #include <cstdlib>
 #include <exception>

@@ -2,7 +2,7 @@
 // reference, as std::map or std::unordered_map; tensors by value, reference or pointer; int or MXReturnValue.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/resource.h>
 
@@ -200,4 +200,4 @@ Create create(R_ (*f_)(A_, CustomStatefulOp**)) {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

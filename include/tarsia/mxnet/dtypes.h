@@ -1,7 +1,7 @@
 // The numbers of dtypes in MXNet's extension API, and Tarsia's.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
 
@@ -58,4 +58,4 @@ inline bool to_dtype(int number_, tarsia_dtype& d_) {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,7 +1,7 @@
 // From ops registered through MXNet's extension API to Tarsia's descriptions of ops (op_abi.h).
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/op.h>
 
@@ -23,4 +23,4 @@ __attribute__((unused)) static const int announced = announce();
 }  // namespace mxnet
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -4,7 +4,7 @@
 // unknown extent 0, an unknown shape empty. Its messages are collected for the call and become its error.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/dtypes.h>
 #include <tarsia/mxnet/op.h>
@@ -483,4 +483,4 @@ TARSIA_MXNET_FUNCTION int register_ignored(const char* what_) {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -2,7 +2,7 @@
 // for passes and partitioners, which compile but are not run here.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/json.h>
 #include <tarsia/mxnet/resource.h>
@@ -200,4 +200,4 @@ class Graph {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

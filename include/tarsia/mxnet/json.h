@@ -1,7 +1,7 @@
 // JSON as MXNet's extension API has it: for ops that read their subgraph.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/messages.h>
 #include <tarsia/mxnet/std.h>
@@ -276,4 +276,4 @@ TARSIA_MXNET_SUPPORT std::string getDtypeAt(const std::string& dtypes_, unsigned
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

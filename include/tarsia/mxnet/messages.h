@@ -1,7 +1,7 @@
 // MX_ERROR_MSG: what a library has to say of an error. Messages belong to the call in which they were given.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/std.h>
 
@@ -93,4 +93,4 @@ class TARSIA_MXNET_HIDDEN MXerrorMsgs {
 /// Says why a function is about to return MX_FAIL: MX_ERROR_MSG << "…".
 #define MX_ERROR_MSG ::mxnet::ext::MXerrorMsgs::get()->add(__FILE__, __LINE__)
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

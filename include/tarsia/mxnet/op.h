@@ -2,7 +2,7 @@
 // and passes, which are remembered by name alone.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 // nvcc would warn of each state: it overrides the functions of one generation.
 #if defined(__NVCC__) && !defined(__clang__)
@@ -302,4 +302,4 @@ T_& ignored() {
 
 #include <tarsia/mxnet/glue.h>
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,10 +1,10 @@
 // OpResource: what a running op may ask for. PassResource: named by graph passes, which are not run here.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
-#include <tarsia/adapter.h>
-#include <tarsia/exceptions.h>
+#include <tarsia/detail/adapter.h>
+#include <tarsia/detail/exceptions.h>
 #include <tarsia/mxnet/tensor.h>
 #include <tarsia/op_abi.h>
 
@@ -114,4 +114,4 @@ class PassResource {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <tarsia/support.h>
+#include <tarsia/detail/support.h>
 
 // In an inline source what the API's signatures are made of is instantiated once, in the object that is
 // linked to it, and its larger members are not inlined: with them, an op's host half takes the compiler three

@@ -1,7 +1,7 @@
 // Values of MXNet's extension API: dtypes, contexts, tensors, messages.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/mxnet/device.h>
 #include <tarsia/mxnet/std.h>
@@ -147,4 +147,4 @@ struct MXTensor {
 }  // namespace ext
 }  // namespace mxnet
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

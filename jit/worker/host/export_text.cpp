@@ -87,7 +87,8 @@ class Writer {
   std::string write(const Exports& exports) {
     m_light = true;
     for (const clang::FunctionDecl* function : exports.functions) m_light &= is_light(*function);
-    m_out << (m_light ? "#include <tarsia/adapter_light.h>\n" : "#include <tarsia/adapter.h>\n");
+    m_out << (m_light ? "#include <tarsia/detail/adapter_light.h>\n"
+                      : "#include <tarsia/detail/adapter.h>\n");
     for (const clang::FunctionDecl* function : exports.functions) {
       if (function->isMain())
         add_main(*function);
@@ -115,7 +116,7 @@ class Writer {
   }
 
   std::string write_c(const Exports& exports) {
-    m_out << "#include <tarsia/adapter_light.h>\n";
+    m_out << "#include <tarsia/detail/adapter_light.h>\n";
     auto skip = [&](const Skipped& skipped) {
       m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << quoted(skipped.name) << ", "
             << quoted(skipped.reason) << ")\n";

@@ -8,9 +8,10 @@
 
 namespace tarsia::jit {
 
-/// C++ for <tarsia/adapter_light.h> where every function is C-style, else for <tarsia/adapter.h>, which costs
-/// a dozen milliseconds more. `cuda`: the source holds CUDA, in this file or another. With `places` the text
-/// names no line: where functions stand goes there, for the device tables to define (place_symbol).
+/// C++ for <tarsia/detail/adapter_light.h> where every function is C-style, else for
+/// <tarsia/detail/adapter.h>, which costs a dozen milliseconds more. `cuda`: the source holds CUDA, in this
+/// file or another. With `places` the text names no line: where functions stand goes there, for the device
+/// tables to define (place_symbol).
 std::string export_text(const Exports& exports, clang::ASTContext& context, bool cuda, int unit,
                         std::vector<std::string>* places);
 

@@ -87,8 +87,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   }
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&
       m_diagnostics.back().severity == Severity::error)
-    m_diagnostics.back().message += missing_definition_remedy(
-        m_diagnostics.back().message, llvm::StringRef(diagnostic.file).ends_with("tarsia/std_declared.h"));
+    m_diagnostics.back().message +=
+        missing_definition_remedy(m_diagnostics.back().message,
+                                  llvm::StringRef(diagnostic.file).ends_with("tarsia/detail/std_declared.h"));
   // Warnings about code that is not the user's would only be in the way.
   m_follow = level != Level::Warning ||
              (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());

@@ -1,7 +1,7 @@
 // Linked into every module: its entry, by which Tarsia asks what the module holds.
 //
-// Modules with <tarsia/adapter.h> in them have the same entry from there; this one is for those that have
-// only adapter_light.h, which would take longer to compile with it.
+// Modules with <tarsia/detail/adapter.h> in them have the same entry from there; this one is for those that
+// have only adapter_light.h, which would take longer to compile with it.
 #include <tarsia/abi.h>
 
 #define HIDDEN __attribute__((weak, visibility("hidden")))

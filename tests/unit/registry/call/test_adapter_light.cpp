@@ -2,7 +2,7 @@
 #include <tarsia/abi.h>
 #include <tarsia/host.h>
 
-#include <tarsia/adapter_light.h>
+#include <tarsia/detail/adapter_light.h>
 
 #include <cstddef>
 #include <stdexcept>

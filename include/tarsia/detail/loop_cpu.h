@@ -2,7 +2,7 @@
 // they do already, so that the expression's own loop is one that compilers vectorise.
 #pragma once
 
-#include <tarsia/loop_plan.h>
+#include <tarsia/detail/loop_plan.h>
 
 #include <cmath>
 #include <new>

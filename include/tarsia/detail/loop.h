@@ -1,6 +1,6 @@
 // Loops over the elements of tensors that are broadcast against each other, as kernels and code on the CPU
-// walk them. What tarsia.elementwise and tarsia.reduction generate is built of these; <tarsia/loop_plan.h>
-// makes them of tensors.
+// walk them. What tarsia.elementwise and tarsia.reduction generate is built of these;
+// <tarsia/detail/loop_plan.h> makes them of tensors.
 #pragma once
 
 #include <tarsia/device.h>

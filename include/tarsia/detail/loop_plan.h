@@ -1,12 +1,12 @@
 // Makes loops of tensors: broadcasting, the order of dimensions, what lies in memory as one, overlaps. In
-// device code compiled by NVRTC only <tarsia/loop.h> remains of it.
+// device code compiled by NVRTC only <tarsia/detail/loop.h> remains of it.
 #pragma once
 
-#include <tarsia/loop.h>
+#include <tarsia/detail/loop.h>
 
 #if !defined(__CUDACC_RTC__)
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/op_context.h>
 
@@ -496,6 +496,6 @@ RawTensor<T_> raw(const char* op_, const char* name_, const Tensor& t_) {
 }  // namespace detail
 }  // namespace tarsia
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 #endif

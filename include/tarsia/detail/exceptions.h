@@ -1,12 +1,12 @@
 // Exceptions that an op's code may throw, beside those of std; the caller gets them as its own language's.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
+#include <tarsia/detail/std_declared.h>
+#include <tarsia/detail/support.h>
 #include <tarsia/host.h>
-#include <tarsia/std_declared.h>
-#include <tarsia/support.h>
 
 namespace tarsia {
 
@@ -75,4 +75,4 @@ namespace detail {
 
 }  // namespace tarsia
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -9,7 +9,7 @@
 #if !defined(TARSIA_ADAPTER_H)
 #define TARSIA_ADAPTER_H
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
 #include <tarsia/host.h>
@@ -59,7 +59,7 @@ inline const tarsia_host* host() {
 }  // namespace tarsia
 #pragma GCC visibility pop
 
-#include <tarsia/adapter_types.h>
+#include <tarsia/detail/adapter_types.h>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {
@@ -195,7 +195,7 @@ struct function<R_(A_...) noexcept> : function<R_(A_...)> {};
 }  // namespace tarsia
 #pragma GCC visibility pop
 
-#include <tarsia/adapter_main.h>
+#include <tarsia/detail/adapter_main.h>
 
 /// Exports a function: generated, one per function. `k_` is unique in the translation unit, `type_` its
 /// function type, `function_` its qualified name (overloads are told apart by the type), then the names of
@@ -264,8 +264,8 @@ const tarsia_module* tarsia_module_attach(const tarsia_host* tarsia_host_) {
 }
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
 
 #endif
 
-#include <tarsia/adapter_std.h>
+#include <tarsia/detail/adapter_std.h>

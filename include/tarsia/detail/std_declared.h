@@ -2,7 +2,7 @@
 // headers: libstdc++'s own are many times the size of Tarsia's.
 #pragma once
 
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #if defined(__has_include)
 #if __has_include(<bits/stringfwd.h>) && !defined(_GLIBCXX_DEBUG) && !defined(_GLIBCXX_PARALLEL)
@@ -64,4 +64,4 @@ _GLIBCXX_END_NAMESPACE_VERSION
 
 #endif
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>

@@ -1,6 +1,6 @@
 // The parts of adapter.h on std types, each there once its header is, or once std_declared.h declares the
 // type. Bodies are templates, so that a type need be complete only where it is used.
-#include <tarsia/macros_push.h>
+#include <tarsia/detail/macros_push.h>
 
 #pragma GCC visibility push(hidden)
 namespace tarsia {
@@ -196,4 +196,4 @@ TARSIA_DETAIL_DTYPE(double2, TARSIA_FLOAT, 2, 64)
 }  // namespace tarsia
 #pragma GCC visibility pop
 
-#include <tarsia/macros_pop.h>
+#include <tarsia/detail/macros_pop.h>
