@@ -27,17 +27,22 @@ set_target_properties(tarsia_python PROPERTIES
 target_include_directories(tarsia_python PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(tarsia_python PRIVATE tarsia)
 
-# The package in the build folder: links to its files and to what lies beside it in a wheel.
-file(GLOB python_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tarsia/*.py ${CMAKE_SOURCE_DIR}/python/tarsia/*.pyi
-     ${CMAKE_SOURCE_DIR}/python/tarsia/py.typed)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia)
-file(GLOB linked ${CMAKE_BINARY_DIR}/python/tarsia/*.py ${CMAKE_BINARY_DIR}/python/tarsia/*.pyi)
-if(linked)  # CMake 3.25 takes no empty list
-  file(REMOVE ${linked})  # one whose source was renamed would dangle
-endif()
-foreach(file ${python_files})
+# The package in the build folder: links to its files and folders and to what lies beside it in a wheel.
+set(package_source ${CMAKE_SOURCE_DIR}/python/tarsia)
+set(package ${CMAKE_BINARY_DIR}/python/tarsia)
+file(GLOB python_files CONFIGURE_DEPENDS ${package_source}/*.py ${package_source}/*.pyi ${package_source}/py.typed)
+file(GLOB python_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${package_source}/_*)
+list(FILTER python_folders EXCLUDE REGEX "\\.pyi?$|__pycache__$")
+file(MAKE_DIRECTORY ${package})
+file(GLOB linked LIST_DIRECTORIES true ${package}/*.py ${package}/*.pyi ${package}/_*)
+foreach(link IN LISTS linked)  # one whose source was renamed would dangle
+  if(IS_SYMLINK ${link})
+    file(REMOVE ${link})
+  endif()
+endforeach()
+foreach(file IN LISTS python_files python_folders)
   get_filename_component(name ${file} NAME)
-  file(CREATE_LINK ${file} ${CMAKE_BINARY_DIR}/python/tarsia/${name} SYMBOLIC)
+  file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
 endforeach()
 add_custom_command(TARGET tarsia_python POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:tarsia> ${CMAKE_BINARY_DIR}/python/tarsia/$<TARGET_FILE_NAME:tarsia>

@@ -80,9 +80,9 @@ def __getattr__(name):
 
         value = getattr(_define, name)
     elif name == "elementwise":
-        from ._elementwise import elementwise as value
+        from ._expressions.elementwise import elementwise as value
     elif name == "reduction":
-        from ._reduction import reduction as value
+        from ._expressions.reduction import reduction as value
     elif name == "ops":
         from ._ops import ops as value
     elif name in ("torch", "jax"):  # they import PyTorch and JAX

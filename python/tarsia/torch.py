@@ -10,12 +10,13 @@
 
 import torch
 
-from . import _schema, _torch_expression, _torch_gradient, _torch_ops, _torch_register
+from . import _schema
+from ._torch import expression as torch_expression, gradient as torch_gradient, ops as torch_ops, register as torch_register
 from ._errors import Unsupported
 from ._library import Library
 from ._tarsia import Expression, Function, Op
-from ._torch_pair import function
-from ._torch_register import Overload
+from ._torch.pair import function
+from ._torch.register import Overload
 from ._schema import OP_RANDOM, identifier
 
 __all__ = ["Registered", "function", "register", "registered", "unregister"]
@@ -86,15 +87,15 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
 
 def unregister(name):
     """Takes an operator out: "relu", or "mine::relu". Whoever kept it gets an error when calling it."""
-    namespace, last = _torch_register.split_name(name, None)
-    if not _torch_register.remove(f"{namespace}::{last}"):
+    namespace, last = torch_register.split_name(name, None)
+    if not torch_register.remove(f"{namespace}::{last}"):
         raise LookupError(f"there is no operator {namespace}::{last} of Tarsia")
-    _torch_register.remove(f"{namespace}::{last}_backward")
+    torch_register.remove(f"{namespace}::{last}_backward")
 
 
 def registered():
     """The qualified names of the operators that are registered: ("tarsia::relu", …)."""
-    return _torch_register.names()
+    return torch_register.names()
 
 
 def _tags(random, tags):
@@ -106,7 +107,7 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
     if attributes is not None:
         raise TypeError("attributes are those of an op; a function has parameters")
     mutates = (mutates,) if isinstance(mutates, str) else mutates
-    namespace, name = _torch_register.split_name(name, _torch_ops.operator_name(what.__qualname__))
+    namespace, name = torch_register.split_name(name, torch_ops.operator_name(what.__qualname__))
     overloads, texts = [], set()
     for description in what._description:
         schema = _schema.of_function(description, mutates)
@@ -114,58 +115,58 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
         if text in texts:  # the types behind the pointers differ: the function chooses when it is called
             continue
         texts.add(text)
-        cell = _torch_ops.function_cell(what, description, schema, fake)
+        cell = torch_ops.function_cell(what, description, schema, fake)
         overload = f"overload{len(overloads) + 1}" if overloads else ""
         overloads.append(Overload(schema, cell, overload=overload, tags=_tags(random, tags), vmap=vmap,
-                                  autocast=_torch_register.autocast_rules(autocast)))
-    return _torch_register.install(namespace, name, overloads)
+                                  autocast=torch_register.autocast_rules(autocast)))
+    return torch_register.install(namespace, name, overloads)
 
 
 def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if mutates is not None:
         raise TypeError("an op declares its mutable inputs itself; mutates is for functions")
-    namespace, name = _torch_register.split_name(name, identifier(what.name))
+    namespace, name = torch_register.split_name(name, identifier(what.name))
     description = what._description
     schema = _schema.of_op(what.name, description, attributes or ())
-    op = _torch_ops.OpCell(what, description, schema, attributes or {}, fake)
-    differentiable = _torch_ops.has_backward(description) and not schema.written
+    op = torch_ops.OpCell(what, description, schema, attributes or {}, fake)
+    differentiable = torch_ops.has_backward(description) and not schema.written
     tags = _tags(random or description["flags"] & OP_RANDOM, tags)
     if differentiable:
-        arguments = (*_torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
+        arguments = (*torch_ops.BACKWARD_ARGUMENTS, *(one for one in schema.arguments if one.keyword))
         backward = Overload(_schema.Schema(arguments, ("Tensor[]",)), op.backward_cell(), tags=tags,
                             vmap=vmap and True)
-        op.use_backward(_torch_register.install(namespace, f"{name}_backward", [backward]), backward)
+        op.use_backward(torch_register.install(namespace, f"{name}_backward", [backward]), backward)
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
-                        autocast=_torch_register.autocast_rules(autocast))
-    return _torch_register.install(namespace, name, [overload])
+                        autocast=torch_register.autocast_rules(autocast))
+    return torch_register.install(namespace, name, [overload])
 
 
 def _register_expression(what, name, numbers, backward, gradients, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if mutates is not None or attributes is not None:
         raise TypeError("an expression says itself what it writes (inout), and has no attributes")
-    namespace, name = _torch_register.split_name(name, _torch_expression.name_of(what))
-    expression = _torch_expression.ExpressionCell(what, numbers)
+    namespace, name = torch_register.split_name(name, torch_expression.name_of(what))
+    expression = torch_expression.ExpressionCell(what, numbers)
     tags, gradient = _tags(random, tags), None
     if backward is not None:
-        gradient = _torch_gradient.Gradient(what, expression, backward, gradients)
+        gradient = torch_gradient.Gradient(what, expression, backward, gradients)
     elif gradients is not None:
         raise TypeError("gradients are those that backward gives: pass backward=")
     if isinstance(backward, Expression):
-        cell = _torch_expression.ExpressionCell(backward, gradient.numbers())
+        cell = torch_expression.ExpressionCell(backward, gradient.numbers())
         step = Overload(cell.schema, cell.cell(None, why=(
             f"the gradient of {what.name} has no gradient of its own: it cannot be differentiated twice")), tags=tags,
             vmap=vmap and True)
-        gradient.run = _torch_register.install(namespace, f"{name}_backward", [step])
-        gradient.kernel = _torch_register.kernel(step.schema, step.cell)
-    return _torch_register.install(namespace, name, [
+        gradient.run = torch_register.install(namespace, f"{name}_backward", [step])
+        gradient.kernel = torch_register.kernel(step.schema, step.cell)
+    return torch_register.install(namespace, name, [
         Overload(expression.schema, expression.cell(fake, gradient), tags=tags, vmap=vmap,
-                 autocast=_torch_register.autocast_rules(autocast))])
+                 autocast=torch_register.autocast_rules(autocast))])
 
 
 def _register_library(library, random, autocast, tags):
     done = Registered()
     draws = (lambda name: True) if random is True else (lambda name: name in (random or ()))
-    short = [_torch_ops.operator_name(name) for name in library.functions]
+    short = [torch_ops.operator_name(name) for name in library.functions]
     for qualified, last in zip(library.functions, short):
         name = last if short.count(last) == 1 and last not in library.ops else identifier(qualified)
         try:
@@ -174,5 +175,5 @@ def _register_library(library, random, autocast, tags):
         except Unsupported as error:
             done.skipped[qualified] = str(error)
     for op in library.ops:
-        done[identifier(op)] = register(_torch_ops.op_named(op), random=draws(op), autocast=autocast, tags=tags)
+        done[identifier(op)] = register(torch_ops.op_named(op), random=draws(op), autocast=autocast, tags=tags)
     return done

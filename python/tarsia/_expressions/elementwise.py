@@ -2,7 +2,7 @@
 
 import sys
 
-from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
+from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
 
 
 class Elementwise(Recipe):

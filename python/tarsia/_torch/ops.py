@@ -2,10 +2,10 @@
 
 import torch
 
-from . import _tarsia
-from ._errors import ArgumentValueError, Unsupported
-from ._torch_register import Cell, flat, kernel, refusal, runs_direct, save_nothing
-from ._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
+from .. import _tarsia
+from .._errors import ArgumentValueError, Unsupported
+from .register import Cell, flat, kernel, refusal, runs_direct, save_nothing
+from .._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
 
 BACKWARD = 1  # tarsia_pass
 BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (

@@ -7,10 +7,10 @@ import hashlib
 
 import torch
 
-from ._errors import OpValueError
-from ._expression import TYPES, type_error, value_error
-from ._schema import Argument, Schema, identifier
-from ._torch_register import Cell, refusal, save_nothing
+from .._errors import OpValueError
+from .._expressions.expression import TYPES, type_error, value_error
+from .._schema import Argument, Schema, identifier
+from .register import Cell, refusal, save_nothing
 
 _NAMES = {getattr(torch, name): name for name in TYPES if hasattr(torch, name)}
 _NUMBERS = {"bool": "bool", "float16": "float", "bfloat16": "float", "float32": "float", "float64": "float"}  # or SymInt

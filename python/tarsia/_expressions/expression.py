@@ -7,7 +7,7 @@ around the user's own. User's lines keep their place: messages name "saxpy: oper
 
 import re
 
-from . import _tarsia
+from .. import _tarsia
 
 TYPES = {
     "bool": "bool",
@@ -87,13 +87,13 @@ def _parameters(text, is_output, where, reserved):
 
 
 def type_error(message):
-    from ._errors import ArgumentTypeError
+    from .._errors import ArgumentTypeError
 
     return ArgumentTypeError(message)
 
 
 def value_error(message):
-    from ._errors import ArgumentValueError
+    from .._errors import ArgumentValueError
 
     return ArgumentValueError(message)
 
@@ -143,7 +143,7 @@ class Recipe:
 
     def make(self, frame):
         """The tarsia.Expression; `frame` is that of the caller, where the texts stand."""
-        from ._library import _place
+        from .._library import _place
 
         self.place = _place(frame)
         params = [(p.name, p.type, self.letters.index(p.type) if p.is_letter else -1, p.dtype, p.is_raw, p.is_output,
@@ -169,7 +169,7 @@ class Recipe:
 
     def compile(self, gpu, dtypes, numbers):
         """The tarsia.Function for these types; called by the extension when it meets them first."""
-        from ._library import load_inline
+        from .._library import load_inline
 
         text = self.text(gpu, dtypes, numbers)
         try:
@@ -183,7 +183,7 @@ class Recipe:
 
     def explain(self, error):
         """Points a compile error at the user's text."""
-        from ._library import _explain
+        from .._library import _explain
 
         texts = {f"{self.name}: {what}": text for what, text in {**self.texts, "preamble": self.preamble}.items()}
         for diagnostic in getattr(error, "diagnostics", ()):
@@ -211,7 +211,7 @@ class Recipe:
         return walked, raws, scalars
 
     def head(self, gpu, dtypes):
-        parts = ["#include <tarsia/op.h>\n", f"#include <tarsia/loop_{'plan' if gpu else 'cpu'}.h>\n"]
+        parts = ["#include <tarsia/op.h>\n", f"#include <tarsia/detail/loop_{'plan' if gpu else 'cpu'}.h>\n"]
         if len(self.outputs) > 1:
             parts.append("#include <tuple>\n")
         if self.preamble.strip():

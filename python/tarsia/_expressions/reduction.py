@@ -2,7 +2,7 @@
 
 import sys
 
-from ._expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
+from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
 
 
 # On the GPU: the sums of a row's threads, at most 256, added onto that of its first.

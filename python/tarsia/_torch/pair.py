@@ -4,10 +4,10 @@ import inspect
 
 import torch
 
-from . import _torch_register
-from ._pair import Pair
-from ._torch_ops import operator_name
-from ._torch_register import Cell, Overload, refusal, save_nothing
+from . import register
+from .._pair import Pair
+from .ops import operator_name
+from .register import Cell, Overload, refusal, save_nothing
 
 
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
@@ -33,14 +33,14 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
     pair = _Pair(Pair(forward, backward, gradients, mutates), outputs)
     if name is None:
         return pair.plain()
-    namespace, name = _torch_register.split_name(name, None)
+    namespace, name = register.split_name(name, None)
     tags = (torch.Tag.nondeterministic_seeded,) if random else ()
     step = Overload(pair.plan.backward_schema(), pair.backward_cell(), tags=tags, vmap=vmap and True)
-    pair.run_backward = _torch_register.install(namespace, f"{name}_backward", [step])
-    pair.backward_kernel = _torch_register.kernel(step.schema, step.cell)
+    pair.run_backward = register.install(namespace, f"{name}_backward", [step])
+    pair.backward_kernel = register.kernel(step.schema, step.cell)
     overload = Overload(pair.plan.schema, pair.cell(), tags=tags, vmap=vmap,
-                        autocast=_torch_register.autocast_rules(autocast))
-    return _torch_register.install(namespace, name, [overload])
+                        autocast=register.autocast_rules(autocast))
+    return register.install(namespace, name, [overload])
 
 
 class _Pair:
@@ -93,7 +93,7 @@ class _Pair:
         others, shapes, dtypes = ctx.call
         values = [gradients[i] if pool == "gradient" else tensor if tensor is not None else other
                   for (pool, i), tensor, other in zip(self.plan.sources, ctx.saved_tensors, others)]
-        run = self.backward_kernel if _torch_register.runs_direct(gradients[0]) else self.run_backward
+        run = self.backward_kernel if register.runs_direct(gradients[0]) else self.run_backward
         made = _several(run(*values, *shapes, *dtypes))
         row = [None] * len(needs)
         for i, gradient in zip(self.plan.targets, made):
@@ -111,7 +111,7 @@ class _Pair:
         values, shapes, dtypes = self._split(values)
         for i, (pool, _) in enumerate(self.plan.sources):
             if pool == "gradient":  # that of a sum is one element, expanded
-                values[i] = _torch_register.contiguous(values[i])
+                values[i] = register.contiguous(values[i])
         device = values[self._leader].device
         gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self.plan.made))]
         given, made = iter(values), iter(gradients)
@@ -144,7 +144,7 @@ class _Pair:
         run = _autograd_function(self._name, self.plan.schema, self.cell())
         cell, schema = self.backward_cell(), self.plan.backward_schema()
         self.run_backward = _autograd_function(self.plan.backward.__name__, schema, cell)
-        self.backward_kernel = _torch_register.kernel(schema, cell)
+        self.backward_kernel = register.kernel(schema, cell)
         signature = inspect.Signature([
             inspect.Parameter(one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
                               default=inspect.Parameter.empty if one.default is None else None)
@@ -167,7 +167,7 @@ class _Pair:
 def _autograd_function(name, schema, cell):
     """Calls a Cell as its operator would, differentiably, without the dispatcher. torch.func wants forward and what is
     saved apart, which costs more."""
-    call = _torch_register.kernel(schema, cell)
+    call = register.kernel(schema, cell)
 
     def forward(ctx, *args):
         result = call(*args)

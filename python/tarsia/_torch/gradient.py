@@ -4,9 +4,9 @@ import inspect
 
 import torch
 
-from . import _torch_register
-from ._expression import type_error, value_error
-from ._tarsia import Expression
+from . import register
+from .._expressions.expression import type_error, value_error
+from .._tarsia import Expression
 
 _WITHOUT = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -94,7 +94,7 @@ class Gradient:
         for (pool, i), tensor, other in zip(self.sources, ctx.saved_tensors, others):
             value = gradients[i] if pool == "gradient" else other if tensor is None else tensor
             values.append(value if pool == "input" else self._with_dimensions(value, len(whole), attributes))
-        run = self.kernel if _torch_register.runs_direct(gradients[0]) else self.run
+        run = self.kernel if register.runs_direct(gradients[0]) else self.run
         made = run(*values)
         made = made if isinstance(made, (tuple, list)) else (made,)
         if len(made) != len(self._targets):

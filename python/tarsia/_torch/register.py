@@ -17,7 +17,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
-from ._errors import ArgumentValueError, NotFound, Unsupported
+from .._errors import ArgumentValueError, NotFound, Unsupported
 
 
 class Cell:

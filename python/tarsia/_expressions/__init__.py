@@ -1,0 +1,1 @@
+"""Functions of one line of C++: what stands behind tarsia.elementwise and tarsia.reduction."""

@@ -1,0 +1,1 @@
+"""Operators of PyTorch: what stands behind tarsia.torch."""
