@@ -57,3 +57,13 @@ def test_cpp_example_builds_with_the_command_given_and_prints_what_it_says(tmp_p
     assert build.returncode == 0, build.stderr
     run = subprocess.run(["./norm"], cwd=tmp_path, capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "25\n"), run.stderr
+
+
+def test_figures_are_those_that_the_benchmark_printed():
+    measured = (README.parent / "docs" / "benchmarks" / "h200-cold.txt").read_text()
+    assert "$ python bench/python/bench_cold.py\n" in measured
+    measured = measured[measured.index("Host and device ReLU"):]
+    claims = re.search(r"\*\*It compiles fast.*?\n\n", README.read_text(), re.DOTALL).group()
+    shown = [float(number) * (1000 if unit == "s" else 1) for number, unit in re.findall(r"([\d.]+)\s(ms|s)\b", claims)]
+    rows = [re.search(rf"^  {name} +([\d,.]+) ", measured, re.MULTILINE).group(1) for name in ("tarsia", "tvm-ffi", "PyTorch load_inline")]
+    assert shown == pytest.approx([float(row.replace(",", "")) for row in rows], rel=0.01)
