@@ -31,9 +31,13 @@ def dead_links(page):
 
 
 def missing_files(page):
-    """Names in backquotes like `base/hash.h`, `split_*.*`-style patterns included, of which there is no file."""
-    for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*)`", CODE.sub("", page.read_text())):
+    """Names in backquotes, like `base/hash.h`, `device_*` within a folder and `split.*` in any, of which there is no file."""
+    text = CODE.sub("", page.read_text())
+    for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*)`", text):
         if not any(REPO.glob(name.rstrip("/"))):
+            yield name
+    for name in re.findall(r"`([\w*]+\.\*)`", text):
+        if not any(any((REPO / folder).rglob(name)) for folder in FOLDERS):
             yield name
 
 
@@ -44,6 +48,6 @@ def test_links_and_paths_lead_somewhere(page):
 
 def test_dead_links_and_missing_files_are_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("# A title: `it`\n[here](#a-title-it) [there](other.md) [gone](#gone) `no[link](here)` `base/hash.h` `base/no_such.*` `base/`\n")
+    page.write_text("# A title: `it`\n[here](#a-title-it) [there](other.md) [gone](#gone) `no[link](here)` `base/hash.h` `base/no_such.*` `base/` `ha*.*` `no_such.*`\n")
     assert list(dead_links(page)) == ["other.md: no such file", "#gone: no such heading"]
-    assert list(missing_files(page)) == ["base/no_such.*"]
+    assert list(missing_files(page)) == ["base/no_such.*", "no_such.*"]
