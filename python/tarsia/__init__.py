@@ -100,7 +100,7 @@ def __dir__():
 
 
 def doctor():
-    """What is found or missing on this machine, and what to do about it: a dict."""
+    """What works on this machine, what is missing, and what to do about it: a dict."""
     import json
 
     from . import _tarsia

@@ -33,8 +33,9 @@ def _names(value, what):
 
 
 class Meta:
-    """What is known of an input or output, None for what is not: shape, with None for unknown extents, dtype, and storage, which
-    is "dense", "row_sparse" or "csr". `infer` sets what it can."""
+    """What is known of an input or output: shape (with None for unknown extents), dtype, and storage ("dense", "row_sparse" or "csr"). What is
+    unknown is None. `infer` sets what it can.
+    """
 
     __slots__ = ("dtype", "shape", "storage")
 
@@ -66,10 +67,13 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
             @tarsia.implementation("forward", sparse=True)     # sparse ones
             def forward_sparse(self, x, w, y): ...
 
-    of: "forward" or "backward". devices: "cpu" or "gpu"; those of the op if it is left out. sparse: it takes sparse tensors; dense ones go to
-    an implementation without it. when(self, inputs…, outputs…): whether it takes these, as it sees from their shape, dtype and storage;
-    attributes are members of self, or keyword-only parameters of a function. priority: of those that apply the highest is taken. name: for
-    people.
+    of: "forward" or "backward".
+    devices: "cpu" or "gpu"; by default the op's devices.
+    sparse: the implementation takes sparse tensors. Dense ones go to an implementation without it.
+    when(self, inputs…, outputs…): whether the implementation takes these tensors. It sees their shape, dtype and storage. Attributes are
+        members of self, or keyword-only parameters of a function.
+    priority: among the implementations that apply, the one with the highest priority runs.
+    name: for people.
     """
     if of not in ("forward", "backward"):
         raise error(f"an implementation is of 'forward' or 'backward', not {of!r}")
@@ -418,7 +422,7 @@ def _of_functions(forward, options):
 
 
 def define_op(author=None, **options):
-    """Registers an op that is written in Python: a class with forward, or a function that is one.
+    """Registers an op that is written in Python: a class with a forward, or a function.
 
         @tarsia.define_op
         class scale:
@@ -433,22 +437,33 @@ def define_op(author=None, **options):
 
         y = scale(x, factor=3.0)                         # also tarsia.ops.scale, and tarsia.op("scale").bind(x)
 
-    Tensors are contiguous, of the caller's framework. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) tell the
-    outputs' where they are not all like the first input's, infer_storage(self, storages…) which of them are "csr" or "row_sparse".
-    Instead of them, infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any. Annotated members of the class are the attributes: bool, int, float, str, tuples
-    of one of them, Literal of strings, or None; Annotated adds a description and tarsia.Range. Undeclared ones are allowed, as strings, if
-    __init__ takes **them. A function takes them as keyword-only parameters, and backward=, infer_shape= and so on are
-    given beside it. A keyword-only parameter `requests` gets the write requests, which else are seen to.
+    Tensors are contiguous and belong to the caller's framework.
 
-    options, or members of the class of these names: name; outputs (names; the last parameter of forward); optional,
-    mutable, no_gradient (names of inputs); variadic (the last input: a list of any number of tensors; also the last output, of which
-    arity(self) gives the number); hidden (names of outputs that
-    callers do not get); inplace ("x -> y"); devices (("cpu", "gpu")); sparse: forward and backward take scipy.sparse.csr_matrix, torch.sparse_csr and
-    tarsia.RowSparse too, and an output that is sparse is a tarsia.SparseOutput; implementations, of a function: further ones, marked with
-    tarsia.implementation as methods of a class are; stateful: what an instance keeps belongs to one
-    binding, and calls of it wait for each other; random: two calls differ.
+    Attributes are the annotated members of the class: bool, int, float, str, tuples of one of them, Literal of strings, or None. Annotated
+    adds a description and a tarsia.Range. If __init__ takes **others, callers may pass undeclared attributes, which arrive as strings. A
+    function takes attributes as keyword-only parameters; pass backward=, infer_shape= and so on to define_op.
 
-    Gives the tarsia.Op. An op of the same name is replaced.
+    Without inference all outputs are like the first input. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) return the
+    shapes and dtypes of the outputs, infer_storage(self, storages…) says which are "csr" or "row_sparse". In place of these three,
+    infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any input or output.
+
+    A keyword-only parameter `requests` of forward or backward gets the write requests. Without it Tarsia deals with them.
+
+    Options, or members of the class with these names:
+        name: of the op.
+        outputs: the names of the outputs; by default the last parameter of forward.
+        optional, mutable, no_gradient: names of inputs.
+        variadic: the last input, a list of any number of tensors; also the last output, whose number arity(self) gives.
+        hidden: names of outputs that callers do not get.
+        inplace: "x -> y", pairs that may share memory.
+        devices: ("cpu", "gpu").
+        sparse: forward and backward also take scipy.sparse.csr_matrix, torch.sparse_csr and tarsia.RowSparse. A sparse output is a
+            tarsia.SparseOutput.
+        implementations: of a function: further ones, marked with tarsia.implementation. In a class, mark methods.
+        stateful: what an instance keeps belongs to one binding, and the calls of that binding wait for each other.
+        random: two calls differ.
+
+    Returns the tarsia.Op. It replaces an op of the same name.
     """
     if author is None:
         return lambda author: define_op(author, **options)

@@ -12,7 +12,7 @@ def error(message):
 
 
 class Range(typing.NamedTuple):
-    """Bounds of a number, themselves included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. Of a tuple those of each."""
+    """The bounds of a number, both included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. In a tuple they apply to each number."""
 
     at_least: float | None = None
     at_most: float | None = None

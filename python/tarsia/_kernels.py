@@ -98,10 +98,11 @@ def _nvdisasm():
 
 
 class KernelTemplate:
-    """A template of kernels. ``t["float", 128]`` is its instantiation, a Kernel, compiled when it is first asked for:
-    types as str in C++, as a NumPy or PyTorch dtype or "float32"; values as int, bool or str.
-    ``t.launch(*args, grid=, block=)`` takes the types from the tensors that are passed. What is left out of the end of a
-    subscript, and has no default, is deduced as well: ``t[128].launch(...)``.
+    """A template of kernels. ``t["float", 128]`` is an instantiation, a Kernel, compiled when it is first asked for. Types
+    are str in C++, a NumPy or PyTorch dtype, or the name of one ("float32"); values are int, bool or str.
+
+    ``t.launch(*args, grid=, block=)`` takes the types from the tensors that are passed. It also deduces what the end of a
+    subscript omits and has no default: ``t[128].launch(...)``.
     """
 
     def __init__(self, library, name, given=(), instances=None):

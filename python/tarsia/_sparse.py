@@ -7,9 +7,9 @@ STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
 
 
 class RowSparse:
-    """A tensor of which only some rows are stored: ``data[i]`` is row ``indices[i]`` of a tensor of ``shape``.
+    """A tensor that stores only some of its rows: ``data[i]`` is row ``indices[i]`` of a tensor of ``shape``.
 
-    Arrays of NumPy or tensors of PyTorch; indices are int64, in increasing order.
+    data and indices are NumPy arrays or PyTorch tensors. indices are int64, in increasing order.
     """
 
     __slots__ = ("data", "indices", "shape")
@@ -39,10 +39,10 @@ class RowSparse:
 class SparseOutput:
     """A sparse output in `forward` or `backward` of an op that is written in Python.
 
-    ``y[...] = matrix`` gives it the elements of a sparse tensor of the same kind and shape, and ``y.allocate(n)`` memory for n
+    ``y[...] = matrix`` gives it the elements of a sparse tensor of the same kind and shape. ``y.allocate(n)`` gives memory for n
     elements (CSR) or rows, to be filled. Without either it has no elements.
 
-    shape, dtype; storage: "csr" or "row_sparse"; current: where the write request is "add", the sparse tensor to add to.
+    shape, dtype; storage: "csr" or "row_sparse"; current: if the write request is "add", the sparse tensor to add to.
     """
 
     __slots__ = ("_allocate", "_name", "current", "dtype", "shape", "storage")
@@ -52,8 +52,9 @@ class SparseOutput:
         self._allocate, self._name = allocate, name
 
     def allocate(self, count):
-        """(values, indices, indptr) of `count` elements or rows, unset; indptr, where rows start, is None of row-sparse ones. The
-        last call counts."""
+        """(values, indices, indptr) for `count` elements or rows, unset. indptr says where rows start; for row-sparse tensors it is None. The
+        last call counts.
+        """
         if not hasattr(count, "__index__"):
             raise TypeError(f"allocate takes the number of elements, got {type(count).__name__}")
         return self._allocate(count.__index__())
@@ -77,9 +78,10 @@ class SparseOutput:
 
 
 def sparse_parts(tensor):
-    """(values, indices, indptr) of a sparse tensor, contiguous, indices and indptr int64, as inline kernels take them.
+    """(values, indices, indptr) of a sparse tensor, contiguous, with indices and indptr of int64, as inline kernels take them.
 
-    Of CSR tensors of SciPy and PyTorch; of a RowSparse indptr is None. Memory is shared where it is so already.
+    Takes CSR tensors of SciPy and PyTorch, and a RowSparse, whose indptr is None. Parts that already are like this share the tensor's
+    memory.
     """
     given = parts(tensor)
     if given is None:

@@ -25,26 +25,26 @@ __all__ = ["function"]
 
 def function(what, backward=None, *, outputs=None, updates=None, gradients=None, mutates=None, vmap="sequential",
              side_effect=False):
-    """A function of JAX that calls an op, or a C++ function.
+    """Makes a function of JAX that calls an op or a C++ function.
 
     what: an op (``tarsia.op("relu")``), called with arrays, and attributes by name; or a function (``lib.f``).
-    backward: the function that gives the gradients of a function; ops have theirs. Its parameters are found by their
-        names: one that the function has too gets the same argument, or the output of that name; the others get the
-        gradients of the outputs, in order, and after these the outputs that are returned. What backward writes to or
-        returns are the gradients.
-    outputs: a function of the same parameters that gives the shapes and dtypes of the outputs: jax.ShapeDtypeStruct,
-        or arrays. Needed for functions that return tensors. What a function writes to (``T*``) is no parameter then,
-        but an output; without it, it is a parameter whose new value is a result.
-    updates: the names of what a function writes to, and reads as well, where there are outputs=.
-    gradients: the names of the parameters whose gradients backward gives, in order; by default all the arrays that are
-        read.
-    mutates: the names of what the functions write to, where the types say too much.
-    vmap: what jax.vmap does, as jax.ffi.ffi_call's vmap_method says it.
-    side_effect: it is called even where nobody uses the results. So it is for ops with state and random ones.
+    backward: the function that gives the gradients of a function; an op has its own. Its parameters are matched by
+        name. One that the function also has gets the same argument, or the output of that name. The others get the
+        gradients of the outputs, in order, and after these the outputs that the function returns. What backward writes to
+        or returns are the gradients.
+    outputs: a function of the same parameters that returns the shapes and dtypes of the outputs: jax.ShapeDtypeStruct,
+        or arrays. Functions that return tensors need it. With it, what a function writes to (``T*``) is an output and no
+        parameter; without it, it is a parameter whose new value is a result.
+    updates: with outputs=, the names of what the function writes to and also reads.
+    gradients: the names of the parameters whose gradients backward gives, in order; by default all the arrays that
+        the function reads.
+    mutates: the names of what the functions write to, if the types say too much.
+    vmap: what jax.vmap does: the vmap_method of jax.ffi.ffi_call.
+    side_effect: keeps calls whose results nobody uses. Ops with state and random ones are always kept.
 
-    Arrays are traced; numbers, strings and lists of them are constants of the compiled program. What is written to is
-    copied where XLA still needs the old value. The state of an op that has some is one for each combination of shapes,
-    dtypes, device and attributes.
+    Arrays are traced; numbers, strings and lists of them are constants of the compiled program. If XLA still needs the old
+    value of what is written to, it copies it. Each combination of shapes, dtypes, device and attributes has a state of its own, if the
+    op has state.
     """
     if isinstance(what, Op):
         given = {"backward": backward, "outputs": outputs, "updates": updates, "gradients": gradients,

@@ -15,7 +15,7 @@ _STORAGES = {"dense": 0, "row_sparse": 1, "csr": 2}
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: `status` is "passed", "failed" or "skipped"."""
+    """One check: `status` is "passed", "failed" or "skipped"."""
 
     name: str
     status: str
@@ -28,7 +28,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of testing an op. True if nothing failed."""
+    """The results of testing an op. True if nothing failed."""
 
     op: str
     checks: tuple
@@ -50,15 +50,17 @@ class Report:
 
 
 def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradient=True, seed=0):
-    """Tests a registered op on generated inputs, and on the CPU against the GPU where it runs on both.
+    """Tests a registered op on generated inputs. If it runs on the CPU and on GPUs, compares the two.
 
-    Looked at are inference, forward and backward in every dtype that the op takes, the gradient against finite
-    differences, write requests, elements that are not written, writes outside of the outputs, and whether results are
-    the same every time. Seeds the random states anew.
+    It checks inference; forward and backward in every dtype that the op takes; the gradient against finite differences; write
+    requests; whether elements stay unwritten, whether anything outside of the outputs is written, and whether results are the same
+    every time. It seeds the random states anew.
 
-    shapes: of the inputs; left out, usual ones are tried. dtypes: one name, or one for each shape. storages: "dense",
-    "csr" or "row_sparse" for each shape. attributes: a dict. gradient=False: the gradient is not meant to be the
-    derivative, as of a straight-through op.
+    shapes: of the inputs; by default it tries common ones.
+    dtypes: one name, or one for each shape.
+    storages: "dense", "csr" or "row_sparse" for each shape.
+    attributes: a dict.
+    gradient: False if the gradient is not meant to be the derivative, as in a straight-through op.
     """
     shapes = [tuple(shape) for shape in shapes or ()]
     if isinstance(dtypes, str) or dtypes is None:
@@ -75,7 +77,7 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
 
 
 def assert_op(op, **arguments):
-    """`check`, and an AssertionError with the report unless everything passed."""
+    """Calls `check`, and raises an AssertionError with the report unless everything passed."""
     report = check(op, **arguments)
     assert report, str(report)
     return report

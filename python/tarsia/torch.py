@@ -23,8 +23,9 @@ __all__ = ["Registered", "function", "register", "registered", "unregister"]
 
 
 class Registered(dict):
-    """The operators of a library: name to torch.ops.tarsia.NAME. `skipped` says of what else it has why there is no
-    operator: name to reason."""
+    """The operators of a library: name to torch.ops.tarsia.NAME. `skipped` says why other parts of the library have no
+    operator: name to reason.
+    """
 
     def __init__(self):
         super().__init__()
@@ -33,35 +34,35 @@ class Registered(dict):
 
 def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, vmap=None, autocast=None,
              tags=(), numbers=None, backward=None, gradients=None):
-    """Registers a function, an op, an expression, or all of a library, as operators of PyTorch.
+    """Registers a function, an op, an expression, or a whole library as operators of PyTorch.
 
-    what: a function (``lib.f``), an op (``tarsia.op("relu")``), what tarsia.elementwise and tarsia.reduction give, or a
-        library, of which everything is registered that has a schema.
+    what: a function (``lib.f``), an op (``tarsia.op("relu")``), the result of tarsia.elementwise or tarsia.reduction, or a
+        library, of which everything that has a schema is registered.
     name: "relu" for torch.ops.tarsia.relu, "mine::relu" for torch.ops.mine.relu; by default its own.
-    fake: of what tracing sees instead of the code: a function of the same parameters that gives empty tensors of the
-        right shapes, dtypes and devices. Ops and expressions are inferred; functions that give tensors or numbers need
+    fake: what tracing calls in place of the code: a function of the same parameters that returns empty tensors of the
+        right shapes, dtypes and devices. Ops and expressions are inferred. Functions that return tensors or numbers need
         one for torch.compile and torch.export.
-    random: it draws random numbers, so that two calls differ; for a library the names of those that do. Tags it
-        torch.Tag.nondeterministic_seeded. Ops that are declared ``.random()`` need not be named.
-    mutates: the names of a function's parameters that it writes to, by default all that the types let it write to:
-        ``T*`` and ``tarsia::Tensor``, also in lists and optionals, not ``const T*``, ``const tarsia::Tensor&`` and
+    random: it draws random numbers, so two calls differ; for a library, the names of those that do. They get
+        torch.Tag.nondeterministic_seeded. You need not name ops that are declared ``.random()``.
+    mutates: the names of a function's parameters that it writes to. By default all that the types let it write to:
+        ``T*`` and ``tarsia::Tensor``, also in lists and optionals, but not ``const T*``, ``const tarsia::Tensor&`` and
         ``const std::vector<tarsia::Tensor>&``.
-    attributes: of an op, to be the same in every call; they are not in the schema then.
+    attributes: of an op: values that are the same in every call. The schema then lacks them.
     vmap: the rule for torch.vmap, as torch.library.register_vmap takes it; True: one call for each element of the
         batch.
     autocast: the dtype to which autocasting converts floating-point inputs: one for all devices, or a dict of device
         to dtype.
-    tags: more of torch.Tag.
-    numbers: the names of an expression's inputs that are numbers; the others are tensors. By default those with a type
-        of their own (``float a``) where a tensor with a type letter (``T x``) stands beside them.
-    backward: of an expression, what computes its gradient: another expression, or a function of Python. Its parameters
-        are found by their names: those of the expression's inputs and outputs are these, the others the gradients of
-        the outputs, in order. It gives the gradients of the inputs that are tensors; what was broadcast is summed.
-    gradients: the names of the inputs whose gradients backward gives, in order, where they are not all.
+    tags: further torch.Tags.
+    numbers: the names of an expression's inputs that are numbers; the others are tensors. By default, an input with a type of its
+        own (``float a``) beside a tensor with a type letter (``T x``) is a number.
+    backward: of an expression: what computes its gradient, another expression or a function of Python. Its parameters
+        are matched by name: names of the expression's inputs and outputs mean these, the others are the gradients of
+        the outputs, in order. It returns the gradients of the inputs that are tensors; what was broadcast is summed.
+    gradients: the names of the inputs whose gradients backward gives, in order, if they are not all.
 
-    An op with a backward is differentiable unless it writes to its inputs; an op with state keeps its order in
-    compiled graphs, and its state lives as long as the registration. Gives torch.ops.tarsia.NAME; of a library a
-    Registered. What was registered under the name before is replaced.
+    An op with a backward is differentiable unless it writes to its inputs. An op with state keeps its order in
+    compiled graphs, and its state lives as long as the registration. Returns torch.ops.tarsia.NAME; for a library a
+    Registered. It replaces what was registered under the name before.
     """
     options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
     if isinstance(what, Expression):
@@ -86,9 +87,9 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
 
 
 def unregister(name):
-    """Takes an operator out: "relu", or "mine::relu". Whoever kept it gets an error when calling it."""
-    namespace, last = torch_register.split_name(name, None)
-    if not torch_register.remove(f"{namespace}::{last}"):
+    """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
+    namespace, last = _torch_register.split_name(name, None)
+    if not _torch_register.remove(f"{namespace}::{last}"):
         raise LookupError(f"there is no operator {namespace}::{last} of Tarsia")
     torch_register.remove(f"{namespace}::{last}_backward")
 

@@ -182,21 +182,22 @@ class Elementwise(Recipe):
 
 
 def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", doc="", **options):
-    """Makes a function of tensors out of a line of C++ that is applied to each element.
+    """Makes a function of tensors from a line of C++ that applies to each element.
 
         saxpy = tarsia.elementwise("T x, T y, float a", "T z", "z = a * x + y")
         z = saxpy(x, y, 2.0)
 
-    inputs, outputs: parameters as "type name, …". A type letter (T, U, T1) stands for the type of the tensors passed;
+    inputs, outputs: parameters as "type name, …". A type letter (T, U, T1) stands for the type of the tensors that are passed;
         other types are those of C++ ("float", "int64_t") or dtypes ("bfloat16"). "raw T x" is a tensor that the operation
-        indexes itself, x[k]; "inout T z" is an output that is read as well, and has to be given.
-    operation: C++ statements, which assign the outputs. i is the number of the element, _ind.get()[d] its place in
-        dimension d, _ind.size() how many there are. Elements of 16-bit floats are floats there, and so is T.
-    name: of the function, and of the kernels in profilers.
+        indexes itself, x[k]. "inout T z" is an output that the operation also reads; the caller has to pass it.
+    operation: C++ statements that assign the outputs. i is the number of the element, _ind.get()[d] its place in
+        dimension d, _ind.size() the number of elements. Elements of 16-bit floats are floats there, and so is T.
+    name: of the function, and of its kernels in profilers.
     preamble: C++ before the operation: functions, includes.
-    options: of tarsia.load_inline, such as fast_math=True.
+    doc: the docstring of the function.
+    options: those of tarsia.load_inline, such as fast_math=True.
 
-    The function takes the inputs, tensors or numbers, and gives the outputs, or writes them to out=. On the CPU and on
-    GPUs alike; compiled for each combination of types when it first occurs, and kept in the cache.
+    The function takes the inputs, tensors or numbers. It returns the outputs, or writes them to out=. It runs on the CPU and on
+    GPUs. Each combination of types is compiled when it first occurs, and kept in the cache.
     """
     return Elementwise(inputs, outputs, operation, name, preamble, options, doc).make(sys._getframe(1))

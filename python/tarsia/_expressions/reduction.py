@@ -504,23 +504,22 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
 
 def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="reduction", *, reduce_type=None, preamble="", doc="",
               **options):
-    """Makes a function that reduces tensors along axes, out of expressions in C++.
+    """Makes a function that reduces tensors along axes, from expressions in C++.
 
         norm = tarsia.reduction("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0")
         y = norm(x, axis=-1)
 
     inputs, outputs: as for tarsia.elementwise.
-    map: the expression that is taken of each element. i is the element's number, j its number among those that are
-        reduced.
-    reduce: the expression that puts two values a and b together; it has to be associative and commutative. The order in
-        which that happens depends on shapes and strides alone, so results are the same from run to run.
-    post: statements that assign the outputs from the value a; n is how many elements were reduced. Left out, the only output is
-        a.
-    identity: the value that changes nothing; it is the result where there are no elements, which is an error without it.
-    reduce_type: of the values, by default that of the first output, float for 16-bit floats. A struct of the
-        preamble will do.
-    name, preamble, options: as for tarsia.elementwise.
+    map: the expression for each element. i is the element's number, j its number among those that are reduced together.
+    reduce: the expression that makes one value of two, a and b. It must be associative and commutative. Shapes and strides
+        alone decide the order in which values are combined, so results are the same from run to run.
+    post: statements that assign the outputs from the value a; n is how many elements were reduced. Without it the only output
+        is a.
+    identity: the value that changes nothing, and the result of reducing no elements. Without it, reducing no elements is an error.
+    reduce_type: the type of the values; by default that of the first output, and float for 16-bit floats. It may be a struct
+        of the preamble.
+    name, preamble, doc, options: as for tarsia.elementwise.
 
-    The function takes the inputs, and axis (an int, a tuple of them, or None for all), keepdims and out.
+    The function takes the inputs, and axis (an int, a tuple of ints, or None for all), keepdims and out.
     """
     return Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc).make(sys._getframe(1))

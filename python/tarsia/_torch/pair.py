@@ -12,21 +12,21 @@ from .register import Cell, Overload, refusal, save_nothing
 
 def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
              autocast=None):
-    """A differentiable function of a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
+    """Makes a differentiable function from a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
 
-    The parameters of backward are found by their names: one that forward has too gets the same argument, or the
-    output of that name; the others get the gradients of the outputs, in order, and after these the outputs that
-    forward returns. What backward writes to or returns are the gradients.
+    The parameters of backward are matched by name. One that forward also has gets the same argument, or the output of
+    that name. The others get the gradients of the outputs, in order, and after these the outputs that forward returns. What
+    backward writes to or returns are the gradients.
 
-    name: registers it as torch.ops.tarsia.NAME, so that torch.compile and torch.export take it.
-    outputs: a function of forward's parameters that gives empty tensors for its outputs. Needed where forward writes
-        its outputs (``T*``): these are made by it, and are not parameters of the result; else for tracing.
+    name: registers the function as torch.ops.tarsia.NAME, so that torch.compile and torch.export take it.
+    outputs: a function of forward's parameters that returns empty tensors for its outputs. If forward writes its outputs
+        (``T*``), it is required: it makes them, and they are no parameters of the result. Otherwise it serves tracing alone.
     gradients: the names of forward's parameters whose gradients backward gives, in order; by default all the tensors
         that forward reads.
-    mutates: as of register(), of both: the names of what they write to, where the types say too much.
-    random, vmap, autocast: as of register(); they need a name.
+    mutates: as in register(), for both functions: the names of what they write to, if the types say too much.
+    random, vmap, autocast: as in register(); they need a name.
 
-    It can be differentiated once.
+    The function can be differentiated once.
     """
     if name is None and (random or vmap is not None or autocast is not None):
         raise TypeError("random, vmap and autocast are of a registered operator: give it a name")
