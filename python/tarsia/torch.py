@@ -88,8 +88,8 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
 
 def unregister(name):
     """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
-    namespace, last = _torch_register.split_name(name, None)
-    if not _torch_register.remove(f"{namespace}::{last}"):
+    namespace, last = torch_register.split_name(name, None)
+    if not torch_register.remove(f"{namespace}::{last}"):
         raise LookupError(f"there is no operator {namespace}::{last} of Tarsia")
     torch_register.remove(f"{namespace}::{last}_backward")
 
