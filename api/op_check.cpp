@@ -1,4 +1,4 @@
-// Testing ops.
+// The C functions that test ops on generated inputs.
 #include "registry/check/op_check.h"
 
 #include <tarsia/c_api.h>

@@ -1,3 +1,4 @@
+// Opens libcuda and looks up its functions, once a process.
 #include "base/cuda_driver.h"
 
 #include <dlfcn.h>

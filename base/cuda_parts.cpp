@@ -1,3 +1,4 @@
+// The search for the parts of CUDA, place by place.
 #include "base/cuda_parts.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Looks through one toolkit, or one folder of wheels, for files of CUDA.
 #include "base/cuda_places.h"
 
 #include <algorithm>

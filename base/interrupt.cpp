@@ -1,3 +1,4 @@
+// The check that decides whether a thread gives up its wait, as the innermost scope has it.
 #include "base/interrupt.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// Finds comments that are not UTF-8, and replaces the bytes that are to blame.
 #include "tools/comments.h"
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// `tarsia doctor`.
+// The command `tarsia doctor`: what works on this machine, and what is missing.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 

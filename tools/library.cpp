@@ -1,3 +1,4 @@
+// Calls a main, and prints what a library holds.
 #include "tools/library.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Declares the compiler options for CLI11, and turns them into tarsia_options.
 #include "tools/options.h"
 
 #include <CLI/CLI.hpp>

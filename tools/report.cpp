@@ -1,3 +1,4 @@
+// Prints errors and warnings on standard error.
 #include "tools/report.h"
 
 #include <cstdio>

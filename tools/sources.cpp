@@ -1,3 +1,4 @@
+// Reads the files of a command line, and names them in a source.
 #include "tools/sources.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads grid, block, shared memory and stream of a launch from Python objects.
 #include "python/call/launch_arguments.h"
 
 #include <iterator>

@@ -1,3 +1,4 @@
+// What tarsia.Function and tarsia.Kernel tell of their overloads.
 #include "python/call/overloaded.h"
 
 #include <string_view>

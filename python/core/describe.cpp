@@ -1,3 +1,4 @@
+// Builds the Python objects that describe functions, ops and attributes.
 #include "python/core/describe.h"
 
 #include "python/core/dtype.h"

@@ -1,3 +1,4 @@
+// Keeps a thread's Python exception until an error of libtarsia asks for it.
 #include "python/core/pending_exception.h"
 
 #include <string_view>

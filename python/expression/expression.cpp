@@ -1,3 +1,4 @@
+// The call of a tarsia.Expression: types deduced, function looked up, tensors passed on.
 #include "python/expression/expression.h"
 
 #include "python/core/dtype.h"

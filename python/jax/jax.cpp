@@ -1,3 +1,4 @@
+// The Python classes of the callees that XLA calls.
 #include "python/jax/jax.h"
 
 #include <nanobind/stl/string.h>

@@ -1,3 +1,4 @@
+// The FFI handler that XLA calls, and the callees behind it.
 #include "python/jax/jax_call.h"
 
 #include <algorithm>

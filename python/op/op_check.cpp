@@ -1,3 +1,4 @@
+// Runs tarsia.testing's checks and gives their results as Python objects.
 #include "python/op/op_check.h"
 
 #include <nanobind/stl/string.h>

@@ -1,3 +1,4 @@
+// Op.infer: shapes and dtypes in from Python, inferred ones out.
 #include "python/op/op_infer.h"
 
 #include <algorithm>

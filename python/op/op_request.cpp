@@ -1,3 +1,4 @@
+// Fills the request that an op is bound with, from tensors and attributes.
 #include "python/op/op_request.h"
 
 #include <algorithm>

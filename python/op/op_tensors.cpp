@@ -1,3 +1,4 @@
+// Makes the Python tensors that an op written in Python sees, and guards memory that ends with the call.
 #include "python/op/op_tensors.h"
 
 #include <nanobind/nanobind.h>

@@ -1,3 +1,4 @@
+// Takes the outputs that a caller gave, makes the others, and reads write requests.
 #include "python/op/outputs.h"
 
 #include <algorithm>

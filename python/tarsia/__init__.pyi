@@ -1,3 +1,4 @@
+# Types of the package tarsia, for type checkers and editors.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeVar, overload

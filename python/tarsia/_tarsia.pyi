@@ -1,3 +1,4 @@
+# Types of the extension tarsia._tarsia, for type checkers and editors.
 from typing import Any, overload
 
 from . import Library

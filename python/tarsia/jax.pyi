@@ -1,3 +1,4 @@
+# Types of tarsia.jax, for type checkers and editors.
 from collections.abc import Callable, Iterable
 from typing import Any
 

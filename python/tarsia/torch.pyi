@@ -1,3 +1,4 @@
+# Types of tarsia.torch, for type checkers and editors.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 

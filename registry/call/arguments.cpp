@@ -1,3 +1,4 @@
+// Converts values to parameters, kind by kind.
 #include "registry/call/arguments.h"
 
 #include <cmath>

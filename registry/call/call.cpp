@@ -1,3 +1,4 @@
+// The checked call: the overload chosen, arguments converted, the GPU made current.
 #include "registry/call/call.h"
 
 #include <algorithm>

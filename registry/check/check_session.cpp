@@ -1,3 +1,4 @@
+// Runs an op on memory with guards around it, for the checks.
 #include "registry/check/check_session.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Fills, compares and converts the contents of tensors on the CPU.
 #include "registry/check/check_values.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The checks of an op, one after the other.
 #include "registry/check/op_check.h"
 
 #include <algorithm>

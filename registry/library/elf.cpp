@@ -1,3 +1,4 @@
+// Reads the dynamic section of a shared library.
 #include "registry/library/elf.h"
 
 #include <elf.h>

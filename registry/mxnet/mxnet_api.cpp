@@ -1,3 +1,4 @@
+// Calls libraries built against MXNet's own header through their C symbols, version by version.
 #include "registry/mxnet/mxnet_api.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Describes the ops of a library built for MXNet as Tarsia's own.
 #include "registry/mxnet/mxnet_library.h"
 
 #include "base/error.h"

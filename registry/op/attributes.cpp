@@ -1,3 +1,4 @@
+// Parses attributes of ops, and checks them against what the op declared.
 #include "registry/op/attributes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs an op's inference, and tells where it contradicts what was known.
 #include "registry/op/infer.h"
 
 #include <algorithm>

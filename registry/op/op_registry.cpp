@@ -1,3 +1,4 @@
+// Adds, replaces, finds and removes ops by name.
 #include "registry/op/op_registry.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Runs an implementation into memory of its own, then copies or adds.
 #include "registry/op/requests.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Allocates sparse outputs in the framework of the caller, and gives them back.
 #include "registry/op/sparse.h"
 
 #include <algorithm>

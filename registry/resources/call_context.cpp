@@ -1,3 +1,4 @@
+// Contexts of calls: the thread's slot, scratch memory, results, streams.
 #include "registry/resources/call_context.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Finds the CUDA runtime that is loaded in the process, and looks up its functions.
 #include "registry/resources/cuda_runtime.h"
 
 #include <dlfcn.h>

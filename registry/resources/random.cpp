@@ -1,3 +1,4 @@
+// Makes random states from the seed, on the CPU and on GPUs.
 #include "registry/resources/random.h"
 
 #include <tarsia/host.h>

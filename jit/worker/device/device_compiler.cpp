@@ -1,3 +1,4 @@
+// Compiles plans by NVRTC: the light one, then the full one where something left out may be to blame.
 #include "jit/worker/device/device_compiler.h"
 
 #include <algorithm>

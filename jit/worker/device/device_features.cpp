@@ -1,3 +1,4 @@
+// The search for uses of CUDA that NVRTC cannot compile.
 #include "jit/worker/device/device_features.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Chooses the texts that stand in for standard and host headers in device code.
 #include "jit/worker/device/device_headers.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Plans what NVRTC gets: which headers, which parts of std, which options.
 #include "jit/worker/device/device_plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Opens the library of NVRTC, looks up its functions and runs programs through them.
 #include "jit/worker/device/nvrtc.h"
 
 #include <dlfcn.h>

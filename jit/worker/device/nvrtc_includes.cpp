@@ -1,3 +1,4 @@
+// The walk along #include lines that finds the files that NVRTC will read.
 #include "jit/worker/device/nvrtc_includes.h"
 
 #include <mutex>

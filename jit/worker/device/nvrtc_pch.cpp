@@ -1,3 +1,4 @@
+// Makes NVRTC's precompiled headers in a forked child, and keeps them for later compiles.
 #include "jit/worker/device/nvrtc_pch.h"
 
 #include <cerrno>

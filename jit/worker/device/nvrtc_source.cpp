@@ -1,3 +1,4 @@
+// The scanner that collects a text's includes and names.
 #include "jit/worker/device/nvrtc_source.h"
 
 #include <algorithm>

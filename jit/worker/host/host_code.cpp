@@ -1,3 +1,4 @@
+// Runs LLVM's optimiser and code generator over a host module.
 #include "jit/worker/host/host_code.h"
 
 #include <future>

@@ -1,3 +1,4 @@
+// Finds functions with loops within loops, and marks those that are better not inlined.
 #include "jit/worker/host/loop_nests.h"
 
 #include <llvm/Analysis/LoopInfo.h>

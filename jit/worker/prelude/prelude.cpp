@@ -1,4 +1,4 @@
-// Precompiled preludes.
+// Makes, keeps and finds precompiled preludes.
 //
 // A prelude is equivalent to the text it replaces because it is that text: the source's own leading includes,
 // under options that read a header alike. Their order is kept, save among headers whose order cannot matter.

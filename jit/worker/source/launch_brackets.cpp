@@ -1,3 +1,4 @@
+// The scanner that finds and joins brackets of launches.
 #include "jit/worker/source/launch_brackets.h"
 
 #include <algorithm>

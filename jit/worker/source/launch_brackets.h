@@ -1,3 +1,4 @@
+// Brackets of CUDA launches that are written apart, joined before Clang reads them.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Lexes texts with Clang's lexer, without a preprocessor.
 #include "jit/worker/source/raw_tokens.h"
 
 #include "clang/Basic/LangOptions.h"

@@ -1,3 +1,4 @@
+// Finds the types that only the host can have.
 #include "jit/worker/split/host_types.h"
 
 #include <set>

@@ -1,3 +1,4 @@
+// Records the tokens that the preprocessor hands to the parser.
 #include "jit/worker/split/token_recorder.h"
 
 #include "clang/Basic/SourceManager.h"

@@ -1,3 +1,4 @@
+// Where the parts of CUDA are found, in folders that look like toolkits and wheels.
 #include "base/cuda_parts.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// The kernels of a library for MXNet 1.8 to 2.0 in three files.
 #include "ops.h"
 
 #define THREADS 256

@@ -1,3 +1,4 @@
+// The ops of a library for MXNet 1.8 to 2.0 in three files.
 #include "ops.h"
 
 MXReturnValue forwardCPU(const Attributes& attrs, std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs,

@@ -1,3 +1,4 @@
+// What is read from cubins: the names of variables, and what kernels need.
 #include "base/cubin.h"
 
 #include <gtest/gtest.h>

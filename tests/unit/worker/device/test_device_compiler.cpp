@@ -1,3 +1,4 @@
+// Slices compiled by NVRTC: cubins, names, headers, precompiled headers, errors.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

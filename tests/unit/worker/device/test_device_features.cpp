@@ -1,3 +1,4 @@
+// Uses of CUDA that are refused before any compile.
 #include "jit/worker/device/device_features.h"
 
 #include <gmock/gmock.h>

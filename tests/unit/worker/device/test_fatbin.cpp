@@ -1,3 +1,4 @@
+// Fat binaries, byte by byte.
 #include "jit/worker/device/fatbin.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Logs of NVRTC, read as diagnostics.
 #include "jit/worker/device/nvrtc_log.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// What the scanner of device texts finds.
 #include "jit/worker/device/nvrtc_source.h"
 
 #include <gmock/gmock.h>

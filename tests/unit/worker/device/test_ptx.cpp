@@ -1,3 +1,4 @@
+// What a kernel reaches in PTX.
 #include "jit/worker/device/ptx.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Which leading includes become a prelude, and in which order.
 #include "jit/worker/prelude/prelude_text.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Preludes that come with the compiler: when a compile takes them, and that modules do not change.
 #include "jit/worker/prelude/shipped_preludes.h"
 
 #include <gmock/gmock.h>

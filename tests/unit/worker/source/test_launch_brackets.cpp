@@ -1,3 +1,4 @@
+// Brackets of launches, joined in place.
 #include "jit/worker/source/launch_brackets.h"
 
 #include <gtest/gtest.h>

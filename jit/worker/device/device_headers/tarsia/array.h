@@ -1,4 +1,4 @@
-// <array>
+// <array> for device code.
 #pragma once
 #include <tarsia/utility.h>
 

@@ -1,4 +1,4 @@
-// <cstring>
+// <cstring>: the functions of <string.h> in std.
 #pragma once
 #include <string.h>
 #include <tarsia/config.h>

@@ -1,0 +1,106 @@
+"""What people read: links and paths in the README and in docs/ lead somewhere, and every source file opens by saying what it is."""
+
+import ast
+import re
+
+import pytest
+from pages import DOCS
+
+REPO = DOCS.parent
+PAGES = sorted([REPO / "README.md", *DOCS.rglob("*.md")])
+CODE = re.compile(r"^```.*?^```$|^<!--.*?-->$", re.M | re.S)
+FOLDERS = sorted(path.name for path in REPO.iterdir() if path.is_dir() and not path.name.startswith(".") and path.name not in ("build", "dist"))
+
+
+def anchors(page):
+    """The anchors that GitHub gives to a page's headings."""
+    titles = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def dead_links(page):
+    prose = re.sub(r"`[^`\n]*`", "code", CODE.sub("", page.read_text()))
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            yield f"{target}: no such file"
+        elif anchor and anchor not in anchors(file):
+            yield f"{target}: no such heading"
+
+
+def missing_files(page):
+    """Names in backquotes, like `base/hash.h`, `device_*` within a folder and `split.*` in any, of which there is no file."""
+    text = CODE.sub("", page.read_text())
+    for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*)`", text):
+        if not any(REPO.glob(name.rstrip("/"))):
+            yield name
+    for name in re.findall(r"`([\w*/]+\.(?:\*|c|cpp))`", text):
+        if name.split("/")[0] not in FOLDERS and not any(any((REPO / folder).rglob(name)) for folder in FOLDERS):
+            yield name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
+def test_links_and_paths_lead_somewhere(page):
+    assert [*dead_links(page), *missing_files(page)] == []
+
+
+def test_dead_links_and_missing_files_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A title: `it`\n[here](#a-title-it) [there](other.md) [gone](#gone) `no[link](here)` `base/hash.h` `base/no_such.*` `base/` `ha*.*` `no_such.*`\n")
+    assert list(dead_links(page)) == ["other.md: no such file", "#gone: no such heading"]
+    assert list(missing_files(page)) == ["base/no_such.*", "no_such.*"]
+
+
+# Programs as their authors wrote them, which tests only run.
+FOREIGN = REPO / "tests" / "programs"
+
+
+def sources():
+    """All files of code: the folders' by their suffixes or as CMake's, and scripts."""
+    suffixes = {".h", ".c", ".cc", ".cpp", ".cu", ".py", ".pyi", ".cmake"}
+    for folder in FOLDERS:
+        for path in sorted((REPO / folder).rglob("*")):
+            if path.is_file() and FOREIGN not in path.parents and "__pycache__" not in path.parts:
+                if path.suffix in suffixes or path.name == "CMakeLists.txt" or folder == "scripts":
+                    yield path
+    yield REPO / "CMakeLists.txt"
+    yield REPO / ".ci" / "run"
+
+
+def says_what_it_is(path):
+    """Whether a file opens with a comment or docstring of at least three words."""
+    text = re.sub(r"\A#!.*\n", "", path.read_text(errors="replace"))
+    if path.suffix == ".py" or text.startswith(('"""', 'r"""')):
+        opening = ast.get_docstring(ast.parse(text)) or ""
+    else:
+        found = re.match(r"(?://|#(?!\s*(?:include|pragma|if|define)\b)|/\*+)\s*(.+)", text)
+        opening = found.group(1) if found else ""
+    return len(opening.split()) >= 3
+
+
+def test_every_source_file_opens_by_saying_what_it_is():
+    checked = list(sources())
+    assert len(checked) > 400
+    assert [str(path.relative_to(REPO)) for path in checked if not says_what_it_is(path)] == []
+
+
+@pytest.mark.parametrize(
+    "name, text, says",
+    [
+        ("a.cpp", "// Counts the sheep of a flock.\n#include <a.h>\n", True),
+        ("a.cpp", '#include "a.h"\n// Counts the sheep of a flock.\n', False),
+        ("a.h", "#pragma once  // counts sheep\n", False),
+        ("a.py", '#!/usr/bin/env python3\n"""Counts the sheep of a flock."""\n', True),
+        ("a.py", "import re\n", False),
+        ("a.pyi", "# Types of the flock.\n", True),
+        ("run", "#!/bin/sh\n# Counts the sheep.\n", True),
+        ("run", "#!/bin/sh\nset -e\n", False),
+    ],
+)
+def test_openings_are_told_from_code(tmp_path, name, text, says):
+    path = tmp_path / name
+    path.write_text(text)
+    assert says_what_it_is(path) == says
