@@ -43,7 +43,7 @@ typedef struct tarsia_error {
 /// The calling thread's last error; valid until its next call that fails. Code 0 if there was none.
 TARSIA_API const tarsia_error* tarsia_last_error(void);
 
-/// "CompileError" for TARSIA_COMPILE_ERROR, and so on: the class that faces give to a code.
+/// The class of a code, as bindings name it: "CompileError" for TARSIA_COMPILE_ERROR, and so on.
 TARSIA_API const char* tarsia_error_name(int32_t code);
 
 /* ---- compiling and loading ---- */
@@ -273,10 +273,10 @@ typedef struct tarsia_occupancy {
   double fraction; /* of the threads that a multiprocessor holds */
 } tarsia_occupancy;
 
-/// For blocks of so many threads. Device -1 is the current one.
+/// For blocks of this many threads. Device -1 is the current one.
 TARSIA_API int32_t tarsia_kernel_occupancy(const tarsia_kernel* kernel, int32_t device, uint32_t threads,
                                            uint32_t shared_bytes, tarsia_occupancy* occupancy);
-/// The number of threads with which most run at once; `limit` is the largest allowed, or 0.
+/// The block size with which most threads run at once; `limit` is the largest allowed, or 0.
 TARSIA_API int32_t tarsia_kernel_suggest_block(const tarsia_kernel* kernel, int32_t device,
                                                uint32_t shared_bytes, uint32_t limit, uint32_t* threads);
 
@@ -322,7 +322,8 @@ TARSIA_API const tarsia_meta* tarsia_bound_inputs(const tarsia_bound_op* bound, 
 TARSIA_API const tarsia_meta* tarsia_bound_outputs(const tarsia_bound_op* bound, uint32_t* n);
 /// Whether it has a backward for its device.
 TARSIA_API int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound);
-/// Whether input i was given and has a gradient: mutable inputs have none, nor those that the op says so of.
+/// Whether input i was given and has a gradient. Mutable inputs have none, nor do inputs declared without
+/// one.
 TARSIA_API int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i);
 
 /// Runs a bound op, forward or backward as `call->pass` says, on tensors that exactly match its metas and
@@ -340,7 +341,7 @@ enum {                               /* tarsia_check_request.flags */
        TARSIA_CHECK_EXACT_MEMORY = 2 /* tensors in memory of just their size, for AddressSanitizer */
 };
 
-/// On what an op is tested. What is left out, or unknown in a meta, is chosen.
+/// What an op is tested on. Tarsia chooses what is omitted, or unknown in a meta.
 typedef struct tarsia_check_request {
   uint32_t size;
   uint32_t n_inputs;
@@ -409,7 +410,8 @@ TARSIA_API const char* tarsia_version(void);
 TARSIA_API const tarsia_host* tarsia_get_host(void);
 /// What is found or missing and what to do about it, as JSON to tarsia_free. Compiles; launches if it can.
 TARSIA_API int32_t tarsia_doctor(char** json);
-/// A folder in which NVIDIA's wheels may be installed, looked into after what the process has loaded.
+/// A folder in which NVIDIA's wheels may be installed. It is searched after the parts that the process has
+/// loaded.
 TARSIA_API void tarsia_add_site_packages(const char* dir);
 /// Counters of the cache and the compiler as JSON; free with tarsia_free.
 TARSIA_API int32_t tarsia_statistics(char** json);

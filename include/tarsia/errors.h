@@ -42,7 +42,7 @@ class Error : public std::runtime_error {
   std::vector<Diagnostic> m_diagnostics;
 };
 
-/// The source does not compile or link, or is no source.
+/// The source does not compile or link, or is not text.
 class CompileError : public Error {
   using Error::Error;
 };
@@ -83,7 +83,7 @@ class OpError : public Error {
 class OutOfMemory : public Error {
   using Error::Error;
 };
-/// The wait for a compile was given up (tarsia_options.interrupted).
+/// tarsia_options.interrupted ended the wait for a compile.
 class Interrupted : public Error {
   using Error::Error;
 };

@@ -61,7 +61,7 @@ typedef struct tarsia_host {
   void* (*scratch)(uint64_t bytes, tarsia_device device);
   /// Memory of the driver's stream-ordered pool (GPU; ordered on `stream`) or of the heap (CPU).
   void* (*allocate)(uint64_t bytes, tarsia_device device, void* stream);
-  /// Gives memory of `allocate` back; on a GPU after the work that stands on `stream`.
+  /// Gives memory of `allocate` back; on a GPU after the work that is on `stream` by then.
   void (*deallocate)(void* memory, tarsia_device device, void* stream);
 
   /* Devices and streams. */

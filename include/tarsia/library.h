@@ -119,13 +119,13 @@ class LibraryHandle {
 
 namespace detail {
 
-/// What a Result converts to. Optionals take what they hold by themselves, so that they would be ambiguous.
+/// What a Result converts to. Not optionals: they convert from what they hold, which would be ambiguous.
 template <class T>
 inline constexpr bool k_is_result =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
     std::is_same_v<T, Tensor> || is_vector<T>::value || is_tuple<T>::value;
 
-/// A tensor that a call gives back as it came keeps the memory that the argument keeps.
+/// A result that is one of the arguments keeps the memory that the argument keeps.
 template <class A>
 void keep_argument(tarsia_value& result, const A& argument) {
   if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
@@ -143,8 +143,8 @@ void keep_argument(tarsia_value& result, const A& argument) {
 
 }  // namespace detail
 
-/// What a call gave, until it is stored as what it is: `const float y = f(x);`. Throws ArgumentError when it
-/// is of another kind. For std::optional there is call<std::optional<T>>.
+/// The result of a call, until it is stored as a type: `const float y = f(x);`. Throws ArgumentError if it is
+/// of another kind. For std::optional there is call<std::optional<T>>.
 class Result {
  public:
   /// Takes the tensors of the value over, and copies what ends with the call.
@@ -198,7 +198,7 @@ class Function {
     } drop{result};
     if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
   }
-  /// The same, where the result's type follows from what it is stored in: `const float y = f(tensor, 3);`.
+  /// The same. The variable that takes the result gives its type: `const float y = f(tensor, 3);`.
   template <class... A>
   Result operator()(const A&... args) const {
     const detail::Frame frame;
@@ -227,7 +227,7 @@ class Function {
   std::vector<const tarsia_function*> m_overloads;
 };
 
-/// Blocks of a grid or threads of a block; what is left out is 1: {256}, {16, 16}.
+/// Blocks of a grid or threads of a block; an omitted extent is 1: {256}, {16, 16}.
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
@@ -271,21 +271,21 @@ class Kernel {
     detail::check(tarsia_kernel_launch(m_kernel, &c, values, sizeof...(A)));
   }
 
-  /// Registers, shared memory and so on; without a GPU as the code for the newest architecture tells them.
+  /// Registers, shared memory and so on; without a GPU from the code for the newest architecture.
   tarsia_kernel_attributes attributes(int device = -1) const {
     tarsia_kernel_attributes found{};
     found.size = sizeof(found);
     detail::check(tarsia_kernel_get_attributes(m_kernel, device, &found));
     return found;
   }
-  /// How many blocks of so many threads run at once. Throws CudaError without a GPU.
+  /// How many blocks of this many threads run at once. Throws CudaError without a GPU.
   tarsia_occupancy occupancy(uint32_t threads, uint32_t shared_bytes = 0, int device = -1) const {
     tarsia_occupancy found{};
     found.size = sizeof(found);
     detail::check(tarsia_kernel_occupancy(m_kernel, device, threads, shared_bytes, &found));
     return found;
   }
-  /// The number of threads of a block with which most run at once. Throws CudaError without a GPU.
+  /// The block size with which most threads run at once. Throws CudaError without a GPU.
   uint32_t suggest_block(uint32_t shared_bytes = 0, uint32_t limit = 0, int device = -1) const {
     uint32_t threads = 0;
     detail::check(tarsia_kernel_suggest_block(m_kernel, device, shared_bytes, limit, &threads));

@@ -9,7 +9,7 @@
 
 namespace tarsia {
 
-/// What is asked to happen to an output.
+/// What a caller asks to happen to an output.
 enum class Request { null = 0, write = 1, inplace = 2, add = 3 };
 
 /// Shape, dtype and storage type of an input or output, as far as known. A reference: assigning writes
@@ -177,7 +177,7 @@ class Sparse {
   Sparse(const tarsia_sparse* sparse_, tarsia_storage_type storage_)
       : m_sparse(sparse_), m_storage(storage_) {}
 
-  /// False for an absent input, and for an output that is not asked for.
+  /// False for an absent input, and for an output that nobody wants.
   explicit operator bool() const noexcept { return m_sparse != nullptr; }
   /// TARSIA_CSR or TARSIA_ROW_SPARSE.
   tarsia_storage_type storage() const { return m_storage; }
@@ -221,7 +221,7 @@ class Context {
   Tensor output(const char* name_) const { return output(info().output_index(name_)); }
   Request request(const char* name_) const { return request(info().output_index(name_)); }
 
-  /// How input and output i of this pass are stored. Sparse ones are had by the functions below.
+  /// How input and output i of this pass are stored. The functions below give sparse ones.
   tarsia_storage_type input_storage(int i_) const {
     return static_cast<tarsia_storage_type>(input_meta(m_context, i_)->storage);
   }
@@ -232,13 +232,13 @@ class Context {
   Sparse sparse_input(int i_) const {
     return sparse(m_context->info->op, m_context->inputs[i_], input_meta(m_context, i_), "input", i_);
   }
-  /// Output i of this pass, which is sparse: what is to be added to, if that is the request. Throws TypeError
+  /// Output i of this pass, which is sparse: if the request is to add, the tensor to add to. Throws TypeError
   /// if it is dense.
   Sparse sparse_output(int i_) const {
     return sparse(m_context->info->op, m_context->outputs[i_], output_meta(m_context, i_), "output", i_);
   }
   /// Gives sparse output i its size, in elements (CSR) or rows (row-sparse), and memory to be filled. The
-  /// last call counts; without one there are none. Throws ValueError for what is dense or not asked for.
+  /// last call counts; without a call it has no elements. Throws ValueError if it is dense or not wanted.
   Sparse allocate_sparse(int i_, int64_t count_) const { return allocate_sparse(m_context, i_, count_); }
 
   /// In backward: the gradient of output i, the op's own input and output i, and where the gradient of input
@@ -263,7 +263,7 @@ class Context {
     return static_cast<T_*>(tarsia::scratch(uint64_t(n_) * sizeof(T_), device()));
   }
 
-  /// The same as a tensor, contiguous: for what is passed on to another op.
+  /// The same as a contiguous tensor, to pass on to another op.
   Tensor scratch_tensor(const Dims& shape_, DType dtype_) const {
     return tarsia::scratch_tensor(shape_, dtype_, device());
   }

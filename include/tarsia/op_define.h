@@ -11,8 +11,8 @@
 #include <tarsia/op_attributes.h>
 #include <tarsia/op_context.h>
 
-// What declares runs once, when the library is loaded: to optimise it would take longer than the whole rest
-// of a small inline source.
+// Declarations run once, when the library is loaded. Optimising them would take longer than all the rest of a
+// small inline source.
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
 #pragma clang optimize off
 #endif
@@ -58,8 +58,8 @@ T_* keep(PlainList<Keeper>& list_, T_* object_) {
 
 }  // namespace detail
 
-/// An op being declared. Each function returns the same object, to be chained. Those that qualify
-/// (`describe`, `range`, …) speak of what was declared last.
+/// An op being declared. Each function returns the same object, so calls can be chained. Qualifiers
+/// (`describe`, `range`, …) apply to what was declared last.
 class OpDefinition {
  public:
   /// Registers a new definition for this library.
@@ -74,7 +74,7 @@ class OpDefinition {
   }
   OpDefinition(const OpDefinition&) = delete;
 
-  /// How many inputs it has, at most four, if none are declared.
+  /// The number of inputs if none are declared; at most four.
   TARSIA_DETAIL_SUPPORT OpDefinition& default_inputs(int n_) {
     m_default_inputs = n_;
     m_last = 0;
@@ -95,7 +95,7 @@ class OpDefinition {
   TARSIA_DETAIL_SUPPORT OpDefinition& output(const char* name_, unsigned flags_ = 0) {
     return port(m_outputs, 'o', name_, flags_);
   }
-  /// An input that need not be given.
+  /// An input that callers may omit.
   TARSIA_DETAIL_SUPPORT OpDefinition& optional_input(const char* name_) {
     return input(name_, TARSIA_PORT_OPTIONAL);
   }
@@ -143,7 +143,7 @@ class OpDefinition {
                                                        reinterpret_cast<const char*>(&defaults_));
     return m_op.create_params ? *this : params<P_>();
   }
-  /// The op's struct of parameters, where it is not that of the first member that is declared.
+  /// The op's struct of parameters, if it is not that of the first member that is declared.
   template <class P_>
   OpDefinition& params() {
     m_op.create_params = [](void*, const tarsia_bind_info*, void** params_) -> int32_t {
@@ -157,13 +157,13 @@ class OpDefinition {
     m_op.destroy_params = [](void*, void* params_) { delete static_cast<P_*>(params_); };
     return *this;
   }
-  /// The attribute declared last has to be given.
+  /// Callers have to give the attribute declared last.
   TARSIA_DETAIL_SUPPORT OpDefinition& required() {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
     drop_default(m_attributes.last());
     return *this;
   }
-  /// Its least and greatest value.
+  /// The least and the greatest value of the attribute declared last.
   TARSIA_DETAIL_SUPPORT OpDefinition& range(double min_, double max_) { return at_least(min_).at_most(max_); }
   TARSIA_DETAIL_SUPPORT OpDefinition& at_least(double min_) {
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_MIN;
@@ -175,7 +175,7 @@ class OpDefinition {
     m_attributes.last().max = max_;
     return *this;
   }
-  /// The texts that it may be. An attribute of an enumeration gets the index.
+  /// The texts that callers may give for it. An attribute of an enumeration gets the index.
   TARSIA_DETAIL_SUPPORT OpDefinition& choices(std::initializer_list<const char*> list_) {
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
@@ -191,13 +191,13 @@ class OpDefinition {
     return *this;
   }
 
-  /// It draws random numbers: frameworks may neither merge two calls nor make one of them up again.
+  /// It draws random numbers: frameworks may neither merge two calls nor repeat one.
   TARSIA_DETAIL_SUPPORT OpDefinition& random() {
     m_op.flags |= TARSIA_OP_RANDOM;
     return *this;
   }
 
-  /// Inference: `void f(tarsia::BindInfo&)` sets what is unknown of outputs, and of inputs where it can.
+  /// Inference: `void f(tarsia::BindInfo&)` sets what is unknown of outputs, and of inputs if it can.
   /// Without it all inputs and outputs have one shape and dtype.
   template <class F_>
   OpDefinition& infer(F_ f_) {
@@ -213,7 +213,7 @@ class OpDefinition {
     };
     return *this;
   }
-  /// Numbers of inputs and outputs that depend on attributes: `void f(const BindInfo&, int* n_in, int*
+  /// The attributes decide how many inputs and outputs there are: `void f(const BindInfo&, int* n_in, int*
   /// n_out)`.
   template <class F_>
   OpDefinition& arity(F_ f_) {
@@ -258,7 +258,7 @@ class OpDefinition {
   OpDefinition& backward(const char* device_, F_ f_) {
     return implementation(TARSIA_BACKWARD, device_, f_);
   }
-  /// The implementation declared last runs only where `bool f(const BindInfo&)` says so.
+  /// The implementation declared last runs only if `bool f(const BindInfo&)` returns true.
   template <class F_>
   OpDefinition& when(F_ f_) {
     m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
@@ -271,13 +271,13 @@ class OpDefinition {
     };
     return *this;
   }
-  /// It is preferred to those of lower priority.
+  /// The implementation declared last is preferred to those of lower priority.
   TARSIA_DETAIL_SUPPORT OpDefinition& priority(int priority_) {
     m_implementations.last().priority = priority_;
     return *this;
   }
-  /// It takes sparse tensors: Context::sparse_input and sparse_output. Without one such implementation an
-  /// op's tensors are all dense.
+  /// It takes sparse tensors: Context::sparse_input and sparse_output. If no implementation does, all
+  /// tensors of the op are dense.
   TARSIA_DETAIL_SUPPORT OpDefinition& sparse() {
     m_implementations.last().storage_any = 1;
     m_op.flags |= TARSIA_OP_INFERS_STORAGE;

@@ -1,4 +1,4 @@
-// Sparse tensors of programs, and what a bound op's call takes and gives where some of its tensors are
+// Sparse tensors of programs, and the arguments and results of a bound op's call if some of its tensors are
 // sparse.
 #pragma once
 
@@ -69,7 +69,7 @@ class AnyViews {
     m_views.push_back(sparse ? view(*sparse) : std::get<Tensor>(tensor).get());
     m_storages.push_back(sparse ? sparse->storage : TARSIA_DENSE);
   }
-  /// An output to be made; of a sparse one the op tells the size. `meta` outlives this.
+  /// An output to be made; the op gives a sparse one its size. `meta` outlives this.
   void add_output(const tarsia_meta& meta, Device device) {
     m_dense.emplace_back();
     m_storages.push_back(static_cast<tarsia_storage_type>(meta.storage));
@@ -108,7 +108,7 @@ class AnyViews {
     return all;
   }
 
-  /// Throws ArgumentError where a tensor is not of the storage type that the op is bound to.
+  /// Throws ArgumentError if a tensor is not of the storage type that the op is bound to.
   void check_storage(size_t i, const tarsia_meta& meta, const char* what) const {
     if (!m_views[i] || m_storages[i] == meta.storage) return;
     static const char* const k_names[] = {"dense", "row-sparse", "CSR"};

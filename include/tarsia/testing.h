@@ -13,7 +13,7 @@
 
 namespace tarsia::testing {
 
-/// What an op is tested on. Inputs that are left out are chosen, as are dtypes.
+/// What an op is tested on. Tarsia chooses inputs and dtypes that are not given.
 struct OpCheck {
   struct Input {
     std::vector<int64_t> shape;
@@ -27,7 +27,7 @@ struct OpCheck {
   bool exact_memory = false;  ///< see TARSIA_CHECK_EXACT_MEMORY
 };
 
-/// What came of it.
+/// The results of a test.
 struct OpReport {
   struct Result {
     std::string check, message;
@@ -45,7 +45,7 @@ struct OpReport {
     }
     return any;
   }
-  /// A line for each check; `all`: not only for those that failed.
+  /// A line for each failed check, or for each check if `all`.
   std::string text(bool all = false) const {
     std::string text = "op '" + op + "'" + (passed() ? " passes" : " fails");
     for (const Result& r : results) {

@@ -150,7 +150,7 @@ T from_value(tarsia_value& v) {
   }
 }
 
-/// Gives back the tensors of a result that nobody took.
+/// Releases the tensors of a result that nobody took.
 inline void drop(tarsia_value& v) {
   if (v.kind == TARSIA_KIND_TENSOR) tarsia_storage_release(v.storage);
   if (v.kind == TARSIA_KIND_LIST || v.kind == TARSIA_KIND_TUPLE)
