@@ -1,4 +1,4 @@
-// What is found or missing on this machine: looked up where looking is enough, tried where it is not.
+// The doctor: reports what works and what is missing on this machine, by looking and by trying.
 #include <sys/stat.h>
 #include <tarsia/c_api.h>
 

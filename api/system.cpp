@@ -1,4 +1,4 @@
-// What this Tarsia is, and where it looks.
+// The C functions about Tarsia itself: its version, a folder to search for wheels, freeing memory.
 #include <tarsia/c_api.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a cubin holds: its kernels and variables by name, and what a kernel needs of a GPU.
+// A reader of cubins: kernels and variables by name, and the resources that a kernel needs.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Where the parts of CUDA lie on this machine: a toolkit, NVIDIA's Python wheels, or some of each.
+// The places of CUDA's parts on this machine: a toolkit, NVIDIA's Python wheels, or some of each.
 //
 // Nothing here runs a program, opens a library or initialises CUDA: directories are listed, a header's
 // version line is read, and the NVRTC file is identified by its size and build id.

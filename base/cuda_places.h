@@ -1,4 +1,4 @@
-// What one toolkit, or NVIDIA's wheels in one folder, hold of CUDA.
+// The parts of CUDA in one toolkit, or in NVIDIA's wheels of one folder.
 #pragma once
 
 #include <optional>

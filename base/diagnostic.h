@@ -1,4 +1,4 @@
-// What a compiler, or a check before it, has to say about the user's text.
+// A message of a compiler, or of a check before it, about the user's text.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Where things lie: this library, the worker, the cache.
+// The places of this library, the worker and the cache.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What names an entry.
+// The key of an entry.
 #pragma once
 
 #include <cstdint>

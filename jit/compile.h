@@ -1,4 +1,4 @@
-// What is asked of the compiler and what comes back: plain data, known to the worker and to its client.
+// Requests to the compiler and their results: plain data that the worker and its client share.
 #pragma once
 
 #include "base/cuda_parts.h"

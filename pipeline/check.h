@@ -1,4 +1,4 @@
-// What is refused before any compiler sees it.
+// Checks that refuse a source before any compiler sees it.
 #pragma once
 
 #include "pipeline/source.h"

@@ -1,4 +1,4 @@
-// What is kept of a module besides its bytes.
+// The data that the cache keeps of a module besides its bytes.
 //
 //   meta    := version warning_count warning*
 //   warning := file line column severity message

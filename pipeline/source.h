@@ -1,4 +1,4 @@
-// What a program asks to be compiled.
+// A source and its options, as a program gives them.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Whether a text holds CUDA, from a look at its words.
+// A test of a text's words: does it hold CUDA?
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What modules call back: each function turns exceptions into the thread's last error.
+// The functions that modules call back. Each turns exceptions into the thread's last error.
 #include "registry/host_table.h"
 
 #include <cstdlib>

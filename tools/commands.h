@@ -1,4 +1,4 @@
-// What the command does: a function for each word that may follow `tarsia`. They give the exit code.
+// The subcommands: a function for each word that may follow `tarsia`. They return the exit code.
 #pragma once
 
 #include <cstdint>

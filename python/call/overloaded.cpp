@@ -1,4 +1,4 @@
-// What tarsia.Function and tarsia.Kernel tell of their overloads.
+// Signatures, places and help texts of overloads.
 #include "python/call/overloaded.h"
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What is worked out once per overload so that calls need not.
+// The plan of an overload: everything about its parameters that calls would have to work out again.
 #pragma once
 
 #include <vector>

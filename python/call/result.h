@@ -1,4 +1,4 @@
-// What a call gives, as Python objects.
+// Results of calls, as Python objects.
 #pragma once
 
 #include <tarsia/c_api.h>

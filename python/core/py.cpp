@@ -1,4 +1,4 @@
-// How types and values are named in messages.
+// Names of types and values in messages.
 #include "python/core/py.h"
 
 namespace tarsia::python {

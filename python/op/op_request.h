@@ -1,4 +1,4 @@
-// What an op is bound with: metas of its inputs, attributes, a device.
+// The request that binds an op: metas of its inputs, attributes, a device.
 #pragma once
 
 #include <vector>

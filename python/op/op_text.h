@@ -1,4 +1,4 @@
-// How ops and metas are told to people.
+// Texts about ops and metas for people.
 #pragma once
 
 #include <tarsia/op_abi.h>

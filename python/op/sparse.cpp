@@ -1,4 +1,4 @@
-// What sparse tensors are made of is told by tarsia._sparse, in Python: they are rare, and large.
+// Takes sparse tensors apart and builds them, by tarsia._sparse in Python: they are rare, and large.
 #include "python/op/sparse.h"
 
 #include "python/call/result.h"

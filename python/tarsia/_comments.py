@@ -1,4 +1,4 @@
-"""What help() shows of functions and kernels: their signatures, and the comments above them in the source."""
+"""The texts of help() for functions and kernels: their signatures, and the comments above them in the source."""
 
 import re
 import textwrap

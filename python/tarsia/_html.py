@@ -1,4 +1,4 @@
-"""How notebooks show a library: a table of what it has, with what its kernels need."""
+"""A library in a notebook: a table of what it has, with the resources of its kernels."""
 
 from html import escape
 

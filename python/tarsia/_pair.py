@@ -1,4 +1,4 @@
-"""How a forward and a backward function fit together."""
+"""Matches the parameters of a forward and a backward function."""
 
 from ._schema import NONE, Argument, Schema, of_function
 from ._tarsia import Function

@@ -1,4 +1,4 @@
-"""What a person sees while something takes long: a line on the terminal that goes away."""
+"""A line on the terminal while something takes long. It goes away at the end."""
 
 import os
 import sys

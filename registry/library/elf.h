@@ -1,4 +1,4 @@
-// What the dynamic section of a shared library says.
+// A reader of a shared library's dynamic section.
 #pragma once
 
 #include <cstdint>

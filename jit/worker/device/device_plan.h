@@ -1,4 +1,4 @@
-// What NVRTC is to be given for a request: texts, headers and options, decided before it runs.
+// The plan of a device compile: texts, headers and options for NVRTC, decided before it runs.
 //
 // There are two plans for a source. The light one avoids what costs time and is rarely needed: NVRTC's own
 // declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND, cuRAND's

@@ -1,4 +1,4 @@
-// What PTX says of who uses what.
+// A reader of PTX: which functions and variables a kernel uses.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// How Clang is configured for one translation unit of the user's source.
+// Configures Clang for one translation unit of the user's source.
 #include "jit/worker/host/clang_setup.h"
 
 #include <algorithm>

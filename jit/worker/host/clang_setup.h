@@ -1,4 +1,4 @@
-// How Clang is configured for one translation unit of the user's source.
+// The configuration of Clang for one translation unit of the user's source.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What the host's object holds for the registration of its device code.
+// Makes the tables in the host's object that register its device code.
 #include "jit/worker/host/host_tables.h"
 
 #include "clang/AST/GlobalDecl.h"

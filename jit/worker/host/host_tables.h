@@ -1,4 +1,4 @@
-// What the host's object holds for the registration of its device code with the CUDA runtime.
+// Tables in the host's object that register its device code with the CUDA runtime.
 #pragma once
 
 #include "clang/CodeGen/ModuleBuilder.h"

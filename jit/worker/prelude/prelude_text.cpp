@@ -1,4 +1,4 @@
-// What a source's prelude would be precompiled from.
+// Finds the includes with which a source begins, for its prelude.
 #include "jit/worker/prelude/prelude_text.h"
 
 #include <algorithm>

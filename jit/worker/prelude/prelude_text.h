@@ -1,4 +1,4 @@
-// What a source's prelude would be precompiled from: the includes with which its text begins.
+// The text of a source's prelude: the includes with which the source begins.
 #pragma once
 
 #include <string>

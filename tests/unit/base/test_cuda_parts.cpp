@@ -1,4 +1,4 @@
-// Where the parts of CUDA are found, in folders that look like toolkits and wheels.
+// The search for CUDA's parts, in folders that look like toolkits and wheels.
 #include "base/cuda_parts.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What is refused before any compiler sees it, and where the message points.
+// Sources that are refused before any compiler sees them, and the places that the messages name.
 #include "pipeline/check.h"
 
 #include <gtest/gtest.h>

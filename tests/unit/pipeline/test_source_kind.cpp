@@ -1,4 +1,4 @@
-// What is CUDA and what is not.
+// Texts that are CUDA, and texts that are not.
 #include "pipeline/source_kind.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is put off until GPUs are idle, across fork().
+// Work that waits until GPUs are idle, across fork().
 #include "registry/resources/reaper.h"
 
 #include <sys/wait.h>

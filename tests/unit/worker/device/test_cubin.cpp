@@ -1,4 +1,4 @@
-// What is read from cubins: the names of variables, and what kernels need.
+// Reading cubins: the names of variables, and the resources of kernels.
 #include "base/cubin.h"
 
 #include <gtest/gtest.h>

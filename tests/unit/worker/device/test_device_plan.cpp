@@ -1,4 +1,4 @@
-// What a plan gives to NVRTC: headers, parts of std, options, dependencies.
+// Plans for NVRTC: headers, parts of std, options, dependencies.
 #include "jit/worker/device/device_plan.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the scanner of device texts finds.
+// The scanner of device texts: includes and names.
 #include "jit/worker/device/nvrtc_source.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a kernel reaches in PTX.
+// Functions and variables that a kernel reaches in PTX.
 #include "jit/worker/device/ptx.h"
 
 #include <gmock/gmock.h>

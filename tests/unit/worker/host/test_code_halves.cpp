@@ -1,4 +1,4 @@
-// How a module is cut in two, and that the two are the one again when they are linked.
+// Modules cut in two, and that the two make the one again when they are linked.
 #include "jit/worker/host/code_halves.h"
 
 #include <gtest/gtest.h>
