@@ -91,4 +91,13 @@ struct PartStore {
   virtual void keep(PartKind, const std::array<unsigned char, 32>& key, std::string bytes) = 0;
 };
 
+/// Keeps nothing.
+class NoParts final : public PartStore {
+ public:
+  std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>&) override {
+    return std::nullopt;
+  }
+  void keep(PartKind, const std::array<unsigned char, 32>&, std::string) override {}
+};
+
 }  // namespace tarsia::jit

@@ -34,12 +34,6 @@ std::string version(int k) {
   return text.replace(text.find("VERSION"), 7, std::to_string(k));
 }
 
-class NoParts final : public jit::PartStore {
- public:
-  std::optional<std::string> find(jit::PartKind, const std::array<unsigned char, 32>&) override { return {}; }
-  void keep(jit::PartKind, const std::array<unsigned char, 32>&, std::string) override {}
-};
-
 /// What a program does that embeds Clang and has no header to find: -O2, position-independent, to memory.
 bool bare_clang(const std::string& text) {
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
@@ -80,7 +74,7 @@ bool tarsia_worker(jit::Worker& worker, const std::string& text) {
   jit::CompileRequest request;
   request.name = "op";
   request.files.push_back({"op.cc", text});
-  NoParts parts;
+  jit::NoParts parts;
   return worker.compile(request, parts).ok;
 }
 

@@ -37,13 +37,6 @@ namespace {
 
 using namespace tarsia;
 
-struct NoParts final : jit::PartStore {
-  std::optional<std::string> find(jit::PartKind, const std::array<unsigned char, 32>&) override {
-    return std::nullopt;
-  }
-  void keep(jit::PartKind, const std::array<unsigned char, 32>&, std::string) override {}
-};
-
 struct Options {
   std::vector<std::string> files;
   std::vector<std::string> include_dirs;
@@ -80,7 +73,7 @@ bool compile_file(jit::Worker& worker, const Options& options, const std::filesy
     print(diagnostics);
     return true;
   }
-  NoParts parts;
+  jit::NoParts parts;
   for (int round = 0; round < options.repeat; ++round) {
     const bool traced = !options.trace.empty() && round + 1 == options.repeat;
     if (traced) llvm::timeTraceProfilerInitialize(100, "tarsia-compiler");

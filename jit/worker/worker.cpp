@@ -71,67 +71,24 @@ class Compile {
         m_preludes(preludes),
         m_device(device) {}
 
+  /// The steps of docs/architecture.md, "Inside the worker"; 1 to 5 are those of compile_unit.
   CompileResult run() {
-    std::vector<LinkInput> objects;
-    std::vector<std::unique_ptr<DeviceJob>> jobs;
-    std::vector<DeviceUnit> units;
-    if (m_request.cuda)
-      if (auto refused = refused_features(m_request.files); !refused.empty()) {
-        append(refused);
-        return fail(Stage::split);
-      }
-    const bool kernels_alone = !m_request.options.kernels.empty();
-    std::vector<const SourceFile*> files;
-    for (const SourceFile& file : m_request.files) {
-      if (!kernels_alone || m_request.options.kernels_file.empty() ||
-          m_request.options.kernels_file == file.name)
-        files.push_back(&file);
-      if (kernels_alone && !files.empty()) break;
-    }
-    std::vector<FileTemplates> templates;
-    for (size_t i = 0; i < files.size(); ++i) {
-      HostUnit unit;
-      unit.request = &m_request;
-      unit.file = files[i];
-      unit.language = language_of(*unit.file, m_request.cuda);
-      unit.number = int(i);
-      std::unique_ptr<DeviceJob> job;
-      HostResult host = compile_unit(unit, job, templates);
-      append(host.diagnostics);
-      m_has_main |= host.has_main;
-      if (host.has_main && unit.language == Language::c) files.push_back(&main_of_c());
-      if (!host.exports_of_c.empty())
-        files.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
-      m_result.cacheable &= !host.volatile_text;
-      for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
-      if (job) {
-        auto start = Clock::now();
-        DeviceJob::Outcome device = job->finish();
-        m_result.timings.emplace_back("wait for device", milliseconds_since(start));
-        append(device.diagnostics);
-        add(device.dependencies);
-        for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
-        if (!device.ok) return fail(host.ok ? Stage::device : Stage::host);
-        device.unit.places = std::move(host.places);
-        device.unit.without_host = kernels_alone;
-        units.push_back(std::move(device.unit));
-        jobs.push_back(std::move(job));
-      }
-      if (!host.ok) return fail(Stage::host);
-      for (std::string& object : host.objects) objects.push_back({unit.file->name, std::move(object)});
-    }
-    auto start = Clock::now();
-    if (!units.empty() || !templates.empty())
-      objects.push_back({"the device code", make_device_tables(units, templates)});
-    m_result.timings.emplace_back("device tables", milliseconds_since(start));
-    start = Clock::now();
-    LinkResult linked = link(m_request, objects, {.cuda = m_request.cuda, .has_main = m_has_main});
-    m_result.timings.emplace_back("link", milliseconds_since(start));
-    append(linked.diagnostics);
-    add(linked.dependencies);
-    if (!linked.ok) return fail(Stage::link);
+    // 1. Refuse what no compiler here takes.
+    if (is_refused()) return fail(Stage::split);
+
+    // 2. Choose the texts. Compiling one may append another: what describes a C text is C++.
+    std::vector<const SourceFile*> texts = chosen_texts();
+
+    // 3. Compile each text. From here on the units hold device code, the objects host code.
+    for (size_t i = 0; i < texts.size(); ++i)
+      if (auto failed = compile_text(int(i), texts)) return fail(*failed);
+
+    // 4. Describe the device code in an object of its own.
+    add_device_tables();
+
+    // 5. Link the objects to a module.
+    if (!link_module()) return fail(Stage::link);
     m_result.ok = true;
-    m_result.module = std::move(linked.module);
     return std::move(m_result);
   }
 
@@ -154,8 +111,86 @@ class Compile {
   }
 
  private:
-  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job,
-                          std::vector<FileTemplates>& templates) {
+  bool is_refused() {
+    if (!m_request.cuda) return false;
+    auto refused = refused_features(m_request.files);
+    append(refused);
+    return !refused.empty();
+  }
+
+  bool kernels_alone() const { return !m_request.options.kernels.empty(); }
+
+  /// The texts of the request; where kernels alone are asked for, the one that has them.
+  std::vector<const SourceFile*> chosen_texts() const {
+    std::vector<const SourceFile*> chosen;
+    for (const SourceFile& file : m_request.files) {
+      const bool asked_for = !kernels_alone() || m_request.options.kernels_file.empty() ||
+                             m_request.options.kernels_file == file.name;
+      if (asked_for) chosen.push_back(&file);
+      if (kernels_alone() && !chosen.empty()) break;
+    }
+    return chosen;
+  }
+
+  /// Compiles the host's half here and waits for the device's, which runs beside it. Gives the stage that
+  /// failed.
+  std::optional<Stage> compile_text(int number, std::vector<const SourceFile*>& texts) {
+    HostUnit unit;
+    unit.request = &m_request;
+    unit.file = texts[number];
+    unit.language = language_of(*unit.file, m_request.cuda);
+    unit.number = number;
+    std::unique_ptr<DeviceJob> job;
+    HostResult host = compile_unit(unit, job);
+    append(host.diagnostics);
+    m_result.cacheable &= !host.volatile_text;
+    for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
+
+    m_has_main |= host.has_main;
+    if (host.has_main && unit.language == Language::c) texts.push_back(&main_of_c());
+    if (!host.exports_of_c.empty())
+      texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
+
+    if (job && !finish(std::move(job), host)) return host.ok ? Stage::device : Stage::host;
+    if (!host.ok) return Stage::host;
+    for (std::string& object : host.objects) m_objects.push_back({unit.file->name, std::move(object)});
+    return std::nullopt;
+  }
+
+  /// Waits for the device's half and takes its code.
+  bool finish(std::unique_ptr<DeviceJob> job, HostResult& host) {
+    auto start = Clock::now();
+    DeviceJob::Outcome device = job->finish();
+    m_result.timings.emplace_back("wait for device", milliseconds_since(start));
+    append(device.diagnostics);
+    add(device.dependencies);
+    for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
+    if (!device.ok) return false;
+    device.unit.places = std::move(host.places);
+    device.unit.without_host = kernels_alone();
+    m_units.push_back(std::move(device.unit));
+    m_jobs.push_back(std::move(job));
+    return true;
+  }
+
+  void add_device_tables() {
+    auto start = Clock::now();
+    if (!m_units.empty() || !m_templates.empty())
+      m_objects.push_back({"the device code", make_device_tables(m_units, m_templates)});
+    m_result.timings.emplace_back("device tables", milliseconds_since(start));
+  }
+
+  bool link_module() {
+    auto start = Clock::now();
+    LinkResult linked = link(m_request, m_objects, {.cuda = m_request.cuda, .has_main = m_has_main});
+    m_result.timings.emplace_back("link", milliseconds_since(start));
+    append(linked.diagnostics);
+    add(linked.dependencies);
+    m_result.module = std::move(linked.module);
+    return linked.ok;
+  }
+
+  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
     auto start = Clock::now();
     const Prelude prelude =
         m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
@@ -169,7 +204,7 @@ class Compile {
     }
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
-      if (!slice.templates.empty()) templates.push_back({unit.file->name, std::move(slice.templates)});
+      if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty())
         job =
             std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device, m_parts);
@@ -219,19 +254,21 @@ class Compile {
   }
 
   const CompileRequest m_request;
-  std::deque<SourceFile> m_made;
+  std::deque<SourceFile> m_made;  ///< texts that describe C texts
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;
-  bool m_has_main = false;
-  CompileResult m_result;
   DeviceCompiler& m_device;
-  std::set<std::string> m_seen;
+
+  CompileResult m_result;
+  std::set<std::string> m_seen;      ///< paths of the dependencies
+  std::vector<LinkInput> m_objects;  ///< of the host, and one of device code
+  std::vector<DeviceUnit> m_units;   ///< device code, one of each text that has any; names point into …
+  std::vector<std::unique_ptr<DeviceJob>> m_jobs;  ///< … the jobs that made them
+  std::vector<FileTemplates> m_templates;          ///< of kernels
+  bool m_has_main = false;
 };
 
-}  // namespace
-
-namespace {
 bool has_kernels(const CompileRequest& request) {
   if (!request.cuda) return false;
   for (const auto* group : {&request.files, &request.headers})
@@ -248,12 +285,7 @@ CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
 }
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
-  struct NoParts final : PartStore {
-    std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>&) override {
-      return std::nullopt;
-    }
-    void keep(PartKind, const std::array<unsigned char, 32>&, std::string) override {}
-  } parts;
+  NoParts parts;
   return Compile(request, parts, m_pack, m_preludes, m_device).slices(diagnostics);
 }
 
