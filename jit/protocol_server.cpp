@@ -27,9 +27,9 @@ void expect_client(Channel::Status status) {
 /// The client's cache, seen through the socket. One exchange at a time. Nothing is thrown, because the
 /// callers' threads would have to carry it: a part that cannot be had is made anew, and without a client
 /// there is nothing left to do.
-class RemoteParts final : public PartStore {
+class RemotePartStore final : public PartStore {
  public:
-  explicit RemoteParts(Channel& channel) : m_channel(channel) {}
+  explicit RemotePartStore(Channel& channel) : m_channel(channel) {}
 
   std::optional<std::string> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
     try {
@@ -77,7 +77,7 @@ CompileResult failed(const char* what) {
 Channel::Status answer_compile(Channel& channel, const Message& message, Handler& handler) {
   CompileResult result;
   try {
-    RemoteParts parts(channel);
+    RemotePartStore parts(channel);
     result = handler.compile(decode_request(message.payload), parts);
   } catch (const std::bad_alloc&) {
     throw;

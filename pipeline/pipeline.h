@@ -16,7 +16,7 @@
 #include "jit/client/worker_pool.h"
 #include "pipeline/archs.h"
 #include "pipeline/failures.h"
-#include "pipeline/parts.h"
+#include "pipeline/part_store.h"
 #include "pipeline/source.h"
 
 namespace tarsia::pipeline {
@@ -72,7 +72,7 @@ class Pipeline final : public ForkAware {
         : disk(folder, cache::cache_size_limit()), modules(disk), parts(disk) {}
     cache::DiskStore disk;
     cache::ModuleCache modules;
-    Parts parts;
+    DiskPartStore parts;
   };
 
   Stores& stores();

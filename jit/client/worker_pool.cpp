@@ -174,7 +174,8 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
 
 namespace {
 
-Channel::Status answer_find(Channel& channel, const Message& message, PartFiles& parts, Deadline deadline) {
+Channel::Status answer_find(Channel& channel, const Message& message, PartFileStore& parts,
+                            Deadline deadline) {
   const FindPart wanted = decode_find_part(message.payload);
   std::optional<PartFile> found;
   try {
@@ -187,7 +188,7 @@ Channel::Status answer_find(Channel& channel, const Message& message, PartFiles&
   return channel.send(MessageType::part, encode(Part{true, found->offset, found->size}), {&fd, 1}, deadline);
 }
 
-void take_part(const Message& message, PartFiles& parts) {
+void take_part(const Message& message, PartFileStore& parts) {
   const KeepPart made = decode_keep_part(message.payload);
   if (message.descriptors.size() != 1) throw Error("a part came without its descriptor");
   try {
@@ -208,7 +209,7 @@ CompileResult take_result(const Message& message) {
 
 }  // namespace
 
-CompileResult WorkerPool::compile(const CompileRequest& request, PartFiles& parts) {
+CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& parts) {
   const std::chrono::milliseconds limit =
       request.timeout_ms != 0 ? std::chrono::milliseconds(request.timeout_ms) : m_settings.timeout;
   const std::string what = "the compile of " + (request.name.empty() ? "a source" : request.name);

@@ -24,8 +24,8 @@ struct PartFile {
 
 /// Where the worker's parts are kept on this side. Called from the thread that compiles; may throw, which the
 /// worker sees as a part not found, or not kept.
-struct PartFiles {
-  virtual ~PartFiles() = default;
+struct PartFileStore {
+  virtual ~PartFileStore() = default;
   virtual std::optional<PartFile> find(PartKind kind, const std::array<unsigned char, 32>& key) = 0;
   virtual void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string_view bytes) = 0;
 };
@@ -48,7 +48,7 @@ class WorkerPool final : public ForkAware {
   /// Compiles in a worker, waiting for a free one; the request's time limit counts from when it has one. A
   /// source that does not compile is a result. Throws CompileTimeout, CompilerCrashed, ResourceLimit, and
   /// what WorkerProcess::start throws.
-  CompileResult compile(const CompileRequest& request, PartFiles& parts);
+  CompileResult compile(const CompileRequest& request, PartFileStore& parts);
   /// The architectures of the GPUs present; throws like compile.
   std::vector<std::string> archs();
 

@@ -41,7 +41,7 @@ CompileRequest request(const std::string& text, std::chrono::milliseconds timeou
   return request;
 }
 
-struct MapParts final : PartFiles {
+struct MapParts final : PartFileStore {
   std::map<std::pair<PartKind, std::array<unsigned char, 32>>, std::string> map;
   std::optional<PartFile> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
     const auto found = map.find({kind, key});

@@ -11,10 +11,10 @@
 namespace tarsia::pipeline {
 
 /// Thread-safe.
-class Parts final : public jit::PartFiles, public ForkAware {
+class DiskPartStore final : public jit::PartFileStore, public ForkAware {
  public:
-  explicit Parts(cache::DiskStore& store) : m_store(store) { watch_forks(); }
-  ~Parts() override { forget_forks(); }
+  explicit DiskPartStore(cache::DiskStore& store) : m_store(store) { watch_forks(); }
+  ~DiskPartStore() override { forget_forks(); }
 
   std::optional<jit::PartFile> find(jit::PartKind kind, const Digest& key) override;
   void keep(jit::PartKind kind, const Digest& key, std::string_view bytes) override;

@@ -1,5 +1,5 @@
-// Parts in the disk store, or in memory files.
-#include "pipeline/parts.h"
+// The part store of a pipeline: in the disk store, or in memory files.
+#include "pipeline/part_store.h"
 
 #include <fcntl.h>
 
@@ -22,7 +22,7 @@ cache::Kind kind_of(jit::PartKind kind) {
 
 }  // namespace
 
-std::optional<jit::PartFile> Parts::find(jit::PartKind kind, const Digest& key) {
+std::optional<jit::PartFile> DiskPartStore::find(jit::PartKind kind, const Digest& key) {
   cache::Hit hit;
   if (m_store.find(kind_of(kind), key, false, hit) == cache::Lookup::hit) {
     return jit::PartFile{std::move(hit.fd), 0, hit.entry.payload_size};
@@ -35,7 +35,7 @@ std::optional<jit::PartFile> Parts::find(jit::PartKind kind, const Digest& key) 
   return std::nullopt;
 }
 
-void Parts::keep(jit::PartKind kind, const Digest& key, std::string_view bytes) {
+void DiskPartStore::keep(jit::PartKind kind, const Digest& key, std::string_view bytes) {
   if (m_store.keep(kind_of(kind), key, bytes, {}) || bytes.size() > k_max_memory) return;
   InMemory part{kind, key, make_memfd("tarsia-part", bytes), bytes.size()};
   const std::lock_guard lock(m_mutex);
