@@ -135,24 +135,12 @@ std::function<bool()> interrupt_of(const tarsia_options* given) {
   return [ask = given->interrupted, context = given->interrupt_context] { return ask(context) != 0; };
 }
 
-registry::Origin to_origin(pipeline::Origin origin) {
-  switch (origin) {
-    case pipeline::Origin::memory:
-      return registry::Origin::memory;
-    case pipeline::Origin::disk:
-      return registry::Origin::disk;
-    case pipeline::Origin::compiled:
-      break;
-  }
-  return registry::Origin::compiled;
-}
-
 registry::ModuleFile to_module_file(pipeline::Module module, std::string name) {
   if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
   return {.file = std::move(module.file),
           .path = name,
           .name = name,
-          .origin = to_origin(module.origin),
+          .origin = module.origin,
           .warnings = std::move(module.warnings)};
 }
 

@@ -31,7 +31,7 @@ const char* tarsia_library_name(const tarsia_library* library) {
 }
 
 const char* tarsia_library_origin(const tarsia_library* library) {
-  return registry::origin_name(from_c(library)->origin());
+  return origin_name(from_c(library)->origin());
 }
 
 const tarsia_function* const* tarsia_library_functions(const tarsia_library* library, uint64_t* n) {

@@ -54,7 +54,7 @@ void disk(benchmark::State& state, const std::string& order) {
   for (auto _ : state) {
     pipeline::Pipeline fresh(settings());
     const pipeline::Module module = fresh.compile(asked);
-    if (module.origin != pipeline::Origin::disk) state.SkipWithError("not from disk");
+    if (module.origin != Origin::disk) state.SkipWithError("not from disk");
   }
 }
 
@@ -87,7 +87,7 @@ void memory(benchmark::State& state) {
   pipeline.compile(asked);
   for (auto _ : state) {
     const pipeline::Module module = pipeline.compile(asked);
-    if (module.origin != pipeline::Origin::memory) state.SkipWithError("not from memory");
+    if (module.origin != Origin::memory) state.SkipWithError("not from memory");
   }
 }
 BENCHMARK(memory)->Unit(benchmark::kMicrosecond);

@@ -18,8 +18,8 @@ StoredModule in_memory(const Key& key, std::string_view bytes, std::string meta)
   return module;
 }
 
-CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> file, Tier tier) {
-  return {module.key, std::move(module.path), std::move(file), std::move(module.meta), tier};
+CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> file, Origin origin) {
+  return {module.key, std::move(module.path), std::move(file), std::move(module.meta), origin};
 }
 
 }  // namespace
@@ -28,11 +28,11 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
   if (std::optional<StoredModule> known = m_memory.find_module(key)) {
     if (known->memory) {
       std::shared_ptr<const UniqueFd> file = known->memory;
-      return handed_out(std::move(*known), std::move(file), Tier::memory);
+      return handed_out(std::move(*known), std::move(file), Origin::memory);
     }
     UniqueFd fd;
     if (m_disk.reopen(known->path, known->stamp, fd)) {
-      return handed_out(std::move(*known), std::make_shared<const UniqueFd>(std::move(fd)), Tier::memory);
+      return handed_out(std::move(*known), std::make_shared<const UniqueFd>(std::move(fd)), Origin::memory);
     }
     m_memory.drop_module(key);
   }
@@ -49,7 +49,7 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
     file = found.memory;
   }
   m_memory.keep_module(found);
-  return handed_out(std::move(found), std::move(file), Tier::disk);
+  return handed_out(std::move(found), std::move(file), Origin::disk);
 }
 
 std::optional<CachedModule> ModuleCache::find(const Key& request_key) {
@@ -120,20 +120,21 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
       UniqueFd locked;
       if (m_disk.reopen(module.path, module.stamp, locked)) {
         m_memory.keep_module(module);
-        return handed_out(std::move(module), std::make_shared<const UniqueFd>(std::move(locked)), Tier::disk);
+        return handed_out(std::move(module), std::make_shared<const UniqueFd>(std::move(locked)),
+                          Origin::disk);
       }
     }
   }
   StoredModule module = in_memory(key, bytes, std::move(meta));
   m_memory.keep_module(module);
   std::shared_ptr<const UniqueFd> file = module.memory;
-  return handed_out(std::move(module), std::move(file), Tier::memory);
+  return handed_out(std::move(module), std::move(file), Origin::memory);
 }
 
 CachedModule ModuleCache::pass_through(const Key& request_key, std::string_view bytes, std::string meta) {
   StoredModule module = in_memory(request_key, bytes, std::move(meta));
   std::shared_ptr<const UniqueFd> file = module.memory;
-  return handed_out(std::move(module), std::move(file), Tier::memory);
+  return handed_out(std::move(module), std::move(file), Origin::memory);
 }
 
 }  // namespace tarsia::cache

@@ -11,13 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/origin.h"
 #include "cache/disk_store.h"
 #include "cache/manifest.h"
 #include "cache/memory_store.h"
 
 namespace tarsia::cache {
-
-enum class Tier { memory, disk };
 
 /// A module ready to be opened.
 struct CachedModule {
@@ -27,7 +26,7 @@ struct CachedModule {
   /// needs it for as long as it is open, or dlopen may take another file of that number for it.
   std::shared_ptr<const UniqueFd> file;
   std::string meta;
-  Tier tier = Tier::memory;
+  Origin origin = Origin::memory;  ///< memory or disk
 };
 
 /// Thread-safe. Failures of the disk degrade to memory alone.

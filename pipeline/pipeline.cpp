@@ -38,8 +38,9 @@ jit::WorkerProgram own_compiler(const std::string& cache_dir) {
           .memory_bytes = jit::compiler_memory_limit()};
 }
 
-Module ready(cache::CachedModule&& found, Origin origin, bool cuda) {
-  Module module{.key = hex(found.key), .origin = origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
+Module ready(cache::CachedModule&& found, bool cuda) {
+  Module module{
+      .key = hex(found.key), .origin = found.origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
   if (!module.file) throw Error(errno_message("cannot open a module", errno));
   return module;
@@ -106,8 +107,7 @@ Module Pipeline::compile(Source source) {
 
   // 4. Look into the cache, which knows what was read from disk.
   if (auto found = stores.modules.find(key)) {
-    return ready(std::move(*found), found->tier == cache::Tier::memory ? Origin::memory : Origin::disk,
-                 request.cuda);
+    return ready(std::move(*found), request.cuda);
   }
 
   if (cached_only)
@@ -171,8 +171,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
   const auto look = [&]() -> std::optional<Module> {
     auto found = stores.modules.find(key);
     if (!found) return std::nullopt;
-    return ready(std::move(*found), found->tier == cache::Tier::memory ? Origin::memory : Origin::disk,
-                 request.cuda);
+    return ready(std::move(*found), request.cuda);
   };
   for (;;) {
     // One thread of this process leads; the others wait for what it stores, or share its error.
@@ -230,7 +229,8 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
   cache::CachedModule kept =
       result.cacheable ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies))
                        : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
-  Module module = ready(std::move(kept), Origin::compiled, request.cuda);
+  Module module = ready(std::move(kept), request.cuda);
+  module.origin = Origin::compiled;
   module.timings = std::move(result.timings);
   if (!stores.disk.usable()) {
     module.warnings.push_back({"", 0, 0, Severity::warning, stores.disk.refusal()});

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/fork.h"
+#include "base/origin.h"
 #include "cache/module_cache.h"
 #include "cache/single_flight.h"
 #include "jit/client/worker_pool.h"
@@ -20,8 +21,6 @@
 #include "pipeline/source.h"
 
 namespace tarsia::pipeline {
-
-enum class Origin { compiled, memory, disk };
 
 /// A module: the whole of `file` is a shared library (what follows its ELF image is the cache's own).
 struct Module {

@@ -333,20 +333,6 @@ tarsia_diagnostic to_c(const Diagnostic& diagnostic) {
           severity_name(diagnostic.severity).data(), diagnostic.message.c_str()};
 }
 
-const char* origin_name(Origin origin) {
-  switch (origin) {
-    case Origin::compiled:
-      return "compiled";
-    case Origin::memory:
-      return "memory";
-    case Origin::disk:
-      return "disk";
-    case Origin::prebuilt:
-      return "prebuilt";
-  }
-  return "";
-}
-
 std::vector<std::string> exported_names(std::string_view file) {
   return read_function_names(file, "the compiled module");
 }

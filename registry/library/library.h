@@ -12,17 +12,13 @@
 
 #include "base/diagnostic.h"
 #include "base/file.h"
+#include "base/origin.h"
 #include "registry/library/library_kernel.h"
 #include "registry/mxnet/mxnet_library.h"
 #include "registry/resources/cuda_runtime.h"
 #include "registry/resources/ref.h"
 
 namespace tarsia::registry {
-
-enum class Origin { compiled, memory, disk, prebuilt };
-
-/// "compiled", "memory", "disk", "prebuilt".
-const char* origin_name(Origin origin);
 
 /// What is to be loaded.
 struct ModuleFile {

@@ -40,17 +40,17 @@ TEST(ModuleCache, a_module_without_dependencies_is_found_in_memory_and_on_disk) 
   EXPECT_EQ(made.meta, "meta");
   const auto again = first.cache.find(k_key);
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->tier, Tier::memory);
+  EXPECT_EQ(again->origin, Origin::memory);
   EXPECT_EQ(again->path, made.path);
   EXPECT_EQ(again->meta, "meta");
 
   Process second(dir / "cache");
   const auto other = second.cache.find(k_key);
   ASSERT_TRUE(other);
-  EXPECT_EQ(other->tier, Tier::disk);
+  EXPECT_EQ(other->origin, Origin::disk);
   EXPECT_EQ(other->path, made.path);
   EXPECT_EQ(other->meta, "meta");
-  EXPECT_EQ(second.cache.find(k_key)->tier, Tier::memory);
+  EXPECT_EQ(second.cache.find(k_key)->origin, Origin::memory);
 }
 
 TEST(ModuleCache, a_header_decides_which_module) {
@@ -134,7 +134,7 @@ TEST(ModuleCache, without_a_usable_folder_memory_serves) {
   EXPECT_EQ(read_file(made.path), "ELF one");
   const auto found = process.cache.find(k_key);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->tier, Tier::memory);
+  EXPECT_EQ(found->origin, Origin::memory);
   EXPECT_EQ(read_file(found->path), "ELF one");
   write_file(dir / "h", "one");
   process.cache.keep(hash_bytes("with header"), "ELF two", "", {on(dir / "h")});
