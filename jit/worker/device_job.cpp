@@ -146,8 +146,9 @@ DeviceRequest DeviceJob::make_request() const {
     request.headers.push_back({name_in_request(file.name), file.text});
   }
   // Of Tarsia's own headers device code may include these.
-  for (const char* name : {"tarsia/op.h", "tarsia/device.h", "tarsia/elementwise.h", "tarsia/detail/loop.h",
-                           "tarsia/detail/loop_plan.h", "tarsia/small_floats.h"})
+  for (const char* name :
+       {"tarsia/op.h", "tarsia/device.h", "tarsia/elementwise.h", "tarsia/detail/loop.h",
+        "tarsia/detail/loop_plan.h", "tarsia/detail/small_float_elements.h", "tarsia/small_floats.h"})
     if (auto text = m_pack.find(std::string(k_include_dir) + "/" + name))
       request.headers.push_back({name, std::string(*text)});
   add_mxnet_headers(m_slice, m_pack, request.headers);

@@ -2,6 +2,8 @@
 // at hand, and may run where there is none.
 #include "registry/op/tensor_math.h"
 
+#include <tarsia/detail/small_float_elements.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -18,67 +20,11 @@ namespace tarsia::registry {
 
 namespace {
 
-float from_half(std::uint16_t h) {
-  const std::uint32_t sign = std::uint32_t(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 0x3ff;
-  std::uint32_t bits;
-  if (exponent == 31) {
-    bits = sign | 0x7f800000 | (mantissa << 13);
-  } else if (exponent) {
-    bits = sign | ((exponent + 112) << 23) | (mantissa << 13);
-  } else {
-    const float value = static_cast<float>(mantissa) * 0x1p-24f;
-    return sign ? -value : value;
-  }
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-/// Rounds to nearest, ties to even.
-std::uint16_t to_half(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  const std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  bits &= 0x7fffffff;
-  if (bits > 0x7f800000) return sign | 0x7e00;
-  if (bits >= 0x477ff000) return sign | 0x7c00;  // rounds to 65536 or more
-  if (bits < 0x38800000) {                       // a denormal: the addition rounds it at the right place
-    float magnitude;
-    std::memcpy(&magnitude, &bits, sizeof(magnitude));
-    magnitude += 0.5f;
-    std::memcpy(&bits, &magnitude, sizeof(bits));
-    return sign | static_cast<std::uint16_t>(bits - 0x3f000000);
-  }
-  bits += 0xc8000fff + ((bits >> 13) & 1);
-  return sign | static_cast<std::uint16_t>(bits >> 13);
-}
-
-float from_bfloat(std::uint16_t b) {
-  const std::uint32_t bits = std::uint32_t(b) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-std::uint16_t to_bfloat(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 template <class T>
 void add_cpu(void* to, const void* from, std::int64_t n) {
   T* out = static_cast<T*>(to);
   const T* in = static_cast<const T*>(from);
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] + in[i]);
-}
-
-template <float (*k_load)(std::uint16_t), std::uint16_t (*k_store)(float)>
-void add_small(void* to, const void* from, std::int64_t n) {
-  auto* out = static_cast<std::uint16_t*>(to);
-  auto* in = static_cast<const std::uint16_t*>(from);
-  for (std::int64_t i = 0; i < n; ++i) out[i] = k_store(k_load(out[i]) + k_load(in[i]));
 }
 
 /// How a dtype is added: on the CPU, and the body of the PTX loop, which has the addresses in %a and %b.
@@ -119,9 +65,9 @@ Sum sum_of(tarsia_dtype dtype) {
     case TARSIA_FLOAT << 8 | 64:
       return {&add_cpu<double>, 8, k_ptx_f64};
     case TARSIA_FLOAT << 8 | 16:
-      return {&add_small<from_half, to_half>, 2, k_ptx_f16};
+      return {&add_cpu<half_element>, 2, k_ptx_f16};
     case TARSIA_BFLOAT << 8 | 16:
-      return {&add_small<from_bfloat, to_bfloat>, 2, k_ptx_bf16};
+      return {&add_cpu<bfloat_element>, 2, k_ptx_bf16};
     case TARSIA_INT << 8 | 8:
     case TARSIA_UINT << 8 | 8:
       return {&add_cpu<std::uint8_t>, 1, k_ptx_8};
@@ -184,8 +130,9 @@ double load_float(tarsia_dtype dtype, const void* from) {
   else if (dtype.bits == 32)
     std::memcpy(&narrow, from, sizeof(narrow)), number = narrow;
   else
-    std::memcpy(&bits, from, sizeof(bits)),
-        number = dtype.code == TARSIA_BFLOAT ? from_bfloat(bits) : from_half(bits);
+    std::memcpy(&bits, from, sizeof(bits)), number = dtype.code == TARSIA_BFLOAT
+                                                         ? float(bfloat_element::of_bits(bits))
+                                                         : float(half_element::of_bits(bits));
   return number;
 }
 
@@ -196,7 +143,8 @@ void store_float(tarsia_dtype dtype, double number, void* to) {
   } else if (dtype.bits == 32) {
     std::memcpy(to, &narrow, sizeof(narrow));
   } else {
-    const std::uint16_t bits = dtype.code == TARSIA_BFLOAT ? to_bfloat(narrow) : to_half(narrow);
+    const std::uint16_t bits =
+        dtype.code == TARSIA_BFLOAT ? bfloat_element(narrow).bits : half_element(narrow).bits;
     std::memcpy(to, &bits, sizeof(bits));
   }
 }
