@@ -40,8 +40,12 @@ bool is_cubin(std::string_view bytes);
 /// Whether a mangled name is that of the variable of this qualified name ("ns::table").
 bool is_name_of(std::string_view mangled, std::string_view qualified_name);
 
-/// The symbol of a variable by its qualified name ("ns::table"), for those that no name expression can name.
-/// Names made up for internal linkage are looked through. Empty if there is none.
+/// The symbol of a variable by its qualified name ("ns::table"). Names made up for internal linkage are
+/// looked through. Empty if there is none.
+///
+/// Work-around: NVRTC takes no name expression for a managed variable.
+/// Trigger: a `__managed__` variable. Symptom: NVRTC does not tell its symbol, without which the CUDA runtime
+/// cannot register it. Removal: NVRTC takes `&ns::table` for managed variables too.
 std::string find_variable(const std::vector<CubinSymbol>& symbols, std::string_view qualified_name);
 
 }  // namespace tarsia

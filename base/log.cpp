@@ -28,8 +28,11 @@ spdlog::level::level_enum level_asked() {
   return spdlog::level::off;
 }
 
-/// Standard error under a mutex of its own: spdlog's is shared with the program that loads us, and stays
-/// locked for ever in a child forked while another thread logs.
+/// Standard error under a mutex of its own.
+///
+/// Work-around: spdlog's mutex stays locked in a forked child.
+/// Trigger: a program forks while another thread logs; the mutex is shared with a program that uses spdlog
+/// itself. Symptom: the child hangs at its first line. Removal: spdlog renews its mutex in forked children.
 class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;

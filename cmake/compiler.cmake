@@ -34,8 +34,10 @@ foreach(part module_support attach_support cuda_support main_support)
     DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.c ${CMAKE_SOURCE_DIR}/include/tarsia/abi.h)
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
 endforeach()
-# What of Tarsia's headers needs not be compiled with each source. Complete constructors get code of their own:
-# sources call them by name.
+# What of Tarsia's headers needs not be compiled with each source.
+# Work-around: Clang leaves out a complete constructor that is like the base's.
+# Trigger: these objects define constructors that are marked `used`, and sources call complete ones by name. Symptom: the
+# symbol is undefined when a source is linked. Removal: Clang emits both symbols of such a constructor.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
 foreach(part op_support mxnet_support mxnet_graph_support)
   add_custom_command(

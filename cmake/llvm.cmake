@@ -6,9 +6,12 @@ find_package(LLD REQUIRED CONFIG)
 
 add_library(tarsia_llvm INTERFACE)
 target_include_directories(tarsia_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
-if(TARSIA_STATIC_LLVM)
-  # Debian's static libraries of Clang and LLD name the shared LLVM as what they link, and LLVM's name Polly, which lies in
-  # a package of its own (jit/worker/llvm_stand_ins.cpp has its one entry point): neither may come in.
+
+# Work-around: LLVM's static libraries name the shared one and Polly.
+# Trigger: tarsia-compiler links Debian's static libraries of LLVM, Clang and LLD. Symptom: Clang's and LLD's bring the shared
+# LLVM in as well; LLVM's want Polly, which lies in a package of its own (jit/worker/llvm_stand_ins.cpp has its entry point).
+# Removal: the packages' targets name what static libraries need.
+function(tarsia_drop_shared_llvm_and_polly)
   foreach(target ${CLANG_EXPORTED_TARGETS} ${LLD_EXPORTED_TARGETS} ${LLVM_AVAILABLE_LIBS})
     if(TARGET ${target})
       get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
@@ -18,11 +21,21 @@ if(TARSIA_STATIC_LLVM)
       endif()
     endif()
   endforeach()
-  # The worker needs no library that a bare machine lacks; libxml2, which nothing here calls, goes by --as-needed.
+endfunction()
+
+# Work-around: LLVM's packages link zstd and zlib as shared libraries.
+# Trigger: tarsia-compiler links LLVM statically. Symptom: it needs libraries that a bare machine lacks. (libxml2, which
+# nothing here calls, goes by --as-needed.) Removal: the packages let their user choose.
+function(tarsia_link_archives_of_zstd_and_zlib)
   find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
   find_library(ZLIB_ARCHIVE libz.a REQUIRED)
   set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${ZSTD_ARCHIVE})
   set_target_properties(ZLIB::ZLIB PROPERTIES IMPORTED_LOCATION ${ZLIB_ARCHIVE} IMPORTED_LOCATION_RELEASE ${ZLIB_ARCHIVE})
+endfunction()
+
+if(TARSIA_STATIC_LLVM)
+  tarsia_drop_shared_llvm_and_polly()
+  tarsia_link_archives_of_zstd_and_zlib()
   llvm_map_components_to_libnames(
     llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object Option TargetParser Coverage
     FrontendOpenMP FrontendHLSL FrontendOffloading FrontendDriver FrontendAtomic WindowsDriver)

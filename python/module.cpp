@@ -72,7 +72,9 @@ std::string statistics() {
 }  // namespace
 
 NB_MODULE(_tarsia, module) {
-  // What a program still holds when it ends (in a thread's frame, say) is no news to its user.
+  // Work-around: nanobind prints what a program still holds when it ends.
+  // Trigger: an object of Tarsia's lives on at the end, in a thread's frame, say. Symptom: a list of leaks,
+  // which are none of its user's, on standard error. Removal: nanobind tells leaks from what is still held.
   nb::set_leak_warnings(std::getenv("TARSIA_LEAK_WARNINGS") != nullptr);
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
       !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()) || !py::add_expression(module))

@@ -1,9 +1,7 @@
 // From a file to a Library: open a private copy, map it, attach, register its ops.
 //
-// glibc knows a mapped library by its path as well as by its inode, and gives the old one back for a path
-// that it has seen. Each module is therefore opened by a path of its own: /proc/self/fd/N with a number
-// written in slashes and dots. Its file lies in memory, so a rebuilt file on disk is never confused with the
-// mapped one, and directories mounted noexec do no harm.
+// A module's file lies in memory, so a rebuilt file on disk is never confused with the mapped one, and
+// directories mounted noexec do no harm.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -36,7 +34,13 @@ namespace {
 
 constexpr std::uint64_t k_max_library_bytes = std::uint64_t{4} << 30;
 
-/// A path that names the descriptor and that no module was opened by before.
+/// A path that names the descriptor and that no module was opened by before: /proc/self/fd/N, with a number
+/// written in slashes and dots.
+///
+/// Work-around: glibc knows a mapped library by its path as well as by its inode.
+/// Trigger: a module's descriptor gets the number that the descriptor of a module mapped before had.
+/// Symptom: dlopen gives the old module back.
+/// Removal: dlopen takes a descriptor, or tells files of one path apart by their inodes.
 std::string unique_path(int fd) {
   static std::atomic<std::uint64_t> s_next{0};
   std::uint64_t number = s_next.fetch_add(1);
@@ -74,7 +78,10 @@ void open_needed(const ElfLibrary& elf, const std::string& path) {
     for (const std::string& candidate : candidates) {
       struct stat status;
       if (stat(candidate.c_str(), &status) != 0) continue;
-      // Never closed: the CUDA runtime does not survive being unmapped.
+      // Never closed. Work-around: the CUDA runtime does not survive being unmapped.
+      // Trigger: a module of a process is the first to need the runtime, and goes.
+      // Symptom: the exit handlers that the runtime has registered call code that is no longer there.
+      // Removal: a runtime that takes its exit handlers out when it is unmapped is the oldest supported.
       opened = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
       if (opened) break;
       log().warn("cannot open {}: {}", candidate, dlerror());
@@ -258,8 +265,11 @@ class LibraryLoader {
     log().warn("{}: {}", library.m_name, text);
   }
 
-  /// Puts the functions of a file into the order of their lines, which overloads are tried in: g++ writes the
-  /// entries of a section backwards.
+  /// Puts the functions of a file into the order of their lines, which overloads are tried in.
+  ///
+  /// Work-around: g++ writes the entries of a section backwards.
+  /// Trigger: a library that g++ built exports overloads. Symptom: the last one is tried first.
+  /// Removal: g++ keeps the source's order in the oldest version that is supported.
   static void order_functions(std::vector<const tarsia_function*>& functions) {
     std::map<std::string_view, std::size_t> files;
     const auto place = [&files](const tarsia_function* function) {

@@ -187,7 +187,9 @@ WorkerProcess::Death WorkerProcess::bury() {
   const int number = WTERMSIG(state);
   const char* name = ::sigdescr_np(number);
   const std::string how = "was killed by signal " + std::to_string(number) + " (" + (name ? name : "?") + ")";
-  // NVRTC dies by SIGSEGV when an allocation fails; then nearly all of the limit was in use.
+  // Work-around: NVRTC dies by SIGSEGV when an allocation fails.
+  // Trigger: device code that takes more memory than the worker may have. Symptom: it looks like a crash of
+  // the compiler; nearly all of the limit was in use then. Removal: NVRTC reports that it is out of memory.
   const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   const bool near_limit = m_memory_bytes != 0 && peak >= m_memory_bytes / 4 * 3;
   const bool by_kernel = number == SIGKILL && oom_kills() > m_oom_kills;

@@ -1,8 +1,13 @@
-// What a static LLVM with the X86 target alone leaves undefined: LLD's driver names every target's
-// initialisers, and Clang's back end registers Polly, which is not linked. With a shared LLVM this file is
-// not built: its weak definitions would come before LLVM's own.
+// What a static LLVM with the X86 target alone leaves undefined. With a shared LLVM this file is not built:
+// its weak definitions would come before LLVM's own.
+//
+// Work-around: LLD names the initialisers of every target of LLVM.
+// Trigger: tarsia-compiler links LLVM statically, and of its targets X86 alone. Symptom: undefined symbols.
+// Removal: LLD initialises the targets that its caller has linked.
 #include <llvm/Plugins/PassPlugin.h>
 
+// Work-around: LLVM's static libraries name the shared one and Polly, see cmake/llvm.cmake. Clang's back end
+// registers Polly by this function.
 llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "Polly", "absent", [](llvm::PassBuilder&) {}};
 }

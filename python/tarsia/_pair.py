@@ -94,5 +94,8 @@ class Pair:
     def backward_schema(self):
         """What an operator of backward takes: after what it reads, the shapes and dtypes of the gradients."""
         shapes = [Argument(f"shape{k + 1}", "SymInt[]", "") for k in range(len(self.targets))]
+        # Work-around: PyTorch 2.11 does not trace a list of dtypes.
+        # Trigger: a pair of functions within what torch.compile or torch.export trace. Symptom: they fail over an
+        # argument of type ScalarType[]. Removal: PyTorch 2.11 is no longer supported.
         dtypes = [Argument(f"dtype{k + 1}", "ScalarType", "") for k in range(len(self.targets))]
         return Schema((*self.read, *shapes, *dtypes), ("Tensor",) * len(self.targets))

@@ -169,8 +169,10 @@ bool MadeCurrent::make_current(int32_t device, void* stream) {
   PyObject* cuda = m_cuda.get();
   Ref previous(PyObject_CallMethod(cuda, "current_stream", "i", device));
   if (!previous) return false;
-  // 1 is cudaStreamLegacy, the default stream's other name. ExternalStream(0) would be a stream of PyTorch's
-  // pool.
+  // 1 is cudaStreamLegacy, the default stream's other name.
+  // Work-around: PyTorch takes ExternalStream(0) for a stream of its pool.
+  // Trigger: a call's stream is CUDA's default one. Symptom: its tensors belong to another stream.
+  // Removal: ExternalStream(0) is the default stream.
   const Ref current(reinterpret_cast<uintptr_t>(stream) <= 1
                         ? PyObject_CallMethod(cuda, "default_stream", "i", device)
                         : PyObject_CallMethod(cuda, "ExternalStream", "Ki",

@@ -57,7 +57,9 @@ Why view_by_dlpack(Frame& frame, View& view) {
   if (!device || !PyArg_ParseTuple(device.get(), "ii", &device_type, &device_id)) return no_capsule(view);
   const Ref capsule = dlpack_capsule(frame, view.object, device_type);
   if (!capsule) return no_capsule(view);
-  // JAX's arrays are values, and others may share their memory; its capsules do not say so.
+  // Work-around: JAX's capsules do not say that its arrays are read only.
+  // Trigger: an array of JAX is passed to a function that writes. Symptom: a value changes that others may
+  // share. Removal: the capsules have DLPack's flag.
   view.read_only = speaker_of(Py_TYPE(view.object)).family == k_jax;
   if (PyCapsule_IsValid(capsule.get(), dlpack::k_capsule)) {
     auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), dlpack::k_capsule));
@@ -167,8 +169,12 @@ Why view_by_interface(Frame& frame, View& view, const char* name, tarsia_device_
   return byte_strides ? set_byte_strides(frame, tensor, byte_strides) : Why::unreadable;
 }
 
-/// The exporter may leave out what follows from the rest: strides of contiguous memory (ctypes' arrays) and
-/// the shape of a single dimension.
+/// By the buffer protocol.
+///
+/// Work-around: ctypes leaves out the strides that it is asked for.
+/// Trigger: an array of ctypes, or of another exporter that leaves out what follows from the rest: strides of
+/// contiguous memory, the shape of a single dimension. Symptom: a null pointer is read, and the process ends.
+/// Removal: exporters give what PyBUF_RECORDS_RO asks for.
 Why view_by_buffer(Frame& frame, View& view) {
   auto* buffer = frame.room_for<Py_buffer>(1);
   if (PyObject_GetBuffer(view.object, buffer, PyBUF_RECORDS_RO) != 0) return Why::unreadable;

@@ -125,6 +125,10 @@ PyObject* dtype_of_tensor(PyObject* object);
 /// Whether a complex tensor is conjugated lazily, or any negated so: its memory is not what it says. Only
 /// tensors with an exchange API are asked, which are PyTorch's: others have nothing of the kind, or say so
 /// when they are read.
+///
+/// Work-around: PyTorch's exchange API gives the memory of lazily changed tensors as it is.
+/// Trigger: x.conj(), or x.conj().imag. Symptom: a function reads the conjugate of each number, or its
+/// negative. Removal: the exchange API refuses such tensors.
 bool is_changed_lazily(PyObject* tensor);
 
 /// Whether a contiguous tensor may be the imaginary part of a number, which PyTorch negates lazily: a single

@@ -182,8 +182,11 @@ void check_launches(const tarsia_function& function) {
   const LibraryFunction& owned = reinterpret_cast<const LibraryFunction&>(function);
   const LaunchErrors& errors = owned.errors;
   const CudaRuntime* runtime = errors.runtime;
-  // Before CUDA is initialised nothing was launched, and the runtime would initialise it to answer. On a
-  // machine without a driver it answers with an error whether anything was launched or not.
+  // Work-around: the CUDA runtime answers for launches before CUDA is initialised.
+  // Trigger: a function whose library links the runtime is called in a process that has not used CUDA.
+  // Symptom: asked for its last error, the runtime initialises CUDA; without a driver it answers with an
+  // error whether anything was launched or not.
+  // Removal: cudaPeekAtLastError initialises nothing, and gives no error where nothing was asked of CUDA.
   if (!runtime) return;
   // A number may be the very error, which the caller will look at.
   const bool may_give_error = function.result.kind == TARSIA_KIND_INT;

@@ -15,7 +15,8 @@ const CudaRuntime* find_cuda_runtime(const std::string& soname) {
   std::lock_guard lock(s_mutex);
   std::unique_ptr<CudaRuntime>& runtime = runtimes[soname];
   if (runtime) return runtime.get();
-  // The handle is kept: the runtime stays mapped for good, as its own exit handlers want it.
+  // The handle is kept. Work-around: the CUDA runtime does not survive being unmapped, see
+  // registry/loader.cpp.
   void* library = dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (!library) return nullptr;
   auto found = std::make_unique<CudaRuntime>();

@@ -1,14 +1,16 @@
-// A workaround for a defect of the CUDA runtime, seen with 13.0.
+// Unmaps libraries that hold device code, and keeps their addresses from being used again.
 //
+// Work-around: the CUDA runtime keeps kernels of a binary that it has dropped.
 // Trigger: a library is loaded and unloaded before its device code was first used, and another one is mapped
-// at the same addresses, as the system likes to do. Symptom: a launch from the second library crashes inside
-// cuLibraryLoadData. Cause: __cudaUnregisterFatBinary drops the binary, but while the binary has not been
-// loaded yet the table of kernels, keyed by the address of their host stub, keeps its entries; a kernel
-// registered later under the same address is found through the stale entry, which points to freed memory.
+// at the same addresses, as the system likes to do. Seen with the runtime of CUDA 13.0.
+// Symptom: a launch from the second library crashes inside cuLibraryLoadData.
+// Removal: a runtime that unregisters kernels at once is the oldest that is supported.
 //
-// So no address is handed out twice: what such a library occupied stays reserved, inaccessible and without
-// memory behind it; neighbouring reservations become one in the kernel's books. To be removed when a runtime
-// that unregisters kernels at once is the oldest that is supported.
+// The cause: __cudaUnregisterFatBinary drops the binary, but while the binary has not been loaded yet the
+// table of kernels, keyed by the address of their host stub, keeps its entries; a kernel registered later
+// under the same address is found through the stale entry, which points to freed memory. So no address is
+// handed out twice: what such a library occupied stays reserved, inaccessible and without memory behind it;
+// neighbouring reservations become one in the kernel's books.
 #include "registry/resources/unmap.h"
 
 #include <dlfcn.h>

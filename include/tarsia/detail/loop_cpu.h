@@ -231,8 +231,10 @@ inline void spread(int64_t n_, int64_t bytes_, void (*body_)(void*, int64_t, int
     host()->parallel(n_, rows_, body_, with_);
 }
 
-/// Whether the processor has AVX2 and F16C, and the system keeps their registers. By hand: what
-/// __builtin_cpu_supports asks is in no shared library.
+/// Whether the processor has AVX2 and F16C, and the system keeps their registers. By hand.
+/// Work-around: what __builtin_cpu_supports asks is in no shared library.
+/// Trigger: a module calls it, which links none of GCC's static libraries. Symptom: an undefined symbol.
+/// Removal: libgcc_s.so has it.
 inline bool is_wide() {
   static const bool wide_ = [] {
     unsigned a_ = 0, b_ = 0, c_ = 0, d_ = 0;

@@ -85,7 +85,9 @@ typedef struct {
 namespace mxnet {
 namespace ext {
 namespace tarsia_detail {
-/// std::to_string would leave a unique symbol behind, which keeps a library mapped for ever.
+/// In place of std::to_string. Work-around: std::to_string leaves a unique symbol behind.
+/// Trigger: a library calls it. Symptom: glibc keeps a library with such symbols mapped for ever.
+/// Removal: libstdc++'s has none.
 TARSIA_MXNET_SUPPORT std::string number(long long n_) {
   char digits_[24];
   char* w_ = digits_ + sizeof(digits_);

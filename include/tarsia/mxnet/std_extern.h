@@ -66,7 +66,8 @@ typedef _Rb_tree<string, pair<const string, string>, _Select1st<pair<const strin
 TARSIA_MXNET_MEMBER tarsia_tree::_Rb_tree(const tarsia_tree&);
 TARSIA_MXNET_MEMBER tarsia_tree::~_Rb_tree();
 #endif
-// libstdc++.so has these, where its headers do not say so from C++20 on.
+// Work-around: libstdc++ declares no instantiations of std::string from C++20 on.
+// Trigger: a C++20 source. Symptom: each compiles these, which libstdc++.so has. Removal: it declares them.
 TARSIA_MXNET_MEMBER string::basic_string(const string&);
 TARSIA_MXNET_MEMBER string::basic_string(string&&);
 TARSIA_MXNET_MEMBER string::basic_string(const char*, const allocator<char>&);

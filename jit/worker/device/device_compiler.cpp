@@ -77,8 +77,12 @@ bool may_be_missing(const Diagnostic& diagnostic, const DeviceRequest& request) 
   return false;
 }
 
-/// Whether a function of the 16-bit types was not found. Theirs are precompiled inside of NVRTC, and of the
-/// conversions those to char, long and unsigned long are missing there (13.0 to 13.3); the headers have them.
+/// Whether a function of the 16-bit types was not found: then the headers' own functions are asked for.
+///
+/// Work-around: NVRTC lacks conversions of the 16-bit floats.
+/// Trigger: device code converts one to char, long or unsigned long. Seen with NVRTC 13.0 to 13.3.
+/// Symptom: "Unresolved extern function", as the functions precompiled inside of NVRTC are without these.
+/// Removal: an NVRTC that has them is the oldest that is supported.
 bool lacks_conversion(const std::string& log) {
   constexpr std::string_view k_words = "Unresolved extern function '";
   const size_t at = log.find(k_words);
@@ -223,7 +227,8 @@ NvrtcOutput DeviceCompiler::run_with_headers(const Nvrtc& nvrtc, const DeviceReq
 
   const std::string ready = pch->find(key);
   if (ready.empty()) {
-    // Something must follow the directives for NVRTC to see where they end.
+    // Work-around: NVRTC sees the end of a precompiled header only where something follows.
+    // Trigger: a text of directives alone. Symptom: NVRTC does not see where they end. Removal: it does.
     m_next_header =
         std::make_unique<Header>(Header{.pch = pch.get(),
                                         .key = key,
@@ -243,6 +248,9 @@ NvrtcOutput DeviceCompiler::run_with_headers(const Nvrtc& nvrtc, const DeviceReq
   return nvrtc.compile(job);
 }
 
+// Work-around: NVRTC places errors of inline assembly in its PTX alone.
+// Trigger: ptxas refuses the user's PTX. Symptom: the message tells a line of the PTX, none of the source.
+// Removal: NVRTC tells the source's line.
 void DeviceCompiler::place_ptxas_errors(const Nvrtc& nvrtc, const DeviceRequest& request,
                                         const DevicePlan& plan, const std::string& arch,
                                         std::vector<Diagnostic>& diagnostics) {

@@ -321,6 +321,11 @@ class Planner {
   }
 
   /// Makes such a header take what it takes under other compilers: <cstdint> or <stdint.h>, which are ours.
+  ///
+  /// Work-around: CUDA's headers define int64_t as long long under NVRTC.
+  /// Trigger: a source includes libcu++, pipelines or asynchronous barriers, and has an int64_t in a kernel's
+  /// parameters or in a template's arguments. Symptom: the kernel's mangled name is not the host's.
+  /// Removal: these headers leave int64_t to <cstdint> under NVRTC too.
   std::string patched(const std::string& name) {
     const std::string path = find_in_dirs(m_dirs, name);
     std::string text = read_file(path, 1 << 20);
@@ -453,7 +458,9 @@ class Planner {
     if (m_request.fast_math) options.push_back("-use_fast_math");
     if (mentions("__int128") || mentions("__int128_t") || mentions("__uint128_t"))
       options.push_back("-device-int128");
-    // nvcc's value; NVRTC's default costs a second and 200 MB (see docs/device-code.md).
+    // Work-around: libcu++ unrolls deeper under NVRTC than under nvcc.
+    // Trigger: a header of libcu++. Symptom: each costs a second and 200 MB more (docs/device-code.md).
+    // Removal: libcu++ has nvcc's value, this one, under NVRTC too.
     if (m_uses_cccl || m_uses_cuda_headers) options.push_back("-D_CCCL_META_UNROLL_LIMIT=10");
     if (m_uses_cccl || (!m_light && m_uses_cuda_headers)) options.push_back("-DTARSIA_WITH_CCCL");
     if (m_without_cccl) options.push_back("-D_CG_LIMIT_INCLUDED_DEPENDENCIES");

@@ -1,8 +1,11 @@
 // Where the includes of device code lead: which texts NVRTC will read, found out before it runs.
 //
-// NVRTC has no option that lists the headers it read. So #include lines are followed without regard to
-// conditions, over the same search order: the answer may hold headers that a condition skips, and misses only
-// those whose name is made by a macro.
+// Work-around: NVRTC does not list the headers that it reads.
+// Trigger: device code that includes files on disk. Symptom: nothing tells the cache which files to check.
+// Removal: NVRTC has an option that lists them.
+//
+// So #include lines are followed without regard to conditions, over the same search order: the answer may
+// hold headers that a condition skips, and misses only those whose name is made by a macro.
 #pragma once
 
 #include <functional>

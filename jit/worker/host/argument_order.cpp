@@ -1,8 +1,14 @@
-// The language leaves open in which order a call's arguments are evaluated. g++, and nvcc with it, goes from
-// the last to the first, Clang from the first to the last: a program that fills its data with
-// make_float2(rand(), rand()) would print other numbers. Clang's code generator has one case in which it goes
-// backwards: assignment operators that are called as functions, whose right side the language wants first. So
-// calls in which the order may matter are shown to it as such.
+// Has the arguments of calls evaluated from the last to the first.
+//
+// Work-around: Clang evaluates arguments from the first to the last.
+// Trigger: arguments whose evaluation has effects. The language leaves their order open; g++, and nvcc with
+// it, goes from the last to the first.
+// Symptom: a program that fills its data with make_float2(rand(), rand()) prints other numbers.
+// Removal: Clang has an option for the order.
+//
+// Clang's code generator has one case in which it goes backwards: assignment operators that are called as
+// functions, whose right side the language wants first. So calls in which the order may matter are shown to
+// it as such.
 #include "jit/worker/host/argument_order.h"
 
 #include <algorithm>

@@ -27,7 +27,13 @@ void for_each_decl(const clang::DeclContext* scope, const clang::SourceManager& 
   }
 }
 
-// Clang knows `managed` for HIP only: the host's prelude makes __managed__ a device variable with this mark.
+// Whether a variable is __managed__, by the mark that the host's prelude gives it.
+//
+// Work-around: Clang knows managed variables for HIP alone.
+// Trigger: `__managed__` in a CUDA source. Symptom: Clang ignores the attribute, and the host would use a
+// shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
+// by the host route_managed() changes.
+// Removal: Clang takes __managed__ in CUDA and emits its registration.
 bool is_managed(const clang::VarDecl& variable) {
   for (const auto* mark : variable.specific_attrs<clang::AnnotateAttr>())
     if (mark->getAnnotation() == "tarsia_managed") return true;
@@ -50,7 +56,9 @@ std::string expression_of(const clang::NamedDecl& decl) {
   std::string text;
   llvm::raw_string_ostream out(text);
   decl.getNameForDiagnostic(out, expression_policy(decl.getASTContext()), /*Qualified=*/true);
-  // The literal would be too large before its sign is seen.
+  // Work-around: Clang prints the least long as a literal that is too large.
+  // Trigger: a kernel template's argument is the least long. Symptom: "-9223372036854775808L" in the name
+  // expression, which is too large before its sign is seen. Removal: Clang prints what it can parse.
   constexpr std::string_view k_least = "-9223372036854775808L", k_instead = "-9223372036854775807L-1L";
   for (size_t at = text.find(k_least); at != text.npos; at = text.find(k_least, at + k_instead.size()))
     text.replace(at, k_least.size(), k_instead);

@@ -207,8 +207,10 @@ class HostConsumer final : public clang::SemaConsumer {
   void InitializeSema(clang::Sema& sema) override {
     m_shared.sema = &sema;
     if (!m_shared.cuda()) return;
-    // They speak to the device's compiler. Clang's parser, which takes what it has registered out again by
-    // name, would refuse them where no loop follows.
+    // Work-around: Clang refuses unroll pragmas where no loop follows.
+    // Trigger: `#pragma unroll` before something else in a CUDA source. Symptom: an error, though the pragma
+    // speaks to the device's compiler. Clang's parser takes what it has registered out again by name, so
+    // these stand in for its own. Removal: Clang warns.
     for (auto& pragma : m_ignored_pragmas) {
       sema.getPreprocessor().RemovePragmaHandler(&pragma);
       sema.getPreprocessor().AddPragmaHandler(&pragma);
@@ -339,7 +341,9 @@ class HostConsumer final : public clang::SemaConsumer {
       step();
   }
 
-  // A body that is stepped over may have swallowed all that follows it, of which the parser says nothing.
+  // Work-around: Clang says nothing of a brace that a skipped body leaves open.
+  // Trigger: a '}' is missing in the body of a kernel, which is stepped over. Symptom: the body swallows all
+  // that follows it, without an error. Removal: Clang's parser complains as it does of bodies that it reads.
   void complain_of_open_braces(clang::ASTContext& context) {
     const std::vector<clang::SourceLocation> open = m_shared.tokens->open_braces();
     if (open.empty()) return;
@@ -382,9 +386,10 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.unit.language != Language::c)
       preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
     if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
-    // Clang is about to name all builtins. With a prelude at hand it would read, of each, what the prelude
-    // declares by that name, all of C's library; names that are older than the prelude wait until they are
-    // used.
+    // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
+    // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
+    // from it, used or not. Names that are older than the prelude wait until they are used.
+    // Removal: Clang names the builtins without looking them up in the prelude.
     preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
                                                      preprocessor.getLangOpts());
     return std::make_unique<HostConsumer>(m_shared, clang);
@@ -409,8 +414,11 @@ class IncludeNames final : public clang::PPCallbacks {
   std::set<std::string>& m_names;
 };
 
-// What a header leaves to the end of a translation unit is done here once, or every user of the prelude would
-// do it, and read for it what he does not use.
+// Work-around: Clang leaves to the users of a prelude what its headers leave to their end.
+// Trigger: a source with a precompiled prelude, of CUDA's headers above all. Symptom: each such source
+// instantiates what is pending, looks at each function of CUDA's again, and reads for it what it does not
+// use: the parse takes twice as long. Here it is done once.
+// Removal: Clang ends a prelude as it ends a translation unit.
 void leave_nothing_open(clang::Sema& sema) {
   sema.DefineUsedVTables();
   sema.PerformPendingInstantiations();

@@ -25,8 +25,8 @@ void add_addresses(llvm::Module& module, const std::vector<llvm::Constant*>& add
   array->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 
-// The host sees a managed variable through a pointer that the CUDA runtime fills in when the device code is
-// loaded.
+// Gives the host a managed variable through a pointer that the CUDA runtime fills in when the device code is
+// loaded. Work-around: Clang knows managed variables for HIP alone, see jit/worker/host/device_entities.cpp.
 llvm::Constant* route_managed(llvm::Module& module, llvm::GlobalVariable& shadow) {
   llvm::LLVMContext& context = module.getContext();
   auto* pointer = llvm::PointerType::getUnqual(context);

@@ -38,8 +38,12 @@ extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support
 namespace tarsia::jit {
 namespace {
 
-// Where LLD writes to without a file on disk. A memfd would not do: LLD makes a temporary file beside any
-// regular output file, which /proc refuses; to a pipe it writes the finished bytes at once.
+// Where LLD writes to without a file on disk.
+//
+// Work-around: LLD makes a temporary file beside its output.
+// Trigger: the output is a regular file, as a memfd is too. Symptom: for /proc/self/fd/N the folder is one of
+// /proc's, which refuses new files. To a pipe LLD writes the finished bytes at once.
+// Removal: LLD links into memory.
 class OutputPipe {
  public:
   OutputPipe() {

@@ -121,8 +121,12 @@ std::shared_ptr<const KeptLayer> Preludes::make(const CompileRequest& request, L
 }
 
 /// Whether a layer does without what a header of the source says of which std templates are not to be
-/// compiled with it: <tarsia/mxnet/std_extern.h>. In a layer above one in which they are instantiated already
-/// Clang would forget it, and the source would take 30 ms more.
+/// compiled with it: <tarsia/mxnet/std_extern.h>.
+///
+/// Work-around: Clang forgets in a prelude's upper layer what it says of templates instantiated below.
+/// Trigger: that header would go into a layer above one in which these templates are instantiated already.
+/// Symptom: they are compiled after all, and the source takes 30 ms more.
+/// Removal: Clang keeps the explicit instantiation declarations of layered preludes.
 static bool forgets_std(const PreludeLayer& layer, const std::vector<std::string>& includes) {
   return std::any_of(includes.begin(), includes.end(), [&](const std::string& include) {
     const std::string name = include.substr(1, include.size() - 2);

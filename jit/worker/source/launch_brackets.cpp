@@ -1,4 +1,8 @@
 // The scanner that finds and joins brackets of launches.
+//
+// Work-around: Clang knows the brackets of a launch only in one piece.
+// Trigger: a source with `k << <1, 1 >> >(x)`, which nvcc takes. Symptom: Clang refuses it.
+// Removal: Clang's lexer, or its parser, takes brackets that stand apart.
 #include "jit/worker/source/launch_brackets.h"
 
 #include <algorithm>

@@ -158,8 +158,12 @@ class ItemReader {
     return function.hasSkippedBody() || (is_device_only(function) && function.isThisDeclarationADefinition());
   }
 
-  // Where the body begins of a function that ends with it: behind the parameters, whatever Clang takes for
-  // the end of a declaration whose body it stepped over.
+  // Where the body begins of a function that ends with it: behind the parameters.
+  //
+  // Work-around: Clang does not tell where a function ends whose body it stepped over.
+  // Trigger: a kernel, or a function of the device alone. Symptom: the end of the declaration's range may lie
+  // before a constructor's initialisers, or behind the body (see skip_body). Removal: it lies behind the
+  // body.
   size_t body_in(const Tokens& tokens, const clang::FunctionDecl& function, const Item& item) const {
     const clang::FunctionTypeLoc type = function.getFunctionTypeLoc();
     size_t at = type && type.getRParenLoc().isValid() ? first_at(tokens, begin_offset(type.getRParenLoc()))
@@ -388,8 +392,11 @@ class ItemReader {
     }
   }
 
-  // Explicit instantiations of functions leave no declaration behind: what lies between items is split at its
-  // semicolons and stays if it names a function that stays.
+  // What lies between items is split at its semicolons and stays if it names a function that stays.
+  //
+  // Work-around: Clang leaves no declaration for the explicit instantiation of a function.
+  // Trigger: `template __global__ void scale<float>(…);` in the user's text. Symptom: its tokens belong to
+  // nothing, and the device's compiler would not see them. Removal: Clang's tree holds these directives.
   static void adopt_gaps(File& file) {
     const Tokens& tokens = *file.tokens;
     std::vector<char> owned(tokens.size(), 0);

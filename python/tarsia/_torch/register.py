@@ -4,10 +4,8 @@ An operator's kernels are few lines around the call of a Cell, which holds what 
 has the same schema puts the new code into the cells: nothing is taken from under a thread that is calling, and graphs
 that were compiled go on with the new code. Taking an operator out empties its cells.
 
-A new schema is a new definition under a new overload name, which `default` then stands for: PyTorch keeps the Python
-object of each overload for ever, with the schema that it had. The old definition goes, but a kernel that is never
-called stays: PyTorch frees the record of an overload that has neither schema nor kernels, and whoever kept the old
-operator would then call freed memory.
+A new schema is a new definition under a new overload name (_versioned), which `default` then stands for. The old
+definition goes, but a kernel that is never called stays (_keep_record).
 """
 
 import atexit
@@ -111,8 +109,12 @@ def install(namespace, name, overloads):
 
 
 def _destroy(library):
-    """Takes out what the library defines, now and not once more when it is collected: what has its names by then is
-    not its own."""
+    """Takes out what the library defines.
+
+    Work-around: a Library of PyTorch takes its names out once more when it is collected.
+    Trigger: an operator is defined anew before the collector finds the old Library. Symptom: what has the names by
+    then, which is not the old Library's own, goes. Removal: a Library that was destroyed remembers that it was.
+    """
     library._destroy()
     library._op_defs.clear()
 
@@ -140,24 +142,47 @@ def _taken_out(*args, **kwargs):
 
 @atexit.register
 def _let_go():
-    """PyTorch never frees what is registered: without this, libraries would outlive the interpreter."""
+    """Work-around: PyTorch never frees what is registered.
+    Trigger: the interpreter ends while operators are registered. Symptom: the libraries that they hold outlive it.
+    Removal: PyTorch lets go of its kernels before the interpreter is gone.
+    """
     for operator in _operators.values():
         operator.empty()
+
+
+def _versioned(overload, version):
+    """The name of an overload in an operator's definition of that version.
+
+    Work-around: PyTorch keeps the Python object of each overload for ever.
+    Trigger: an operator is registered again with another schema. Symptom: the object of that name still has the old
+    one. Removal: PyTorch makes a new object for a new definition.
+    """
+    if version == 1:
+        return overload
+    return f"{overload}_version{version}" if overload else f"version{version}"
+
+
+def _keep_record(namespace, name):
+    """Gives an overload a kernel that is never called and stays when the definition goes.
+
+    Work-around: PyTorch frees the record of an overload that has neither schema nor kernels.
+    Trigger: somebody has kept an operator whose definition was replaced. Symptom: their call is one of freed memory.
+    Removal: the operator's Python object keeps the record.
+    """
+    keeper = _keepers.get(namespace)
+    if keeper is None:
+        keeper = _keepers[namespace] = torch.library.Library(namespace, "FRAGMENT")
+    keeper.impl(name, _taken_out, "PrivateUse3")  # no tensor is of that device
 
 
 def _define(library, namespace, name, overload, version):
     """Defines one overload; gives the name that it has as such."""
     schema, cell = overload.schema, overload.cell
-    full = overload.overload
-    if version > 1:
-        full = f"{full}_version{version}" if full else f"version{version}"
+    full = _versioned(overload.overload, version)
     name = f"{name}.{full}" if full else name
     qualified = f"{namespace}::{name}"
     library.define(schema.text(name), tags=(*_layout_tags(), *overload.tags))
-    keeper = _keepers.get(namespace)
-    if keeper is None:
-        keeper = _keepers[namespace] = torch.library.Library(namespace, "FRAGMENT")
-    keeper.impl(name, _taken_out, "PrivateUse3")  # no tensor is of that device
+    _keep_record(namespace, name)
     run = kernel(schema, cell)
     library.impl(name, run, "CompositeExplicitAutograd")
 

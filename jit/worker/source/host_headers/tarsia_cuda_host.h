@@ -1,8 +1,11 @@
 // What nvcc puts before a CUDA source, for the host's half: CUDA's runtime, parsed once and kept precompiled.
 //
-// CUDA's headers declare most of the device's functions __host__ __device__ or __device__; in the host's
-// parse these would clash with the C library's. Their attributes are therefore switched off while the
-// runtime's headers are read, and on again for the user's text, whose device functions the split must see.
+// Work-around: CUDA's headers declare the C library's functions again.
+// Trigger: any CUDA source. Symptom: the functions are __host__ __device__ or __device__ there, and Clang
+// refuses these as overloads of the C library's own. So the attributes are switched off while the runtime's
+// headers are read, and on again for the user's text, whose device functions the split must see; and
+// tarsia_cuda_math.h stands in for crt/math_functions.h.
+// Removal: Clang takes these declarations, or CUDA's headers leave them out for it.
 #pragma once
 #pragma GCC system_header
 // clang-format off: the order of these includes matters
@@ -17,8 +20,10 @@
 #undef __location__
 #define __location__(a)
 #define __MATH_FUNCTIONS_H__
-// <math.h> of C++20 puts std::lerp into the global namespace, where many programs, and the header of vector
-// functions that came with CUDA's samples, have one of their own. It stays in std.
+// Work-around: <math.h> of C++20 puts std::lerp into the global namespace.
+// Trigger: a CUDA source with a lerp of its own, as many programs and the vector functions of CUDA's samples
+// have one. Symptom: the two clash. So the library's stays in std.
+// Removal: libstdc++ keeps it in std.
 #if __cplusplus > 201703L
 #include <cmath>
 namespace std {
@@ -42,6 +47,7 @@ void tarsia_no_lerp();
 #include <cuda_runtime.h>
 #undef __location__
 #define __location__(a) __annotate__(a)
+// Work-around: Clang knows managed variables for HIP alone, see jit/worker/host/device_entities.cpp.
 #undef __managed__
 #define __managed__ __attribute__((device, annotate("tarsia_managed")))
 // clang-format on

@@ -1,5 +1,6 @@
 // The functions that CUDA's math header adds to the C library's on the host (CUDA Math API, names and
-// meanings).
+// meanings). Work-around: CUDA's headers declare the C library's functions again, see
+// jit/worker/source/host_headers/tarsia_cuda_host.h.
 #pragma once
 #define TARSIA_MIN_MAX(A, B, R)               \
   static inline R min(const A x, const B y) { \

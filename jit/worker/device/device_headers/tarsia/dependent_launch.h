@@ -1,4 +1,7 @@
-// Programmatic dependent launch, of CUDA's device runtime, which NVRTC does not declare.
+// Programmatic dependent launch, of CUDA's device runtime.
+//
+// Work-around: NVRTC does not declare CUDA's functions for dependent launches.
+// Trigger: a kernel calls cudaGridDependencySynchronize(). Symptom: an error. Removal: NVRTC declares them.
 #pragma once
 #if __CUDA_ARCH__ >= 900
 inline __device__ void cudaTriggerProgrammaticLaunchCompletion() {

@@ -1,4 +1,8 @@
-// GNU's names of built-in functions that nvcc takes in device code and NVRTC does not know.
+// GNU's names of built-in functions, for device code.
+//
+// Work-around: NVRTC does not know GNU's built-in functions.
+// Trigger: `__builtin_sqrtf` and its like, which nvcc takes in device code. Symptom: an error.
+// Removal: NVRTC knows them.
 #pragma once
 
 #define TARSIA_1(name)                                   \

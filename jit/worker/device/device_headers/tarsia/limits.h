@@ -1,5 +1,8 @@
-// <limits>. All but the primary template are templates too: NVRTC writes the static members of every class
-// that is not, used or not, into the cubin.
+// <limits> for device code. All but the primary template are templates too.
+//
+// Work-around: NVRTC writes unused static members into the cubin.
+// Trigger: a class that is no template has static members. Symptom: each cubin holds all of them.
+// Removal: NVRTC leaves out what no kernel uses.
 #pragma once
 #include <float.h>
 #include <limits.h>

@@ -1,6 +1,8 @@
-// pow of two numbers as nvcc has it, the C++ library's: in double unless both are float. NVRTC's own
-// functions for a whole exponent compute otherwise and stand in the way of a template, so pow gets another
-// name.
+// pow of two numbers as nvcc has it, the C++ library's: in double unless both are float.
+//
+// Work-around: NVRTC raises to a whole power otherwise than nvcc.
+// Trigger: pow with arguments of two types. Symptom: an error, or another result than nvcc's; NVRTC's own
+// functions stand in the way of a template, so pow gets another name. Removal: NVRTC has nvcc's overloads.
 #pragma once
 
 namespace tarsia_detail {
