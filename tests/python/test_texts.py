@@ -1,4 +1,5 @@
-"""What people read: links and paths in the README and in docs/ lead somewhere, and every source file opens by saying what it is."""
+"""What people read: links and paths in the pages lead somewhere, source files open by saying what they are, and the table of
+work-arounds is that of the sources."""
 
 import ast
 import re
@@ -104,3 +105,61 @@ def test_openings_are_told_from_code(tmp_path, name, text, says):
     path = tmp_path / name
     path.write_text(text)
     assert says_what_it_is(path) == says
+
+
+WORKAROUND = re.compile(r"Work-around: (?P<name>.{1,120}?)(?:, see (?P<see>[\w./-]+\w)|\. Trigger: .+? Symptom: .+? Removal: \w)")
+
+
+def workarounds(text):
+    """(name, path of the place that explains it or None) of a text's comments; no name: the comment lacks one of its parts."""
+    flat = re.sub(r"\n[ \t]*(?://+|#+)?[ \t]*", " ", text)
+    starts = [found.start() for found in re.finditer("Work-around:", flat)]
+    for start, end in zip(starts, [*starts[1:], len(flat)]):
+        found = WORKAROUND.match(flat[start:end].replace("  ", " "))
+        yield (found["name"].replace("`", ""), found["see"]) if found else (None, flat[start:start + 60])
+
+
+def table_of_workarounds(text):
+    """(whose, name, {path: the names that stand in it}) of the page's rows."""
+    for row in re.findall(r"^\| (.+) \|$", text, re.M)[2:]:
+        cells = row.split(" | ")
+        assert len(cells) == 6, row
+        places = re.findall(r"`([\w./-]+)`(?: \(((?:`\w+`(?:, )?)+)\))?", cells[4])
+        yield cells[0], cells[1].replace("`", ""), {path: re.findall(r"\w+", names) for path, names in places}
+
+
+def test_the_table_of_workarounds_is_that_of_the_sources():
+    explained, places = {}, set()
+    for path in sources():
+        if path.relative_to(REPO).parts[0] in ("docs", "tests"):
+            continue
+        file = str(path.relative_to(REPO))
+        for name, see in workarounds(path.read_text(errors="replace")):
+            assert name, f"{file}: a comment lacks its name, trigger, symptom or removal: {see}"
+            places.add((name, file))
+            if see:
+                assert (REPO / see).is_file(), f"{file}: no such file: {see}"
+            else:
+                assert name not in explained, f"explained in {file} and {explained[name]}: {name}"
+                explained[name] = file
+    rows = list(table_of_workarounds((DOCS / "workarounds.md").read_text()))
+    assert len(rows) > 40 and len(rows) == len(explained)
+    assert {(name, path) for _, name, where in rows for path in where} == places
+    assert {name for _, name, _ in rows} == set(explained)
+
+
+def test_the_table_of_workarounds_is_sorted_and_its_places_exist():
+    rows = list(table_of_workarounds((DOCS / "workarounds.md").read_text()))
+    keys = [(whose.casefold(), name.casefold()) for whose, name, _ in rows]
+    assert keys == sorted(keys)
+    for _, name, where in rows:
+        for path, words in where.items():
+            text = (REPO / path).read_text()
+            assert [word for word in words if not re.search(rf"{word}\b", text)] == [], f"{name}: {path}"
+
+
+def test_comments_of_workarounds_are_read():
+    whole = "  // Work-around: X does not\n  // know `Y`.\n  // Trigger: y. Symptom: an error.\n  // Removal: X knows it.\n"
+    assert list(workarounds(whole + "# Work-around: A.b lies, see base/a.h.\n")) == [("X does not know Y", None), ("A.b lies", "base/a.h")]
+    for part in ("Trigger: y.", "Symptom: an error.", "Removal: X knows it."):
+        assert [name for name, _ in workarounds(whole.replace(part, "") + whole)] == [None, "X does not know Y"]
