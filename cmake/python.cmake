@@ -1,13 +1,15 @@
 # The extension tarsia._tarsia, and the package ready to import from the build folder: PYTHONPATH=<build>/python.
-# One build for the stable ABI from Python 3.12 on, an ordinary one before.
+# One build for the stable ABI from Python 3.12 on, an ordinary one before (scripts/check-pythons builds both).
 if(NOT TARSIA_BUILD_PYTHON)
   return()
 endif()
-set(python_components Interpreter Development.Module)
 if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.26)
-  find_package(Python 3.10 REQUIRED COMPONENTS ${python_components} OPTIONAL_COMPONENTS Development.SABIModule)
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
 else()
-  find_package(Python 3.10 REQUIRED COMPONENTS ${python_components})
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
+  # nanobind builds for the stable ABI where this target is. An older CMake does not know it, and the ABI must not hang on
+  # CMake's version: on Linux an extension links no library of Python's, so there is nothing to find.
+  add_library(Python::SABIModule INTERFACE IMPORTED)
 endif()
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_dir
                 OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE nanobind_missing)

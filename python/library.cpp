@@ -232,7 +232,7 @@ bool keep_raised() {
   if (trace) PyException_SetTraceback(value, trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);
-  Py_XSETREF(t_raised, value);
+  Ref(std::exchange(t_raised, value));  // what was kept before ends here
   return true;
 }
 
@@ -276,8 +276,8 @@ int32_t ask_python(void* progress) {
 /// Throws what a signal's handler has raised, else what the code stands for.
 void check_signals_and(int32_t code) {
   if (PyObject* raised = std::exchange(t_raised, nullptr)) {
-    Py_INCREF(Py_TYPE(raised));
-    PyErr_Restore(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised, PyException_GetTraceback(raised));
+    Ref type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(raised)));
+    PyErr_Restore(type.release(), raised, PyException_GetTraceback(raised));
     throw nb::python_error();
   }
   check(code);

@@ -65,6 +65,48 @@ def test_an_include_against_the_layers_is_told_with_its_line(tree, file, text):
     assert f"{file}:2: " in result.stdout
 
 
+def check_pythons(home, *arguments):
+    environment = {"PATH": str(home / "bin"), "HOME": str(home)}
+    return subprocess.run([sys.executable, SCRIPTS / "check-pythons", "--build", home / "build", *arguments],
+                          capture_output=True, text=True, env=environment)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A machine with libtarsia and these Pythons: one that does not start, one without headers, one that lies."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/libtarsia.so").touch()
+    for version, script in {
+        "3.11": "#!/bin/sh\nexit 127\n",
+        "3.12": "#!/bin/sh\necho 3.12 False /nowhere/python3.12\n",
+        "3.13": "#!/bin/sh\necho 3.9 True /nowhere/python3.9\n",
+    }.items():
+        python = tmp_path / f"bin/python{version}"
+        python.write_text(script)
+        python.chmod(0o755)
+    return tmp_path
+
+
+def test_pythons_that_cannot_build_are_named_with_the_reason(home):
+    result = check_pythons(home)
+    lines = dict(line.removeprefix("skipped ").split(": ", 1) for line in result.stdout.splitlines())
+    assert lines["3.10"] == lines["3.11"] == lines["3.13"] == "no interpreter"
+    assert lines["3.12"].endswith("has no Python.h in /nowhere/python3.12: apt-get install python3.12-dev")
+    assert result.returncode == 1 and "none of the supported Pythons" in result.stderr
+
+
+def test_a_python_that_fails_fails_the_check(home):
+    broken = home / ".pyenv/versions/3.10.1/bin/python3.10"
+    broken.parent.mkdir(parents=True)
+    broken.write_text('#!/bin/sh\n[ "$1" = -c ] && echo 3.10 True /usr/include || { echo out of order; exit 1; }\n')
+    broken.chmod(0o755)
+    result = check_pythons(home, "3.10", "3.11")
+    assert result.returncode == 1
+    assert result.stdout.startswith("FAILED 3.10: ") and "out of order" in result.stdout
+    assert result.stdout.splitlines()[-1] == "skipped 3.11: no interpreter"
+
+
 def report(path, cases):
     path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
     return path
