@@ -17,6 +17,7 @@
 #include "python/call/function.h"
 #include "python/call/kernel.h"
 #include "python/core/errors.h"
+#include "python/core/owned.h"
 #include "python/tensor/tensor.h"
 
 namespace nb = nanobind;
@@ -33,19 +34,7 @@ void check(int32_t code) {
   if (code) throw_last();
 }
 
-/// One reference to a library.
-class Handle {
- public:
-  explicit Handle(tarsia_library* owned) : m_library(owned) {}
-  Handle(Handle&& other) noexcept : m_library(std::exchange(other.m_library, nullptr)) {}
-  ~Handle() {
-    if (m_library) tarsia_library_release(m_library);
-  }
-  tarsia_library* get() const { return m_library; }
-
- private:
-  tarsia_library* m_library;
-};
+using Handle = LibraryRef;
 
 nb::object text(const char* utf8) {
   return nb::steal(PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? std::strlen(utf8) : 0, "replace"));

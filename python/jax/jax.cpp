@@ -90,9 +90,9 @@ void add_jax(nb::module_& module) {
     std::vector<JaxOp::Attribute> list;
     for (const auto& [name, value] : attributes)
       list.push_back({nb::cast<std::string>(nb::str(name)), value_of(value)});
-    tarsia_op_handle* handle = op_handle(op.ptr());
-    if (!handle) throw nb::python_error();
-    new (self) Op{std::make_shared<JaxOp>(handle, std::move(list))};
+    OpRef registered = registered_op(op.ptr());
+    if (!registered) throw nb::python_error();
+    new (self) Op{std::make_shared<JaxOp>(std::move(registered), std::move(list))};
   });
   module.def("jax_function", [](nb::handle function, const nb::list& arguments, uint32_t first_result) {
     FunctionParts parts = parts_of(function.ptr());
@@ -100,8 +100,9 @@ void add_jax(nb::module_& module) {
       raise_argument_error(false, "expected a tarsia.Function");
       throw nb::python_error();
     }
-    return new Callee(std::make_shared<JaxFunction>(parts.library, std::move(parts.overloads),
-                                                    arguments_of(arguments), first_result));
+    return new Callee(std::make_shared<JaxFunction>(LibraryRef::borrow(parts.library),
+                                                    std::move(parts.overloads), arguments_of(arguments),
+                                                    first_result));
   });
   module.def("jax_pass", [](const Op& op, bool backward, uint32_t first_input, uint32_t n_inputs,
                             const nb::list& arguments, std::vector<int32_t> results) {

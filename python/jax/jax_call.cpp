@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,10 @@
 
 namespace tarsia::python {
 namespace {
+
+/// One program calls an op with the shapes that it was traced for, on each device; with the batches' too
+/// under vmap=.
+constexpr size_t k_most_bindings = 16;
 
 std::mutex g_mutex;
 int64_t g_last = 0;
@@ -281,18 +286,12 @@ xla::Error* handle(xla::Frame& frame, bool on_gpu) {
 
 }  // namespace
 
-JaxFunction::JaxFunction(tarsia_library* library, std::vector<const tarsia_function*> overloads,
+JaxFunction::JaxFunction(LibraryRef library, std::vector<const tarsia_function*> overloads,
                          std::vector<JaxArgument> arguments, uint32_t first_result)
-    : m_library(library),
+    : m_library(std::move(library)),
       m_overloads(std::move(overloads)),
       m_arguments(std::move(arguments)),
-      m_first_result(first_result) {
-  tarsia_library_retain(m_library);
-}
-
-JaxFunction::~JaxFunction() {
-  tarsia_library_release(m_library);
-}
+      m_first_result(first_result) {}
 
 int32_t JaxFunction::run(JaxBuffers& buffers) {
   std::vector<std::unique_ptr<tarsia_value[]>> lists;
@@ -306,24 +305,29 @@ int32_t JaxFunction::run(JaxBuffers& buffers) {
   return copy_results(*m_overloads[0], result, buffers, next);
 }
 
-JaxOp::JaxOp(tarsia_op_handle* op, std::vector<Attribute> attributes)
-    : m_op(op), m_attributes(std::move(attributes)) {
-  tarsia_op_retain(m_op);
-}
-
-JaxOp::~JaxOp() {
-  for (const Binding& binding : m_bindings) tarsia_bound_release(binding.bound);
-  tarsia_op_release(m_op);
-}
-
-tarsia_bound_op* JaxOp::bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device) {
+BoundRef JaxOp::bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device) {
   std::vector<tarsia_meta> metas;
   for (const tarsia_tensor* input : inputs) metas.push_back(meta_of(input));
-  const std::lock_guard lock(m_mutex);
-  for (const Binding& binding : m_bindings)
-    if (binding.device.type == device.type && binding.device.id == device.id &&
-        std::equal(metas.begin(), metas.end(), binding.inputs.begin(), binding.inputs.end(), is_same))
-      return binding.bound;
+  {
+    const std::lock_guard lock(m_mutex);
+    if (BoundRef bound = find(metas, device)) return bound;
+  }
+  BoundRef bound = bind(metas, device);
+  return bound ? keep(std::move(metas), device, std::move(bound)) : BoundRef();
+}
+
+/// With the lock held.
+BoundRef JaxOp::find(const std::vector<tarsia_meta>& inputs, tarsia_device device) {
+  const auto found = std::ranges::find_if(m_bindings, [&](const Binding& one) {
+    return one.device.type == device.type && one.device.id == device.id &&
+           std::ranges::equal(inputs, one.inputs, is_same);
+  });
+  if (found == m_bindings.end()) return {};
+  m_bindings.splice(m_bindings.begin(), m_bindings, found);
+  return BoundRef::borrow(found->bound.get());
+}
+
+BoundRef JaxOp::bind(const std::vector<tarsia_meta>& inputs, tarsia_device device) const {
   JaxBuffers none;
   std::vector<std::unique_ptr<tarsia_value[]>> lists;
   Attributes attributes;
@@ -331,11 +335,21 @@ tarsia_bound_op* JaxOp::bound_for(const std::vector<const tarsia_tensor*>& input
     attributes.names.push_back(attribute.name.c_str());
     attributes.values.push_back(value_of(attribute.value, none, lists));
   }
-  const tarsia_op_request request = request_for(metas, attributes, device);
+  const tarsia_op_request request = request_for(inputs, attributes, device);
   tarsia_bound_op* bound = nullptr;
-  if (tarsia_op_bind(m_op, &request, &bound)) return nullptr;
-  m_bindings.push_back({std::move(metas), device, bound});
-  return bound;
+  return tarsia_op_bind(m_op.get(), &request, &bound) ? BoundRef() : BoundRef(bound);
+}
+
+/// Keeps a new binding, unless another thread was first: calls with equal inputs share one, and its state.
+/// Gives the one that is kept.
+BoundRef JaxOp::keep(std::vector<tarsia_meta> inputs, tarsia_device device, BoundRef bound) {
+  std::list<Binding> gone;  // ends after the lock, as `bound` does: the end of a binding runs the op's code
+  const std::lock_guard lock(m_mutex);
+  if (BoundRef first = find(inputs, device)) return first;
+  m_bindings.push_front({std::move(inputs), device, std::move(bound)});
+  if (m_bindings.size() > k_most_bindings && !tarsia_op_describe(m_op.get())->create_state)
+    gone.splice(gone.begin(), m_bindings, std::prev(m_bindings.end()));
+  return BoundRef::borrow(m_bindings.front().bound.get());
 }
 
 JaxPass::JaxPass(std::shared_ptr<JaxOp> op, tarsia_pass pass, uint32_t first_input, uint32_t n_inputs,
@@ -354,7 +368,7 @@ int32_t JaxPass::run(JaxBuffers& buffers) {
                       : argument.kind == JaxArgument::result ? &buffers.results[argument.index]
                                                              : nullptr);
   const auto first = tensors.begin() + m_first_input;
-  tarsia_bound_op* bound = m_op->bound_for({first, first + m_n_inputs}, buffers.device);
+  const BoundRef bound = m_op->bound_for({first, first + m_n_inputs}, buffers.device);
   if (!bound) return tarsia_last_error()->code;
   std::vector<const tarsia_tensor*> outputs;
   std::vector<uint8_t> requests;
@@ -372,8 +386,8 @@ int32_t JaxPass::run(JaxBuffers& buffers) {
   call.stream = buffers.stream;
   call.has_stream = 1;
   call.pass = m_pass;
-  if (const int32_t code = tarsia_bound_check(bound, &call)) return code;
-  return tarsia_bound_call(bound, &call);
+  if (const int32_t code = tarsia_bound_check(bound.get(), &call)) return code;
+  return tarsia_bound_call(bound.get(), &call);
 }
 
 int64_t add_jax_callee(std::shared_ptr<JaxCallee> callee) {

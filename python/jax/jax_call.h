@@ -4,11 +4,14 @@
 
 #include <tarsia/c_api.h>
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "python/core/owned.h"
 #include "python/jax/xla_ffi.h"
 
 namespace tarsia::python {
@@ -40,40 +43,45 @@ class JaxCallee {
 /// `first_result` on.
 class JaxFunction : public JaxCallee {
  public:
-  JaxFunction(tarsia_library* library, std::vector<const tarsia_function*> overloads,
+  JaxFunction(LibraryRef library, std::vector<const tarsia_function*> overloads,
               std::vector<JaxArgument> arguments, uint32_t first_result);
-  ~JaxFunction() override;
   int32_t run(JaxBuffers& buffers) override;
 
  private:
-  tarsia_library* m_library;
+  LibraryRef m_library;
   std::vector<const tarsia_function*> m_overloads;
   std::vector<JaxArgument> m_arguments;
   uint32_t m_first_result;
 };
 
-/// An op with its attributes: bound when it is first run on a device with inputs of some shapes.
+/// An op with its attributes: bound when it is first run on a device with inputs of some shapes. The bindings
+/// that were used last are kept for further calls; those of an op with state all are, for they hold the
+/// state.
 class JaxOp {
  public:
   struct Attribute {
     std::string name;
     JaxArgument value;
   };
-  JaxOp(tarsia_op_handle* op, std::vector<Attribute> attributes);
-  ~JaxOp();
-  /// Borrowed; null with the last error set on failure. An absent input is null.
-  tarsia_bound_op* bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device);
+  JaxOp(OpRef op, std::vector<Attribute> attributes)
+      : m_op(std::move(op)), m_attributes(std::move(attributes)) {}
+  /// Empty with the last error set on failure. An absent input is null. From any thread, several at once.
+  BoundRef bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device);
 
  private:
   struct Binding {
     std::vector<tarsia_meta> inputs;
     tarsia_device device;
-    tarsia_bound_op* bound;
+    BoundRef bound;
   };
-  tarsia_op_handle* m_op;
+  BoundRef find(const std::vector<tarsia_meta>& inputs, tarsia_device device);
+  BoundRef bind(const std::vector<tarsia_meta>& inputs, tarsia_device device) const;
+  BoundRef keep(std::vector<tarsia_meta> inputs, tarsia_device device, BoundRef bound);
+
+  OpRef m_op;
   std::vector<Attribute> m_attributes;
-  std::vector<Binding> m_bindings;
-  std::mutex m_mutex;
+  std::list<Binding> m_bindings;  ///< the one used last comes first
+  std::mutex m_mutex;             ///< over m_bindings; never held while an op's code runs
 };
 
 /// One pass of an op. `arguments` are its tensors in the order of tarsia_op_call, `results` says for each of

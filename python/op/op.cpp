@@ -31,8 +31,8 @@ struct Last {
 struct OpObject {
   PyObject head;
   vectorcallfunc vectorcall;
-  tarsia_op_handle* handle;
-  uint64_t generation;  ///< of the registry when `handle` was found
+  tarsia_op_handle* handle;  ///< owned
+  uint64_t generation;       ///< of the registry when `handle` was found
   Last* last;
 };
 
@@ -61,18 +61,40 @@ bool refresh(OpObject* self) {
     raise_last_error();
     return false;
   }
-  tarsia_op_release(std::exchange(self->handle, found));
+  const OpRef old(std::exchange(self->handle, found));  // ends last: that may run code of its library
   self->generation = generation;
   forget(*self->last);
   return true;
 }
 
+/// What the registry has under the name when a call begins. The call works with this alone: whatever it runs,
+/// Python code or another thread that gets the GIL meanwhile, may refresh the tarsia.Op.
+class Current {
+ public:
+  explicit Current(PyObject* object) : m_self(self_of(object)) {
+    if (!refresh(m_self)) return;
+    m_op = OpRef::borrow(m_self->handle);
+    m_generation = m_self->generation;
+  }
+  /// False with an error set if the op is gone.
+  explicit operator bool() const { return static_cast<bool>(m_op); }
+  const tarsia_op& operator*() const { return *tarsia_op_describe(m_op.get()); }
+  const tarsia_op* operator->() const { return tarsia_op_describe(m_op.get()); }
+  tarsia_op_handle* get() const { return m_op.get(); }
+  /// The binding of the last call, if it is one of this op's; else null.
+  Last* last() const { return m_self->generation == m_generation ? m_self->last : nullptr; }
+
+ private:
+  OpObject* m_self;
+  OpRef m_op;
+  uint64_t m_generation = 0;
+};
+
 /// Binds for inputs that were read. Null with an error set on failure.
-PyObject* bind_for(OpObject* self, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+PyObject* bind_for(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
                    PyObject* names, PyObject* const* values) {
-  const tarsia_op& op = *tarsia_op_describe(self->handle);
   Attributes attributes;
-  if (!read_attributes(frame, op, names, values, attributes)) return nullptr;
+  if (!read_attributes(frame, *op, names, values, attributes)) return nullptr;
   std::vector<tarsia_meta> metas;
   for (uint32_t i = 0; i < n; ++i)
     metas.push_back(inputs[i] ? meta_of(inputs[i], storage_of(frame, inputs[i])) : meta_of(nullptr));
@@ -82,18 +104,19 @@ PyObject* bind_for(OpObject* self, Frame& frame, const tarsia_tensor* const* inp
   {
     const Call call(frame);
     const Unlocked unlocked(true);
-    code = tarsia_op_bind(self->handle, &request, &bound);
+    code = tarsia_op_bind(op.get(), &request, &bound);
   }
-  return code ? raise_last_error() : make_bound(self->handle, bound, request.device);
+  return code ? raise_last_error() : make_bound(op.get(), bound, request.device);
 }
 
 PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   try {
-    if (!refresh(self_of(object))) return nullptr;
+    const Current op(object);
+    if (!op) return nullptr;
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-    if (!read_inputs(frame, op_of(object), args, static_cast<uint32_t>(n), inputs)) return nullptr;
-    return bind_for(self_of(object), frame, inputs, static_cast<uint32_t>(n), names, args + n);
+    if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
+    return bind_for(op, frame, inputs, static_cast<uint32_t>(n), names, args + n);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -141,46 +164,54 @@ bool is_as_last(const Last& last, PyObject* names, PyObject* const* values) {
   return true;
 }
 
-/// Keeps a binding for the next call, unless it has state, which belongs to one binding alone.
-void remember(OpObject* self, PyObject* bound, PyObject* names, PyObject* const* values) {
-  forget(*self->last);
+/// The binding of the last call, if it serves this one too; else empty.
+Ref bound_as_last(const Current& op, PyObject* names, PyObject* const* values, const Frame& frame,
+                  const tarsia_tensor* const* inputs, uint32_t n) {
+  const Last* last = op.last();
+  if (!last || !is_as_last(*last, names, values) || !is_bound_for(last->bound, frame, inputs, n)) return {};
+  return Ref::borrow(last->bound);
+}
+
+/// Keeps a binding for the next call, unless it has state, which belongs to one binding alone, or the
+/// registry changed while it was made.
+void remember(const Current& op, PyObject* bound, PyObject* names, PyObject* const* values) {
+  if (op.last()) forget(*op.last());
+  Last* last = op.last();  // asked again: what was forgotten may have run code as it ended
+  if (!last || last->bound || op->create_state) return;
   const size_t n = names ? PyTuple_Size(names) : 0;
-  if (tarsia_op_describe(self->handle)->create_state) return;
   for (size_t i = 0; i < n; ++i)
     if (!is_unchangeable(values[i])) return;
-  for (size_t i = 0; i < n; ++i) self->last->values.push_back(Ref::borrow(values[i]).release());
-  self->last->names = Ref::borrow(names).release();
-  self->last->bound = Ref::borrow(bound).release();
+  for (size_t i = 0; i < n; ++i) last->values.push_back(Ref::borrow(values[i]).release());
+  last->names = Ref::borrow(names).release();
+  last->bound = Ref::borrow(bound).release();
 }
 
 PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObject* names) {
-  OpObject* self = self_of(object);
-  if (!refresh(self)) return nullptr;
+  const Current op(object);
+  if (!op) return nullptr;
   Frame frame;
   auto** inputs = frame.room_for<const tarsia_tensor*>(n);
-  if (!read_inputs(frame, op_of(object), args, n, inputs)) return nullptr;
-  if (is_as_last(*self->last, names, args + n) && is_bound_for(self->last->bound, frame, inputs, n)) {
-    const Ref bound = Ref::borrow(self->last->bound);
+  if (!read_inputs(frame, *op, args, n, inputs)) return nullptr;
+  if (const Ref bound = bound_as_last(op, names, args + n, frame, inputs, n))
     return run_bound(bound.get(), frame, inputs, n, {});
-  }
   Wishes wishes;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
   if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
-  const Ref bound(bind_for(self, frame, inputs, n, attribute_names.get(), attributes.data()));
+  const Ref bound(bind_for(op, frame, inputs, n, attribute_names.get(), attributes.data()));
   if (!bound) return nullptr;
-  if (!wishes.out && !wishes.req) remember(self, bound.get(), names, args + n);
+  if (!wishes.out && !wishes.req) remember(op, bound.get(), names, args + n);
   return run_bound(bound.get(), frame, inputs, n, wishes);
 }
 
 /// op.backward(out_grads, inputs, outputs=None, out=None, req=None, **attributes).
 PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  OpObject* self = self_of(object);
-  if (!refresh(self)) return nullptr;
+  const Current op(object);
+  if (!op) return nullptr;
   if (n != 2 && n != 3) {
-    raise_argument_error(false,
-                         std::string(op_of(object).name) +
-                             ": backward takes out_grads, inputs and outputs, each a tensor or a list");
+    raise_argument_error(
+        false,
+        std::string(op->name) + ": backward takes out_grads, inputs and outputs, each a tensor or a list");
     return nullptr;
   }
   Wishes wishes;
@@ -196,16 +227,13 @@ PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, P
   const auto n_tensors = static_cast<uint32_t>(tensors.size());
   Frame frame;
   auto** inputs = frame.room_for<const tarsia_tensor*>(n_tensors);
-  if (!read_inputs(frame, op_of(object), tensors.data(), n_tensors, inputs)) return nullptr;
+  if (!read_inputs(frame, *op, tensors.data(), n_tensors, inputs)) return nullptr;
   PyObject* names_left = attributes.empty() ? nullptr : attribute_names.get();
-  Ref bound;
-  if (is_as_last(*self->last, names_left, attributes.data()) &&
-      is_bound_for(self->last->bound, frame, inputs, n_tensors)) {
-    bound = Ref::borrow(self->last->bound);
-  } else {
-    bound = Ref(bind_for(self, frame, inputs, n_tensors, names_left, attributes.data()));
+  Ref bound = bound_as_last(op, names_left, attributes.data(), frame, inputs, n_tensors);
+  if (!bound) {
+    bound = Ref(bind_for(op, frame, inputs, n_tensors, names_left, attributes.data()));
     if (!bound) return nullptr;
-    remember(self, bound.get(), names_left, attributes.data());
+    remember(op, bound.get(), names_left, attributes.data());
   }
   return run_backward(bound.get(), args, n, wishes);
 }
@@ -221,15 +249,16 @@ PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
 /// op.infer(shapes, dtypes, storages, **attributes).
 PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   try {
-    if (!refresh(self_of(object))) return nullptr;
+    const Current op(object);
+    if (!op) return nullptr;
     if (n != 2 && n != 3) {
-      raise_argument_error(false, std::string(op_of(object).name) +
+      raise_argument_error(false, std::string(op->name) +
                                       ": infer takes the inputs' shapes and dtypes, and storages if they "
                                       "matter, None for what is unknown");
       return nullptr;
     }
-    return infer_op(self_of(object)->handle, args[0], args[1],
-                    n == 3 && args[2] != Py_None ? args[2] : nullptr, names, args + n);
+    return infer_op(op.get(), args[0], args[1], n == 3 && args[2] != Py_None ? args[2] : nullptr, names,
+                    args + n);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -267,7 +296,8 @@ PyObject* get_doc(PyObject* object, void*) {
 }
 
 PyObject* get_description(PyObject* object, void*) {
-  return refresh(self_of(object)) ? describe_op(op_of(object)) : nullptr;
+  const Current op(object);
+  return op ? describe_op(*op) : nullptr;
 }
 
 PyMethodDef g_methods[] = {
@@ -324,12 +354,12 @@ bool add_op_types(PyObject* module) {
   return add_type(module, g_spec, "Op", g_type) && add_bound_type(module);
 }
 
-tarsia_op_handle* op_handle(PyObject* op) {
+OpRef registered_op(PyObject* op) {
   if (Py_TYPE(op) != g_type) {
     raise_argument_error(false, "expected a tarsia.Op");
-    return nullptr;
+    return {};
   }
-  return refresh(self_of(op)) ? self_of(op)->handle : nullptr;
+  return refresh(self_of(op)) ? OpRef::borrow(self_of(op)->handle) : OpRef();
 }
 
 PyObject* find_op(const char* name) {
@@ -341,13 +371,11 @@ PyObject* find_op(const char* name) {
     code = tarsia_op_find(name, &handle);
   }
   if (code) return raise_last_error();
+  OpRef found(handle);
   PyObject* object = PyType_GenericAlloc(g_type, 0);
-  if (!object) {
-    tarsia_op_release(handle);
-    return nullptr;
-  }
+  if (!object) return nullptr;
   OpObject* self = self_of(object);
-  self->handle = handle;
+  self->handle = found.release();
   self->generation = generation;
   self->last = new Last;
   self->vectorcall = call;

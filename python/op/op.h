@@ -3,6 +3,7 @@
 
 #include <tarsia/c_api.h>
 
+#include "python/core/owned.h"
 #include "python/core/py.h"
 
 namespace tarsia::python {
@@ -13,8 +14,8 @@ bool add_op_types(PyObject* module);
 /// Looks an op up; null with an error set.
 PyObject* find_op(const char* name);
 
-/// The registered op that a tarsia.Op stands for now, borrowed; null with an error set if it is gone or no
+/// The registered op that a tarsia.Op stands for now. Empty with an error set if it is gone, or this is no
 /// Op.
-tarsia_op_handle* op_handle(PyObject* op);
+OpRef registered_op(PyObject* op);
 
 }  // namespace tarsia::python
