@@ -142,11 +142,15 @@ std::string size_of_cache(const std::string& dir) {
 
 void look_at_cache(Report& report) {
   const std::string dir = cache_dir_name();
-  std::string refusal =
-      dir.empty() ? "no folder is known: set TARSIA_CACHE_DIR or HOME; compiles are kept in memory only"
-                  : pipeline::Pipeline::instance().cache_refusal();
-  if (refusal.empty() && !dir.empty()) refusal = prepare_private_dir(dir);
-  report.add("cache", refusal.empty(), dir, refusal.empty() ? size_of_cache(dir) : refusal);
+  try {
+    std::string refusal =
+        dir.empty() ? "no folder is known: set TARSIA_CACHE_DIR or HOME; compiles are kept in memory only"
+                    : pipeline::Pipeline::instance().cache_refusal();
+    if (refusal.empty() && !dir.empty()) refusal = prepare_private_dir(dir);
+    report.add("cache", refusal.empty(), dir, refusal.empty() ? size_of_cache(dir) : refusal);
+  } catch (const Error& error) {
+    report.add("cache", false, dir, error.what());  // its size, as the environment has it, is no size
+  }
 }
 
 void try_compiler(Report& report) {

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/size_setting.h"
 #include "cache/sweep.h"
 
 namespace tarsia::cache {
@@ -235,12 +235,7 @@ Counters DiskStore::counters() const {
 }
 
 std::uint64_t cache_size_limit() {
-  constexpr std::uint64_t k_default = 4096;
-  const char* text = std::getenv("TARSIA_CACHE_SIZE_MB");
-  if (text == nullptr || *text == '\0') return k_default << 20;
-  char* end = nullptr;
-  const unsigned long long megabytes = std::strtoull(text, &end, 10);
-  return (*end == '\0' ? megabytes : k_default) << 20;
+  return size_setting("TARSIA_CACHE_SIZE_MB", 4096);
 }
 
 }  // namespace tarsia::cache

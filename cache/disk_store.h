@@ -86,7 +86,7 @@ class DiskStore {
   std::atomic<bool> m_warned{false};
 };
 
-/// TARSIA_CACHE_SIZE_MB, else 4 GiB; 0 means no limit.
+/// TARSIA_CACHE_SIZE_MB, else 4 GiB; 0 means no limit. Throws ArgumentError if it is no size.
 std::uint64_t cache_size_limit();
 
 }  // namespace tarsia::cache

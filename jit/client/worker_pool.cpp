@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/size_setting.h"
 
 namespace tarsia::jit {
 
@@ -284,12 +284,7 @@ std::uint64_t compiler_memory_limit() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 0;  // the sanitizers' shadow memory is terabytes of data
 #endif
-  constexpr std::uint64_t k_default = 8192;
-  const char* text = std::getenv("TARSIA_COMPILER_MEMORY_MB");
-  if (text == nullptr || *text == '\0') return k_default << 20;
-  char* end = nullptr;
-  const unsigned long long megabytes = std::strtoull(text, &end, 10);
-  return (*end == '\0' ? megabytes : k_default) << 20;
+  return size_setting("TARSIA_COMPILER_MEMORY_MB", 8192);
 }
 
 }  // namespace tarsia::jit

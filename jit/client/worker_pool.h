@@ -74,7 +74,8 @@ class WorkerPool final : public ForkAware {
   std::unique_ptr<State> m_state;
 };
 
-/// The worker's memory limit: TARSIA_COMPILER_MEMORY_MB, else 8 GiB; 0 takes the limit away.
+/// The worker's memory limit: TARSIA_COMPILER_MEMORY_MB, else 8 GiB; 0 takes the limit away. Throws
+/// ArgumentError if it is no size.
 std::uint64_t compiler_memory_limit();
 
 }  // namespace tarsia::jit

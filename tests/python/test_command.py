@@ -198,6 +198,10 @@ def test_the_doctor_tries_what_it_reports(command, tmp_path):
     (tmp_path / "compiler").chmod(0o755)
     done = command("doctor", TARSIA_COMPILER=str(tmp_path / "compiler"), TARSIA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 1 and "Host code does NOT compile." in done.stdout and "FAILS" in done.stdout
+    for variable, part in (("TARSIA_CACHE_SIZE_MB", "cache"), ("TARSIA_COMPILER_MEMORY_MB", "compiler")):
+        done = command("doctor", "--json", **{variable: "-1"})
+        (line,) = [line for line in json.loads(done.stdout)["lines"] if line["part"] == part]
+        assert done.returncode == 1 and f"{variable} is '-1', which is no size: set it to a whole number" in line["detail"]
     done = command("doctor", TARSIA_COMPILER=str(tmp_path / "none"), TARSIA_CACHE_DIR="/proc/none")
     assert done.returncode == 1 and done.stdout.count("MISSING") >= 1
 
