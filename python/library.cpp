@@ -7,7 +7,6 @@
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_api.h>
 
-#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "python/call/kernel.h"
 #include "python/core/errors.h"
 #include "python/core/owned.h"
+#include "python/core/waiting.h"
 #include "python/tensor/tensor.h"
 
 namespace nb = nanobind;
@@ -209,69 +209,6 @@ struct Options {
   bool kernels_to_read;
 };
 
-/// What a signal's handler has raised while a compile was waited for, kept until the wait has ended.
-thread_local PyObject* t_raised = nullptr;
-
-/// Keeps the error in flight, if there is one. Whether there was.
-bool keep_raised() {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  if (!type) return false;
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace) PyException_SetTraceback(value, trace);
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
-  Ref(std::exchange(t_raised, value));  // what was kept before ends here
-  return true;
-}
-
-/// The line that a person sees while a compile takes long; tarsia._progress decides whether. Its functions
-/// raise nothing but what a signal's handler raises in them. With the GIL held.
-class Progress {
- public:
-  explicit Progress(const char* name) : m_name(name) {}
-  ~Progress() {
-    if (!m_ticked) return;
-    if (const Ref module = loaded_module("tarsia._progress"))
-      Ref(PyObject_CallMethod(module.get(), "done", nullptr));
-    keep_raised();
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void tick() {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count();
-    constexpr double k_patience = 0.5;
-    if (seconds < k_patience) return;
-    m_ticked = true;
-    if (const Ref module{PyImport_ImportModule("tarsia._progress")})
-      Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
-  }
-
- private:
-  const char* m_name;
-  std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
-  bool m_ticked = false;
-};
-
-/// Asked by libtarsia now and then while a compile goes on: moves the line, and runs Python's signal
-/// handlers, so that Ctrl-C ends the compile.
-int32_t ask_python(void* progress) {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() == 0) static_cast<Progress*>(progress)->tick();
-  return keep_raised();
-}
-
-/// Throws what a signal's handler has raised, else what the code stands for.
-void check_signals_and(int32_t code) {
-  if (PyObject* raised = std::exchange(t_raised, nullptr)) {
-    Ref type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(raised)));
-    PyErr_Restore(type.release(), raised, PyException_GetTraceback(raised));
-    throw nb::python_error();
-  }
-  check(code);
-}
-
 /// A source and its options in the C interface's form.
 class Request {
  public:
@@ -305,7 +242,7 @@ class Request {
     c.debug = options.debug;
     c.lineinfo = options.lineinfo;
     c.timeout_ms = options.timeout_ms;
-    c.interrupted = ask_python;
+    c.interrupted = Wait::interrupted;
     c.cached_only = options.cached_only;
     c.kernels = m_kernels.data(), c.n_kernels = m_kernels.size();
     c.kernels_file = options.kernels_file.c_str();
@@ -315,7 +252,7 @@ class Request {
   Handle load() {
     tarsia_library* library = nullptr;
     try {
-      wait([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
+      wait_for([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
     } catch (...) {
       if (library) tarsia_library_release(library);  // it was there when a signal's handler raised
       throw;
@@ -324,22 +261,23 @@ class Request {
   }
 
   void compile(const std::string& output) {
-    wait([&] { return tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str()); });
+    wait_for([&] { return tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str()); });
   }
 
  private:
   /// Calls without the GIL; throws what went wrong.
   template <class F>
-  void wait(F&& call) {
+  void wait_for(F&& call) {
     const char* file = m_files.empty() ? nullptr : m_files.front().name;
     int32_t code;
     {
-      Progress progress(m_options.name ? m_options.name : file ? file : "the source");
-      m_options.interrupt_context = &progress;
+      Wait wait(m_options.name ? m_options.name : file ? file : "the source");
+      m_options.interrupt_context = &wait;
       const nb::gil_scoped_release unlocked;
       code = call();
     }
-    check_signals_and(code);
+    if (raise_interruption()) throw nb::python_error();
+    check(code);
   }
 
   std::vector<tarsia_file> m_files, m_headers;
@@ -388,6 +326,13 @@ void add_library(nb::module_& module) {
            nb::arg("system_headers"), nb::arg("timeout_ms"), nb::arg("cached_only"),
            nb::arg("kernels") = Strings(), nb::arg("kernels_file") = std::string(),
            nb::arg("kernels_to_read") = false);
+  nb::class_<Stop>(module, "Stop")
+      .def(nb::init<>())
+      .def("set", &Stop::set)
+      .def("call", [](const Stop& self, const nb::callable& function) {
+        const StopScope scope(self);
+        return nb::object(function());
+      });
   module.def("load", load);
   module.def("load_inline",
              [](const Texts& source, const Options& options) { return Request(source, options).load(); });

@@ -48,6 +48,18 @@ class SavedException {
   PyObject *m_type, *m_value, *m_traceback;
 };
 
+/// The GIL, on whatever thread.
+class Locked {
+ public:
+  Locked() : m_state(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(m_state); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE m_state;
+};
+
 /// A string's UTF-8 text; empty and no error set if it has none.
 inline std::string text_of(PyObject* string) {
   Py_ssize_t size = 0;

@@ -30,18 +30,6 @@ namespace {
 
 std::thread::id g_importing_thread;
 
-/// The GIL, on whatever thread.
-class Locked {
- public:
-  Locked() : m_state(PyGILState_Ensure()) {}
-  ~Locked() { PyGILState_Release(m_state); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  PyGILState_STATE m_state;
-};
-
 struct Defined;
 
 /// An implementation of an op; `index` is that of Definition.ways.

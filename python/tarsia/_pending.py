@@ -1,22 +1,45 @@
 """Compiles beside the caller: load_inline(wait=False), compile_all."""
 
+import atexit
 import os
 import threading
 import time
 
+from . import _tarsia
+
 _pending = set()  # those that have not ended
 _lock = threading.Lock()
+_stop = _tarsia.Stop()  # ends them when the interpreter ends
+
+
+@atexit.register
+def _leave():
+    """Nobody can use what is still compiled: ends it. Python is whole here, and the threads may not outlive it."""
+    _stop.set()
+    wait_for_all()
+
+
+def _forked():
+    """In a child the threads are gone, and may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+    for one in _pending:
+        one._give_up()
+    _pending.clear()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class Pending:
-    """A compile on a thread of its own, which the interpreter waits for when it ends."""
+    """A compile on a thread of its own. It is given up when the interpreter ends."""
 
     def __init__(self, compile, explain):
         self._compile = compile
         self._explain = explain
         self._handle = self._error = None
         self._seconds = 0.0
-        self._thread = threading.Thread(target=self._run, name="tarsia compile")
+        self._thread = threading.Thread(target=self._run, name="tarsia compile", daemon=True)  # _leave waits for it
         with _lock:  # whoever waits for it finds it running; where no thread can be started, it is not there
             self._thread.start()
             _pending.add(self)
@@ -24,7 +47,7 @@ class Pending:
     def _run(self):
         began = time.perf_counter()
         try:
-            self._handle = self._compile()
+            self._handle = _stop.call(self._compile)
         except BaseException as error:
             self._explain(error)
             self._error = error
@@ -33,6 +56,11 @@ class Pending:
             self._compile = self._explain = None  # they hold the source and the caller's globals
             with _lock:
                 _pending.discard(self)
+
+    def _give_up(self):
+        from ._errors import Error
+
+        self._error = Error("it was compiled by a thread of the process that forked: load it again in this one")
 
     def is_done(self):
         return not self._thread.is_alive()
@@ -82,9 +110,11 @@ def compile_all(load_inline, sources, jobs, return_exceptions, options, place):
     if not requests:
         return []
 
+    stop = _tarsia.Stop()
+
     def load(source, options):
         try:
-            return load_inline(source, **options)
+            return stop.call(lambda: load_inline(source, **options))
         except Exception as error:
             _explain(error, source, options.get("headers"), place)
             raise
@@ -100,7 +130,8 @@ def compile_all(load_inline, sources, jobs, return_exceptions, options, place):
                     bar.advance(failed=future.exception() is not None)
                 bar.draw()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # there are some left only after Ctrl-C
+        stop.set()  # there are some left only after Ctrl-C
+        pool.shutdown(wait=False, cancel_futures=True)
     errors = [(i, future.exception()) for i, future in enumerate(futures) if future.exception() is not None]
     if errors and not return_exceptions:
         _raise_first(errors, len(futures))

@@ -1,0 +1,67 @@
+#include "python/core/waiting.h"
+
+#include <utility>
+
+namespace tarsia::python {
+namespace {
+
+/// What a signal's handler has raised while a compile was waited for, kept until the wait has ended. Not a
+/// Ref: threads may end after the interpreter.
+thread_local PyObject* t_raised = nullptr;
+
+thread_local const Stop* t_stop = nullptr;
+
+/// Keeps the error in flight, if there is one. Whether there was.
+bool keep_raised() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!type) return false;
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  Ref(std::exchange(t_raised, value));  // what was kept before ends here
+  return true;
+}
+
+}  // namespace
+
+StopScope::StopScope(const Stop& stop) : m_outer(std::exchange(t_stop, &stop)) {}
+
+StopScope::~StopScope() {
+  t_stop = m_outer;
+}
+
+Wait::~Wait() {
+  if (!m_ticked) return;
+  if (const Ref module = loaded_module("tarsia._progress"))
+    Ref(PyObject_CallMethod(module.get(), "done", nullptr));
+  keep_raised();
+}
+
+void Wait::tick() {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_began).count();
+  constexpr double k_patience = 0.5;
+  if (seconds < k_patience) return;
+  m_ticked = true;
+  if (const Ref module{PyImport_ImportModule("tarsia._progress")})
+    Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
+}
+
+int32_t Wait::interrupted(void* wait) {
+  if (t_stop && t_stop->is_set()) return 1;
+  const Locked locked;
+  // tarsia._progress raises nothing but what a signal's handler raises in it.
+  if (PyErr_CheckSignals() == 0) static_cast<Wait*>(wait)->tick();
+  return keep_raised();
+}
+
+bool raise_interruption() {
+  PyObject* raised = std::exchange(t_raised, nullptr);
+  if (!raised) return false;
+  Ref type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(raised)));
+  PyErr_Restore(type.release(), raised, PyException_GetTraceback(raised));
+  return true;
+}
+
+}  // namespace tarsia::python

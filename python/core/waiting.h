@@ -1,0 +1,59 @@
+// Waits for compiles: what a person sees meanwhile, and what ends them early.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "python/core/py.h"
+
+namespace tarsia::python {
+
+/// Ends the compiles that are made in its StopScopes, within 50 ms: they fail as interrupted. From any
+/// thread.
+class Stop {
+ public:
+  void set() { m_set = true; }
+  bool is_set() const { return m_set; }
+
+ private:
+  std::atomic<bool> m_set = false;
+};
+
+/// While it lives, the compiles of this thread heed `stop`, which has to live as long.
+class StopScope {
+ public:
+  explicit StopScope(const Stop& stop);
+  ~StopScope();
+  StopScope(const StopScope&) = delete;
+  StopScope& operator=(const StopScope&) = delete;
+
+ private:
+  const Stop* m_outer;
+};
+
+/// One wait for a compile. On a terminal a line says what it waits for once it takes long; tarsia._progress
+/// decides whether. Made and ended with the GIL held, on one thread.
+class Wait {
+ public:
+  explicit Wait(const char* name) : m_name(name) {}
+  ~Wait();
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  /// tarsia_options::interrupted, with a Wait as its context, called without the GIL: moves the line, and
+  /// runs Python's signal handlers, so that Ctrl-C ends the compile. A Stop ends it too.
+  static int32_t interrupted(void* wait);
+
+ private:
+  void tick();
+
+  const char* m_name;
+  std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
+  bool m_ticked = false;
+};
+
+/// Raises again what a signal's handler raised during this thread's last wait. Whether there was something.
+bool raise_interruption();
+
+}  // namespace tarsia::python
