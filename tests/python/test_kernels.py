@@ -3,6 +3,10 @@ tests/gpu/test_kernel_launches.py launches them."""
 
 import ctypes
 import inspect
+import os
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -197,11 +201,18 @@ def test_right_arguments_reach_cuda(lib):
     passes(lib.numbers, True, -128, 65535, -2**63, 2**64 - 1, 1, 3, 0.5, 0.25)
 
 
-def test_without_a_gpu_the_error_says_so(lib):
-    try:
-        lib.nothing[1, 1]()
-    except tarsia.CudaError as error:
-        assert "driver" in str(error) or "CUDA" in str(error)
+def test_without_a_gpu_the_error_says_so():
+    code = """if True:
+        import tarsia
+        lib = tarsia.load_inline("__global__ void nothing() {}", arch="sm_90")
+        try:
+            lib.nothing[1, 1]()
+        except tarsia.CudaError as error:
+            print(error)
+    """
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}  # the GPUs of a machine that has some
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=hidden)
+    assert re.search("no CUDA driver|no CUDA-capable device|no GPU", done.stdout), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("args, kind, message", [
