@@ -71,7 +71,7 @@ def compile_with_tarsia(program, arguments):
             text = data.decode("latin-1")
         tarsia.compile({program.path.name: text}, program.ours, arch=arguments.arch, std=arguments.std,
                        include_dirs=[program.path.parent.resolve()])
-    except Exception as error:  # noqa: BLE001 — whatever it is, it counts as refused
+    except Exception as error:  # whatever it is, it counts as refused
         program.result["tarsia"] = f"{type(error).__name__}: {error}"[:4000]
     program.result["tarsia_ms"] = 1000 * (time.perf_counter() - start)
 

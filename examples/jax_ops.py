@@ -5,8 +5,6 @@
 It runs on the GPU where JAX has one, from the same source.
 """
 
-import tarsia
-
 SOURCE = r"""
 #include <tarsia/elementwise.h>
 #include <cmath>

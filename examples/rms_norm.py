@@ -9,8 +9,6 @@ PyTorch's own functions, and the times are printed.
 import pathlib
 import time
 
-import tarsia
-
 SOURCE = pathlib.Path(__file__).with_suffix(".cu")
 
 

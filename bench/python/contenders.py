@@ -139,7 +139,7 @@ def torch_cuda():
     from torch.utils import cpp_extension
 
     x, y, check = torch_tensors("cuda")
-    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "%d.%d" % torch.cuda.get_device_capability())
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "{}.{}".format(*torch.cuda.get_device_capability()))
 
     def call(f):
         f(x, y)

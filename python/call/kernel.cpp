@@ -307,7 +307,8 @@ PyObject* repr_launch(PyObject* object) {
 
 PyMethodDef g_kernel_methods[] = {
     {"launch", as_method(launch_by_name), METH_FASTCALL | METH_KEYWORDS,
-     "launch($self, /, *args, grid, block, shared=0, stream=None, cluster=None, cooperative=False)\n--\n\n"
+     "launch($self, /, *args, grid, block, shared=0, stream=None, cluster=None, cooperative=False, "
+     "**named)\n--\n\n"
      "Launches the kernel. grid, block and cluster are ints or tuples of up to three; shared is the dynamic "
      "shared "
      "memory in bytes; the stream is by default the caller's current one. Arguments may be given by name."},

@@ -33,7 +33,7 @@ _ERRORS = (
     "Unsupported",
 )
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     *_ERRORS,
     "BoundOp",
     "Expression",

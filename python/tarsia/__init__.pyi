@@ -43,6 +43,54 @@ from ._tarsia import (
     seed as seed,
 )
 
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "CompileError",
+    "CompilerCrashed",
+    "CompileTimeout",
+    "CudaError",
+    "Diagnostic",
+    "Error",
+    "InvalidSource",
+    "LoadError",
+    "NotFound",
+    "OpError",
+    "OpIndexError",
+    "OpTypeError",
+    "OpValueError",
+    "OutOfMemory",
+    "ResourceLimit",
+    "Unsupported",
+    "BoundOp",
+    "Expression",
+    "Function",
+    "Kernel",
+    "KernelLaunch",
+    "Library",
+    "Op",
+    "Range",
+    "RowSparse",
+    "SparseOutput",
+    "Tensor",
+    "__version__",
+    "compile",
+    "compile_all",
+    "define_op",
+    "doctor",
+    "elementwise",
+    "implementation",
+    "load",
+    "load_inline",
+    "op",
+    "ops",
+    "reduction",
+    "seed",
+    "sparse_parts",
+    "statistics",
+]
+
 _Author = TypeVar("_Author", bound=Callable[..., None])
 
 __version__: str
@@ -141,6 +189,8 @@ def load(path: _Path) -> Library: ...
 def define_op(author: type[Any] | Callable[..., None], /) -> Op: ...
 @overload
 def define_op(
+    author: None = None,
+    /,
     *,
     name: str | None = None,
     outputs: str | Sequence[str] | None = None,

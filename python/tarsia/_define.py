@@ -421,7 +421,7 @@ def _of_functions(forward, options):
     return Definition(name, None, functions, attributes, {**_OPTIONS, **options})
 
 
-def define_op(author=None, **options):
+def define_op(author=None, /, **options):
     """Registers an op that is written in Python: a class with a forward, or a function.
 
         @tarsia.define_op

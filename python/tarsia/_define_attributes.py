@@ -65,7 +65,7 @@ def attribute_of(op, name, annotation, default, has_default):
     if annotation is None:
         annotation = type(default)
         if isinstance(default, (list, tuple)):
-            annotation = tuple[type(default[0]) if default else int, ...]
+            annotation = types.GenericAlias(tuple, (type(default[0]) if default else int, ...))
     extras = ()
     if typing.get_origin(annotation) is typing.Annotated:
         annotation, *extras = typing.get_args(annotation)

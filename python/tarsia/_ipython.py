@@ -60,7 +60,7 @@ class TarsiaMagics(Magics):
         except _errors.CompileError as error:
             # The message says all; the traceback through this file would hide it.
             lines = [f"{type(error).__name__}: {error._text(_errors._coloured)}"]
-            error._render_traceback_ = lambda: lines
+            error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]  # IPython asks for it
             raise
         self.shell.user_ns[given.name] = lib
         if given.names:

@@ -30,7 +30,7 @@ def _call(callee, results, *, aliases=None, vmap="sequential", side_effect=False
     def run(*arrays):
         return list(call(*arrays, callee=number))
 
-    run.callee = callee  # lives as long as what calls it
+    run.callee = callee  # type: ignore[attr-defined]  # it lives as long as what calls it
     return run
 
 
@@ -171,14 +171,14 @@ class OpCall:
                           and jax.numpy.issubdtype(_dtype(metas[i][1], op.name), jax.numpy.inexact)]
 
         # Backward takes the gradients of the outputs, the inputs and the outputs.
-        arguments = [("input", i) for i in range(n)] + [("value", None)] * n_inputs
+        read = [*[("input", i) for i in range(n)], *[("value", None)] * n_inputs]
         for k, i in enumerate(given):
-            arguments[n + i] = ("input", n + k)
-        arguments += [("input", n + len(given) + i) for i in range(n)]
+            read[n + i] = ("input", n + k)
+        read += [("input", n + len(given) + i) for i in range(n)]
         wanted = [-1] * n_inputs
         for r, k in enumerate(differentiable):
             wanted[given[k]] = r
-        callee = _tarsia.jax_pass(target, True, n, n_inputs, arguments, wanted)
+        callee = _tarsia.jax_pass(target, True, n, n_inputs, read, wanted)
         gradients = _call(callee, [jax.ShapeDtypeStruct(metas[given[k]][0], _dtype(metas[given[k]][1], op.name))
                                    for k in differentiable], vmap=self._vmap)
 
@@ -288,7 +288,8 @@ class FunctionCall:
     def _make(self, values):
         """The program of arguments that are like these."""
         given = dict(zip(self._given, values))
-        results, aliases, arguments, n = [], {}, [], 0
+        results, aliases, n = [], {}, 0
+        arguments: list[tuple] = []
         outputs = []
         if self._outputs is not None:
             outputs = self._outputs(*[_shape_of(value) for value in values])
@@ -352,7 +353,7 @@ class FunctionCall:
         kept, arguments = [], []  # ("input" | "output" | "gradient", index) of what backward takes as arrays
         read = iter(pair.sources)
         results_of = iter(range(len(pair.made)))
-        for k, parameter in enumerate(pair.backward_parameters):
+        for k in range(len(pair.backward_parameters)):
             if k in pair.made:
                 arguments.append(("result", next(results_of)))
                 continue

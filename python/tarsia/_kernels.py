@@ -259,7 +259,7 @@ class KernelTemplate:
                 numbers.setdefault(deduces, _type_of_number(argument))
                 continue
             dtype = dtype_of(argument)
-            text = _CPP_TYPES.get(dtype)
+            text = _CPP_TYPES.get(dtype) if dtype else None
             if text is None:
                 continue
             if found.setdefault(deduces, (text, name))[0] != text:
@@ -332,7 +332,7 @@ def _cpp_type(argument):
     name = str(argument)
     if name.startswith("torch."):
         return _CPP_TYPES.get(name[len("torch."):])
-    return _CPP_TYPES.get(getattr(argument, "name", None) or getattr(argument, "__name__", None))
+    return _CPP_TYPES.get(getattr(argument, "name", "") or getattr(argument, "__name__", ""))
 
 
 def _type_of_number(argument):

@@ -116,7 +116,7 @@ class Library:
         _forget_ops()
         kept = self._handle
         self.__dict__.clear()
-        self.__init__(_Unloaded(kept.name))
+        Library.__init__(self, _Unloaded(kept.name))
 
     def __getitem__(self, name):
         if not isinstance(name, str):
@@ -203,7 +203,7 @@ class Library:
         from ._errors import Error
 
         try:
-            self._handle
+            _ = self._handle
         except Error as error:
             return error
         return None

@@ -28,7 +28,7 @@ class Argument:
     type: str
     key: str
     writes: bool = False
-    default: str = None
+    default: str | None = None
     keyword: bool = False
 
     @property

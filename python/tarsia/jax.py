@@ -12,7 +12,7 @@ from ._tarsia import Function, Op
 try:
     import jax
 
-    jax.ffi.register_ffi_target
+    _ = jax.ffi.register_ffi_target
 except ImportError:
     raise ImportError("tarsia.jax needs JAX: pip install jax, with Python 3.11 or later") from None
 except AttributeError:

@@ -4,6 +4,8 @@ from typing import Any
 
 from ._tarsia import Function, Op
 
+__all__ = ["function"]
+
 def function(
     what: Op | Function,
     backward: Function | None = None,

@@ -7,10 +7,13 @@ import torch
 from . import Library
 from ._tarsia import Expression, Function, Op
 
+__all__ = ["Registered", "function", "register", "registered", "unregister"]
+
 class Registered(dict[str, Any]):
     """The operators of a library: name to torch.ops.tarsia.NAME."""
 
     skipped: dict[str, str]
+    def __init__(self) -> None: ...
 
 @overload
 def register(

@@ -288,8 +288,9 @@ PyMethodDef g_methods[] = {
     {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
     {"__array__", as_method(to_array), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"numpy", to_numpy, METH_NOARGS,
-     "numpy()\n--\n\nA NumPy array: over the same memory on the CPU, a copy of a GPU tensor (waits for it)."},
-    {"data_ptr", get_data_ptr, METH_NOARGS, "data_ptr()\n--\n\nThe address of the first element."},
+     "numpy($self, /)\n--\n\nA NumPy array: over the same memory on the CPU, a copy of a GPU tensor (waits "
+     "for it)."},
+    {"data_ptr", get_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nThe address of the first element."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot g_slots[] = {

@@ -29,7 +29,7 @@ for module in ("numpy", "torch"):
         __import__(module)
     except ImportError:
         pass  # the tests that need it say so
-import tarsia  # noqa: E402, F401
+import tarsia  # noqa: E402
 
 
 def pytest_configure(config):

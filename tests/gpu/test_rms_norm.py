@@ -5,8 +5,6 @@ import pathlib
 import pytest
 from gpu_support import require_gpus
 
-import tarsia
-
 torch = pytest.importorskip("torch")
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "rms_norm.cu"

@@ -193,7 +193,7 @@ def test_errors_name_op_function_and_place():
             if self.kind == "zero":
                 1 / 0
             if self.kind == "index":
-                [][1]
+                list(x)[len(x)]
             if self.kind == "exit":
                 raise KeyboardInterrupt
             return x

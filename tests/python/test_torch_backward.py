@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from torch_support import nothing_stays, op_library  # noqa: F401
+from torch_support import nothing_stays, ops_library  # noqa: F401
 
 import tarsia
 

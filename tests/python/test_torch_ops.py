@@ -1,7 +1,7 @@
 """Ops as operators of PyTorch: schemas, gradients, state."""
 
 import pytest
-from torch_support import check, lib, nothing_stays, op_library, schema  # noqa: F401
+from torch_support import check, functions_library, nothing_stays, ops_library, schema  # noqa: F401
 
 import tarsia
 

@@ -7,7 +7,7 @@ import sys
 import weakref
 
 import pytest
-from torch_support import check, lib, nothing_stays, op_library, schema  # noqa: F401
+from torch_support import check, functions_library, nothing_stays, ops_library, schema  # noqa: F401
 
 import tarsia
 
@@ -139,7 +139,7 @@ float version(const float* x%s) { return %d + x[0]; }
 def test_a_new_source_replaces_the_old_one():
     first = tarsia.load_inline(VERSION % ("", 1))
     operator = tarsia.torch.register(first.version)
-    scale = tarsia.torch.register(tarsia.load_inline("void scale(float a, float* x) { *x *= a; }").scale)
+    tarsia.torch.register(tarsia.load_inline("void scale(float a, float* x) { *x *= a; }").scale)
     compiled = torch.compile(lambda x, y: (x + y, ops.scale(2.0, x))[0], backend="aot_eager", fullgraph=True)
     x = torch.zeros(1)
     assert compiled(torch.ones(1), x) == 1

@@ -4,7 +4,7 @@ import subprocess
 import threading
 
 import pytest
-from torch_support import lib, nothing_stays, op_library  # noqa: F401
+from torch_support import functions_library, nothing_stays, ops_library  # noqa: F401
 
 import tarsia
 

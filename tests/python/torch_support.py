@@ -189,13 +189,13 @@ TARSIA_OP(t_fails).input("x").output("y").forward("cpu", [](tarsia::Context&) { 
 """
 
 
-@pytest.fixture(scope="module")
-def lib():
+@pytest.fixture(scope="module", name="lib")
+def functions_library():
     return tarsia.load_inline(FUNCTIONS)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def op_library():
+@pytest.fixture(scope="module", autouse=True, name="op_library")
+def ops_library():
     library = tarsia.load_inline(OPS, include_dirs=[REPO / "tests/ops"])
     yield library
     library.unload()

@@ -113,6 +113,25 @@ def marked(text, name, semicolon=False, is_expression=False):
 class Recipe:
     """What elementwise and reduction share: parameters, names, and compiling for a combination of types."""
 
+    kind: str  # "elementwise" or "reduction"
+    more_params: tuple[str, ...]  # numbers that the function takes after the tensors
+
+    def headline(self):
+        """What it is, in one line."""
+        raise NotImplementedError
+
+    def how_to_call(self):
+        """The lines of the documentation that tell which arguments it takes."""
+        raise NotImplementedError
+
+    def keywords(self):
+        """(name, default) of the keywords of a call."""
+        raise NotImplementedError
+
+    def text(self, gpu, dtypes, numbers):
+        """The source for these types."""
+        raise NotImplementedError
+
     def __init__(self, inputs, outputs, name, preamble, options, doc, reserved, texts):
         for what, text in {"name": name, "preamble": preamble, **texts}.items():
             if not isinstance(text, str):
@@ -178,7 +197,8 @@ class Recipe:
         except Exception as error:
             self.explain(error)
             raise
-        self.libraries[("gpu" if gpu else "cpu", *dtypes)] = lib
+        kind = "gpu" if gpu else "cpu", *dtypes
+        self.libraries[kind] = lib
         return lib[f"tarsia_expression::{self.name}"]
 
     def explain(self, error):

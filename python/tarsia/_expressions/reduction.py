@@ -89,7 +89,7 @@ class Reduction(Recipe):
                      + marked(self.map, f"{self.name}: map", True, True) + "}\n")
         parts.append(f"{function} R_ reduce_(const R_ a, const R_ b) {{\n{usings}  return"
                      + marked(self.reduce, f"{self.name}: reduce", True, True) + "}\n")
-        post = [f"const R_ a", "const long long n", *values]
+        post = ["const R_ a", "const long long n", *values]
         parts.append(f"{function} Out_ post_({', '.join(post)}) {{\n{usings}"
                      + "".join(f"  {SEEN[d]} {p.name};\n" for p, d in outputs)
                      + marked(self.post, f"{self.name}: post", semicolon=True)
@@ -449,12 +449,12 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
             "rows", f"fits_packs(reduced_, by_reduced_.strides, by_reduced_.data, bytes_, {n_in}, pack_, kept_.count == 1, &kept_, "
             "kept_.count == 1 ? nothing_ : by_kept_.strides)",
             f"count_in_packs(op_, reduced_, by_reduced_.strides, {n_in}, pack_, by_kept_.strides);\n",
-            f"tail_ = static_cast<int>(reduced_.shape[reduced_.ndim - 1] % pack_);\n      ")
+            "tail_ = static_cast<int>(reduced_.shape[reduced_.ndim - 1] % pack_);\n      ")
         columns_before, columns_launch = packed(
             "columns", f"!short_ && fits_packs(kept_, by_kept_.strides, by_reduced_.data, bytes_, {n_in}, pack_, false, &reduced_, "
             "by_reduced_.strides)",
             f"count_in_packs(op_, kept_, by_kept_.strides, {n_in}, pack_, by_reduced_.strides);\n", "")
-        parts = f"""      long long parts_ = parts_of(blocks_, reduced_.count, y_ > 1 && kind_ ? y_ * 4 : x_ * 4);
+        parts = """      long long parts_ = parts_of(blocks_, reduced_.count, y_ > 1 && kind_ ? y_ * 4 : x_ * 4);
       const long long chunk_ = (reduced_.count + parts_ - 1) / parts_;
       if (chunk_) parts_ = (reduced_.count + chunk_ - 1) / chunk_;
       R_* const partial_ = parts_ > 1 ? static_cast<R_*>(::tarsia::scratch(

@@ -85,8 +85,8 @@ class ExpressionCell:
         made = iter([None] * len(self.made))
         if not self._has_tensors:
             made, given = iter(self._several(self.infer(*args, **given))), {}
-        args = iter(args)
-        result = self._call(*(next(made) if p in self.made else next(args) for p in self._params), **given)
+        read = iter(args)
+        result = self._call(*(next(made) if p in self.made else next(read) for p in self._params), **given)
         results = [one for one, p in zip(self._several(result), self._outputs) if p in self.made]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 

@@ -1,5 +1,7 @@
 """Cells of operators over functions and ops: how they are called, inferred and differentiated."""
 
+import typing
+
 import torch
 
 from .. import _tarsia
@@ -65,7 +67,8 @@ class OpCell:
         self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
         self._constant = [bool(flags & (PORT_NO_GRADIENT | PORT_MUTABLE)) for _, flags in description["inputs"]]
-        self._backward_operator = self._backward_kernel = None
+        self._backward_operator: typing.Any = None  # set when they are made
+        self._backward_kernel: typing.Any = None
         # Whether a call is one of the op, with the same arguments; and backward too.
         self._is_plain = not (self._fixed or self._renamed or self._bound is not None)
         self._is_simple = self._is_plain and not self._any_hidden

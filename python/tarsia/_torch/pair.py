@@ -1,6 +1,7 @@
 """A differentiable function of PyTorch from a forward and a backward function."""
 
 import inspect
+import typing
 
 import torch
 
@@ -50,7 +51,8 @@ class _Pair:
         if plan.written and outputs is None:
             raise TypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
         self._leader = next(i for i, source in enumerate(plan.sources) if source[0] == "gradient")
-        self.run_backward = self.backward_kernel = None  # set when they are made
+        self.run_backward: typing.Any = None  # set when they are made
+        self.backward_kernel: typing.Any = None
 
     def call(self, *args):
         """Forward, as the operator is called."""
@@ -108,13 +110,13 @@ class _Pair:
 
     def call_backward(self, *values):
         """Backward, as its operator is called."""
-        values, shapes, dtypes = self._split(values)
+        read, shapes, dtypes = self._split(values)
         for i, (pool, _) in enumerate(self.plan.sources):
             if pool == "gradient":  # that of a sum is one element, expanded
-                values[i] = register.contiguous(values[i])
-        device = values[self._leader].device
+                read[i] = register.contiguous(read[i])
+        device = read[self._leader].device
         gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self.plan.made))]
-        given, made = iter(values), iter(gradients)
+        given, made = iter(read), iter(gradients)
         row = [next(made) if i in self.plan.made else next(given) for i in range(len(self.plan.backward_parameters))]
         result = _call(self.plan.backward, self.plan.backward_parameters, row)
         if result is not None:
@@ -160,7 +162,7 @@ class _Pair:
 
         differentiable.__name__ = differentiable.__qualname__ = operator_name(self.plan.forward.__qualname__)
         differentiable.__doc__ = f"{self.plan.forward.__doc__}\n\nDifferentiable, by {self.plan.backward.__doc__}"
-        differentiable.__signature__ = signature
+        differentiable.__signature__ = signature  # type: ignore[attr-defined]
         return differentiable
 
 
@@ -181,9 +183,9 @@ def _autograd_function(name, schema, cell):
         return tuple(cell.gradients(ctx, ctx.needs_input_grad, *gradients))
 
     methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    apply = type(name, (torch.autograd.Function,), methods).apply
+    apply = register.subclass(name, torch.autograd.Function, methods).apply
     methods = {**methods, "forward": staticmethod(call), "setup_context": staticmethod(save)}
-    apply_apart = type(name, (torch.autograd.Function,), methods).apply
+    apply_apart = register.subclass(name, torch.autograd.Function, methods).apply
     return lambda *args: (apply_apart if torch._C._are_functorch_transforms_active() else apply)(*args)
 
 

@@ -266,7 +266,7 @@ def _autograd_kernel(operator, schema, cell, run):
         return (None, *cell.gradients(ctx, ctx.needs_input_grad[1:], *gradients))
 
     name = f"{schema.text('Backward').partition('(')[0]}_{operator._opname}"
-    function = type(name, (torch.autograd.function._SingleLevelFunction,), {
+    function = subclass(name, torch.autograd.function._SingleLevelFunction, {
         "forward": staticmethod(forward), "backward": staticmethod(backward),
         "_compiled_autograd_key": staticmethod(torch.autograd.Function._compiled_autograd_key)})
     node = function._backward_cls  # what ctx is
@@ -344,6 +344,11 @@ def _autograd_kernel_of_writer(operator, schema, cell, run):
         return _shaped(made, result)
 
     return autograd
+
+
+def subclass(name, base, members):
+    """A class made at run time, of which type checkers know nothing more."""
+    return type(name, (base,), members)
 
 
 def _several(result):
