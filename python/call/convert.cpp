@@ -11,7 +11,7 @@ namespace tarsia::python {
 namespace {
 
 bool is_tensor(PyObject* object) {
-  return speaker_of(Py_TYPE(object)).speaks != Speaks::nothing;
+  return protocol_of(Py_TYPE(object)).kind != ProtocolKind::none;
 }
 
 bool is_numpy_bool(PyObject* object) {
@@ -37,7 +37,7 @@ Why convert_bool(Fit fit, PyObject* object, tarsia_value& value) {
   return value.i == 0 || value.i == 1 ? Why::fits : Why::range;
 }
 
-Why convert_int_rarely(const tarsia_type& type, Fit fit, PyObject* object, tarsia_value& value) {
+Why convert_int_slow_path(const tarsia_type& type, Fit fit, PyObject* object, tarsia_value& value) {
   if (PyBool_Check(object) && fit == Fit::exact) return Why::type;
   if (PyLong_Check(object)) return convert_int(type, object, value);
   if (!PyIndex_Check(object) || is_tensor(object)) return Why::type;
@@ -68,8 +68,8 @@ Why convert_int_for_kernel(const tarsia_type& type, PyObject* object, tarsia_val
   return kept && is_exact(type.dtype, value.f) ? Why::fits : Why::inexact;
 }
 
-Why convert_float_rarely(const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
-                         tarsia_value& value) {
+Why convert_float_slow_path(const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
+                            tarsia_value& value) {
   const bool is_float = PyFloat_Check(object);
   if (!is_float) {
     if (fit == Fit::exact && (PyLong_Check(object) || PyIndex_Check(object))) return Why::type;
@@ -155,7 +155,7 @@ Why convert_parts(Frame& frame, const Param& param, PyObject* object, char* to) 
   for (uint32_t i = 0; i < n; ++i) {
     const Ref item(PySequence_GetItem(object, i));
     tarsia_value value;
-    const Why why = item ? convert_rarely(frame, param, part, Fit::any, item.get(), value) : Why::failed;
+    const Why why = item ? convert_slow_path(frame, param, part, Fit::any, item.get(), value) : Why::failed;
     if (why != Why::fits) return why == Why::failed ? why : Why::type;
     const float narrow = static_cast<float>(value.f);
     const void* from = &value.i;
@@ -212,8 +212,9 @@ PyObject* items_of(Frame& frame, const tarsia_type& element, PyObject* object) {
   const bool is_list = PyList_Check(object);
   if (!is_list) {
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object)) return nullptr;
-    const Speaks speaks = speaker_of(Py_TYPE(object)).speaks;
-    if (speaks != Speaks::nothing && (of_tensors || (speaks != Speaks::numpy && speaks != Speaks::buffer)))
+    const ProtocolKind kind = protocol_of(Py_TYPE(object)).kind;
+    if (kind != ProtocolKind::none &&
+        (of_tensors || (kind != ProtocolKind::numpy && kind != ProtocolKind::buffer)))
       return nullptr;
     if (!PySequence_Check(object)) return nullptr;
   }
@@ -275,7 +276,7 @@ Why convert_address(const Param&, PyObject* object, tarsia_value& value, Why why
   return PyErr_Occurred() ? Why::failed : Why::fits;
 }
 
-Why check_pointer_rarely(Frame& frame, const Param& param, const View& view) {
+Why check_pointer_slow_path(Frame& frame, const Param& param, const View& view) {
   (void)frame;
   const tarsia_type& type = param.type;
   const tarsia_tensor& tensor = view.tensor;
@@ -308,8 +309,8 @@ Why check_place(Frame& frame, Place place, const View& view) {
   return Why::apart;
 }
 
-Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
-                   tarsia_value& value) {
+Why convert_slow_path(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
+                      tarsia_value& value) {
   if (param.bytes && type.kind == TARSIA_KIND_NONE) return convert_struct(frame, param, object, value);
   if (object == Py_None && type.kind != TARSIA_KIND_STREAM) {
     value.p = nullptr;
@@ -321,9 +322,9 @@ Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fi
     case TARSIA_KIND_BOOL:
       return convert_bool(fit, object, value);
     case TARSIA_KIND_INT:
-      return convert_int_rarely(type, fit, object, value);
+      return convert_int_slow_path(type, fit, object, value);
     case TARSIA_KIND_FLOAT:
-      return convert_float_rarely(param, type, fit, object, value);
+      return convert_float_slow_path(param, type, fit, object, value);
     case TARSIA_KIND_STRING:
       return convert_string(type, object, value);
     case TARSIA_KIND_TENSOR:

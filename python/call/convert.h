@@ -11,11 +11,11 @@ namespace tarsia::python {
 enum class Fit : uint8_t { exact, any };
 
 /// The rarer types; blame is set when it does not fit.
-Why convert_rarely(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
-                   tarsia_value& value);
+Why convert_slow_path(Frame& frame, const Param& param, const tarsia_type& type, Fit fit, PyObject* object,
+                      tarsia_value& value);
 /// A pointer's argument that is no fitting tensor may be a ctypes.c_void_p for a kernel; else `why` stands.
 Why convert_address(const Param& param, PyObject* object, tarsia_value& value, Why why);
-Why check_pointer_rarely(Frame& frame, const Param& param, const View& view);
+Why check_pointer_slow_path(Frame& frame, const Param& param, const View& view);
 Why check_place(Frame& frame, Place place, const View& view);
 
 /// Checks a view against a pointer parameter.
@@ -23,7 +23,7 @@ inline Why check_pointer(Frame& frame, const Param& param, const tarsia_type& ty
   const tarsia_tensor& tensor = view.tensor;
   if (bits_of(tensor.dtype) != bits_of(type.dtype) || tensor.dtype.code == TARSIA_COMPLEX || !tensor.data)
       [[unlikely]] {
-    const Why why = check_pointer_rarely(frame, param, view);
+    const Why why = check_pointer_slow_path(frame, param, view);
     if (why != Why::fits) return why;
   }
   if (view.read_only && !(type.flags & TARSIA_TYPE_CONST)) [[unlikely]]
@@ -110,7 +110,7 @@ inline Why convert(Frame& frame, const Param& param, Fit fit, PyObject* object, 
       return float_fits(type.dtype, value.f) ? Why::fits : Why::range;
     }
   }
-  return convert_rarely(frame, param, type, fit, object, value);
+  return convert_slow_path(frame, param, type, fit, object, value);
 }
 
 }  // namespace tarsia::python

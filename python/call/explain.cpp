@@ -5,12 +5,13 @@ namespace tarsia::python {
 namespace {
 
 bool is_torch(PyObject* object) {
-  const Speaker speaker = speaker_of(Py_TYPE(object));
-  return speaker.speaks == Speaks::exchange && static_cast<bool>(attribute_or_null(object, "contiguous"));
+  const ExchangeProtocol protocol = protocol_of(Py_TYPE(object));
+  return protocol.kind == ProtocolKind::exchange &&
+         static_cast<bool>(attribute_or_null(object, "contiguous"));
 }
 
 bool is_numpy(PyObject* object) {
-  return speaker_of(Py_TYPE(object)).speaks == Speaks::numpy;
+  return protocol_of(Py_TYPE(object)).kind == ProtocolKind::numpy;
 }
 
 std::string device_name(tarsia_device device) {
@@ -254,7 +255,7 @@ Words explain_argument(const Plan& plan, const Frame& frame, const Mismatch& mis
     text += "; pass the tensor itself, or ctypes.c_void_p(" + name + ") for a bare address";
   const bool wants_number =
       type.kind == TARSIA_KIND_INT || type.kind == TARSIA_KIND_FLOAT || type.kind == TARSIA_KIND_BOOL;
-  if (wants_number && speaker_of(Py_TYPE(object)).speaks != Speaks::nothing)
+  if (wants_number && protocol_of(Py_TYPE(object)).kind != ProtocolKind::none)
     text += "; pass " + name + ".item()";
   else if (type.kind == TARSIA_KIND_INT && PyFloat_Check(object))
     text += "; pass int(" + name + ")";
@@ -322,8 +323,8 @@ std::string describe_argument(PyObject* object) {
   const std::string type = type_name(Py_TYPE(object));
   Frame frame;
   View* view = frame.new_view(object);
-  const Speaker speaker = speaker_of(Py_TYPE(object));
-  if (speaker.speaks != Speaks::nothing) {
+  const ExchangeProtocol protocol = protocol_of(Py_TYPE(object));
+  if (protocol.kind != ProtocolKind::none) {
     if (view_of(frame, *view) == Why::fits) return describe_view(*view);
     PyErr_Clear();
     return type;

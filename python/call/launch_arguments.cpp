@@ -29,7 +29,7 @@ bool read_number(const Overloaded* kernel, PyObject* object, const char* what, u
   Ref index;
   if (!PyLong_CheckExact(object)) {
     if (!PyIndex_Check(object) || PyBool_Check(object) ||
-        speaker_of(Py_TYPE(object)).speaks != Speaks::nothing) {
+        protocol_of(Py_TYPE(object)).kind != ProtocolKind::none) {
       raise_type_error(title(kernel) + ": " + what + " must be an int, got " + describe_argument(object));
       return false;
     }

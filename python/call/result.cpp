@@ -88,12 +88,12 @@ PyObject* tensor_object(Frame& frame, tarsia_storage* stolen) {
     return static_cast<PyObject*>(object);
   }
   const bool is_cpu = tensor.device.type == TARSIA_CPU;
-  const Speaks speaks = frame.first.speaks;
-  const bool wants_numpy = speaks == Speaks::nothing || speaks == Speaks::numpy || speaks == Speaks::buffer ||
-                           speaks == Speaks::array_interface;
+  const ProtocolKind kind = frame.first.kind;
+  const bool wants_numpy = kind == ProtocolKind::none || kind == ProtocolKind::numpy ||
+                           kind == ProtocolKind::buffer || kind == ProtocolKind::array_interface;
   if (is_cpu && wants_numpy && numpy::can_hold(tensor.dtype)) return numpy_over(stolen);
   PyObject* own = wrap_storage(stolen, is_cpu ? nullptr : stream_of_call(frame));
-  return speaks == Speaks::dlpack ? by_from_dlpack(frame.first_object, own) : own;
+  return kind == ProtocolKind::dlpack ? by_from_dlpack(frame.first_object, own) : own;
 }
 
 PyObject* object_of_rare(Frame& frame, const tarsia_type& type, const tarsia_value& value) {

@@ -52,9 +52,9 @@ PyObject* raise_last_error() {
     }
     PyException_SetCause(error.get(), cause.release());
   }
-  const Ref told(PyObject_CallMethod(error.get(), "_tell", "NNO", text(last->stage), text(last->log),
+  const Ref done(PyObject_CallMethod(error.get(), "_set_details", "NNO", text(last->stage), text(last->log),
                                      diagnostics.get()));
-  if (told) raise(error);
+  if (done) raise(error);
   return nullptr;
 }
 

@@ -28,9 +28,9 @@ void drop_traceback() {
 
 Ref take_exception(const char* message) {
   if (!t_pending.exception) return {};
-  const std::string_view told = message ? message : "";
+  const std::string_view whole = message ? message : "";
   Ref exception(std::exchange(t_pending.exception, nullptr));
-  return told.find(t_pending.text) != std::string_view::npos ? std::move(exception) : Ref();
+  return whole.find(t_pending.text) != std::string_view::npos ? std::move(exception) : Ref();
 }
 
 }  // namespace tarsia::python

@@ -155,7 +155,7 @@ bool ExpressionCall::read() {
       if (param(i).is_inout) return refuse(false, title(i) + " is read too (inout): it has to be given");
       continue;
     }
-    if (speaker_of(Py_TYPE(object)).speaks == Speaks::nothing && !own_interface(object)) {
+    if (protocol_of(Py_TYPE(object)).kind == ProtocolKind::none && !own_interface(object)) {
       if (is_output || param(i).is_raw)
         return refuse(false, title(i) + " must be a tensor, got " + describe_argument(object));
       continue;

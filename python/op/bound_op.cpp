@@ -67,9 +67,10 @@ bool check_mutable(const Bound& bound, const Frame& frame, const tarsia_tensor* 
   return true;
 }
 
-PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n, const Wishes& wishes) {
+PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+              const OutputArguments& output_arguments) {
   Outputs outputs(pass, frame);
-  if ((wishes.out || wishes.req) && !outputs.take(wishes)) return nullptr;
+  if ((output_arguments.out || output_arguments.req) && !outputs.take(output_arguments)) return nullptr;
   if (!check_storage(pass, frame, inputs, n)) return nullptr;
   if (pass.pass == TARSIA_FORWARD && !check_mutable(*pass.bound, frame, inputs, n)) return nullptr;
   const Call call(frame);
@@ -91,7 +92,8 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
 }
 
 /// The keywords of a bound op's call.
-bool read_wishes(const tarsia_op& op, PyObject* names, PyObject* const* values, Wishes& wishes) {
+bool read_output_arguments(const tarsia_op& op, PyObject* names, PyObject* const* values,
+                           OutputArguments& output_arguments) {
   const Py_ssize_t n = names ? PyTuple_Size(names) : 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
     const std::string name = text_of(PyTuple_GetItem(names, i));
@@ -101,7 +103,7 @@ bool read_wishes(const tarsia_op& op, PyObject* names, PyObject* const* values, 
                                       "'; attributes are given when it is bound");
       return false;
     }
-    if (values[i] != Py_None) (name == "out" ? wishes.out : wishes.req) = values[i];
+    if (values[i] != Py_None) (name == "out" ? output_arguments.out : output_arguments.req) = values[i];
   }
   return true;
 }
@@ -110,12 +112,12 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
   const tarsia_op& op = *self_of(object)->bound.description;
   const auto n = static_cast<uint32_t>(PyVectorcall_NARGS(nargs));
   try {
-    Wishes wishes;
-    if (names && !read_wishes(op, names, args + n, wishes)) return nullptr;
+    OutputArguments output_arguments;
+    if (names && !read_output_arguments(op, names, args + n, output_arguments)) return nullptr;
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, op, args, n, inputs)) return nullptr;
-    return run_bound(object, frame, inputs, n, wishes);
+    return run_bound(object, frame, inputs, n, output_arguments);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -171,9 +173,11 @@ bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t
 /// bound.backward(out_grads, inputs, outputs, out=None, req=None): the gradients of the inputs.
 PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   try {
-    Wishes wishes;
-    if (names && !read_wishes(*self_of(object)->bound.description, names, args + n, wishes)) return nullptr;
-    return run_backward(object, args, n, wishes);
+    OutputArguments output_arguments;
+    if (names &&
+        !read_output_arguments(*self_of(object)->bound.description, names, args + n, output_arguments))
+      return nullptr;
+    return run_backward(object, args, n, output_arguments);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -301,7 +305,7 @@ bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* cons
 }
 
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                    const Wishes& wishes) {
+                    const OutputArguments& output_arguments) {
   const Bound* self = &self_of(bound)->bound;
   if (n < self->n_inputs) {  // optional ones at the end may be left out
     auto** all = frame.room_for<const tarsia_tensor*>(self->n_inputs);
@@ -309,10 +313,11 @@ PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* i
     inputs = all;
     n = self->n_inputs;
   }
-  return run({self, TARSIA_FORWARD}, frame, inputs, n, wishes);
+  return run({self, TARSIA_FORWARD}, frame, inputs, n, output_arguments);
 }
 
-PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n, const Wishes& wishes) {
+PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n,
+                       const OutputArguments& output_arguments) {
   const Bound& bound = self_of(object)->bound;
   Frame frame;
   std::vector<PyObject*> all;
@@ -329,7 +334,7 @@ PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n, co
         static_cast<uint32_t>(i));
     if (!inputs[i]) return nullptr;
   }
-  return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), wishes);
+  return run({&bound, TARSIA_BACKWARD}, frame, inputs, static_cast<uint32_t>(all.size()), output_arguments);
 }
 
 }  // namespace tarsia::python

@@ -26,9 +26,10 @@ bool is_bound_for(PyObject* bound, const Frame& frame, const tarsia_tensor* cons
 
 /// Runs a BoundOp on inputs that were read.
 PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                    const Wishes& wishes);
+                    const OutputArguments& output_arguments);
 
 /// bound.backward(*args): output gradients, inputs, outputs.
-PyObject* run_backward(PyObject* bound, PyObject* const* args, Py_ssize_t n, const Wishes& wishes);
+PyObject* run_backward(PyObject* bound, PyObject* const* args, Py_ssize_t n,
+                       const OutputArguments& output_arguments);
 
 }  // namespace tarsia::python

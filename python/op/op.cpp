@@ -123,15 +123,16 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
 }
 
 /// Takes `out` and `req` from among the keywords. The rest are the attributes.
-bool split_wishes(PyObject* names, PyObject* const* values, Wishes& wishes, Ref& attribute_names,
-                  std::vector<PyObject*>& attributes) {
+bool split_output_arguments(PyObject* names, PyObject* const* values, OutputArguments& output_arguments,
+                            Ref& attribute_names, std::vector<PyObject*>& attributes) {
   const Py_ssize_t n = PyTuple_Size(names);
   const Ref list(PyList_New(0));
   for (Py_ssize_t i = 0; list && i < n; ++i) {
     PyObject* name = PyTuple_GetItem(names, i);
     const std::string text = text_of(name);
     if (text == "out" || text == "req") {
-      (text == "out" ? wishes.out : wishes.req) = values[i] == Py_None ? nullptr : values[i];
+      (text == "out" ? output_arguments.out : output_arguments.req) =
+          values[i] == Py_None ? nullptr : values[i];
       continue;
     }
     if (PyList_Append(list.get(), name) != 0) return false;
@@ -194,14 +195,15 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (!read_inputs(frame, *op, args, n, inputs)) return nullptr;
   if (const Ref bound = bound_as_last(op, names, args + n, frame, inputs, n))
     return run_bound(bound.get(), frame, inputs, n, {});
-  Wishes wishes;
+  OutputArguments output_arguments;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
-  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
+  if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
+    return nullptr;
   const Ref bound(bind_for(op, frame, inputs, n, attribute_names.get(), attributes.data()));
   if (!bound) return nullptr;
-  if (!wishes.out && !wishes.req) remember(op, bound.get(), names, args + n);
-  return run_bound(bound.get(), frame, inputs, n, wishes);
+  if (!output_arguments.out && !output_arguments.req) remember(op, bound.get(), names, args + n);
+  return run_bound(bound.get(), frame, inputs, n, output_arguments);
 }
 
 /// op.backward(out_grads, inputs, outputs=None, out=None, req=None, **attributes).
@@ -214,10 +216,11 @@ PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, P
         std::string(op->name) + ": backward takes out_grads, inputs and outputs, each a tensor or a list");
     return nullptr;
   }
-  Wishes wishes;
+  OutputArguments output_arguments;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
-  if (names && !split_wishes(names, args + n, wishes, attribute_names, attributes)) return nullptr;
+  if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
+    return nullptr;
   const bool is_list = PyList_Check(args[1]) || PyTuple_Check(args[1]);
   const Ref items(is_list ? PySequence_Tuple(args[1]) : PyTuple_Pack(1, args[1]));
   if (!items) return nullptr;
@@ -235,7 +238,7 @@ PyObject* backward_with(PyObject* object, PyObject* const* args, Py_ssize_t n, P
     if (!bound) return nullptr;
     remember(op, bound.get(), names_left, attributes.data());
   }
-  return run_backward(bound.get(), args, n, wishes);
+  return run_backward(bound.get(), args, n, output_arguments);
 }
 
 PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {

@@ -118,9 +118,9 @@ Outputs::~Outputs() {
   }
 }
 
-bool Outputs::take(const Wishes& wishes) {
-  if (wishes.out && !take_out(wishes.out)) return false;
-  return !wishes.req || take_requests(wishes.req);
+bool Outputs::take(const OutputArguments& output_arguments) {
+  if (output_arguments.out && !take_out(output_arguments.out)) return false;
+  return !output_arguments.req || take_requests(output_arguments.req);
 }
 
 bool Outputs::take_out(PyObject* out) {

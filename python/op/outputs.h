@@ -38,7 +38,7 @@ struct Pass {
 };
 
 /// What the caller says of the outputs: `out=` and `req=`, null where left out.
-struct Wishes {
+struct OutputArguments {
   PyObject* out = nullptr;
   PyObject* req = nullptr;
 };
@@ -52,7 +52,7 @@ class Outputs {
 
   /// Takes `out`, a tensor or a list or tuple of as many as there are visible outputs, and `req`, a request
   /// or as many. False with an error set on failure.
-  bool take(const Wishes& wishes);
+  bool take(const OutputArguments& output_arguments);
   /// Makes the outputs that were not given. A Call has to be under way.
   bool make();
   /// Fills in a call's outputs.

@@ -32,8 +32,8 @@ std::thread::id g_importing_thread;
 
 struct Defined;
 
-/// An implementation of an op; `index` is that of Definition.ways.
-struct Way {
+/// An implementation of an op; `index` is that of Definition.implementations.
+struct PythonImplementation {
   const Defined* defined;
   int index;
 };
@@ -49,7 +49,7 @@ struct Defined {
   std::deque<tarsia_value> defaults;
   std::deque<std::vector<tarsia_value>> default_items;
   std::vector<tarsia_implementation> implementations;
-  std::deque<Way> ways;
+  std::deque<PythonImplementation> python_implementations;
   std::vector<tarsia_inplace> inplace;
   tarsia_op op{};
   tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
@@ -103,9 +103,10 @@ int32_t capture_error() {
                        : is(PyExc_NotImplementedError) ? TARSIA_UNSUPPORTED
                                                        : TARSIA_OP_ERROR;
   const Ref module(PyImport_ImportModule("tarsia._define"));
-  const Ref told(module ? PyObject_CallMethod(module.get(), "told", "O", value) : nullptr);
+  const Ref description(module ? PyObject_CallMethod(module.get(), "describe_exception", "O", value)
+                               : nullptr);
   PyErr_Clear();
-  const std::string text = told ? text_of(told.get()) : "an exception in Python";
+  const std::string text = description ? text_of(description.get()) : "an exception in Python";
   keep_exception(text, Ref::borrow(value));
   return tarsia_get_host()->set_error(code, text.c_str());
 }
@@ -171,7 +172,7 @@ int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
 }
 
 /// A tuple of (shape, dtype, storage) of metas, None for absent ones.
-PyObject* known_of(const tarsia_meta* metas, uint32_t n) {
+PyObject* metadata_of(const tarsia_meta* metas, uint32_t n) {
   return tuple_of(n, [&](uint64_t i) {
     return metas[i].present ? Py_BuildValue("NNN", shape_object(metas[i]), dtype_object(metas[i]),
                                             storage_object(metas[i]))
@@ -209,7 +210,8 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref inputs(metadata_of(info->inputs, info->n_inputs)),
+      outputs(metadata_of(info->outputs, info->n_outputs));
   const Ref found(inputs && outputs
                       ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
                                             object_of(info->params), inputs.get(), outputs.get())
@@ -225,12 +227,13 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
 int32_t applies(void* user, const tarsia_bind_info* info) {
   if (!Py_IsInitialized()) return ended(), -1;
   const Locked locked;
-  const auto* way = static_cast<const Way*>(user);
-  PyObject* definition = way->defined->definition.get();
+  const auto* implementation = static_cast<const PythonImplementation*>(user);
+  PyObject* definition = implementation->defined->definition.get();
   if (!definition) return ended(), -1;
-  const Ref inputs(known_of(info->inputs, info->n_inputs)), outputs(known_of(info->outputs, info->n_outputs));
+  const Ref inputs(metadata_of(info->inputs, info->n_inputs)),
+      outputs(metadata_of(info->outputs, info->n_outputs));
   const Ref answer(inputs && outputs
-                       ? PyObject_CallMethod(definition, "applies", "iOOO", way->index,
+                       ? PyObject_CallMethod(definition, "applies", "iOOO", implementation->index,
                                              object_of(info->params), inputs.get(), outputs.get())
                        : nullptr);
   if (!answer) return capture_error(), -1;
@@ -240,8 +243,8 @@ int32_t applies(void* user, const tarsia_bind_info* info) {
 int32_t run(void* user, const tarsia_op_context* context) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
-  const auto* way = static_cast<const Way*>(user);
-  const Defined* defined = way->defined;
+  const auto* implementation = static_cast<const PythonImplementation*>(user);
+  const Defined* defined = implementation->defined;
   if (!defined->definition) return ended();
   const bool backward = context->pass == TARSIA_BACKWARD;
   OpTensors tensors(*context);
@@ -261,8 +264,8 @@ int32_t run(void* user, const tarsia_op_context* context) {
                         PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
     }
     const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
-                                       way->index, object_of(context->info->params), arguments.get(),
-                                       requests.get()));
+                                       implementation->index, object_of(context->info->params),
+                                       arguments.get(), requests.get()));
     if (!done) {
       const int32_t code = capture_error();
       // The traceback holds the frames' variables, and with them tensors that end with the call.
@@ -402,7 +405,8 @@ void define_op(nb::object definition, nb::dict spec) {
   const uint32_t all = 1u << TARSIA_REQUEST_NULL | 1u << TARSIA_REQUEST_WRITE | 1u << TARSIA_REQUEST_INPLACE |
                        1u << TARSIA_REQUEST_ADD;
   for (nb::handle item : nb::borrow<nb::list>(spec["implementations"])) {
-    defined->ways.push_back({defined.get(), static_cast<int>(defined->ways.size())});
+    defined->python_implementations.push_back(
+        {defined.get(), static_cast<int>(defined->python_implementations.size())});
     tarsia_implementation implementation{};
     implementation.size = sizeof implementation;
     implementation.pass = nb::cast<bool>(item[0]) ? TARSIA_BACKWARD : TARSIA_FORWARD;
@@ -412,7 +416,7 @@ void define_op(nb::object definition, nb::dict spec) {
     implementation.priority = nb::cast<int32_t>(item[4]);
     implementation.name = defined->keep(text_at(item, 5));
     if (nb::cast<bool>(item[6])) implementation.applies = applies;
-    implementation.applies_user = implementation.run_user = &defined->ways.back();
+    implementation.applies_user = implementation.run_user = &defined->python_implementations.back();
     implementation.run = run;
     defined->implementations.push_back(implementation);
   }

@@ -15,7 +15,7 @@ _OPTIONAL, _VARIADIC, _MUTABLE, _NO_GRADIENT, _HIDDEN = 1, 2, 4, 8, 16  # flags 
 _MAX_NDIM = 32
 
 
-def told(exception):
+def describe_exception(exception):
     """What an error says of an exception in the op's own code: its class, its text, and where it was raised."""
     import traceback
 
@@ -46,8 +46,8 @@ class Meta:
         return f"Meta(shape={self.shape}, dtype={self.dtype!r}, storage={self.storage!r})"
 
 
-class _Way(typing.NamedTuple):
-    """One way to run an op: what `implementation` says of a function."""
+class _Implementation(typing.NamedTuple):
+    """One implementation of an op: what `implementation` says of a function."""
 
     of: str  # "forward" or "backward"
     devices: typing.Any = None  # None: the op's
@@ -58,7 +58,7 @@ class _Way(typing.NamedTuple):
 
 
 def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name=""):
-    """Marks a method, or a function for `define_op(implementations=…)`, as one more way to run the op.
+    """Marks a method, or a function for `define_op(implementations=…)`, as one more implementation of the op.
 
         @tarsia.define_op
         class matmul:
@@ -83,13 +83,13 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
         raise error(f"implementation: priority is an int, not {priority!r}")
 
     def mark(function):
-        function.__tarsia_implementation__ = _Way(of, devices, bool(sparse), when, priority, str(name))
+        function.__tarsia_implementation__ = _Implementation(of, devices, bool(sparse), when, priority, str(name))
         return function
 
     return mark
 
 
-def _way_of(function):
+def _implementation_of(function):
     return getattr(function, "__tarsia_implementation__", None)
 
 
@@ -116,12 +116,12 @@ class Definition:
     def __init__(self, name, author, functions, attributes, options):
         self.name = name
         self.author = author  # a class, or None for plain functions
-        ways = {}
+        declared = {}
         for what, function in functions.items():
             if what in ("forward", "backward") or what not in _FUNCTIONS:
-                ways[what] = _way_of(function) or _Way(what, sparse=bool(options["sparse"]))
-        whens = {what: f"when of {what}" for what, way in ways.items() if way.when}
-        functions = {**functions, **{key: ways[what].when for what, key in whens.items()}}
+                declared[what] = _implementation_of(function) or _Implementation(what, sparse=bool(options["sparse"]))
+        whens = {what: f"when of {what}" for what, one in declared.items() if one.when}
+        functions = {**functions, **{key: declared[what].when for what, key in whens.items()}}
         self.functions = functions
         self.attributes = attributes
         forward = functions.get("forward")
@@ -151,7 +151,7 @@ class Definition:
                   "backward": (2 * n_out + 2 * n_in, "the gradients of the outputs, the inputs, the outputs, and the gradients of the "
                                                      "inputs, which it writes")}
         for what, wanted, order in (
-                *((what, *passes[way.of]) for what, way in ways.items()),
+                *((what, *passes[one.of]) for what, one in declared.items()),
                 *((key, n_in + n_out, "what is known of inputs and outputs") for key in whens.values()),
                 ("arity", 0, "none"), ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
@@ -160,7 +160,7 @@ class Definition:
         told_twice = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
         if told_twice:
             raise error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
-        is_sparse = any(way.sparse for way in ways.values())
+        is_sparse = any(one.sparse for one in declared.values())
         if "infer_storage" in tensors and not is_sparse:
             raise error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
@@ -188,25 +188,25 @@ class Definition:
         pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
         if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
             raise error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
-        self.ways = []  # the key of the function of each implementation, in the order of the registry
+        self.implementations = []  # the key of the function of each implementation, in the order of the registry
         implementations = []
-        for what, way in ways.items():
-            devices = _names(options["devices"] if way.devices is None else way.devices, f"op '{name}': devices")
+        for what, one in declared.items():
+            devices = _names(options["devices"] if one.devices is None else one.devices, f"op '{name}': devices")
             if not devices or set(devices) - {"cpu", "gpu"}:
                 raise error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
             for device in devices:
-                self.ways.append(what)
-                implementations.append((way.of == "backward", device == "gpu", way.sparse, "requests" in self.keywords[what],
-                                        way.priority, way.name, what in whens))
-        told = descriptions_of(forward)
+                self.implementations.append(what)
+                implementations.append((one.of == "backward", device == "gpu", one.sparse, "requests" in self.keywords[what],
+                                        one.priority, one.name, what in whens))
+        descriptions = descriptions_of(forward)
         takes_any = _takes_any(forward) if author is None else inspect.isfunction(author.__init__) and _takes_any(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
         self.spec = {
             "name": name,
             "description": inspect.getdoc(author if author is not None else forward) or "",
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
-            "inputs": [(port, flag, told.get(port, "")) for port, flag in flags.items()],
-            "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, told.get(port, "")) for port in self.outputs],
+            "inputs": [(port, flag, descriptions.get(port, "")) for port, flag in flags.items()],
+            "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec(name) for attribute in attributes],
             "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
             "implementations": implementations,
@@ -228,18 +228,18 @@ class Definition:
         instance.__init__(**dict(others))
         return instance
 
-    def forward(self, way, instance, tensors, requests):
+    def forward(self, index, instance, tensors, requests):
         n_in = len(tensors) - len(requests)
         arguments = [*self._by_port(tensors[:n_in]), *self._by_output(tensors[n_in:])]
-        self._run(self.ways[way], instance, arguments, tuple(self._by_output(requests)))
+        self._run(self.implementations[index], instance, arguments, tuple(self._by_output(requests)))
 
-    def backward(self, way, instance, tensors, requests):
+    def backward(self, index, instance, tensors, requests):
         n_in = len(requests)
         n_out = len(tensors) // 2 - n_in
         inputs, outputs = tensors[n_out : n_out + n_in], tensors[n_out + n_in : -n_in]
         arguments = [*self._by_output(tensors[:n_out]), *self._by_port(inputs), *self._by_output(outputs),
                      *self._by_port(tensors[-n_in:])]
-        self._run(self.ways[way], instance, arguments, tuple(self._by_port(requests)))
+        self._run(self.implementations[index], instance, arguments, tuple(self._by_port(requests)))
 
     def count_outputs(self, values, others):
         named = {attribute.name: value for attribute, value in zip(self.attributes, values)}
@@ -251,8 +251,8 @@ class Definition:
             raise TypeError(f"arity gives the number of tensors of '{self.outputs[-1]}', not {n!r}")
         return len(self.outputs) - 1 + n
 
-    def applies(self, way, instance, inputs, outputs):
-        return bool(self._call(f"when of {self.ways[way]}", instance, self._metas(inputs, outputs)[0]))
+    def applies(self, index, instance, inputs, outputs):
+        return bool(self._call(f"when of {self.implementations[index]}", instance, self._metas(inputs, outputs)[0]))
 
     def infer(self, instance, inputs, outputs):
         """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
@@ -375,7 +375,7 @@ def _of_class(author, options):
             options[key] = vars(author)[key]
     functions = {what: inspect.getattr_static(author, what) for what in _FUNCTIONS if hasattr(author, what)}
     for base in reversed(author.__mro__):
-        functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if _way_of(member))
+        functions.update((what, inspect.getattr_static(author, what)) for what, member in vars(base).items() if _implementation_of(member))
     for what, function in functions.items():
         if not inspect.isfunction(function):
             raise error(f"op '{name}': {what} has to be a plain method")
@@ -402,7 +402,7 @@ def _of_functions(forward, options):
         options.pop(what, None)
     others = options.pop("implementations", None) or ()
     for function in [others] if callable(others) else others:
-        if not _way_of(function):
+        if not _implementation_of(function):
             raise error(f"op '{name}': {function!r} among implementations needs tarsia.implementation(\"forward\", …)")
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function

@@ -11,7 +11,7 @@ class Error(Exception):
     stage = "call"
     log = ""
 
-    def _tell(self, stage, log, diagnostics):
+    def _set_details(self, stage, log, diagnostics):
         self.stage = stage
         self.log = log
 
@@ -105,8 +105,8 @@ class CompileError(Error):
         super().__init__(message, *args)
         self.diagnostics = []
 
-    def _tell(self, stage, log, diagnostics):
-        super()._tell(stage, log, diagnostics)
+    def _set_details(self, stage, log, diagnostics):
+        super()._set_details(stage, log, diagnostics)
         self.diagnostics = [Diagnostic(*d) for d in diagnostics]
 
     def __str__(self):
@@ -118,22 +118,22 @@ class CompileError(Error):
         if not self.diagnostics:
             return super().__str__()
         headline = str(self.args[0]).split("\n", 1)[0] if self.args else ""
-        told = _of_interest(self.diagnostics)
-        lines = [headline, *(d._render(paint) for d in told[:_MOST_TOLD])]
-        if len(told) > _MOST_TOLD:
-            lines.append(f"... and {len(told) - _MOST_TOLD} more")
-        if len(self.diagnostics) > min(len(told), _MOST_TOLD):
+        shown = _of_interest(self.diagnostics)
+        lines = [headline, *(d._render(paint) for d in shown[:_MOST_SHOWN])]
+        if len(shown) > _MOST_SHOWN:
+            lines.append(f"... and {len(shown) - _MOST_SHOWN} more")
+        if len(self.diagnostics) > min(len(shown), _MOST_SHOWN):
             lines.append(paint("faint", "(.diagnostics has all, with notes about headers)"))
         return "\n".join(lines)
 
 
-_MOST_TOLD = 12
+_MOST_SHOWN = 12
 
 
 def _of_interest(diagnostics):
-    """What is told: no notes outside the user's text, and of the errors within a header those alone that come from
+    """What is shown: no notes outside the user's text, and of the errors within a header those alone that come from
     another place of the user's text than the ones before."""
-    told, places = [], set()
+    shown, places = [], set()
     groups = []  # an error or warning, and its notes in the user's text
     for one in diagnostics:
         if one.severity != "note" or not groups:
@@ -145,10 +145,10 @@ def _of_interest(diagnostics):
         if first.source_line is None and first.severity != "note" and places and here <= places:
             continue
         if first.severity != "note" or first.source_line is not None:
-            told += [first, *notes]
+            shown += [first, *notes]
         if first.source_line is None:
             places |= here
-    return told
+    return shown
 
 
 class InvalidSource(CompileError):

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "python/tensor/speaker.h"
+#include "python/tensor/exchange_protocol.h"
 
 namespace tarsia::python {
 
@@ -86,7 +86,7 @@ class Frame {
   bool has_pointer_device = false;    ///< whether `device` counts
   int32_t gpu = -1;                   ///< of the first tensor on a GPU
   const View* gpu_view = nullptr;     ///< that tensor
-  Speaker first;                      ///< of the first tensor argument
+  ExchangeProtocol first;             ///< of the first tensor argument
   PyObject* first_object = nullptr;   ///< that argument, borrowed
   uint8_t family = k_no_family;       ///< of the first tensor that has one
   PyObject* family_object = nullptr;  ///< that argument, borrowed

@@ -7,13 +7,15 @@ namespace tarsia::python {
 namespace {
 
 /// In which attributes classes of streams keep their handle, in the order asked.
-struct Way {
+struct StreamAttribute {
   const char* attribute;
   bool is_protocol;  ///< a method or value of a pair (version, handle); else an int
 };
-constexpr Way k_ways[] = {{"cuda_stream", false}, {"__cuda_stream__", true}, {"ptr", false}};  // PyTorch…CuPy
+constexpr StreamAttribute k_stream_attributes[] = {
+    {"cuda_stream", false}, {"__cuda_stream__", true}, {"ptr", false}};  // PyTorch…CuPy
 
-/// The classes of streams met, and their ways: asking a class for what it lacks costs more than a launch.
+/// The classes of streams met, and the attribute of each: asking a class for what it lacks costs more than a
+/// launch.
 struct StreamClass {
   PyTypeObject* type;   ///< owned
   PyObject* attribute;  ///< interned
@@ -29,12 +31,12 @@ const StreamClass* known_class(PyTypeObject* type) {
   return nullptr;
 }
 
-void learn_class(PyTypeObject* type, const Way& way) {
+void learn_class(PyTypeObject* type, const StreamAttribute& stream) {
   if (g_n_classes == k_most_classes || known_class(type)) return;
-  PyObject* attribute = PyUnicode_InternFromString(way.attribute);
+  PyObject* attribute = PyUnicode_InternFromString(stream.attribute);
   if (!attribute) return PyErr_Clear();
   Py_INCREF(reinterpret_cast<PyObject*>(type));
-  g_classes[g_n_classes++] = {type, attribute, way.is_protocol};
+  g_classes[g_n_classes++] = {type, attribute, stream.is_protocol};
 }
 
 StreamRead read_int(PyObject* number, void** handle) {
@@ -62,12 +64,12 @@ Ref handle_of(PyObject* object, bool& is_protocol) {
     is_protocol = known->is_protocol;
     return found;
   }
-  if (speaker_of(type).speaks != Speaks::nothing) return {};
-  for (const Way& way : k_ways) {
-    Ref found = attribute_or_null(object, way.attribute);
-    if (!found || (!way.is_protocol && !PyLong_Check(found.get()))) continue;
-    learn_class(type, way);
-    is_protocol = way.is_protocol;
+  if (protocol_of(type).kind != ProtocolKind::none) return {};
+  for (const StreamAttribute& stream : k_stream_attributes) {
+    Ref found = attribute_or_null(object, stream.attribute);
+    if (!found || (!stream.is_protocol && !PyLong_Check(found.get()))) continue;
+    learn_class(type, stream);
+    is_protocol = stream.is_protocol;
     return found;
   }
   return {};
@@ -103,11 +105,11 @@ void* current_stream_of_process() {
 
 void* current_stream_of(PyObject* tensor, int32_t device) {
   PyTypeObject* type = Py_TYPE(tensor);
-  const Speaker speaker = speaker_of(type);
+  const ExchangeProtocol protocol = protocol_of(type);
   void* handle = nullptr;
-  if (speaker.speaks == Speaks::exchange) {
-    if (speaker.exchange->current_stream(TARSIA_GPU, device, &handle) != 0) PyErr_Clear();
-  } else if (speaker.speaks != Speaks::tarsia && type_name(type).rfind("cupy.", 0) == 0) {
+  if (protocol.kind == ProtocolKind::exchange) {
+    if (protocol.exchange->current_stream(TARSIA_GPU, device, &handle) != 0) PyErr_Clear();
+  } else if (protocol.kind != ProtocolKind::tarsia && type_name(type).rfind("cupy.", 0) == 0) {
     handle = current_cupy_stream();
   }
   return handle;
@@ -141,14 +143,14 @@ void* stream_of_call(Frame& frame) {
     }
   for (uint32_t i = 0; i < frame.n_given; ++i) {
     PyObject* object = frame.given[i];
-    const Speaker speaker = object ? speaker_of(Py_TYPE(object)) : Speaker{};
-    if (speaker.speaks == Speaks::exchange) {
+    const ExchangeProtocol protocol = object ? protocol_of(Py_TYPE(object)) : ExchangeProtocol{};
+    if (protocol.kind == ProtocolKind::exchange) {
       tarsia_tensor tensor;
-      if (speaker.exchange->view_of_object(object, &tensor) != 0)
+      if (protocol.exchange->view_of_object(object, &tensor) != 0)
         PyErr_Clear();
       else if (tensor.device.type == TARSIA_GPU)
         return frame.stream = current_stream_of(object, tensor.device.id);
-    } else if (speaker.speaks == Speaks::dlpack) {
+    } else if (protocol.kind == ProtocolKind::dlpack) {
       return frame.stream = current_stream_of(object, 0);
     }
   }

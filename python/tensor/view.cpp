@@ -46,7 +46,7 @@ bool is_deleted(PyObject* array) {
 
 /// Why an object gave no capsule: an error is set, unless it is an array that JAX has deleted.
 Why no_capsule(const View& view) {
-  if (speaker_of(Py_TYPE(view.object)).family != k_jax || !is_deleted(view.object)) return Why::unreadable;
+  if (protocol_of(Py_TYPE(view.object)).family != k_jax || !is_deleted(view.object)) return Why::unreadable;
   PyErr_Clear();
   return Why::deleted;
 }
@@ -60,7 +60,7 @@ Why view_by_dlpack(Frame& frame, View& view) {
   // Work-around: JAX's capsules do not say that its arrays are read only.
   // Trigger: an array of JAX is passed to a function that writes. Symptom: a value changes that others may
   // share. Removal: the capsules have DLPack's flag.
-  view.read_only = speaker_of(Py_TYPE(view.object)).family == k_jax;
+  view.read_only = protocol_of(Py_TYPE(view.object)).family == k_jax;
   if (PyCapsule_IsValid(capsule.get(), dlpack::k_capsule)) {
     auto* managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), dlpack::k_capsule));
     PyCapsule_SetName(capsule.get(), dlpack::k_capsule_used);
@@ -210,31 +210,31 @@ Why set_byte_strides(Frame& frame, tarsia_tensor& tensor, const int64_t* byte_st
   return Why::fits;
 }
 
-bool goes_with(Frame& frame, const Speaker& speaker, PyObject* object) {
-  if (speaker.family == k_no_family) return true;
+bool goes_with(Frame& frame, const ExchangeProtocol& protocol, PyObject* object) {
+  if (protocol.family == k_no_family) return true;
   if (frame.family == k_no_family) {
-    frame.family = speaker.family;
+    frame.family = protocol.family;
     frame.family_object = object;
     return true;
   }
-  return (speaker.family == k_cupy && frame.family == k_numpy) ||
-         (speaker.family == k_numpy && frame.family == k_cupy);
+  return (protocol.family == k_cupy && frame.family == k_numpy) ||
+         (protocol.family == k_numpy && frame.family == k_cupy);
 }
 
-Why view_rarely(Frame& frame, Speaker speaker, View& view) {
-  switch (speaker.speaks) {
-    case Speaks::tarsia:
+Why view_slow_path(Frame& frame, ExchangeProtocol protocol, View& view) {
+  switch (protocol.kind) {
+    case ProtocolKind::tarsia:
       view.tensor = *storage_of(view.object)->tensor;
       return Why::fits;
-    case Speaks::masked:
+    case ProtocolKind::masked:
       return Why::masked;
-    case Speaks::dlpack:
+    case ProtocolKind::dlpack:
       return view_by_dlpack(frame, view);
-    case Speaks::cuda_interface:
+    case ProtocolKind::cuda_interface:
       return view_by_interface(frame, view, k_cuda_interface, TARSIA_GPU);
-    case Speaks::array_interface:
+    case ProtocolKind::array_interface:
       return view_by_interface(frame, view, k_array_interface, TARSIA_CPU);
-    case Speaks::buffer:
+    case ProtocolKind::buffer:
       return view_by_buffer(frame, view);
     default:
       break;
@@ -254,7 +254,7 @@ const char* own_interface(PyObject* object) {
 PyObject* dtype_of_tensor(PyObject* object) {
   Frame frame;
   View* view = frame.new_view(object);
-  if (speaker_of(Py_TYPE(object)).speaks == Speaks::nothing || view_of(frame, *view) != Why::fits) {
+  if (protocol_of(Py_TYPE(object)).kind == ProtocolKind::none || view_of(frame, *view) != Why::fits) {
     PyErr_Clear();
     return Ref::borrow(Py_None).release();
   }
@@ -262,7 +262,7 @@ PyObject* dtype_of_tensor(PyObject* object) {
 }
 
 bool is_changed_lazily(PyObject* tensor) {
-  if (speaker_of(Py_TYPE(tensor)).speaks != Speaks::exchange) return false;
+  if (protocol_of(Py_TYPE(tensor)).kind != ProtocolKind::exchange) return false;
   for (const char* question : {"is_conj", "is_neg"}) {
     const Ref method = attribute_or_null(tensor, question);
     const Ref answer(method ? PyObject_CallNoArgs(method.get()) : nullptr);

@@ -64,7 +64,7 @@ inline int64_t element_count(const tarsia_tensor& tensor) {
 }
 
 /// The rarer ways; fills `view`.
-Why view_rarely(Frame& frame, Speaker speaker, View& view);
+Why view_slow_path(Frame& frame, ExchangeProtocol protocol, View& view);
 /// The array interface that an object has itself, its class having none; null: none, and no error is set.
 const char* own_interface(PyObject* object);
 /// Strides in elements from strides in bytes, into the frame's room.
@@ -90,27 +90,27 @@ inline Why view_of_numpy(Frame& frame, View& view) {
 }
 
 /// Whether a tensor may stand beside those before it, which are of another family or of none.
-bool goes_with(Frame& frame, const Speaker& speaker, PyObject* object);
+bool goes_with(Frame& frame, const ExchangeProtocol& protocol, PyObject* object);
 
 /// Reads a tensor of any framework into `view`, whose object is set. Why::type if the object is none.
 inline Why view_of(Frame& frame, View& view) {
-  const Speaker speaker = speaker_of(Py_TYPE(view.object));
-  if (speaker.speaks != Speaks::nothing && !frame.first_object) {
-    frame.first = speaker;
+  const ExchangeProtocol protocol = protocol_of(Py_TYPE(view.object));
+  if (protocol.kind != ProtocolKind::none && !frame.first_object) {
+    frame.first = protocol;
     frame.first_object = view.object;
-    frame.family = speaker.family;
+    frame.family = protocol.family;
     frame.family_object = view.object;
-  } else if (speaker.family != frame.family && !goes_with(frame, speaker, view.object)) [[unlikely]] {
+  } else if (protocol.family != frame.family && !goes_with(frame, protocol, view.object)) [[unlikely]] {
     return Why::mixed;
   }
   Why why = Why::fits;
-  if (speaker.speaks == Speaks::exchange) {
-    if (speaker.exchange->view_of_object(view.object, &view.tensor) != 0) [[unlikely]]
+  if (protocol.kind == ProtocolKind::exchange) {
+    if (protocol.exchange->view_of_object(view.object, &view.tensor) != 0) [[unlikely]]
       return Why::unreadable;
-  } else if (speaker.speaks == Speaks::numpy) {
+  } else if (protocol.kind == ProtocolKind::numpy) {
     why = view_of_numpy(frame, view);
   } else {
-    why = view_rarely(frame, speaker, view);
+    why = view_slow_path(frame, protocol, view);
   }
   if (why == Why::fits && view.tensor.device.type == TARSIA_GPU && frame.gpu < 0) {
     frame.gpu = view.tensor.device.id;

@@ -1,12 +1,12 @@
-// Asks types how their tensors are read.
-#include "python/tensor/speaker.h"
+// Asks types for the protocols that they have.
+#include "python/tensor/exchange_protocol.h"
 
 #include "python/tensor/numpy_api.h"
 #include "python/tensor/tensor.h"
 
 namespace tarsia::python {
 namespace detail {
-SpeakerSlot g_speakers[k_speaker_slots];
+ProtocolSlot g_protocols[k_protocol_slots];
 }
 
 namespace {
@@ -53,42 +53,44 @@ uint8_t family_of(PyTypeObject* type) {
                                                    : k_no_family;
 }
 
-Speaker ask(PyTypeObject* type) {
+ExchangeProtocol ask(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (type == tensor_type()) return {Speaks::tarsia, k_no_family, k_framework_tarsia, nullptr};
+  if (type == tensor_type()) return {ProtocolKind::tarsia, k_no_family, k_framework_tarsia, nullptr};
   PyTypeObject* array = numpy::array_type();
   if (array && PyType_IsSubtype(type, array))
-    return {is_masked(type) ? Speaks::masked : Speaks::numpy, k_numpy, k_framework_numpy, nullptr};
+    return {is_masked(type) ? ProtocolKind::masked : ProtocolKind::numpy, k_numpy, k_framework_numpy,
+            nullptr};
   if (const Ref capsule = attribute_or_null(object, dlpack::k_exchange_attribute);
       capsule && PyCapsule_IsValid(capsule.get(), dlpack::k_exchange_capsule)) {
     void* table = PyCapsule_GetPointer(capsule.get(), dlpack::k_exchange_capsule);
     const dlpack::Exchange* exchange = usable(static_cast<const dlpack::Exchange*>(table));
     if (exchange && exchange->view_of_object) {
       const int32_t number = number_of(exchange);
-      return {Speaks::exchange, static_cast<uint8_t>(number), number, exchange};
+      return {ProtocolKind::exchange, static_cast<uint8_t>(number), number, exchange};
     }
   }
   if (is_numpy_scalar(type)) return {};
   if (attribute_or_null(object, "__dlpack__") && attribute_or_null(object, "__dlpack_device__"))
-    return {Speaks::dlpack, family_of(type), k_framework_tarsia, nullptr};
+    return {ProtocolKind::dlpack, family_of(type), k_framework_tarsia, nullptr};
   if (attribute_or_null(object, "__cuda_array_interface__"))
-    return {Speaks::cuda_interface, family_of(type), k_framework_tarsia, nullptr};
-  if (PyType_GetSlot(type, Py_bf_getbuffer)) return {Speaks::buffer, k_no_family, k_framework_numpy, nullptr};
+    return {ProtocolKind::cuda_interface, family_of(type), k_framework_tarsia, nullptr};
+  if (PyType_GetSlot(type, Py_bf_getbuffer))
+    return {ProtocolKind::buffer, k_no_family, k_framework_numpy, nullptr};
   if (attribute_or_null(object, "__array_interface__"))
-    return {Speaks::array_interface, k_no_family, k_framework_numpy, nullptr};
+    return {ProtocolKind::array_interface, k_no_family, k_framework_numpy, nullptr};
   return {};
 }
 
 }  // namespace
 
-Speaker detail::find_out_speaker(PyTypeObject* type, SpeakerSlot& slot) {
-  const Speaker speaker = ask(type);
+ExchangeProtocol detail::find_protocol(PyTypeObject* type, ProtocolSlot& slot) {
+  const ExchangeProtocol protocol = ask(type);
   // "Nothing" is asked anew of classes written in Python, which may still get their methods.
-  if (speaker.speaks == Speaks::nothing && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return speaker;
+  if (protocol.kind == ProtocolKind::none && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return protocol;
   Ref old(reinterpret_cast<PyObject*>(slot.type));
   Py_INCREF(reinterpret_cast<PyObject*>(type));
-  slot = {type, speaker};
-  return speaker;
+  slot = {type, protocol};
+  return protocol;
 }
 
 const dlpack::Exchange* exchange_of(int32_t framework) {

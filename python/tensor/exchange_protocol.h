@@ -1,4 +1,4 @@
-// How the tensors of a Python type are read, found out once per type.
+// The protocol by which a Python type exchanges tensors, found once for each type.
 #pragma once
 
 #include "python/core/py.h"
@@ -6,9 +6,9 @@
 
 namespace tarsia::python {
 
-/// In the order in which they are tried.
-enum class Speaks : uint8_t {
-  nothing,          ///< not a tensor
+/// The protocols, in the order in which they are tried.
+enum class ProtocolKind : uint8_t {
+  none,             ///< not a tensor
   tarsia,           ///< tarsia.Tensor
   numpy,            ///< numpy.ndarray, its fields
   masked,           ///< numpy.ma.MaskedArray: refused, since a C++ function sees no mask
@@ -22,36 +22,37 @@ enum class Speaks : uint8_t {
 /// Numbers for tarsia_storage.framework; those from k_first_exchange on are exchange APIs in the order met.
 enum Framework : int32_t { k_framework_tarsia = 0, k_framework_numpy = 1, k_first_exchange = 2 };
 
-/// Whose tensors they are: those of one call are of one family. Speakers of k_first_exchange and above are
-/// families of their own; k_no_family goes with all (buffers, tarsia.Tensor, classes of nobody known), CuPy's
-/// with NumPy's.
+/// Whose tensors they are: those of one call are of one family. Frameworks from k_first_exchange and above
+/// are families of their own; k_no_family goes with all (buffers, tarsia.Tensor, classes of nobody known),
+/// CuPy's with NumPy's.
 enum Family : uint8_t { k_no_family = 0, k_numpy = k_framework_numpy, k_cupy = 100, k_jax, k_tensorflow };
 
-struct Speaker {
-  Speaks speaks = Speaks::nothing;
+struct ExchangeProtocol {
+  ProtocolKind kind = ProtocolKind::none;
   uint8_t family = k_no_family;
   int32_t framework = k_framework_tarsia;  ///< who makes the results of a call with such a tensor
   const dlpack::Exchange* exchange = nullptr;
 };
 
 namespace detail {
-struct SpeakerSlot {
+struct ProtocolSlot {
   PyTypeObject* type;  ///< owned
-  Speaker speaker;
+  ExchangeProtocol protocol;
 };
-constexpr size_t k_speaker_slots = 256;
-extern SpeakerSlot g_speakers[k_speaker_slots];
-Speaker find_out_speaker(PyTypeObject* type, SpeakerSlot& slot);
+constexpr size_t k_protocol_slots = 256;
+extern ProtocolSlot g_protocols[k_protocol_slots];
+ExchangeProtocol find_protocol(PyTypeObject* type, ProtocolSlot& slot);
 }  // namespace detail
 
-/// The type's way. May run Python code the first time; never fails, errors count as Speaks::nothing.
-inline Speaker speaker_of(PyTypeObject* type) {
+/// The protocol of a type. May run Python code the first time; never fails, errors count as
+/// ProtocolKind::none.
+inline ExchangeProtocol protocol_of(PyTypeObject* type) {
   // Type objects are 16-byte aligned and hundreds of bytes apart. A slot is shared by few, the last one wins.
   const auto address = reinterpret_cast<uintptr_t>(type);
-  detail::SpeakerSlot& slot = detail::g_speakers[(address >> 4 ^ address >> 12) % detail::k_speaker_slots];
+  detail::ProtocolSlot& slot = detail::g_protocols[(address >> 4 ^ address >> 12) % detail::k_protocol_slots];
   if (slot.type == type) [[likely]]
-    return slot.speaker;
-  return detail::find_out_speaker(type, slot);
+    return slot.protocol;
+  return detail::find_protocol(type, slot);
 }
 
 /// The exchange API of a framework number, or null.
