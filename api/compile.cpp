@@ -46,8 +46,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// What is there is known from the same source without the restriction.
 [[noreturn]] void throw_missing_functions(pipeline::Source source, const std::vector<std::string>& missing) {
-  source.options.functions.clear();
-  source.options.restrict_functions = false;
+  source.options.functions.reset();
   const pipeline::Module whole = Pipeline::instance().compile(std::move(source));
   std::vector<std::string> names = registry::exported_names(Mapping(whole.file.get()).bytes());
   std::ranges::sort(names);
@@ -59,7 +58,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 pipeline::Module compile(pipeline::Source source) {
   t_last_compile.clear();
-  const std::vector<std::string> wanted = source.options.functions;
+  const std::vector<std::string> wanted = source.options.functions.value_or(std::vector<std::string>());
   std::optional<pipeline::Source> again;
   if (!wanted.empty()) again = source;
   pipeline::Module module = Pipeline::instance().compile(std::move(source));
@@ -80,15 +79,64 @@ jit::SourceFile to_file(const tarsia_file& file) {
   return {file.name ? file.name : k_lone_name, std::string(file.text ? file.text : "", file.bytes)};
 }
 
-std::vector<std::string> to_texts(const char* const* texts, std::uint64_t n) {
-  return {texts, texts + n};
+// An option of each kind out of the C struct.
+void take(bool& option, std::int32_t value) {
+  option = value != 0;
 }
 
-std::vector<std::string> to_dirs(const char* const* dirs, std::uint64_t n) {
-  std::vector<std::string> list;
+void take(int& option, std::int32_t value) {
+  option = value;
+}
+
+void take(std::string& option, const char* value) {
+  if (value) option = value;
+}
+
+void take(std::vector<std::string>& option, const char* const* values, std::uint64_t n) {
+  option.assign(values, values + n);
+}
+
+void take(jit::kept::defines& option, const tarsia_define* defines, std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i)
-    list.push_back(std::filesystem::absolute(dirs[i]).lexically_normal().string());
-  return list;
+    option.emplace_back(defines[i].name,
+                        defines[i].value ? std::optional<std::string>(defines[i].value) : std::nullopt);
+}
+
+void take_dirs(jit::kept::dirs& option, const char* const* dirs, std::uint64_t n) {
+  for (std::uint64_t i = 0; i < n; ++i)
+    option.push_back(std::filesystem::absolute(dirs[i]).lexically_normal().string());
+}
+
+void take_names(jit::kept::names& option, const char* const* names, std::uint64_t n, bool given) {
+  if (given) option.emplace(names, names + n);
+}
+
+/// A number that is none is kept as a word that is none, which the check of the source refuses.
+void take_choice(const OptionRow& row, jit::kept::choice& option, std::int32_t index) {
+  option = std::to_string(index);
+  for_each_value(row, [&](std::string_view word) {
+    if (index-- == 0) option = word;
+  });
+}
+
+jit::CompileOptions to_options(const tarsia_options& from) {
+  jit::CompileOptions to;
+#define TARSIA_TAKE(kind, name, field, ...) \
+  TARSIA_TAKE_##kind(field, TARSIA_OPTION_ROW(kind, name, field, __VA_ARGS__))
+#define TARSIA_TAKE_flag(field, row) take(to.field, from.field);
+#define TARSIA_TAKE_number(field, row) take(to.field, from.field);
+#define TARSIA_TAKE_word(field, row) take(to.field, from.field);
+#define TARSIA_TAKE_text(field, row) take(to.field, from.field);
+#define TARSIA_TAKE_texts(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_paths(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_archs(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_defines(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_dirs(field, row) take_dirs(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_names(field, row) \
+  take_names(to.field, from.field, from.n_##field, from.restrict_##field != 0);
+#define TARSIA_TAKE_choice(field, row) take_choice(row, to.field, from.field);
+  TARSIA_COMPILER_OPTIONS(TARSIA_TAKE)
+  return to;
 }
 
 pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, const tarsia_options* given) {
@@ -102,27 +150,7 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
     (is_header(file.name) ? source.headers : source.files).push_back(std::move(file));
   }
   for (std::uint64_t i = 0; i < options.n_headers; ++i) source.headers.push_back(to_file(options.headers[i]));
-  jit::CompileOptions& o = source.options;
-  o.functions = to_texts(options.functions, options.n_functions);
-  o.restrict_functions = options.restrict_functions != 0;
-  for (std::uint64_t i = 0; i < options.n_defines; ++i)
-    o.defines.emplace_back(options.defines[i].name, options.defines[i].value
-                                                        ? std::optional<std::string>(options.defines[i].value)
-                                                        : std::nullopt);
-  o.include_dirs = to_dirs(options.include_dirs, options.n_include_dirs);
-  o.libraries = to_texts(options.libraries, options.n_libraries);
-  o.library_dirs = to_dirs(options.library_dirs, options.n_library_dirs);
-  if (options.std) o.std = options.std;
-  o.opt = options.opt;
-  o.archs = to_texts(options.archs, options.n_archs);
-  o.ptx = options.ptx != 0;
-  o.fast_math = options.fast_math != 0;
-  o.debug = options.debug != 0;
-  o.lineinfo = options.lineinfo != 0;
-  o.host_headers = options.host_headers ? jit::HostHeaders::system : jit::HostHeaders::own;
-  o.kernels = to_texts(options.kernels, options.n_kernels);
-  if (options.kernels_file) o.kernels_file = options.kernels_file;
-  o.kernels_to_read = options.kernels_to_read != 0;
+  source.options = to_options(options);
   source.timeout = std::chrono::milliseconds(options.timeout_ms);
   source.cached_only = options.cached_only != 0;
   return source;
@@ -149,8 +177,20 @@ registry::ModuleFile to_module_file(pipeline::Module module, std::string name) {
 void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
   tarsia_options defaults{};
   defaults.size = size;
-  defaults.std = "c++20";
-  defaults.opt = 2;
+#define TARSIA_DEFAULT(kind, name, field, initial, ...) TARSIA_DEFAULT_##kind(field, initial)
+#define TARSIA_DEFAULT_flag(field, initial) defaults.field = initial;
+#define TARSIA_DEFAULT_number(field, initial) defaults.field = initial;
+#define TARSIA_DEFAULT_word(field, initial) defaults.field = initial;
+// Zeros are the defaults of the others: nothing in lists, the first of the values.
+#define TARSIA_DEFAULT_texts(field, initial)
+#define TARSIA_DEFAULT_text(field, initial)
+#define TARSIA_DEFAULT_paths(field, initial)
+#define TARSIA_DEFAULT_archs(field, initial)
+#define TARSIA_DEFAULT_defines(field, initial)
+#define TARSIA_DEFAULT_dirs(field, initial)
+#define TARSIA_DEFAULT_names(field, initial)
+#define TARSIA_DEFAULT_choice(field, initial)
+  TARSIA_COMPILER_OPTIONS(TARSIA_DEFAULT)
   std::memcpy(options, &defaults, std::min<std::size_t>(size, sizeof(defaults)));
 }
 

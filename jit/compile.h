@@ -4,6 +4,7 @@
 #include "base/cuda_parts.h"
 #include "base/diagnostic.h"
 #include "base/file.h"
+#include "jit/compile_options.h"
 
 #include <array>
 #include <cstdint>
@@ -18,30 +19,6 @@ namespace tarsia::jit {
 struct SourceFile {
   std::string name;
   std::string text;
-};
-
-enum class HostHeaders { own, system };
-
-struct CompileOptions {
-  std::vector<std::string> functions;  ///< restricts what is exported; empty: everything that can be
-  bool restrict_functions = false;     ///< true: `functions` counts, even when empty
-  std::vector<std::pair<std::string, std::optional<std::string>>> defines;
-  std::vector<std::string> include_dirs;  ///< absolute
-  std::vector<std::string> libraries;     ///< resolved to files or -l names by the linker
-  std::vector<std::string> library_dirs;  ///< absolute
-  std::string std = "c++20";
-  int opt = 2;
-  std::vector<std::string> archs;  ///< "sm_90", …; resolved before the request is made
-  bool ptx = false;                ///< PTX of the last arch as well
-  bool fast_math = false;
-  bool debug = false;
-  bool lineinfo = false;
-  HostHeaders host_headers = HostHeaders::own;
-  /// Device code alone, of these kernels of one file: "ns::scale<float, 4>", "saxpy". Empty: all of the
-  /// source.
-  std::vector<std::string> kernels;
-  std::string kernels_file;      ///< empty: the first
-  bool kernels_to_read = false;  ///< they are not launched: variables may be theirs alone
 };
 
 using tarsia::CudaParts;

@@ -66,55 +66,52 @@ std::vector<SourceFile> files_of(const Json& json) {
   return files;
 }
 
-Json options_json(const CompileOptions& options) {
-  Json defines = Json::array();
-  for (const auto& [name, value] : options.defines) {
+template <class Value>
+Json to_json(const Value& value) {
+  return value;
+}
+
+Json to_json(const kept::names& names) {
+  return names ? Json(*names) : Json();
+}
+
+Json to_json(const kept::defines& defines) {
+  Json json = Json::array();
+  for (const auto& [name, value] : defines) {
     Json define = Json::array({name});
     if (value) define.push_back(*value);
-    defines.push_back(std::move(define));
+    json.push_back(std::move(define));
   }
-  return {{"functions", options.functions},
-          {"restrict_functions", options.restrict_functions},
-          {"defines", std::move(defines)},
-          {"include_dirs", options.include_dirs},
-          {"libraries", options.libraries},
-          {"library_dirs", options.library_dirs},
-          {"std", options.std},
-          {"opt", options.opt},
-          {"archs", options.archs},
-          {"ptx", options.ptx},
-          {"fast_math", options.fast_math},
-          {"debug", options.debug},
-          {"lineinfo", options.lineinfo},
-          {"host_headers", number(options.host_headers)},
-          {"kernels", options.kernels},
-          {"kernels_file", options.kernels_file},
-          {"kernels_to_read", options.kernels_to_read}};
+  return json;
+}
+
+template <class Value>
+void read(const Json& json, Value& value) {
+  json.get_to(value);
+}
+
+void read(const Json& json, kept::names& names) {
+  if (!json.is_null()) names = json.get<std::vector<std::string>>();
+}
+
+void read(const Json& json, kept::defines& defines) {
+  for (const Json& define : json) {
+    std::optional<std::string> value;
+    if (define.size() > 1) value = define.at(1).get<std::string>();
+    defines.emplace_back(define.at(0).get<std::string>(), std::move(value));
+  }
+}
+
+Json options_json(const CompileOptions& options) {
+  Json json = Json::object();
+  for_each_option(options,
+                  [&](const OptionRow& row, const auto& value) { json[row.field] = to_json(value); });
+  return json;
 }
 
 CompileOptions options_of(const Json& json) {
   CompileOptions options;
-  json.at("functions").get_to(options.functions);
-  json.at("restrict_functions").get_to(options.restrict_functions);
-  for (const Json& define : json.at("defines")) {
-    std::optional<std::string> value;
-    if (define.size() > 1) value = define.at(1).get<std::string>();
-    options.defines.emplace_back(define.at(0).get<std::string>(), std::move(value));
-  }
-  json.at("include_dirs").get_to(options.include_dirs);
-  json.at("libraries").get_to(options.libraries);
-  json.at("library_dirs").get_to(options.library_dirs);
-  json.at("std").get_to(options.std);
-  json.at("opt").get_to(options.opt);
-  json.at("archs").get_to(options.archs);
-  json.at("ptx").get_to(options.ptx);
-  json.at("fast_math").get_to(options.fast_math);
-  json.at("debug").get_to(options.debug);
-  json.at("lineinfo").get_to(options.lineinfo);
-  options.host_headers = enum_of(json.at("host_headers"), HostHeaders::system);
-  json.at("kernels").get_to(options.kernels);
-  json.at("kernels_file").get_to(options.kernels_file);
-  json.at("kernels_to_read").get_to(options.kernels_to_read);
+  for_each_option(options, [&](const OptionRow& row, auto& value) { read(json.at(row.field), value); });
   return options;
 }
 

@@ -3,7 +3,6 @@
 #include "pipeline/check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -156,7 +155,7 @@ void check_define(const std::string& name, const std::optional<std::string>& val
   }
 }
 
-void check_path(const char* what, const std::string& path) {
+void check_path(std::string_view what, const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos || path.find('\n') != std::string::npos) {
     refuse(std::string(what) + " " + quoted(path) + " is no path");
   }
@@ -187,25 +186,61 @@ void check_arch(const std::string& arch) {
   }
 }
 
+void check_function(const std::string& function) {
+  if (function.empty() || function.find_first_of(std::string_view("\n\r\"\\\0", 5)) != std::string::npos) {
+    refuse("function " + quoted(function) + " is no function's name");
+  }
+}
+
+/// "a, b or c"
+std::string listed(const OptionRow& row) {
+  std::string text;
+  int left = 0;
+  for_each_value(row, [&](std::string_view) { ++left; });
+  for_each_value(row, [&](std::string_view word) {
+    --left;
+    if (!text.empty()) text += left ? ", " : " or ";
+    text += word;
+  });
+  return text;
+}
+
+[[noreturn]] void refuse_value(const OptionRow& row, const std::string& value, const std::string& known) {
+  refuse(std::string(row.name) + " " + value + " is unknown: it may be " + known);
+}
+
+void check_option(const OptionRow&, bool) {}
+
+void check_option(const OptionRow& row, int number) {
+  const OptionRange range = range_of(row);
+  if (number < range.first || number > range.last)
+    refuse_value(row, std::to_string(number),
+                 std::to_string(range.first) + " to " + std::to_string(range.last));
+}
+
+void check_option(const OptionRow& row, const std::string& word) {
+  if (!row.values.empty() && index_of_value(row, word) < 0) refuse_value(row, quoted(word), listed(row));
+}
+
+void check_option(const OptionRow& row, const std::vector<std::string>& list) {
+  for (const std::string& item : list) {
+    if (row.kind == OptionKind::dirs) check_path(row.name, item);
+    if (row.kind == OptionKind::paths) check_library(item);
+    if (row.kind == OptionKind::archs) check_arch(item);
+  }
+}
+
+void check_option(const OptionRow&, const jit::kept::names& names) {
+  if (!names) return;
+  for (const std::string& name : *names) check_function(name);
+}
+
+void check_option(const OptionRow&, const jit::kept::defines& defines) {
+  for (const auto& [name, value] : defines) check_define(name, value);
+}
+
 void check_options(const jit::CompileOptions& options) {
-  static constexpr std::array<std::string_view, 5> k_standards = {"c++11", "c++14", "c++17", "c++20",
-                                                                  "c++23"};
-  if (std::find(k_standards.begin(), k_standards.end(), options.std) == k_standards.end()) {
-    refuse("std " + quoted(options.std) + " is unknown: it may be c++11, c++14, c++17, c++20 or c++23");
-  }
-  if (options.opt < 0 || options.opt > 3) {
-    refuse("opt " + std::to_string(options.opt) + " is unknown: it may be 0, 1, 2 or 3");
-  }
-  for (const auto& [name, value] : options.defines) check_define(name, value);
-  for (const std::string& dir : options.include_dirs) check_path("include directory", dir);
-  for (const std::string& dir : options.library_dirs) check_path("library directory", dir);
-  for (const std::string& library : options.libraries) check_library(library);
-  for (const std::string& arch : options.archs) check_arch(arch);
-  for (const std::string& function : options.functions) {
-    if (function.empty() || function.find_first_of(std::string_view("\n\r\"\\\0", 5)) != std::string::npos) {
-      refuse("function " + quoted(function) + " is no function's name");
-    }
-  }
+  jit::for_each_option(options, [](const OptionRow& row, const auto& value) { check_option(row, value); });
 }
 
 }  // namespace

@@ -29,27 +29,35 @@ void add_headers(Hasher& hasher, const std::vector<jit::SourceFile>& headers) {
   for (const jit::SourceFile* header : sorted) hasher.field(header->name).field(header->text);
 }
 
-void add(Hasher& hasher, const jit::CompileOptions& options) {
-  add(hasher, options.functions);
-  hasher.field(std::uint64_t{options.restrict_functions});
-  hasher.field(std::uint64_t{options.defines.size()});
-  for (const auto& [name, value] : options.defines) {
+void add(Hasher& hasher, const std::string& text) {
+  hasher.field(text);
+}
+
+void add(Hasher& hasher, int number) {
+  hasher.field(static_cast<std::uint64_t>(number));
+}
+
+void add(Hasher& hasher, bool flag) {
+  hasher.field(std::uint64_t{flag});
+}
+
+void add(Hasher& hasher, const jit::kept::names& names) {
+  add(hasher, names.has_value());
+  if (names) add(hasher, *names);
+}
+
+void add(Hasher& hasher, const jit::kept::defines& defines) {
+  hasher.field(std::uint64_t{defines.size()});
+  for (const auto& [name, value] : defines)
     hasher.field(name).field(std::uint64_t{value.has_value()}).field(value.value_or(""));
-  }
-  // The manifest tells what was read; which folders were looked through first decides what is read.
-  add(hasher, options.include_dirs);
-  add(hasher, options.libraries);
-  add(hasher, options.library_dirs);
-  hasher.field(options.std);
-  hasher.field(static_cast<std::uint64_t>(options.opt));
-  add(hasher, options.archs);
-  hasher.field(std::uint64_t{options.ptx});
-  hasher.field(std::uint64_t{options.fast_math});
-  hasher.field(std::uint64_t{options.debug});
-  hasher.field(std::uint64_t{options.lineinfo});
-  hasher.field(static_cast<std::uint64_t>(options.host_headers));
-  add(hasher, options.kernels);
-  hasher.field(options.kernels_file).field(std::uint64_t{options.kernels_to_read});
+}
+
+// The manifest tells what was read; which folders were looked through first decides what is read, so folders
+// count.
+void add(Hasher& hasher, const jit::CompileOptions& options) {
+  jit::for_each_option(options, [&](const OptionRow& row, const auto& value) {
+    if (row.in_key) add(hasher, value);
+  });
 }
 
 }  // namespace

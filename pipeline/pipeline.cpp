@@ -8,6 +8,7 @@
 #include <climits>
 #include <limits>
 #include <mutex>
+#include <type_traits>
 
 #include "base/cuda_parts.h"
 #include "base/error.h"
@@ -138,12 +139,12 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   request.options = std::move(source.options);
   request.timeout_ms = static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(source.timeout.count(), 0, std::numeric_limits<std::uint32_t>::max()));
-  for (auto* dirs : {&request.options.include_dirs, &request.options.library_dirs}) {
-    for (std::string& dir : *dirs) dir = absolute(dir);
-  }
-  for (std::string& library : request.options.libraries) {
-    if (library.find('/') != std::string::npos) library = absolute(library);
-  }
+  jit::for_each_option(request.options, [](const OptionRow& row, auto& value) {
+    if constexpr (std::is_same_v<decltype(value), std::vector<std::string>&>)
+      for (std::string& path : value)
+        if (row.kind == OptionKind::dirs || (row.kind == OptionKind::paths && path.find('/') != path.npos))
+          path = absolute(path);
+  });
 
   const Kind kind = kind_of(source.files, source.headers);
   request.cuda = kind == Kind::cuda;

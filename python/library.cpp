@@ -15,6 +15,7 @@
 
 #include "python/call/function.h"
 #include "python/call/kernel.h"
+#include "python/compile_options.h"
 #include "python/core/errors.h"
 #include "python/core/owned.h"
 #include "python/core/waiting.h"
@@ -173,10 +174,6 @@ void export_to(const Handle& self, const std::string& path) {
   check(code);
 }
 
-using Strings = std::vector<std::string>;
-using Texts = std::vector<std::pair<std::optional<std::string>, nb::bytes>>;
-using Defines = std::vector<std::pair<std::string, std::optional<std::string>>>;
-
 std::vector<tarsia_file> files_of(const Texts& texts) {
   std::vector<tarsia_file> files;
   for (const auto& [name, text] : texts)
@@ -184,75 +181,32 @@ std::vector<tarsia_file> files_of(const Texts& texts) {
   return files;
 }
 
-std::vector<const char*> pointers_of(const Strings& strings) {
+std::vector<const char*> pointers_of(const std::vector<std::string>& strings) {
   std::vector<const char*> pointers;
   for (const std::string& string : strings) pointers.push_back(string.c_str());
   return pointers;
 }
 
-/// The options of a compile, as the package normalises them: one positional argument each.
-struct Options {
-  std::optional<std::string> name;
-  std::optional<Strings> functions;
-  Texts headers;
-  Strings include_dirs;
-  Defines defines;
-  Strings libraries, library_dirs;
-  std::string std;
-  int opt;
-  Strings archs;
-  bool ptx, fast_math, debug, lineinfo, system_headers;
-  uint32_t timeout_ms;
-  bool cached_only;
-  Strings kernels;
-  std::string kernels_file;
-  bool kernels_to_read;
-};
-
 /// A source and its options in the C interface's form.
 class Request {
  public:
-  Request(const Texts& source, const Options& options)
-      : m_files(files_of(source)),
-        m_headers(files_of(options.headers)),
-        m_include_dirs(pointers_of(options.include_dirs)),
-        m_libraries(pointers_of(options.libraries)),
-        m_library_dirs(pointers_of(options.library_dirs)),
-        m_archs(pointers_of(options.archs)),
+  Request(const Texts& source, const CompileOptions& options)
+      : m_request(options.options, files_of(source), files_of(options.headers)),
         m_kernels(pointers_of(options.kernels)) {
-    if (options.functions) m_functions = pointers_of(*options.functions);
-    for (const auto& [name, value] : options.defines)
-      m_defines.push_back({name.c_str(), value ? value->c_str() : nullptr});
-    tarsia_options& c = m_options;
-    tarsia_options_init(&c);
-    c.name = options.name ? options.name->c_str() : nullptr;
-    c.functions = m_functions.data(), c.n_functions = m_functions.size();
-    c.restrict_functions = options.functions.has_value();
-    c.host_headers = options.system_headers;
-    c.headers = m_headers.data(), c.n_headers = m_headers.size();
-    c.include_dirs = m_include_dirs.data(), c.n_include_dirs = m_include_dirs.size();
-    c.defines = m_defines.data(), c.n_defines = m_defines.size();
-    c.libraries = m_libraries.data(), c.n_libraries = m_libraries.size();
-    c.library_dirs = m_library_dirs.data(), c.n_library_dirs = m_library_dirs.size();
-    c.std = options.std.c_str();
-    c.opt = options.opt;
-    c.ptx = options.ptx;
-    c.archs = m_archs.data(), c.n_archs = m_archs.size();
-    c.fast_math = options.fast_math;
-    c.debug = options.debug;
-    c.lineinfo = options.lineinfo;
-    c.timeout_ms = options.timeout_ms;
-    c.interrupted = Wait::interrupted;
-    c.cached_only = options.cached_only;
-    c.kernels = m_kernels.data(), c.n_kernels = m_kernels.size();
-    c.kernels_file = options.kernels_file.c_str();
-    c.kernels_to_read = options.kernels_to_read;
+    tarsia_options& more = *m_request.options();
+    more.interrupted = Wait::interrupted;
+    more.cached_only = options.cached_only;
+    more.kernels = m_kernels.data(), more.n_kernels = m_kernels.size();
+    more.kernels_file = options.kernels_file.c_str();
+    more.kernels_to_read = options.kernels_to_read;
   }
 
   Handle load() {
     tarsia_library* library = nullptr;
     try {
-      wait_for([&] { return tarsia_load_inline(m_files.data(), m_files.size(), &m_options, &library); });
+      wait_for([&] {
+        return tarsia_load_inline(m_request.files(), m_request.n_files(), m_request.options(), &library);
+      });
     } catch (...) {
       if (library) tarsia_library_release(library);  // it was there when a signal's handler raised
       throw;
@@ -261,18 +215,21 @@ class Request {
   }
 
   void compile(const std::string& output) {
-    wait_for([&] { return tarsia_compile(m_files.data(), m_files.size(), &m_options, output.c_str()); });
+    wait_for([&] {
+      return tarsia_compile(m_request.files(), m_request.n_files(), m_request.options(), output.c_str());
+    });
   }
 
  private:
   /// Calls without the GIL; throws what went wrong.
   template <class F>
   void wait_for(F&& call) {
-    const char* file = m_files.empty() ? nullptr : m_files.front().name;
+    tarsia_options& options = *m_request.options();
+    const char* file = m_request.n_files() ? m_request.files()[0].name : nullptr;
     int32_t code;
     {
-      Wait wait(m_options.name ? m_options.name : file ? file : "the source");
-      m_options.interrupt_context = &wait;
+      Wait wait(options.name ? options.name : file ? file : "the source");
+      options.interrupt_context = &wait;
       const nb::gil_scoped_release unlocked;
       code = call();
     }
@@ -280,10 +237,8 @@ class Request {
     check(code);
   }
 
-  std::vector<tarsia_file> m_files, m_headers;
-  std::vector<const char*> m_functions, m_include_dirs, m_libraries, m_library_dirs, m_archs, m_kernels;
-  std::vector<tarsia_define> m_defines;
-  tarsia_options m_options;
+  tarsia::detail::Request m_request;
+  std::vector<const char*> m_kernels;
 };
 
 Handle load(const std::string& path) {
@@ -316,16 +271,6 @@ void add_library(nb::module_& module) {
       .def("warnings", warnings)
       .def("export", export_to)
       .def("unload", [](const Handle& self) { check(tarsia_library_unload(self.get())); });
-  nb::class_<Options>(module, "Options")
-      .def(nb::init<std::optional<std::string>, std::optional<Strings>, Texts, Strings, Defines, Strings,
-                    Strings, std::string, int, Strings, bool, bool, bool, bool, bool, uint32_t, bool, Strings,
-                    std::string, bool>(),
-           nb::arg("name").none(), nb::arg("functions").none(), nb::arg("headers"), nb::arg("include_dirs"),
-           nb::arg("defines"), nb::arg("libraries"), nb::arg("library_dirs"), nb::arg("std"), nb::arg("opt"),
-           nb::arg("archs"), nb::arg("ptx"), nb::arg("fast_math"), nb::arg("debug"), nb::arg("lineinfo"),
-           nb::arg("system_headers"), nb::arg("timeout_ms"), nb::arg("cached_only"),
-           nb::arg("kernels") = Strings(), nb::arg("kernels_file") = std::string(),
-           nb::arg("kernels_to_read") = false);
   nb::class_<Stop>(module, "Stop")
       .def(nb::init<>())
       .def("set", &Stop::set)
@@ -334,9 +279,10 @@ void add_library(nb::module_& module) {
         return nb::object(function());
       });
   module.def("load", load);
-  module.def("load_inline",
-             [](const Texts& source, const Options& options) { return Request(source, options).load(); });
-  module.def("compile", [](const Texts& source, const Options& options, const std::string& output) {
+  module.def("load_inline", [](const Texts& source, const CompileOptions& options) {
+    return Request(source, options).load();
+  });
+  module.def("compile", [](const Texts& source, const CompileOptions& options, const std::string& output) {
     Request(source, options).compile(output);
   });
 }

@@ -8,6 +8,7 @@
 
 #include "python/call/function.h"
 #include "python/call/kernel.h"
+#include "python/compile_options.h"
 #include "python/core/errors.h"
 #include "python/expression/expression.h"
 #include "python/jax/jax.h"

@@ -161,13 +161,14 @@ int check_with_asan(const CheckCommand& command) {
                    {"-ccbin", compiler, "-Xcompiler", "-fPIC,-fsanitize=address,-fno-omit-frame-pointer"});
     else
       words.insert(words.end(), {"-fPIC", "-fsanitize=address", "-fno-omit-frame-pointer"});
-    words.insert(words.end(),
-                 {"-g", "-O1", "-std=" + command.options.std, "-shared", "-I" + include_folder()});
-    for (const std::string& define : command.options.defines) words.push_back("-D" + define);
-    for (const std::string& dir : command.options.include_dirs) words.push_back("-I" + dir);
-    for (const std::string& dir : command.options.library_dirs) words.push_back("-L" + dir);
+    const Options& given = command.options.options;
+    words.insert(words.end(), {"-g", "-O1", "-std=" + given.std, "-shared", "-I" + include_folder()});
+    for (const auto& [name, value] : given.defines)
+      words.push_back("-D" + name + (value ? "=" + *value : ""));
+    for (const std::string& dir : given.include_dirs) words.push_back("-I" + dir);
+    for (const std::string& dir : given.library_dirs) words.push_back("-L" + dir);
     words.insert(words.end(), {command.file, "-o", library});
-    for (const std::string& name : command.options.libraries) words.push_back("-l" + name);
+    for (const std::string& name : given.libraries) words.push_back("-l" + name);
     if (run_program(words, {}) != 0) {
       print_error(command.file + " does not compile with " + words[0] + ", which --asan uses");
       return k_failed;
@@ -213,8 +214,9 @@ tarsia_library* open(const CheckCommand& command) {
     return library;
   }
   const Sources sources({command.file});
-  const Request request(sources, command.options, command.file);
-  if (tarsia_load_inline(request.files().data(), request.files().size(), request.options(), &library) != 0)
+  const Options options = options_for(sources, command.options, command.file);
+  const detail::Request request(options, sources.files());
+  if (tarsia_load_inline(request.files(), request.n_files(), request.options(), &library) != 0)
     report_last_error(&sources);
   return library;
 }

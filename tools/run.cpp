@@ -39,8 +39,9 @@ tarsia_library* open(const RunCommand& command, const Sources& sources, int& exi
   if (is_library(command.file)) {
     code = tarsia_load(command.file.c_str(), &library);
   } else {
-    const Request request(sources, command.options, command.file);
-    code = tarsia_load_inline(request.files().data(), request.files().size(), request.options(), &library);
+    const Options options = options_for(sources, command.options, command.file);
+    const detail::Request request(options, sources.files());
+    code = tarsia_load_inline(request.files(), request.n_files(), request.options(), &library);
   }
   if (code != 0) {
     exit = report_last_error(&sources);
@@ -92,9 +93,9 @@ int run(const RunCommand& command) {
 int compile(const CompileCommand& command) {
   const Sources sources(command.files);
   const Clock clock;
-  const Request request(sources, command.options, command.files.front());
-  if (tarsia_compile(request.files().data(), request.files().size(), request.options(),
-                     command.output.c_str()) != 0)
+  const Options options = options_for(sources, command.options, command.files.front());
+  const detail::Request request(options, sources.files());
+  if (tarsia_compile(request.files(), request.n_files(), request.options(), command.output.c_str()) != 0)
     return report_last_error(&sources);
   if (command.options.verbose) {
     std::fprintf(stderr, "tarsia: %s written after %.1f ms\n", command.output.c_str(), clock.ms());

@@ -9,6 +9,7 @@
 #include <tarsia/detail/macros_push.h>
 
 #include <tarsia/abi.h>
+#include <tarsia/compile_options.h>
 #include <tarsia/host.h>
 #include <tarsia/op_abi.h>
 
@@ -63,46 +64,32 @@ typedef struct tarsia_define {
   const char* value; /* null: defined without value */
 } tarsia_define;
 
-/// How a source is compiled. Arrays are borrowed for the call.
+/// How a source is compiled. Arrays are borrowed for the call. What the rows of compile_options.h say is
+/// listed in docs/options.md.
 typedef struct tarsia_options {
   uint32_t size;
-  const char* name;             /* of the library; null: made from the source's hash */
-  const char* const* functions; /* restricts what is exported … */
-  uint64_t n_functions;
-  int32_t restrict_functions; /* … if this is not 0 */
-  int32_t host_headers;       /* 0: Tarsia's own, 1: the system's */
-  const tarsia_file* headers; /* virtual headers */
-  uint64_t n_headers;
-  const char* const* include_dirs;
-  uint64_t n_include_dirs;
-  const tarsia_define* defines;
-  uint64_t n_defines;
-  const char* const* libraries; /* "m", "cublas", or a path */
-  uint64_t n_libraries;
-  const char* const* library_dirs;
-  uint64_t n_library_dirs;
-  const char* std; /* "c++20" */
-  int32_t opt;     /* 0 to 3 */
-  int32_t ptx;
-  const char* const* archs; /* "sm_90"; none: those of the GPUs present, else sm_90 */
-  uint64_t n_archs;
-  int32_t fast_math;
-  int32_t debug;
-  int32_t lineinfo;
-  uint32_t timeout_ms; /* 0: the default */
+  const char* name; /* of the library; null: made from the source's hash */
+  TARSIA_OPTIONS_EXPORTS(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_HOST_HEADERS(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_HEADERS(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_SOURCE(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_PTX(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_ARCH(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_CODE(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_TIMEOUT(TARSIA_OPTION_FIELD)
   int32_t cached_only; /* 1: a source that would have to be compiled is an error of code TARSIA_UNSUPPORTED,
                           for callers that cannot wait, as while a CUDA graph is captured */
   /// Asked by the calling thread, about every 50 ms, while it waits for the compiler: other than 0 stops the
   /// compile, which is then an error of code TARSIA_INTERRUPTED. Null: never.
   int32_t (*interrupted)(void* context);
   void* interrupt_context;
-  /* Device code alone, of these kernels of one file: instantiations "ns::scale<float, 4>" or kernels by their
-     names. None of the host's code is in the library then, and no op is registered by it. They may not use
-     the source's variables in device memory (const ones apart), since the library would have its own. */
-  const char* const* kernels;
-  uint64_t n_kernels;
-  const char* kernels_file; /* of tarsia_kernel_template, tarsia_kernel; null: the first of the source */
-  int32_t kernels_to_read;  /* 1: their code is looked at and not launched, so variables do no harm */
+  /* Device code alone, of these `kernels` of one file: instantiations "ns::scale<float, 4>" or kernels by
+     their names. None of the host's code is in the library then, and no op is registered by it. They may not
+     use the source's variables in device memory (const ones apart), since the library would have its own.
+     `kernels_file` is that of tarsia_kernel_template, tarsia_kernel; null: the first of the source.
+     `kernels_to_read` is 1 if their code is looked at and not launched, so that variables do no harm. */
+  TARSIA_KERNEL_OPTIONS(TARSIA_OPTION_FIELD)
+  TARSIA_OPTIONS_ADDED(TARSIA_OPTION_FIELD)
 } tarsia_options;
 
 /// Sets the defaults in options that are `size` bytes large for the caller: c++20, opt 2, own headers,

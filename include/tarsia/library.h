@@ -3,6 +3,7 @@
 
 #include <tarsia/c_api.h>
 #include <tarsia/errors.h>
+#include <tarsia/options.h>
 #include <tarsia/values.h>
 
 #include <algorithm>
@@ -20,83 +21,10 @@
 
 namespace tarsia {
 
-/// How a source is compiled: tarsia::load_inline(source, {.name = "relu", .opt = 3}).
-struct Options {
-  std::string name = {};  ///< of the library; made from the source's hash if empty
-  std::optional<std::vector<std::string>> functions = {};  ///< restricts what is exported
-  std::map<std::string, std::string> headers = {};         ///< virtual headers: name → text
-  std::vector<std::string> include_dirs = {};
-  std::map<std::string, std::optional<std::string>> defines = {};
-  std::vector<std::string> libraries = {};
-  std::vector<std::string> library_dirs = {};
-  std::string std = "c++20";
-  int opt = 2;
-  std::vector<std::string> arch = {};  ///< "sm_90"; none: those of the GPUs present, else sm_90
-  bool ptx = false;
-  bool fast_math = false;
-  bool debug = false;
-  bool lineinfo = false;
-  bool system_headers = false;  ///< the machine's C++ headers instead of Tarsia's own
-  std::chrono::milliseconds timeout = {};
-};
-
 /// A source of several files: name → text.
 using Files = std::map<std::string, std::string>;
 
 namespace detail {
-
-/// Options and files in the C interface's form; borrows from them.
-class Request {
- public:
-  Request(const Options& options, const Files& files) : Request(options) {
-    for (const auto& [name, text] : files) m_files.push_back({name.c_str(), text.data(), text.size()});
-  }
-  Request(const Options& options, std::string_view source) : Request(options) {
-    m_files.push_back({nullptr, source.data(), source.size()});
-  }
-  Request(const Request&) = delete;
-  const tarsia_file* files() const { return m_files.data(); }
-  uint64_t n_files() const { return m_files.size(); }
-  const tarsia_options* options() const { return &m_options; }
-
- private:
-  explicit Request(const Options& o) {
-    tarsia_options_init(&m_options);
-    m_options.name = o.name.empty() ? nullptr : o.name.c_str();
-    if (o.functions) set(*o.functions, m_options.functions, m_options.n_functions);
-    m_options.restrict_functions = o.functions.has_value();
-    m_options.host_headers = o.system_headers;
-    for (const auto& [name, text] : o.headers) m_headers.push_back({name.c_str(), text.data(), text.size()});
-    m_options.headers = m_headers.data();
-    m_options.n_headers = m_headers.size();
-    for (const auto& [name, value] : o.defines)
-      m_defines.push_back({name.c_str(), value ? value->c_str() : nullptr});
-    m_options.defines = m_defines.data();
-    m_options.n_defines = m_defines.size();
-    set(o.include_dirs, m_options.include_dirs, m_options.n_include_dirs);
-    set(o.libraries, m_options.libraries, m_options.n_libraries);
-    set(o.library_dirs, m_options.library_dirs, m_options.n_library_dirs);
-    set(o.arch, m_options.archs, m_options.n_archs);
-    m_options.std = o.std.c_str();
-    m_options.opt = o.opt;
-    m_options.ptx = o.ptx;
-    m_options.fast_math = o.fast_math;
-    m_options.debug = o.debug;
-    m_options.lineinfo = o.lineinfo;
-    m_options.timeout_ms = static_cast<uint32_t>(o.timeout.count());
-  }
-  void set(const std::vector<std::string>& texts, const char* const*& pointers, uint64_t& n) {
-    auto& list = m_lists.emplace_back();
-    for (const std::string& text : texts) list.push_back(text.c_str());
-    pointers = list.data();
-    n = list.size();
-  }
-
-  tarsia_options m_options;
-  std::vector<tarsia_file> m_files, m_headers;
-  std::vector<tarsia_define> m_defines;
-  std::vector<std::vector<const char*>> m_lists;
-};
 
 /// A counted handle of a library.
 class LibraryHandle {

@@ -20,7 +20,7 @@ namespace tarsia::jit {
 namespace {
 
 bool shows_lines(const CompileRequest& request, const DeviceSlice& slice) {
-  if (request.options.debug || request.options.lineinfo) return true;
+  if (keeps_lines(request.options)) return true;
   for (const SourceFile& file : slice.files)
     for (const char* word : {"assert", "__LINE__", "source_location"})
       if (file.text.find(word) != std::string::npos) return true;
@@ -152,15 +152,8 @@ DeviceRequest DeviceJob::make_request() const {
     if (auto text = m_pack.find(std::string(k_include_dir) + "/" + name))
       request.headers.push_back({name, std::string(*text)});
   add_mxnet_headers(m_slice, m_pack, request.headers);
-  request.defines = m_request.options.defines;
-  request.include_dirs = m_request.options.include_dirs;
+  static_cast<CompileOptions&>(request) = m_request.options;
   request.cuda = m_request.cuda_parts;
-  request.std = m_request.options.std;
-  request.archs = m_request.options.archs;
-  request.ptx = m_request.options.ptx;
-  request.fast_math = m_request.options.fast_math;
-  request.debug = m_request.options.debug;
-  request.lineinfo = m_request.options.lineinfo;
   for (const KernelUse& kernel : m_slice.kernels)
     if (!kernel.extern_c) request.expressions.push_back(kernel.name);
   if (kernels_alone()) {

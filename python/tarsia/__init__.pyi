@@ -101,13 +101,13 @@ _Text = str | bytes
 _Source = _Text | Mapping[str, _Text]
 
 class _CompileOptions(TypedDict, total=False):
-    """What every compile takes; the defaults are those of load_inline in docs/api.md."""
+    """What every compile takes. scripts/options writes it; docs/options.md has the defaults."""
 
     headers: Mapping[str, _Text] | None
-    include_dirs: Sequence[_Path] | PathLike[str]
+    include_dirs: Sequence[_Path] | PathLike[str] | None
     defines: Mapping[str, object] | None
-    libraries: Sequence[_Path]
-    library_dirs: Sequence[_Path] | PathLike[str]
+    libraries: Sequence[_Path] | PathLike[str] | None
+    library_dirs: Sequence[_Path] | PathLike[str] | None
     std: str
     opt: int
     arch: str | int | Sequence[str | int] | None

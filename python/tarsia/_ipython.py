@@ -7,6 +7,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from . import _errors, _library
+from ._compile_options import ROWS
 
 
 class _Parser(argparse.ArgumentParser):
@@ -20,19 +21,37 @@ class _Parser(argparse.ArgumentParser):
 def _parser():
     parser = _Parser(prog="%%tarsia", add_help=False, description="Compiles the cell, C++ and CUDA, and gives its library.")
     parser.add_argument("name", nargs="?", default="lib", help="the variable that gets the library (lib)")
-    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="MACRO[=VALUE]")
-    parser.add_argument("-I", dest="include_dirs", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("-l", dest="libraries", action="append", default=[], metavar="LIBRARY")
-    parser.add_argument("-L", dest="library_dirs", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("--std", default="c++20")
-    parser.add_argument("-O", dest="opt", type=int, default=2, metavar="0..3")
-    parser.add_argument("--arch", action="append", metavar="sm_90")
-    parser.add_argument("--functions", metavar="F,G", help="export these alone")
-    for flag in ("ptx", "fast-math", "debug", "lineinfo"):
-        parser.add_argument(f"--{flag}", action="store_true")
+    for row in ROWS.values():
+        if row.command:
+            _add(parser, row)
     parser.add_argument("--names", action="store_true", help="its functions and kernels become variables as well")
     parser.add_argument("-q", "--quiet", action="store_true", help="the cell has no value")
     return parser
+
+
+def _add(parser, row):
+    """The option of the command `tarsia`. One that is not given stays away, so that load_inline has the default."""
+    names, _, metavar = row.command.partition(" ")
+    form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
+    if row.kind in ("dirs", "paths", "defines", "names", "archs"):
+        form["action"] = "append"
+    elif row.kind in ("number", "seconds"):
+        form["type"] = int if row.kind == "number" else float
+    parser.add_argument(*names.split(","), dest=row.name, default=argparse.SUPPRESS, help=row.help.replace("%", "%%"), **form)
+
+
+def _options(given):
+    """What load_inline takes, of what was given."""
+    options = {}
+    for row in ROWS.values():
+        if row.name in given:
+            value = given[row.name]
+            if row.kind in ("names", "archs"):
+                value = ",".join(value).split(",")
+            elif row.kind == "defines":
+                value = dict(one.split("=", 1) if "=" in one else (one, None) for one in value)
+            options[row.name] = value
+    return options
 
 
 @magics_class
@@ -51,12 +70,8 @@ class TarsiaMagics(Magics):
         given = parser.parse_args(words)
         if not given.name.isidentifier():
             raise UsageError(f"%%tarsia: {given.name!r} cannot be a variable's name")
-        defines = dict(one.split("=", 1) if "=" in one else (one, None) for one in given.defines)
         try:
-            lib = _library.load_inline(
-                cell, functions=given.functions.split(",") if given.functions else None, include_dirs=given.include_dirs,
-                defines=defines, libraries=given.libraries, library_dirs=given.library_dirs, std=given.std, opt=given.opt,
-                arch=given.arch, ptx=given.ptx, fast_math=given.fast_math, debug=given.debug, lineinfo=given.lineinfo)
+            lib = _library.load_inline(cell, **_options(vars(given)))
         except _errors.CompileError as error:
             # The message says all; the traceback through this file would hide it.
             lines = [f"{type(error).__name__}: {error._text(_errors._coloured)}"]

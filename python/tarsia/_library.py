@@ -1,10 +1,10 @@
 """Libraries, and the doors to them: load_inline, load, compile."""
 
-import os
 import sys
 import time
 
-from . import _tarsia
+from . import _compile_options, _tarsia
+from ._compile_options import to_bytes, to_path, to_text, type_error
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
     if _folder.endswith(("site-packages", "dist-packages")):
@@ -107,7 +107,7 @@ class Library:
 
     def export(self, path):
         """Writes the shared library to ``path``; ``tarsia.load`` takes it."""
-        self._handle.export(_path(path, "path"))
+        self._handle.export(to_path(path, "path"))
 
     def unload(self):
         """Takes its ops out of the registry and forgets its functions. The code is unmapped when nothing holds it
@@ -120,7 +120,7 @@ class Library:
 
     def __getitem__(self, name):
         if not isinstance(name, str):
-            raise _type_error("a function's name", "a str", name)
+            raise type_error("a function's name", "a str", name)
         found = self._find(name)
         if found is None:
             from ._missing import missing
@@ -251,13 +251,14 @@ class _Unloaded:
 class Recipe:
     """What a library was compiled from, for more of its device code."""
 
-    def __init__(self, files, options):
+    def __init__(self, files, name, values):
         self._files = files
-        self._options = options
+        self._name = name
+        self._values = values
 
     def text_of(self, file):
         """The text of a file or virtual header by the name that diagnostics give it; None if it is neither."""
-        for name, text in (*self._files, *self._options[_HEADERS]):
+        for name, text in (*self._files, *self._values.get("headers", ())):
             if (name or _LONE_NAME) == file:
                 return text.decode()
         return None
@@ -265,69 +266,40 @@ class Recipe:
     def kernels(self, names, file, ptx=False):
         """The handle of a library with these kernels of a file alone: instantiations, or kernels by their names. With
         ptx they are for reading."""
-        options = list(self._options)
-        options[_PTX] = options[_PTX] or ptx
-        return _tarsia.load_inline(self._files, _tarsia.Options(*options, _capturing(), names, file, ptx))
+        values = {**self._values, "ptx": True} if ptx else self._values
+        return _tarsia.load_inline(self._files, _tarsia.CompileOptions(self._name, values, _capturing(), names, file, ptx))
 
 
-_HEADERS, _PTX = 2, 10  # of what _options gives
 _LONE_NAME = "source"  # of a source that is one string, in diagnostics
 
 
-def load_inline(
-    source,
-    name=None,
-    *,
-    functions=None,
-    headers=None,
-    include_dirs=(),
-    defines=None,
-    libraries=(),
-    library_dirs=(),
-    std="c++20",
-    opt=2,
-    arch=None,
-    ptx=False,
-    fast_math=False,
-    debug=False,
-    lineinfo=False,
-    host_headers="own",
-    timeout=None,
-    wait=True,
-):
+@_compile_options.shown
+def load_inline(source, name=None, *, wait=True, **options):
     """Compiles a source string, or takes it from the cache, and loads it.
 
     source: C++ and CUDA text, or a dict of file name to text whose suffixes tell the language (.c, .cc, .cu; .h is
         only included).
     name: of the library; by default made from the source's hash.
-    functions: names of the functions to export; by default all that are not static and have supported types.
-    headers: a dict of name to text of headers that the source may include.
-    include_dirs, libraries, library_dirs: folders to find headers in, libraries to link ("m", "cublas" or a path),
-        folders to find those in.
-    defines: a dict of macro to value; None defines it without a value.
-    std, opt: the C++ standard, and the optimisation from 0 to 3.
-    arch: "sm_90" or 90, or a list of these; by default those of the GPUs present, else sm_90. ptx adds PTX.
-    fast_math, debug, lineinfo: as for nvcc (-use_fast_math, -g, -lineinfo).
-    host_headers: "own" takes the C and C++ headers that Tarsia brings, "system" the machine's.
-    timeout: the most seconds that the compile may take; None: 300.
+    options:
     wait: False gives the Library at once and compiles on a thread of its own: what is first asked of the library waits,
         and raises what went wrong; so does tarsia.op for ops that nobody has registered yet.
 
     Gives a Library. Raises CompileError, with diagnostics at the places of the string.
     """
-    options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
-                       fast_math, debug, lineinfo, host_headers, timeout)
+    name = _name(name)
+    values = _compile_options.normalised(options, "load_inline")
     files = _files(source)
-    native = _tarsia.Options(*options, _capturing())
+    native = _tarsia.CompileOptions(name, values, _capturing())
+    headers = options.get("headers")
     if not wait:
         from ._pending import Pending
 
         place = _place(sys._getframe(1))
         pending = Pending(lambda: _compile_and_load(files, native), lambda error: _explain(error, source, headers, place))
-        return Library(None, Recipe(files, options), pending=pending)
+        return Library(None, Recipe(files, name, values), pending=pending)
     began = time.perf_counter()
     try:
-        return Library(_compile_and_load(files, native), Recipe(files, options), time.perf_counter() - began)
+        return Library(_compile_and_load(files, native), Recipe(files, name, values), time.perf_counter() - began)
     except Exception as error:
         _explain(error, source, headers, _place(sys._getframe(1)))
         raise
@@ -355,41 +327,27 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     return _pending.compile_all(load_inline, sources, jobs, return_exceptions, options, _place(sys._getframe(1)))
 
 
-def compile(
-    source,
-    output,
-    *,
-    name=None,
-    functions=None,
-    headers=None,
-    include_dirs=(),
-    defines=None,
-    libraries=(),
-    library_dirs=(),
-    std="c++20",
-    opt=2,
-    arch=None,
-    ptx=False,
-    fast_math=False,
-    debug=False,
-    lineinfo=False,
-    host_headers="own",
-    timeout=None,
-):
-    """Compiles a source as load_inline does and writes the shared library to ``output``, which load() takes on a
-    machine without the compiler."""
-    options = _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx,
-                       fast_math, debug, lineinfo, host_headers, timeout)
+@_compile_options.shown
+def compile(source, output, *, name=None, **options):
+    """Compiles a source as load_inline does and writes the shared library to a file, which load() takes on a machine
+    without the compiler.
+
+    source: as for load_inline.
+    output: the path of the file.
+    options:
+    name: of the library.
+    """
+    values = _compile_options.normalised(options, "compile")
     try:
-        _tarsia.compile(_files(source), _tarsia.Options(*options, _capturing()), _path(output, "output"))
+        _tarsia.compile(_files(source), _tarsia.CompileOptions(_name(name), values, _capturing()), to_path(output, "output"))
     except Exception as error:
-        _explain(error, source, headers, _place(sys._getframe(1)))
+        _explain(error, source, options.get("headers"), _place(sys._getframe(1)))
         raise
 
 
 def load(path):
     """Loads a library built ahead of time: by tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT."""
-    handle = _tarsia.load(_path(path, "path"))
+    handle = _tarsia.load(to_path(path, "path"))
     _forget_ops()
     return Library(handle)
 
@@ -414,82 +372,17 @@ def _explain(error, source, headers, place):
         _diagnose.explain(error, source, headers, place)
 
 
-_MOST_SECONDS = (2**32 - 1) // 1000  # milliseconds travel as 32 bits
-
-
-def _type_error(what, wanted, given):
-    from ._errors import ArgumentTypeError
-
-    shown = repr(given)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return ArgumentTypeError(f"{what} must be {wanted}, got {type(given).__name__} {shown}")
-
-
-def _value_error(what, wanted, given):
-    from ._errors import ArgumentValueError
-
-    return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
-
-
-def _bytes(text, what):
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass")
-    if isinstance(text, (bytes, bytearray)):
-        return bytes(text)
-    raise _type_error(what, "a str", text)
-
-
 def _files(source):
     if isinstance(source, dict):
-        return [(_path(name, "a file's name in the source"), _bytes(text, f"the source of {name!r}"))
+        return [(to_path(name, "a file's name in the source"), to_bytes(text, f"the source of {name!r}"))
                 for name, text in source.items()]
     if not isinstance(source, (str, bytes, bytearray)):
-        raise _type_error("source", "a str, or a dict of file name to str", source)
-    return [(None, _bytes(source, "source"))]
+        raise type_error("source", "a str, or a dict of file name to str", source)
+    return [(None, to_bytes(source, "source"))]
 
 
-def _options(name, functions, headers, include_dirs, defines, libraries, library_dirs, std, opt, arch, ptx, fast_math,
-             debug, lineinfo, host_headers, timeout):
-    if host_headers not in ("own", "system"):
-        raise _value_error("host_headers", "'own' or 'system'", host_headers)
-    for what, value in (("headers", headers), ("defines", defines)):
-        if value is not None and not isinstance(value, dict):
-            raise _type_error(what, "a dict", value)
-    if not hasattr(opt, "__index__") or isinstance(opt, bool):
-        raise _type_error("opt", "an int from 0 to 3", opt)
-    if not 0 <= opt.__index__() <= 3:
-        raise _value_error("opt", "an int from 0 to 3", opt)
-    return (
-        None if name is None else _text(name, "name"),
-        None if functions is None else [_text(one, "functions: each name") for one in _items(functions, "functions")],
-        [(_path(key, "a header's name"), _bytes(text, f"header {key!r}")) for key, text in (headers or {}).items()],
-        _paths(include_dirs, "include_dirs"),
-        [(_text(key, "a macro's name in defines"), _macro(key, value)) for key, value in (defines or {}).items()],
-        _paths(libraries, "libraries"),
-        _paths(library_dirs, "library_dirs"),
-        _text(std, "std"),
-        opt,
-        _archs(arch) if arch is not None else [],
-        bool(ptx),
-        bool(fast_math),
-        bool(debug),
-        bool(lineinfo),
-        host_headers == "system",
-        _milliseconds(timeout),
-    )
-
-
-def _milliseconds(timeout):
-    """For 0 the compiler's own limit holds."""
-    if timeout is None:
-        return 0
-    wanted = f"seconds above 0, at most {_MOST_SECONDS}, or None for 300"
-    if isinstance(timeout, bool) or not hasattr(timeout, "__float__") or isinstance(timeout, str):
-        raise _type_error("timeout", wanted, timeout)
-    seconds = float(timeout)
-    if not 0 < seconds <= _MOST_SECONDS:
-        raise _value_error("timeout", wanted, timeout)
-    return max(1, round(seconds * 1000))
+def _name(name):
+    return None if name is None else to_text(name, "name")
 
 
 def _capturing():
@@ -499,49 +392,6 @@ def _capturing():
         return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
     except Exception:  # another module of that name, or a torch without CUDA
         return False
-
-
-def _macro(name, value):
-    if value is None:
-        return None
-    return _text(str(int(value)) if isinstance(value, bool) else str(value), f"the value of {name!r} in defines")
-
-
-def _text(value, what):
-    """A str that C++ takes as it is."""
-    if not isinstance(value, str):
-        raise _type_error(what, "a str", value)
-    if "\0" in value:
-        raise _value_error(what, "a str without NUL characters", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _value_error(what, "text that can be written as UTF-8", value) from None
-    return value
-
-
-def _items(values, what):
-    if isinstance(values, (str, bytes)):
-        raise _type_error(what, f"a list: write [{values!r}]", values)
-    try:
-        return list(values)
-    except TypeError:
-        raise _type_error(what, "a list", values) from None
-
-
-def _paths(values, what):
-    if values is None:
-        return []
-    if isinstance(values, os.PathLike):
-        values = [values]
-    return [_path(value, f"{what}: each item") for value in _items(values, what)]
-
-
-def _path(value, what):
-    """A path as a str that C++ takes."""
-    if not isinstance(value, (str, bytes, os.PathLike)):
-        raise _type_error(what, "a path (str, bytes or os.PathLike)", value)
-    return _text(os.fsdecode(value), what)
 
 
 def _device_number(device):
@@ -555,11 +405,5 @@ def _device_number(device):
         if device == "cuda" or number.isdigit():
             return int(number or -1)
     if not hasattr(device, "__index__") or isinstance(device, bool):
-        raise _type_error("device", "the number of a GPU", device)
+        raise type_error("device", "the number of a GPU", device)
     return device.__index__()
-
-
-def _archs(arch):
-    if isinstance(arch, (str, int)):
-        arch = [arch]
-    return [f"sm_{one}" if isinstance(one, int) else _text(one, "arch: each item") for one in _items(arch, "arch")]

@@ -258,7 +258,7 @@ void DeviceCompiler::place_ptxas_errors(const Nvrtc& nvrtc, const DeviceRequest&
   // Once more with line information: for the messages with its PTX's lines, and for that PTX itself.
   NvrtcJob job{
       .name = request.main.name, .text = plan.text, .headers = plan.headers, .options = plan.options};
-  if (!request.debug && !request.lineinfo) job.options.push_back("-lineinfo");
+  if (!keeps_lines(request)) job.options.push_back("-lineinfo");
   leave_out_refused(job.options);
   for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);

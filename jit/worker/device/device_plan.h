@@ -16,18 +16,10 @@
 
 namespace tarsia::jit {
 
-struct DeviceRequest {
+struct DeviceRequest : CompileOptions {
   SourceFile main;                  ///< the device slice, by the name that diagnostics print
   std::vector<SourceFile> headers;  ///< sliced headers of the user's, by their paths relative to one root
-  std::vector<std::pair<std::string, std::optional<std::string>>> defines;
-  std::vector<std::string> include_dirs;  ///< the user's, absolute
   CudaParts cuda;
-  std::string std = "c++17";
-  std::vector<std::string> archs;  ///< "sm_90", "sm_90a", …
-  bool ptx = false;                ///< PTX of the last arch as well
-  bool fast_math = false;
-  bool debug = false;
-  bool lineinfo = false;
   std::vector<std::string> expressions;  ///< "ns::scale<float>", "&ns::table", "(void(*)(int*))&f"
   std::vector<std::string>
       managed;  ///< qualified names of __managed__ variables, which no expression can name

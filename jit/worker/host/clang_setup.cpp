@@ -84,7 +84,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   add("-I", k_source_dir);
   for (const std::string& dir : options.include_dirs) add("-I", dir);
   add("-internal-isystem", k_include_dir);
-  if (options.host_headers == HostHeaders::own) {
+  if (!has_system_headers(options)) {
     if (language != Language::c)
       for (const char* dir : k_own_cxx) add("-internal-isystem", dir);
     add("-internal-isystem", k_clang_dir);
@@ -135,7 +135,7 @@ std::vector<std::string> readable_roots(const CompileRequest& request) {
   std::vector<std::string> roots = request.options.include_dirs;
   if (request.cuda)
     roots.insert(roots.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.end());
-  if (request.options.host_headers == HostHeaders::system) {
+  if (has_system_headers(request.options)) {
     roots.push_back("/usr/include");
     roots.push_back("/usr/local/include");
   }

@@ -312,10 +312,10 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
     const CompileOptions& options = unit.request->options;
-    const bool columns = options.debug || options.lineinfo;
+    const bool columns = keeps_lines(options);
     // Other people's headers may ask where their functions are called from.
     const bool lines = columns || m_shared.tokens->uses_lines() || !options.include_dirs.empty() ||
-                       options.host_headers == HostHeaders::system;
+                       has_system_headers(options);
     for (SourceFile text : m_shared.slice.host_texts) {
       if (!columns) std::erase(text.text, k_device_byte);
       if (!lines) std::erase(text.text, k_device_line);
@@ -512,14 +512,15 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text);
-  DiagnosticCollector collector(unit.file->name, unit.file->text, unit.request->options.host_headers);
+  DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
     Shared shared{unit, hooks, result, files.get()};
-    shared.choice.restricted = unit.request->options.restrict_functions;
-    shared.choice.wanted.insert(unit.request->options.functions.begin(),
-                                unit.request->options.functions.end());
+    if (const auto& functions = unit.request->options.functions) {
+      shared.choice.restricted = true;
+      shared.choice.wanted.insert(functions->begin(), functions->end());
+    }
     for (const auto* group : {&unit.request->files, &unit.request->headers})
       for (const SourceFile& file : *group)
         shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
@@ -540,7 +541,7 @@ bool compile_prelude(const CompileRequest& request, Language language,
   const std::string path = prelude_text_path(layer.depth);
   if (layer.base) layer.base->add_to(*files);
   files->add_text(path, layer.text);
-  DiagnosticCollector collector("", "", request.options.host_headers);
+  DiagnosticCollector collector("", "", has_system_headers(request.options));
   std::vector<std::string> arguments =
       clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
   // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of

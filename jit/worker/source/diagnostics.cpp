@@ -19,9 +19,9 @@ std::string user_name(llvm::StringRef path) {
 namespace {
 
 /// What to do about a header that was looked for in vain.
-std::string missing_header_remedy(llvm::StringRef name, HostHeaders host_headers) {
+std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
-  if (host_headers == HostHeaders::system || name.starts_with("/")) return remedy;
+  if (system_headers || name.starts_with("/")) return remedy;
   for (const char* dir : {"/usr/local/include/", "/usr/include/x86_64-linux-gnu/", "/usr/include/"})
     if (llvm::sys::fs::exists(dir + name))
       return remedy + ", or take this machine's headers, where it is in " +
@@ -47,8 +47,8 @@ std::string missing_definition_remedy(llvm::StringRef error, bool is_std) {
 }  // namespace
 
 DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef main_text,
-                                         HostHeaders host_headers)
-    : m_main_file(std::move(main_file)), m_host_headers(host_headers) {
+                                         bool system_headers)
+    : m_main_file(std::move(main_file)), m_system_headers(system_headers) {
   const llvm::StringRef text = main_text.rtrim();
   m_last_line = int(text.count('\n')) + 1;
   m_last_column = int(text.size() - (text.rfind('\n') + 1)) + 1;
@@ -71,7 +71,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   diagnostic.message = std::string(text);
   if (info.getID() == clang::diag::err_pp_file_not_found)
     diagnostic.message +=
-        missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_host_headers);
+        missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);
   if (info.getLocation().isValid() && info.hasSourceManager()) {
     const clang::SourceManager& sources = info.getSourceManager();
     clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));

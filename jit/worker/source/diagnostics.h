@@ -16,13 +16,13 @@ std::string user_name(llvm::StringRef path);
 /// end. A header that is not found is reported with the options that help.
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
  public:
-  DiagnosticCollector(std::string main_file, llvm::StringRef main_text, HostHeaders host_headers);
+  DiagnosticCollector(std::string main_file, llvm::StringRef main_text, bool system_headers);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
 
  private:
   std::string m_main_file;
-  HostHeaders m_host_headers;
+  bool m_system_headers;
   int m_last_line, m_last_column;  // just behind the text
   bool m_follow = false;           // whether notes belong to a diagnostic that was kept
   std::vector<Diagnostic> m_diagnostics;

@@ -135,6 +135,12 @@ TEST(Check, options_are_known_ones) {
   for (const char* library : {"z", "stdc++", "libcublas.so.13", "/usr/lib/libz.so", "sub/libx.a"}) {
     EXPECT_EQ(with([&](Options& o) { o.libraries = {library}; }), "") << library;
   }
+  EXPECT_EQ(with([&](Options& o) { o.host_headers = "theirs"; }),
+            "host_headers 'theirs' is unknown: it may be own or system");
+  EXPECT_EQ(with([&](Options& o) { o.std = "c++2"; }),
+            "std 'c++2' is unknown: it may be c++11, c++14, c++17, c++20 or c++23");
+  EXPECT_EQ(with([&](Options& o) { o.opt = 4; }), "opt 4 is unknown: it may be 0 to 3");
+  EXPECT_EQ(with([&](Options& o) { o.kernels_file = "any"; }), "");
   EXPECT_NE(with([&](Options& o) { o.include_dirs = {""}; }), "");
   EXPECT_NE(with([&](Options& o) { o.library_dirs = {"a\nb"}; }), "");
   EXPECT_NE(with([&](Options& o) { o.functions = {""}; }), "");

@@ -6,8 +6,12 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "pipeline/meta.h"
+#include "tests/unit/base/changed.h"
 
 namespace tarsia::pipeline {
 namespace {
@@ -36,7 +40,7 @@ using Change = std::function<void(jit::CompileRequest&)>;
 
 TEST(Key, every_input_that_matters_changes_it_alone) {
   using Request = jit::CompileRequest;
-  const std::vector<std::pair<const char*, Change>> changes = {
+  std::vector<std::pair<std::string, Change>> changes = {
       {"text", [](Request& r) { r.files[0].text = "texT"; }},
       {"file name", [](Request& r) { r.files[0].name = "c.cu"; }},
       {"file order", [](Request& r) { std::swap(r.files[0], r.files[1]); }},
@@ -55,41 +59,55 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
          r.headers.pop_back();
        }},
       {"cuda", [](Request& r) { r.cuda = false; }},
-      {"functions", [](Request& r) { r.options.functions = {"g"}; }},
-      {"restrict", [](Request& r) { r.options.restrict_functions = true; }},
       {"define value", [](Request& r) { r.options.defines[0].second = "2"; }},
       {"define name", [](Request& r) { r.options.defines[0].first = "C"; }},
       {"define without value", [](Request& r) { r.options.defines[0].second = std::nullopt; }},
       {"define with empty value", [](Request& r) { r.options.defines[1].second = ""; }},
       {"define order", [](Request& r) { std::swap(r.options.defines[0], r.options.defines[1]); }},
-      {"include dir", [](Request& r) { r.options.include_dirs = {"/i"}; }},
       {"include order", [](Request& r) { r.options.include_dirs = {"/j", "/i"}; }},
-      {"library", [](Request& r) { r.options.libraries = {"y"}; }},
-      {"library dir", [](Request& r) { r.options.library_dirs = {"/m"}; }},
       {"library dir as include dir",
        [](Request& r) {
          r.options.include_dirs.push_back("/l");
          r.options.library_dirs.clear();
        }},
-      {"std", [](Request& r) { r.options.std = "c++17"; }},
-      {"opt", [](Request& r) { r.options.opt = 3; }},
-      {"archs", [](Request& r) { r.options.archs = {"sm_90"}; }},
-      {"ptx", [](Request& r) { r.options.ptx = true; }},
-      {"fast math", [](Request& r) { r.options.fast_math = true; }},
-      {"debug", [](Request& r) { r.options.debug = true; }},
-      {"lineinfo", [](Request& r) { r.options.lineinfo = true; }},
-      {"host headers", [](Request& r) { r.options.host_headers = jit::HostHeaders::system; }},
       {"nvrtc", [](Request& r) { r.cuda_parts.nvrtc_identity = "other"; }},
       {"cuda major", [](Request& r) { r.cuda_parts.major = 12; }},
       {"cuda library dirs", [](Request& r) { r.cuda_parts.library_dirs = {}; }},
   };
-  std::map<cache::Key, const char*> keys{{request_key(base_request()), "base"}};
+  // Every option that the compiler is told of can change what it makes.
+  int count = 0;
+  const jit::CompileOptions defaults;
+  jit::for_each_option(defaults, [&](const OptionRow& row, const auto&) {
+    EXPECT_TRUE(row.in_key) << row.name;
+    changes.emplace_back(row.field, [field = row.field](Request& r) {
+      jit::for_each_option(r.options, [&](const OptionRow& other, auto& value) {
+        if (other.field == field) value = changed(value);
+      });
+    });
+    ++count;
+  });
+  EXPECT_GE(count, 15);
+  std::map<cache::Key, std::string> keys{{request_key(base_request()), "base"}};
   for (const auto& [what, change] : changes) {
     jit::CompileRequest request = base_request();
     change(request);
     const auto [place, fresh] = keys.emplace(request_key(request), what);
     EXPECT_TRUE(fresh) << what << " has the key of " << place->second;
   }
+}
+
+// An option that is left out of the key has its reason here.
+TEST(Key, leaves_out_the_options_that_change_no_byte) {
+  const std::map<std::string_view, const char*> reasons = {
+      {"timeout", "decides whether there is a module, and a compile that was stopped is never kept"},
+  };
+  std::set<std::string_view> left_out;
+#define TARSIA_LEFT_OUT(...) \
+  if (const OptionRow row = TARSIA_OPTION_ROW(__VA_ARGS__); !row.in_key) left_out.insert(row.name);
+  TARSIA_COMPILE_OPTIONS(TARSIA_LEFT_OUT)
+  TARSIA_KERNEL_OPTIONS(TARSIA_LEFT_OUT)
+  for (const std::string_view name : left_out) EXPECT_TRUE(reasons.contains(name)) << name;
+  EXPECT_EQ(left_out.size(), reasons.size());
 }
 
 TEST(Key, what_changes_nothing_is_not_in_it) {

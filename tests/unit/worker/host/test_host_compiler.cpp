@@ -143,7 +143,6 @@ inline int inlined(int x) { return hidden(x); }
 
 TEST_F(HostCompilerTest, restricted_to_the_functions_asked_for) {
   CompileRequest asked = request("a.cc", "int f(int x) { return x; }\nint g(int x) { return x; }\n");
-  asked.options.restrict_functions = true;
   asked.options.functions = {"g"};
   CompileResult result = compile(asked);
   ASSERT_TRUE(result.ok) << errors(result);

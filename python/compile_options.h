@@ -1,0 +1,31 @@
+// The options of a compile, as Python gives them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <tarsia/options.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tarsia::python {
+
+/// Texts by name; none for a source that is one string.
+using Texts = std::vector<std::pair<std::optional<std::string>, nanobind::bytes>>;
+
+/// What a source is compiled under. The package has checked and normalised all of it.
+struct CompileOptions {
+  Options options;  ///< but for `headers`
+  Texts headers;    ///< not copied
+  bool cached_only = false;
+  std::vector<std::string> kernels;
+  std::string kernels_file;
+  bool kernels_to_read = false;
+};
+
+/// Adds tarsia._tarsia.CompileOptions, and compile_options(), which gives the rows of
+/// <tarsia/compile_options.h>.
+void add_compile_options(nanobind::module_& module);
+
+}  // namespace tarsia::python

@@ -1,0 +1,209 @@
+"""The options of a compile as Python takes them: the rows of <tarsia/compile_options.h>, their checks and their help."""
+
+import os
+
+from . import _tarsia
+
+
+class Row:
+    """An option: its name, its kind, its default, what values it takes, and one sentence about it."""
+
+    __slots__ = ("command", "default", "help", "in_key", "kind", "name", "normalised", "values")
+
+    def __init__(self, name, kind, default, values, in_key, command, help):
+        self.name, self.kind, self.values, self.in_key = name, kind, values, in_key
+        self.default = () if kind in ("dirs", "paths") else default
+        self.command, self.help = command, help
+        self.normalised = _NORMALISED[kind]
+
+    def described(self):
+        """For docstrings."""
+        form = _FORMS.get(self.kind, "")
+        if isinstance(self.values, tuple):
+            form = form or f"{self.values[0]} to {self.values[1]}"
+        elif self.values:
+            form = ", ".join(map(repr, self.values))
+        lowered = self.help[0].lower() if self.help[1].islower() else self.help[0]
+        return f"{self.name}: {lowered}{self.help[1:]}{form and f' ({form})'}."
+
+
+def normalised(options, function):
+    """The values of the options that are given and are not None, as _tarsia.CompileOptions takes them. Unknown ones are a
+    TypeError that names the function."""
+    values = {}
+    for name, value in options.items():
+        row = ROWS.get(name)
+        if row is None:
+            raise _unknown(name, function)
+        if value is not None or row.default is not None and row.default != ():
+            values[name] = row.normalised(row, value)
+    return values
+
+
+def shown(function):
+    """Gives a function that takes **options a docstring and a signature that have each of them."""
+    function.__doc__ = function.__doc__.replace("    options:\n", "".join(f"    {row.described()}\n" for row in ROWS.values()))
+    function.__wrapped__ = _Shown(function)
+    return function
+
+
+class _Shown:
+    """What inspect and help() find behind such a function. Its signature is made when they ask for it, since importing
+    inspect takes longer than importing tarsia."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *args, **options):
+        return self._function(*args, **options)
+
+    @property
+    def __signature__(self):
+        from inspect import Parameter, signature
+
+        own = [one for one in signature(self._function, follow_wrapped=False).parameters.values()
+               if one.kind is not Parameter.VAR_KEYWORD]
+        table = [Parameter(row.name, Parameter.KEYWORD_ONLY, default=row.default) for row in ROWS.values()]
+        return signature(self._function, follow_wrapped=False).replace(
+            parameters=[one for one in own if one.kind is not Parameter.KEYWORD_ONLY] + table
+            + [one for one in own if one.kind is Parameter.KEYWORD_ONLY])
+
+
+def _unknown(name, function):
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, ROWS, 3, 0.6)
+    hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else f"; it takes {', '.join(ROWS)}"
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def type_error(what, wanted, given):
+    from ._errors import ArgumentTypeError
+
+    shown = repr(given)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return ArgumentTypeError(f"{what} must be {wanted}, got {type(given).__name__} {shown}")
+
+
+def value_error(what, wanted, given):
+    from ._errors import ArgumentValueError
+
+    return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
+
+
+def to_bytes(text, what):
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    if isinstance(text, (bytes, bytearray)):
+        return bytes(text)
+    raise type_error(what, "a str", text)
+
+
+def to_text(value, what):
+    """A str that C++ takes as it is."""
+    if not isinstance(value, str):
+        raise type_error(what, "a str", value)
+    if "\0" in value:
+        raise value_error(what, "a str without NUL characters", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise value_error(what, "text that can be written as UTF-8", value) from None
+    return value
+
+
+def to_path(value, what):
+    """A path as a str that C++ takes."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise type_error(what, "a path (str, bytes or os.PathLike)", value)
+    return to_text(os.fsdecode(value), what)
+
+
+def _items(values, what):
+    if isinstance(values, (str, bytes)):
+        raise type_error(what, f"a list: write [{values!r}]", values)
+    try:
+        return list(values)
+    except TypeError:
+        raise type_error(what, "a list", values) from None
+
+
+def _dict(row, values):
+    if not isinstance(values, dict):
+        raise type_error(row.name, "a dict", values)
+    return values.items()
+
+
+def _names(row, names):
+    return [to_text(name, f"{row.name}: each name") for name in _items(names, row.name)]
+
+
+def _paths(row, paths):
+    if isinstance(paths, os.PathLike):
+        paths = [paths]
+    return [to_path(path, f"{row.name}: each item") for path in _items(paths, row.name)]
+
+
+def _archs(row, archs):
+    if isinstance(archs, (str, int)):
+        archs = [archs]
+    return [f"sm_{one}" if isinstance(one, int) else to_text(one, f"{row.name}: each item")
+            for one in _items(archs, row.name)]
+
+
+def _headers(row, headers):
+    return [(to_path(name, "a header's name"), to_bytes(text, f"header {name!r}")) for name, text in _dict(row, headers)]
+
+
+def _defines(row, defines):
+    return {to_text(name, f"a macro's name in {row.name}"): _macro(name, value, row.name)
+            for name, value in _dict(row, defines)}
+
+
+def _macro(name, value, what):
+    if value is None:
+        return None
+    return to_text(str(int(value)) if isinstance(value, bool) else str(value), f"the value of {name!r} in {what}")
+
+
+def _flag(row, value):
+    return bool(value)
+
+
+def _number(row, value):
+    first, last = row.values
+    if not hasattr(value, "__index__") or isinstance(value, bool):
+        raise type_error(row.name, f"an int from {first} to {last}", value)
+    if not first <= value.__index__() <= last:
+        raise value_error(row.name, f"an int from {first} to {last}", value)
+    return value.__index__()
+
+
+def _word(row, value):
+    return to_text(value, row.name)  # libtarsia says which there are
+
+
+def _choice(row, value):
+    if value not in row.values:
+        raise value_error(row.name, " or ".join(map(repr, row.values)), value)
+    return value
+
+
+def _seconds(row, value):
+    """Milliseconds; for 0 the compiler's own limit holds."""
+    wanted = f"seconds above 0, at most {row.values[1]}, or None for 300"
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+        raise type_error(row.name, wanted, value)
+    seconds = float(value)
+    if not 0 < seconds <= row.values[1]:
+        raise value_error(row.name, wanted, value)
+    return max(1, round(seconds * 1000))
+
+
+_NORMALISED = {"names": _names, "headers": _headers, "dirs": _paths, "defines": _defines, "paths": _paths, "word": _word,
+               "number": _number, "archs": _archs, "flag": _flag, "choice": _choice, "seconds": _seconds}
+# What a value looks like, where its default does not show it.
+_FORMS = {"names": "a list", "headers": "a dict of name to text", "dirs": "a list", "paths": "a list",
+          "defines": "a dict of macro to value, which is None for a macro without one",
+          "archs": "'sm_90', 90, or a list of these", "seconds": "a number"}
+ROWS = {row[0]: Row(*row) for row in _tarsia.compile_options()}
