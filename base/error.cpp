@@ -59,8 +59,17 @@ std::string errno_message(std::string_view context, int error) {
   std::string text = std::string(context) + ": " + std::generic_category().message(error);
   if (error == EMFILE)
     text +=
-        "; raise the limit of open files (ulimit -n), or close files and drop libraries that are not used";
+        "; this process has no file descriptor left: raise the limit of open files (ulimit -n), or close "
+        "files "
+        "and drop libraries that are not used";
+  if (error == ENFILE)
+    text += "; this machine has no file descriptor left: raise fs.file-max, or end programs";
   return text;
+}
+
+void raise_errno(std::string_view context, int error) {
+  if (error == EMFILE || error == ENFILE) throw ResourceLimit(errno_message(context, error));
+  throw Error(errno_message(context, error));
 }
 
 }  // namespace tarsia

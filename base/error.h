@@ -96,7 +96,7 @@ class CompilerCrashed : public ErrorOf<ErrorCode::compiler_crashed, Stage::worke
 class CompileTimeout : public ErrorOf<ErrorCode::compile_timeout, Stage::worker> {
   using ErrorOf::ErrorOf;
 };
-/// A memory or size limit was reached.
+/// A limit of memory, size or open files was reached.
 class ResourceLimit : public ErrorOf<ErrorCode::resource_limit, Stage::worker> {
   using ErrorOf::ErrorOf;
 };
@@ -134,7 +134,9 @@ class ArgumentError : public Error {
   ArgumentError(ErrorCode code, const std::string& message) : Error(code, message, {Stage::load, {}}) {}
 };
 
-/// "context: text of errno".
+/// "context: text of errno", and the remedy where there is one for all.
 std::string errno_message(std::string_view context, int error);
+/// Throws that message: ResourceLimit for want of file descriptors, else Error.
+[[noreturn]] void raise_errno(std::string_view context, int error);
 
 }  // namespace tarsia

@@ -26,10 +26,6 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-[[noreturn]] void raise(const std::string& what, int error) {
-  throw Error(errno_message(what, error));
-}
-
 }  // namespace
 
 void UniqueFd::reset(int fd) {
@@ -132,15 +128,15 @@ int publish(const std::string& path, std::span<const std::string_view> pieces, m
 
 std::string read_file(const std::string& path, std::uint64_t limit) {
   UniqueFd fd(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
-  if (!fd) raise("cannot open " + path, errno);
+  if (!fd) raise_errno("cannot open " + path, errno);
   std::string bytes;
-  if (const int error = read_all(fd.get(), bytes, limit)) raise("cannot read " + path, error);
+  if (const int error = read_all(fd.get(), bytes, limit)) raise_errno("cannot read " + path, error);
   return bytes;
 }
 
 void write_file(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string_view pieces[] = {bytes};
-  if (const int error = publish(path, pieces, mode)) raise("cannot write " + path, error);
+  if (const int error = publish(path, pieces, mode)) raise_errno("cannot write " + path, error);
 }
 
 int make_directories(const std::string& path, mode_t mode) {
@@ -157,29 +153,29 @@ int make_directories(const std::string& path, mode_t mode) {
 
 UniqueFd make_memfd(const char* name, std::string_view bytes) {
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd) raise("cannot make a file in memory", errno);
-  if (const int error = write_all(fd.get(), bytes)) raise("cannot fill a file in memory", error);
+  if (!fd) raise_errno("cannot make a file in memory", errno);
+  if (const int error = write_all(fd.get(), bytes)) raise_errno("cannot fill a file in memory", error);
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
-    raise("cannot seal a file in memory", errno);
+    raise_errno("cannot seal a file in memory", errno);
   }
   return fd;
 }
 
 std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
   struct stat status;
-  if (::fstat(fd, &status) != 0) raise("cannot read a received file", errno);
-  if (!S_ISREG(status.st_mode)) raise("cannot read a received file", EINVAL);
-  if (size > limit) raise("a received file is too large", EFBIG);
+  if (::fstat(fd, &status) != 0) raise_errno("cannot read a received file", errno);
+  if (!S_ISREG(status.st_mode)) raise_errno("cannot read a received file", EINVAL);
+  if (size > limit) raise_errno("a received file is too large", EFBIG);
   const auto end = static_cast<std::uint64_t>(status.st_size);
-  if (offset > end || size > end - offset) raise("a received file is shorter than announced", EIO);
+  if (offset > end || size > end - offset) raise_errno("a received file is shorter than announced", EIO);
   std::string bytes(static_cast<std::size_t>(size), '\0');
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t n = retry([&] {
       return ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
     });
-    if (n < 0) raise("cannot read a received file", errno);
-    if (n == 0) raise("a received file is shorter than it was", EIO);
+    if (n < 0) raise_errno("cannot read a received file", errno);
+    if (n == 0) raise_errno("a received file is shorter than it was", EIO);
     have += static_cast<std::size_t>(n);
   }
   return bytes;
@@ -187,17 +183,17 @@ std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, st
 
 std::string read_descriptor(int fd, std::uint64_t limit) {
   struct stat status;
-  if (::fstat(fd, &status) != 0) raise("cannot read a received file", errno);
+  if (::fstat(fd, &status) != 0) raise_errno("cannot read a received file", errno);
   return read_descriptor(fd, 0, static_cast<std::uint64_t>(status.st_size), limit);
 }
 
 Mapping::Mapping(int fd) {
   struct stat status;
-  if (::fstat(fd, &status) != 0) raise("cannot map a file", errno);
+  if (::fstat(fd, &status) != 0) raise_errno("cannot map a file", errno);
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (address == MAP_FAILED) raise("cannot map a file", errno);
+  if (address == MAP_FAILED) raise_errno("cannot map a file", errno);
   m_bytes = {static_cast<const char*>(address), size};
 }
 

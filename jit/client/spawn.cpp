@@ -1,10 +1,14 @@
-// vfork and exec. A plain fork would copy the page tables of a process that may hold a terabyte of mappings;
-// posix_spawn can set neither limits nor the OOM score. Between vfork and exec the child shares our memory:
-// it makes system calls and touches nothing but `Child`.
+// clone as posix_spawn does it, and exec. A plain fork would copy the page tables of a process that may hold
+// a terabyte of mappings; posix_spawn can set neither limits nor the OOM score, vfork gives no pidfd: asked
+// for afterwards, it could be that of another process, where the program reaps children that are not its own.
+// Between clone and exec we stand still and the child shares our memory: it makes system calls on a stack of
+// its own and touches nothing but `Child`.
 #include "jit/client/spawn.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,6 +29,13 @@ namespace {
 // Deeply nested sources recurse deeply.
 constexpr rlim_t k_stack = rlim_t{64} << 20;
 constexpr rlim_t k_file_size = rlim_t{2} << 30;
+// Between clone and exec.
+constexpr std::size_t k_child_stack = 256 << 10;
+// Names that older C libraries lack.
+constexpr int k_clone_pidfd = 0x1000;
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 struct Child {
   const char* program;
@@ -36,7 +47,10 @@ struct Child {
   volatile int error = 0;  ///< written by the child, behind the optimiser's back
 };
 
-void lower_limit(int resource, rlim_t wanted) {
+/// For what runs on the child's stack, which AddressSanitizer takes for a thread's that has overflowed.
+#define TARSIA_IN_CHILD __attribute__((no_sanitize_address))
+
+TARSIA_IN_CHILD void lower_limit(int resource, rlim_t wanted) {
   struct rlimit limit;
   if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) return;
   if (limit.rlim_max != RLIM_INFINITY) wanted = std::min(wanted, limit.rlim_max);
@@ -45,7 +59,16 @@ void lower_limit(int resource, rlim_t wanted) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-[[noreturn]] void become_worker(Child& child) {
+/// As many open files as the machine lets us have: a program with a small limit gets errors of its own, the
+/// compiler would take a header that it cannot open for one that is not there.
+TARSIA_IN_CHILD void raise_file_limit() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+[[noreturn]] TARSIA_IN_CHILD void become_worker(Child& child) {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
@@ -55,6 +78,7 @@ void lower_limit(int resource, rlim_t wanted) {
   lower_limit(RLIMIT_CORE, 0);
   lower_limit(RLIMIT_FSIZE, k_file_size);
   lower_limit(RLIMIT_STACK, k_stack);
+  raise_file_limit();
   if (child.memory != 0) lower_limit(RLIMIT_DATA, child.memory);
   // When memory runs out, the kernel shall take the compiler and not the user's program.
   const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -84,13 +108,53 @@ UniqueFd lift(int fd) {
   return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, k_worker_fd + 1));
 }
 
+int run_child(void* child) {
+  become_worker(*static_cast<Child*>(child));
+}
+
+/// The stack of the child while it shares our memory.
+class ChildStack {
+ public:
+  ChildStack()
+      : m_memory(::mmap(nullptr, k_child_stack, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {}
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+  ~ChildStack() {
+    if (*this) ::munmap(m_memory, k_child_stack);
+  }
+  explicit operator bool() const { return m_memory != MAP_FAILED; }
+  /// Stacks grow downwards wherever CUDA runs.
+  void* top() const { return static_cast<char*>(m_memory) + k_child_stack; }
+
+ private:
+  void* m_memory;
+};
+
+/// Starts the child and waits until it has become another program or failed to. Gives its pid, or -errno.
+pid_t start_child(Child& child, int& pidfd) {
+#ifdef __SANITIZE_THREAD__
+  // Its runtime keeps the signals' handlers in our memory and follows no clone: it makes a fork of this.
+  const pid_t pid = ::vfork();
+  if (pid == 0) become_worker(child);
+#else
+  const ChildStack stack;
+  if (!stack) return -errno;
+  constexpr int k_flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+  pid_t pid = ::clone(&run_child, stack.top(), k_flags | k_clone_pidfd, &child, &pidfd);
+  // Linux knows the flag or steps over it. Others that run Linux programs may refuse it.
+  if (pid < 0 && errno == EINVAL) pid = ::clone(&run_child, stack.top(), k_flags, &child);
+#endif
+  return pid < 0 ? -errno : pid;
+}
+
 }  // namespace
 
-pid_t spawn(const SpawnPlan& plan) {
+int spawn(const SpawnPlan& plan, ChildProcess& started) {
   const UniqueFd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!opened) return -errno;
+  if (!opened) return errno;
   const UniqueFd null = lift(opened.get()), socket = lift(plan.socket), words = lift(plan.standard_error);
-  if (!null || !socket || !words) return -errno;
+  if (!null || !socket || !words) return errno;
 
   std::vector<char*> arguments{const_cast<char*>(plan.program.c_str())};
   for (const std::string& argument : plan.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -102,16 +166,20 @@ pid_t spawn(const SpawnPlan& plan) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::vfork();
-  if (pid == 0) become_worker(child);
-  const int fork_error = errno;
+  int pidfd = -1;
+  const pid_t pid = start_child(child, pidfd);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return -fork_error;
+  if (pid < 0) return -pid;
+  if (pidfd < 0) pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u));
+  ChildProcess process(pid, UniqueFd(pidfd));
   if (child.error != 0) {
-    ::waitpid(pid, nullptr, 0);
-    return -child.error;
+    // It has left already, or is about to.
+    ChildProcess::End end;
+    while (!process.reap(end)) ::sched_yield();
+    return child.error;
   }
-  return pid;
+  started = std::move(process);
+  return 0;
 }
 
 }  // namespace tarsia::jit

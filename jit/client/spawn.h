@@ -1,11 +1,11 @@
 // Starting a worker's process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "jit/client/child.h"
 
 namespace tarsia::jit {
 
@@ -17,7 +17,7 @@ struct SpawnPlan {
   std::uint64_t memory_bytes = 0;  ///< RLIMIT_DATA; 0: as ours
 };
 
-/// Starts the program in a process group of its own, with default signals. Gives its pid, or -errno.
-pid_t spawn(const SpawnPlan& plan);
+/// Starts the program in a process group of its own, with default signals. Gives 0 or an errno.
+int spawn(const SpawnPlan& plan, ChildProcess& started);
 
 }  // namespace tarsia::jit

@@ -3,15 +3,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstring>
-#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -44,10 +42,11 @@ bool speaks_of_memory(const std::string& words) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(UniqueFd socket, UniqueFd standard_error, pid_t pid, std::uint64_t memory_bytes)
+WorkerProcess::WorkerProcess(UniqueFd socket, UniqueFd standard_error, ChildProcess child,
+                             std::uint64_t memory_bytes)
     : m_channel(std::move(socket)),
       m_stderr(std::move(standard_error)),
-      m_pid(pid),
+      m_child(std::move(child)),
       m_memory_bytes(memory_bytes),
       m_oom_kills(oom_kills()) {
   m_channel.watch_beside(m_stderr.get(), [this] { return drain(); });
@@ -56,29 +55,31 @@ WorkerProcess::WorkerProcess(UniqueFd socket, UniqueFd standard_error, pid_t pid
 std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program, Deadline deadline) {
   auto [near, far] = make_socket_pair();
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(errno_message("cannot make a pipe for the compiler", errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0) raise_errno("cannot make a pipe for the compiler", errno);
   UniqueFd words(ends[0]), words_end(ends[1]);
   if (::fcntl(words.get(), F_SETFL, O_NONBLOCK) != 0)
     throw Error(errno_message("cannot prepare a pipe", errno));
 
-  const pid_t pid = spawn({.program = program.path,
-                           .arguments = program.arguments,
-                           .socket = far.get(),
-                           .standard_error = words_end.get(),
-                           .memory_bytes = program.memory_bytes});
-  if (pid < 0) {
-    const std::string message = errno_message("the compiler " + program.path + " cannot be started", -pid);
-    if (pid == -ENOENT || pid == -EACCES || pid == -ENOEXEC) {
-      throw NotFound(message + ": install Tarsia again, or set TARSIA_COMPILER to its path");
+  ChildProcess child;
+  if (const int error = spawn({.program = program.path,
+                               .arguments = program.arguments,
+                               .socket = far.get(),
+                               .standard_error = words_end.get(),
+                               .memory_bytes = program.memory_bytes},
+                              child)) {
+    const std::string what = "the compiler " + program.path + " cannot be started";
+    if (error == ENOENT || error == EACCES || error == ENOEXEC) {
+      throw NotFound(errno_message(what, error) +
+                     ": install Tarsia again, or set TARSIA_COMPILER to its path");
     }
-    throw Error(message);
+    raise_errno(what, error);
   }
   far.reset();
   words_end.reset();
-  log().debug("started {} as process {}", program.path, pid);
+  log().debug("started {} as process {}", program.path, child.pid());
 
   std::unique_ptr<WorkerProcess> worker(
-      new WorkerProcess(std::move(near), std::move(words), pid, program.memory_bytes));
+      new WorkerProcess(std::move(near), std::move(words), std::move(child), program.memory_bytes));
   Message message;
   const Channel::Status status = worker->m_channel.receive(message, deadline);
   if (status == Channel::Status::interrupted) {
@@ -108,14 +109,14 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
 }
 
 WorkerProcess::~WorkerProcess() {
-  if (m_pid <= 0) return;
+  if (!m_child) return;
   // Closing the socket would do, but a worker in the middle of something is ended at once by the signal.
   kill();
   bury();
 }
 
 void WorkerProcess::abandon() {
-  m_pid = -1;
+  m_child.abandon();
   m_channel = Channel(UniqueFd());
   m_stderr.reset();
 }
@@ -126,17 +127,13 @@ bool WorkerProcess::idle() const {
 }
 
 std::uint64_t WorkerProcess::resident_bytes() const {
-  UniqueFd fd(::open(("/proc/" + std::to_string(m_pid) + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(("/proc/" + std::to_string(pid()) + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!fd || read_all(fd.get(), text, 4096) != 0) return 0;
   const std::size_t space = text.find(' ');
   std::uint64_t pages = 0;
   if (space != std::string::npos) std::from_chars(text.data() + space + 1, text.data() + text.size(), pages);
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-void WorkerProcess::kill() {
-  if (m_pid > 0) ::kill(m_pid, SIGKILL);
 }
 
 bool WorkerProcess::drain() {
@@ -154,46 +151,55 @@ bool WorkerProcess::drain() {
   }
 }
 
-WorkerProcess::Death WorkerProcess::bury() {
-  // It may have closed its socket and live on: it gets a moment to leave by itself.
-  int state = 0;
-  struct rusage usage = {};
-  pid_t waited = 0;
-  const Deadline patience = Clock::now() + 2s;
-  for (auto pause = 100us;; pause = std::min<std::chrono::microseconds>(2 * pause, 10ms)) {
-    waited = ::wait4(m_pid, &state, Clock::now() < patience ? WNOHANG : 0, &usage);
-    if (waited > 0 || (waited < 0 && errno != EINTR)) break;
-    if (Clock::now() >= patience) kill();
-    std::this_thread::sleep_for(pause);
-    drain();
+ChildProcess::End WorkerProcess::await_end() {
+  ChildProcess::End end;
+  // It may have closed its socket and live on: it gets a moment to leave by itself. One that cannot even be
+  // killed (a file system that hangs) is left to the kernel.
+  const Deadline patience = Clock::now() + 2s, end_of_patience = patience + 10s;
+  int words = m_stderr.get();
+  for (auto pause = 1ms; !m_child.reap(end); pause = std::min(2 * pause, 10ms)) {
+    const Deadline now = Clock::now();
+    if (now >= patience) kill();
+    if (now >= end_of_patience) {
+      m_child.abandon();
+      break;
+    }
+    // Without a pidfd nothing tells the end, so it is asked for.
+    const auto step =
+        m_child.fd() < 0 ? pause : std::clamp(ceil<std::chrono::milliseconds>(patience - now), 1ms, 2000ms);
+    pollfd watched[] = {{m_child.fd(), POLLIN, 0}, {words, POLLIN, 0}};
+    if (::poll(watched, 2, static_cast<int>(step.count())) > 0 && watched[1].revents != 0 && !drain())
+      words = -1;
   }
-  m_pid = -1;
+  return end;
+}
+
+WorkerProcess::Death WorkerProcess::bury() {
+  const ChildProcess::End end = await_end();
   drain();
   if (m_tail.size() > k_tail) m_tail.erase(0, m_tail.size() - k_tail);
   while (!m_tail.empty() && m_tail.back() == '\n') m_tail.pop_back();
 
   // A program that waits for all its children, or ignores SIGCHLD, takes the state away from us.
-  if (waited < 0) {
+  if (end.how == ChildProcess::End::How::unknown) {
     return {speaks_of_memory(m_tail) ? End::out_of_memory : End::crashed, "ended for a reason unknown",
             m_tail};
   }
-  if (WIFEXITED(state)) {
-    const int code = WEXITSTATUS(state);
-    if (code == 0) return {End::left, "left", m_tail};
-    if (code == k_exit_out_of_memory) return {End::out_of_memory, "ran out of memory", m_tail};
+  if (end.how == ChildProcess::End::How::exited) {
+    if (end.number == 0) return {End::left, "left", m_tail};
+    if (end.number == k_exit_out_of_memory) return {End::out_of_memory, "ran out of memory", m_tail};
     return {speaks_of_memory(m_tail) ? End::out_of_memory : End::crashed,
-            "ended with code " + std::to_string(code), m_tail};
+            "ended with code " + std::to_string(end.number), m_tail};
   }
-  const int number = WTERMSIG(state);
-  const char* name = ::sigdescr_np(number);
-  const std::string how = "was killed by signal " + std::to_string(number) + " (" + (name ? name : "?") + ")";
+  const char* name = ::sigdescr_np(end.number);
+  const std::string how =
+      "was killed by signal " + std::to_string(end.number) + " (" + (name ? name : "?") + ")";
   // Work-around: NVRTC dies by SIGSEGV when an allocation fails.
   // Trigger: device code that takes more memory than the worker may have. Symptom: it looks like a crash of
   // the compiler; nearly all of the limit was in use then. Removal: NVRTC reports that it is out of memory.
-  const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-  const bool near_limit = m_memory_bytes != 0 && peak >= m_memory_bytes / 4 * 3;
-  const bool by_kernel = number == SIGKILL && oom_kills() > m_oom_kills;
-  const bool memory = by_kernel || (number != SIGKILL && (near_limit || speaks_of_memory(m_tail)));
+  const bool near_limit = m_memory_bytes != 0 && end.peak_bytes >= m_memory_bytes / 4 * 3;
+  const bool by_kernel = end.number == SIGKILL && oom_kills() > m_oom_kills;
+  const bool memory = by_kernel || (end.number != SIGKILL && (near_limit || speaks_of_memory(m_tail)));
   return {memory ? End::out_of_memory : End::crashed, how, m_tail};
 }
 

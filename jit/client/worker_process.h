@@ -1,13 +1,12 @@
 // One running tarsia-compiler.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "jit/client/child.h"
 #include "jit/protocol.h"
 
 namespace tarsia::jit {
@@ -23,7 +22,8 @@ struct WorkerProgram {
 class WorkerProcess {
  public:
   /// Starts the program and takes its hello. Throws NotFound when it cannot be run, CompilerCrashed when it
-  /// ends or is silent beyond `deadline`, Unsupported when it is of another build.
+  /// ends or is silent beyond `deadline`, Unsupported when it is of another build, ResourceLimit when memory
+  /// or file descriptors do not suffice, Interrupted.
   static std::unique_ptr<WorkerProcess> start(const WorkerProgram& program, Deadline deadline);
   /// Ends the process (a worker that sits idle leaves by itself; a busy one is killed).
   ~WorkerProcess();
@@ -32,13 +32,13 @@ class WorkerProcess {
 
   Channel& channel() { return m_channel; }
   const Hello& hello() const { return m_hello; }
-  pid_t pid() const { return m_pid; }
+  pid_t pid() const { return m_child.pid(); }
   /// Whether it waits for an exchange: false when it has ended or says something unasked.
   bool idle() const;
   /// Its memory in use, in bytes; 0 if unknown.
   std::uint64_t resident_bytes() const;
   /// Kills it.
-  void kill();
+  void kill() { m_child.kill(); }
 
   enum class End { left, crashed, out_of_memory };
   struct Death {
@@ -53,12 +53,13 @@ class WorkerProcess {
   void abandon();
 
  private:
-  WorkerProcess(UniqueFd socket, UniqueFd standard_error, pid_t pid, std::uint64_t memory_bytes);
+  WorkerProcess(UniqueFd socket, UniqueFd standard_error, ChildProcess child, std::uint64_t memory_bytes);
   bool drain();
+  ChildProcess::End await_end();
 
   Channel m_channel;
   UniqueFd m_stderr;
-  pid_t m_pid;
+  ChildProcess m_child;
   std::uint64_t m_memory_bytes;
   std::uint64_t m_oom_kills;  ///< the machine's count when the worker started
   std::string m_tail;
