@@ -23,10 +23,6 @@ bool is_end(int error) {
   return error == EPIPE || error == ECONNRESET;
 }
 
-[[noreturn]] void raise(const char* what, int error) {
-  throw Error(errno_message(what, error));
-}
-
 void take_descriptors(msghdr& header, std::vector<UniqueFd>& descriptors) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -44,7 +40,7 @@ void take_descriptors(msghdr& header, std::vector<UniqueFd>& descriptors) {
 std::pair<UniqueFd, UniqueFd> make_socket_pair() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    raise("cannot make a socket pair", errno);
+    raise_errno("cannot make a socket pair", errno);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -61,17 +57,17 @@ Channel::Status Channel::wait(short events, Deadline deadline) {
       if (left <= 0) return Status::timed_out;
       timeout = static_cast<int>(std::min<long long>(left, INT_MAX));
     }
-    constexpr int k_ask_every = 50;  // ms
     if (may_be_interrupted()) {
+      constexpr int k_step = k_ask_every / std::chrono::milliseconds(1);
       if (is_interrupted()) return Status::interrupted;
-      timeout = timeout < 0 ? k_ask_every : std::min(timeout, k_ask_every);
+      timeout = timeout < 0 ? k_step : std::min(timeout, k_step);
     }
     // poll steps over a descriptor of -1.
     pollfd watched[] = {{m_socket.get(), events, 0}, {m_beside_fd, POLLIN, 0}};
     const int ready = ::poll(watched, 2, timeout);
     if (ready > 0 && watched[1].revents != 0 && !m_beside()) m_beside_fd = -1;
     if (ready > 0 && watched[0].revents != 0) return Status::ok;
-    if (ready < 0 && errno != EINTR) raise("cannot wait for the compiler's socket", errno);
+    if (ready < 0 && errno != EINTR) raise_errno("cannot wait for the compiler's socket", errno);
   }
 }
 
@@ -117,14 +113,13 @@ Channel::Status Channel::send(MessageType type, std::string_view payload, std::s
     } else if (is_end(errno)) {
       return Status::closed;
     } else if (errno != EINTR) {
-      raise("cannot send to the other side of the compiler's socket", errno);
+      raise_errno("cannot send to the other side of the compiler's socket", errno);
     }
   }
   return Status::ok;
 }
 
-Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, std::vector<UniqueFd>& descriptors,
-                                       Deadline deadline) {
+Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, Message& message, Deadline deadline) {
   std::size_t have = 0;
   while (have < size) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * k_max_descriptors)];
@@ -136,11 +131,9 @@ Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, std::vecto
     header.msg_controllen = sizeof control;
     const ssize_t n = ::recvmsg(m_socket.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n > 0) {
-      take_descriptors(header, descriptors);
-      if (header.msg_flags & MSG_CTRUNC) {
-        throw Error(
-            "a descriptor from the other side of the compiler's socket was lost: too many open files");
-      }
+      take_descriptors(header, message.descriptors);
+      // The rest of the message comes all the same, so that the stream stays in order.
+      if (header.msg_flags & MSG_CTRUNC) message.descriptors_lost = true;
       have += static_cast<std::size_t>(n);
     } else if (n == 0) {
       return Status::closed;
@@ -149,7 +142,7 @@ Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, std::vecto
     } else if (is_end(errno)) {
       return Status::closed;
     } else if (errno != EINTR) {
-      raise("cannot receive from the other side of the compiler's socket", errno);
+      raise_errno("cannot receive from the other side of the compiler's socket", errno);
     }
   }
   return Status::ok;
@@ -157,14 +150,15 @@ Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, std::vecto
 
 Channel::Status Channel::receive(Message& message, Deadline deadline) {
   message.descriptors.clear();
+  message.descriptors_lost = false;
   message.payload.clear();
   std::array<char, k_header> head;
-  Status status = receive_bytes(head.data(), head.size(), message.descriptors, deadline);
+  Status status = receive_bytes(head.data(), head.size(), message, deadline);
   if (status != Status::ok) return status;
   std::uint32_t length = 0;
   for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(head[i]);
   const auto type = static_cast<std::uint8_t>(head[4]);
-  if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::pong)) {
+  if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::started)) {
     throw Error("the other side of the compiler's socket does not speak its protocol");
   }
   message.type = static_cast<MessageType>(type);
@@ -174,7 +168,7 @@ Channel::Status Channel::receive(Message& message, Deadline deadline) {
     const std::size_t have = message.payload.size();
     const std::size_t step = std::min<std::size_t>(std::max(k_step, have), length - have);
     message.payload.resize(have + step);
-    status = receive_bytes(message.payload.data() + have, step, message.descriptors, deadline);
+    status = receive_bytes(message.payload.data() + have, step, message, deadline);
     if (status != Status::ok) return status;
   }
   return Status::ok;

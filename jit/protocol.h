@@ -16,7 +16,7 @@
 
 namespace tarsia::jit {
 
-inline constexpr std::uint32_t k_protocol_version = 1;
+inline constexpr std::uint32_t k_protocol_version = 2;
 /// The worker finds its end of the socket pair here.
 inline constexpr int k_worker_fd = 3;
 /// A worker that runs out of memory leaves with this code.
@@ -40,12 +40,15 @@ enum class MessageType : std::uint8_t {
   archs = 8,
   ping = 9,
   pong = 10,
+  started = 11,
 };
 
 struct Message {
   MessageType type = MessageType::ping;
   std::string payload;  ///< msgpack; see the encode and decode functions
   std::vector<UniqueFd> descriptors;
+  /// Descriptors came that this process had no room for (its limit of open files); the rest is whole.
+  bool descriptors_lost = false;
 };
 
 /// One end of the socket pair. Not thread-safe. Waits can be interrupted (base/interrupt.h). After any status
@@ -69,7 +72,7 @@ class Channel {
 
  private:
   Status wait(short events, Deadline deadline);
-  Status receive_bytes(char* bytes, std::size_t size, std::vector<UniqueFd>& descriptors, Deadline deadline);
+  Status receive_bytes(char* bytes, std::size_t size, Message& message, Deadline deadline);
 
   UniqueFd m_socket;
   int m_beside_fd = -1;

@@ -84,18 +84,32 @@ Channel::Status answer_compile(Channel& channel, const Message& message, Handler
   } catch (const std::exception& error) {
     result = failed(error.what());
   }
+  UniqueFd module;
+  try {
+    if (result.ok) module = make_memfd("tarsia-module", result.module);
+  } catch (const Error& error) {
+    result = failed(error.what());
+  }
   if (!result.ok) return channel.send(MessageType::result, encode(result));
-  const UniqueFd module = make_memfd("tarsia-module", result.module);
   const int fd = module.get();
   return channel.send(MessageType::result, encode(result), {&fd, 1});
 }
 
+/// Said before anything of the request is looked at: from here on a death may be the request's fault.
+Channel::Status say_started(Channel& channel) {
+  return channel.send(MessageType::started, {});
+}
+
 Channel::Status answer(Channel& channel, const Message& message, Handler& handler) {
+  Channel::Status status = Channel::Status::ok;
   switch (message.type) {
     case MessageType::compile:
-      return answer_compile(channel, message, handler);
+      status = say_started(channel);
+      return status == Channel::Status::ok ? answer_compile(channel, message, handler) : status;
     case MessageType::query_archs:
-      return channel.send(MessageType::archs, encode(handler.archs()));
+      status = say_started(channel);
+      return status == Channel::Status::ok ? channel.send(MessageType::archs, encode(handler.archs()))
+                                           : status;
     case MessageType::ping:
       return channel.send(MessageType::pong, {});
     default:

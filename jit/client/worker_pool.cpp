@@ -2,11 +2,13 @@
 #include "jit/client/worker_pool.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/size_setting.h"
 
@@ -60,6 +62,7 @@ class WorkerPool::Lease {
     }
     state->freed.notify_one();
   }
+  bool has_worker() const { return m_worker != nullptr; }
   WorkerProcess& worker() { return *m_worker; }
 
  private:
@@ -87,12 +90,14 @@ WorkerPool::~WorkerPool() {
   forget_forks();
 }
 
-WorkerPool::Lease WorkerPool::acquire() {
+WorkerPool::Lease WorkerPool::acquire(const std::string& what) {
   std::unique_ptr<WorkerProcess> worker;
   {
     State& state = *m_state;
     std::unique_lock lock(state.mutex);
-    state.freed.wait(lock, [&] { return !state.idle.empty() || state.count < m_settings.max_workers; });
+    const auto ready = [&] { return !state.idle.empty() || state.count < m_settings.max_workers; };
+    if (!wait_or_interrupt(lock, state.freed, ready))
+      throw Interrupted(what + " was interrupted while it waited for a free compiler");
     if (state.idle.empty()) {
       ++state.count;
     } else {
@@ -101,15 +106,17 @@ WorkerPool::Lease WorkerPool::acquire() {
     }
   }
   Lease lease(*this);
-  if (worker) {
-    lease.take(std::move(worker));
-    if (lease.worker().idle()) return lease;
-    log().debug("worker {} had left", lease.worker().pid());
-    lease.end_worker();
-  }
+  if (!worker) return lease;
+  lease.take(std::move(worker));
+  if (lease.worker().idle()) return lease;
+  log().debug("worker {} had left", lease.worker().pid());
+  lease.end_worker();
+  return lease;
+}
+
+void WorkerPool::start_worker(Lease& lease) {
   ++m_started;
   lease.take(WorkerProcess::start(m_settings.program(), Clock::now() + m_settings.start_timeout));
-  return lease;
 }
 
 namespace {
@@ -137,17 +144,53 @@ std::string seconds(std::chrono::milliseconds span) {
   throw CompilerCrashed(message, death.last_words);
 }
 
+[[noreturn]] void raise_death_before(const std::string& what, const WorkerProcess::Death& death) {
+  const std::string message = "the compiler " + death.how + " before it began with " + what +
+                              ", and so did another one: something on this machine ends them";
+  if (death.end == WorkerProcess::End::out_of_memory) throw ResourceLimit(message, death.last_words);
+  throw CompilerCrashed(message, death.last_words);
+}
+
+/// Sends a request and waits until the worker has begun with it.
+Channel::Status begin(Channel& channel, MessageType request, std::string_view payload, Deadline deadline) {
+  Channel::Status status = channel.send(request, payload, {}, deadline);
+  Message message;
+  if (status == Channel::Status::ok) status = channel.receive(message, deadline);
+  if (status == Channel::Status::ok && message.type != MessageType::started)
+    throw Error("unexpected message");
+  return status;
+}
+
+/// How long a worker that was idle may take to begin with a request of that size.
+std::chrono::milliseconds patience_for(std::chrono::milliseconds least, std::size_t bytes) {
+  constexpr std::size_t k_bytes_per_ms = 20'000;  // slower than any machine copies
+  return least + std::chrono::milliseconds(bytes / k_bytes_per_ms);
+}
+
 }  // namespace
 
 template <typename Talk>
-void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds limit, Talk talk) {
-  for (int attempt = 0;; ++attempt) {
-    Lease lease = acquire();
+void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds limit, MessageType request,
+                          std::string_view payload, Talk talk) {
+  Lease lease = acquire(what);
+  // An idle worker may have been stopped or killed, or may leave just as it is asked. As long as it has not
+  // begun, that says nothing about the request, and a new worker is asked, once.
+  for (bool first = true;; first = false) {
+    const bool was_idle = lease.has_worker();
+    if (!was_idle) start_worker(lease);
     WorkerProcess& worker = lease.worker();
-    bool heard = false;
+    const Deadline deadline = Clock::now() + limit;
+    const Deadline begin_by =
+        was_idle ? std::min(deadline, Clock::now() + patience_for(m_settings.begin_timeout, payload.size()))
+                 : deadline;
+    bool begun = false;
     Channel::Status status;
     try {
-      status = talk(worker, Clock::now() + limit, heard);
+      status = begin(worker.channel(), request, payload, begin_by);
+      begun = status == Channel::Status::ok;
+      if (begun) status = talk(worker.channel(), deadline);
+    } catch (const ResourceLimit&) {
+      throw;  // of this process
     } catch (const Error& error) {
       throw CompilerCrashed("the compiler answered out of turn during " + what + ": " + error.what());
     }
@@ -155,20 +198,26 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
       lease.give_back();
       return;
     }
-    if (status == Channel::Status::timed_out) {
-      worker.kill();
-      throw CompileTimeout(
-          what + " took longer than " + seconds(limit) +
-          " and was stopped: raise the timeout, or look for templates or macros that explode");
-    }
     if (status == Channel::Status::interrupted) {
       worker.kill();
       throw Interrupted(what + " was interrupted");
     }
+    if (status == Channel::Status::timed_out) {
+      worker.kill();
+      if (was_idle && !begun && begin_by < deadline) {
+        log().info("worker {} did not begin with {}; a new one takes its place", worker.pid(), what);
+        lease.end_worker();
+        continue;
+      }
+      throw CompileTimeout(
+          what + " took longer than " + seconds(limit) +
+          " and was stopped: raise the timeout, or look for templates or macros that explode");
+    }
     const WorkerProcess::Death death = worker.bury();
-    // An idle worker may leave just as it is asked; then nothing was begun and another can be asked.
-    if (death.end == WorkerProcess::End::left && !heard && attempt == 0) continue;
-    raise_death(what, death, compiler_memory_limit());
+    if (begun) raise_death(what, death, compiler_memory_limit());
+    if (!first) raise_death_before(what, death);
+    log().info("a worker {} before it began with {}; a new one takes its place", death.how, what);
+    lease.end_worker();
   }
 }
 
@@ -190,6 +239,10 @@ Channel::Status answer_find(Channel& channel, const Message& message, PartFileSt
 
 void take_part(const Message& message, PartFileStore& parts) {
   const KeepPart made = decode_keep_part(message.payload);
+  if (message.descriptors_lost) {
+    log().warn("{}", errno_message("a part could not be kept", EMFILE));
+    return;
+  }
   if (message.descriptors.size() != 1) throw Error("a part came without its descriptor");
   try {
     const Mapping bytes(message.descriptors[0].get());
@@ -213,15 +266,13 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
   const std::chrono::milliseconds limit =
       request.timeout_ms != 0 ? std::chrono::milliseconds(request.timeout_ms) : m_settings.timeout;
   const std::string what = "the compile of " + (request.name.empty() ? "a source" : request.name);
-  const std::string payload = encode(request);
   CompileResult result;
-  exchange(what, limit, [&](WorkerProcess& worker, Deadline deadline, bool& heard) {
-    Channel& channel = worker.channel();
-    Channel::Status status = channel.send(MessageType::compile, payload, {}, deadline);
+  bool lost = false;
+  exchange(what, limit, MessageType::compile, encode(request), [&](Channel& channel, Deadline deadline) {
+    Channel::Status status = Channel::Status::ok;
     Message message;
     while (status == Channel::Status::ok &&
            (status = channel.receive(message, deadline)) == Channel::Status::ok) {
-      heard = true;
       switch (message.type) {
         case MessageType::find_part:
           status = answer_find(channel, message, parts, deadline);
@@ -230,7 +281,9 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
           take_part(message, parts);
           break;
         case MessageType::result:
-          result = take_result(message);
+          // The worker did its part and stays.
+          lost = message.descriptors_lost;
+          if (!lost) result = take_result(message);
           return status;
         default:
           throw Error("unexpected message");
@@ -238,18 +291,17 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
     }
     return status;
   });
+  if (lost) raise_errno("the module of " + what + " cannot be taken", EMFILE);
   return result;
 }
 
 std::vector<std::string> WorkerPool::archs() {
   std::vector<std::string> archs;
-  exchange("the query of the GPUs' architectures", m_settings.start_timeout,
-           [&](WorkerProcess& worker, Deadline deadline, bool& heard) {
-             Channel::Status status = worker.channel().send(MessageType::query_archs, {}, {}, deadline);
+  exchange("the query of the GPUs' architectures", m_settings.start_timeout, MessageType::query_archs, {},
+           [&](Channel& channel, Deadline deadline) {
              Message message;
-             if (status == Channel::Status::ok) status = worker.channel().receive(message, deadline);
+             const Channel::Status status = channel.receive(message, deadline);
              if (status != Channel::Status::ok) return status;
-             heard = true;
              if (message.type != MessageType::archs) throw Error("unexpected message");
              archs = decode_archs(message.payload);
              return status;

@@ -36,6 +36,9 @@ struct PoolSettings {
   unsigned max_workers = 0;                                     ///< 0: as many as there are cores
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< of a compile whose request names none
   std::chrono::milliseconds start_timeout = std::chrono::seconds(60);
+  /// Within which a worker that was idle begins with a request, else another takes its place. Longer than a
+  /// busy machine needs to wake a process.
+  std::chrono::milliseconds begin_timeout = std::chrono::seconds(2);
   std::uint64_t max_resident_bytes = std::uint64_t{2} << 30;  ///< an idle worker larger than this is let go
 };
 
@@ -46,8 +49,9 @@ class WorkerPool final : public ForkAware {
   ~WorkerPool();
 
   /// Compiles in a worker, waiting for a free one; the request's time limit counts from when it has one. A
-  /// source that does not compile is a result. Throws CompileTimeout, CompilerCrashed, ResourceLimit, and
-  /// what WorkerProcess::start throws.
+  /// source that does not compile is a result. Throws CompileTimeout, CompilerCrashed, ResourceLimit,
+  /// Interrupted, and what WorkerProcess::start throws. A worker that ends or stands still before it has
+  /// begun with the request is replaced.
   CompileResult compile(const CompileRequest& request, PartFileStore& parts);
   /// The architectures of the GPUs present; throws like compile.
   std::vector<std::string> archs();
@@ -61,10 +65,13 @@ class WorkerPool final : public ForkAware {
   struct State;
   class Lease;
 
-  Lease acquire();
-  /// Runs `talk(worker, deadline, heard)` with a worker. `heard` is set once anything was received.
+  /// A lease with an idle worker, or of a slot without one.
+  Lease acquire(const std::string& what);
+  void start_worker(Lease& lease);
+  /// Sends the request to a worker and runs `talk(channel, deadline)` once the worker has begun with it.
   template <typename Talk>
-  void exchange(const std::string& what, std::chrono::milliseconds limit, Talk talk);
+  void exchange(const std::string& what, std::chrono::milliseconds limit, MessageType request,
+                std::string_view payload, Talk talk);
   void before_fork() override;
   void after_fork_in_parent() override;
   void after_fork_in_child() override;

@@ -277,11 +277,17 @@ TEST_F(Pair, serve_answers_compiles_whose_threads_share_the_parts) {
   ASSERT_EQ(near.receive(message), Channel::Status::ok);
   EXPECT_EQ(decode_hello(message.payload).build_id, "b");
 
+  const auto expect_started = [&] {
+    ASSERT_EQ(near.receive(message), Channel::Status::ok);
+    EXPECT_EQ(message.type, MessageType::started);
+  };
   near.send(MessageType::query_archs, {});
+  expect_started();
   ASSERT_EQ(near.receive(message), Channel::Status::ok);
   EXPECT_EQ(decode_archs(message.payload), std::vector<std::string>{"sm_75"});
 
   near.send(MessageType::compile, encode(CompileRequest{.name = "throw"}));
+  expect_started();
   ASSERT_EQ(near.receive(message), Channel::Status::ok);
   CompileResult result = decode_result(message.payload);
   EXPECT_FALSE(result.ok);
@@ -289,6 +295,7 @@ TEST_F(Pair, serve_answers_compiles_whose_threads_share_the_parts) {
   EXPECT_EQ(result.diagnostics.at(0).message, "handler says no");
 
   near.send(MessageType::compile, encode(CompileRequest{.name = "x"}));
+  expect_started();
   int kept = 0;
   for (;;) {
     ASSERT_EQ(near.receive(message, Clock::now() + 20s), Channel::Status::ok);

@@ -2,76 +2,18 @@
 #include "jit/client/worker_pool.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <map>
-#include <set>
-#include <thread>
+#include <filesystem>
+#include <sstream>
 
-#include "base/error.h"
-#include "base/paths.h"
-#include "jit/build_id.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/jit/pool_fixture.h"
 
 namespace tarsia::jit {
 namespace {
-
-using namespace std::chrono_literals;
-
-WorkerProgram test_program(std::vector<std::string> arguments = {}) {
-  return {.path = library_dir() + "/test_worker",
-          .arguments = std::move(arguments),
-          .build_id = std::string(build_id())};
-}
-
-PoolSettings settings(unsigned max_workers = 2) {
-  return {.program = [] { return test_program(); }, .max_workers = max_workers, .timeout = 20s};
-}
-
-CompileRequest request(const std::string& text, std::chrono::milliseconds timeout = 0ms) {
-  CompileRequest request;
-  request.name = "op";
-  request.files = {{"op.cc", text}};
-  request.timeout_ms = static_cast<std::uint32_t>(timeout.count());
-  return request;
-}
-
-struct MapParts final : PartFileStore {
-  std::map<std::pair<PartKind, std::array<unsigned char, 32>>, std::string> map;
-  std::optional<PartFile> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
-    const auto found = map.find({kind, key});
-    if (found == map.end()) return std::nullopt;
-    return PartFile{make_memfd("part", "header" + found->second), 6, found->second.size()};
-  }
-  void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string_view bytes) override {
-    map[{kind, key}] = bytes;
-  }
-};
-
-std::string compile(WorkerPool& pool, const std::string& text, std::chrono::milliseconds timeout = 0ms) {
-  MapParts parts;
-  return pool.compile(request(text, timeout), parts).module;
-}
-
-/// The message of the Raised that `call` throws; empty and a failure when it throws anything else.
-template <typename Raised, typename Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Raised& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another exception: " << error.what();
-    return {};
-  }
-  ADD_FAILURE() << "no exception";
-  return {};
-}
 
 TEST(WorkerPool, compiles_and_keeps_the_worker) {
   WorkerPool pool(settings());
@@ -143,24 +85,16 @@ TEST(WorkerPool, a_worker_that_writes_much_is_not_blocked_and_its_tail_is_kept) 
 
 TEST(WorkerPool, a_killed_worker_is_told) {
   const TemporaryDir dir;
+  ::setenv("TEST_WORKER_LOG", (dir / "log").c_str(), 1);
   WorkerPool pool(settings());
-  compile(pool, "compile");
-  const pid_t pid = pool.idle_pids().at(0);
   std::thread killer([&] {
-    std::this_thread::sleep_for(100ms);
-    ::kill(pid, SIGKILL);
+    wait_until([&] { return !workers_at(dir / "log", "spin").empty(); });
+    ::kill(workers_at(dir / "log", "spin").at(0), SIGKILL);
   });
-  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "sleep 10000"); }).find("signal 9"),
-            std::string::npos);
+  EXPECT_NE(message_of<CompilerCrashed>([&] { compile(pool, "spin"); }).find("signal 9"), std::string::npos);
   killer.join();
-  // One that dies while it waits is replaced without a word.
-  compile(pool, "compile");
-  ::kill(pool.idle_pids().at(0), SIGKILL);
-  std::this_thread::sleep_for(20ms);
-  EXPECT_EQ(compile(pool, "compile"),
-            "\x7f"
-            "ELF op compile");
-  EXPECT_EQ(pool.started(), 3u);
+  ::unsetenv("TEST_WORKER_LOG");
+  EXPECT_EQ(pool.started(), 1u);
 }
 
 TEST(WorkerPool, memory_has_a_limit) {

@@ -6,7 +6,10 @@
 //   read-all DIR   every file of the folder becomes a dependency
 //   size N         a module of N bytes
 //   fail-on FILE W a diagnostic if the file's content is W
+//   then-die       a module; killed as soon as it is asked again, before it looks at the request
+//   then-hang      a module; does nothing ever after
 //   parts          keeps and finds a part of each kind from two threads
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -92,6 +95,7 @@ class TestHandler final : public Handler {
     std::istringstream words(request.files.at(0).text);
     std::string verb;
     words >> verb;
+    m_verb = verb;
     // Counted by the tests: one line a compile.
     if (const char* log = std::getenv("TEST_WORKER_LOG")) {
       if (FILE* file = std::fopen(log, "a")) {
@@ -200,6 +204,14 @@ class TestHandler final : public Handler {
     return module_of(request.name + " " + request.files[0].text);
   }
 
+  void idle() override {
+    if (m_verb == "then-hang") ::pause();
+    if (m_verb != "then-die") return;
+    pollfd watched{k_worker_fd, POLLIN, 0};
+    ::poll(&watched, 1, -1);
+    ::raise(SIGKILL);
+  }
+
   std::vector<std::string> archs() override {
     const char* archs = std::getenv("TEST_WORKER_ARCHS");
     if (archs == nullptr) return {};
@@ -208,6 +220,9 @@ class TestHandler final : public Handler {
     for (std::string word; words >> word;) list.push_back(word);
     return list;
   }
+
+ private:
+  std::string m_verb;
 };
 
 }  // namespace
