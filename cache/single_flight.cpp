@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 
 namespace tarsia::cache {
@@ -43,8 +45,13 @@ Flights::Ticket Flights::board(const Key& key) {
   }
   const std::shared_ptr<Flight> flight = slot;
   ++flight->waiting;
-  flight->landed.wait(lock, [&] { return flight->done || flight->free; });
+  const bool landed = wait_or_interrupt(lock, flight->landed, [&] { return flight->done || flight->free; });
   --flight->waiting;
+  if (!landed) {
+    // The lead was offered and nobody is left to take it: whoever comes next begins anew.
+    if (flight->free && flight->waiting == 0) state->flights.erase(key);
+    throw Interrupted("the wait for another thread's compile of the same source was interrupted");
+  }
   if (flight->free) {
     flight->free = false;
     ++flight->tries;
@@ -53,6 +60,12 @@ Flights::Ticket Flights::board(const Key& key) {
     ticket.m_error = flight->error;
   }
   return ticket;
+}
+
+unsigned Flights::waiting(const Key& key) const {
+  const std::lock_guard lock(m_state->mutex);
+  const auto flight = m_state->flights.find(key);
+  return flight == m_state->flights.end() ? 0 : flight->second->waiting;
 }
 
 void Flights::Ticket::Release::operator()(Flight* flight) const {
@@ -112,6 +125,8 @@ Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budge
       case FileLock::Status::busy:
         break;
     }
+    if (is_interrupted())
+      throw Interrupted("the wait for another process's compile of the same source was interrupted");
     // A holder that was stopped after it published never lets go.
     if (appeared()) return Turn::appeared;
     if (Clock::now() >= end) {

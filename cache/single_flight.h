@@ -29,8 +29,10 @@ class Flights final : public ForkAware {
   Flights();
   ~Flights();
 
-  /// Leads the key's flight if nobody does, else waits until it has landed.
+  /// Leads the key's flight if nobody does, else waits until it has landed. Throws Interrupted.
   Ticket board(const Key& key);
+  /// How many wait for the key's flight now.
+  unsigned waiting(const Key& key) const;
 
  private:
   struct Flight;
@@ -76,7 +78,7 @@ enum class Turn {
 };
 
 /// Waits for the lock file, asking `appeared` now and then. An empty path, or a lock that cannot be had for
-/// another reason than its holder, is `overdue` at once.
+/// another reason than its holder, is `overdue` at once. Throws Interrupted.
 Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
                    const std::function<bool()>& appeared, FileLock& lock);
 

@@ -7,10 +7,14 @@
 
 #include <atomic>
 #include <csignal>
+#include <future>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "tests/unit/base/temporary_dir.h"
 
 namespace tarsia::cache {
@@ -20,6 +24,10 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 const Key k_key = hash_bytes("k");
+
+void wait_for_waiters(const Flights& flights, unsigned count) {
+  while (flights.waiting(k_key) != count) std::this_thread::yield();
+}
 
 TEST(Flights, many_ask_and_one_works) {
   Flights flights;
@@ -32,7 +40,7 @@ TEST(Flights, many_ask_and_one_works) {
         Flights::Ticket ticket = flights.board(k_key);
         if (!ticket.leads() || stored) continue;
         ++worked;
-        std::this_thread::sleep_for(30ms);
+        wait_for_waiters(flights, 63);
         stored = true;
       }
       ++served;
@@ -69,7 +77,7 @@ TEST(Flights, an_error_reaches_all_who_wait_and_nobody_later) {
         }
       });
     }
-    std::this_thread::sleep_for(50ms);
+    wait_for_waiters(flights, 8);
     leader.fail(std::make_exception_ptr(std::runtime_error("no")), false);
   }
   for (std::thread& thread : threads) thread.join();
@@ -91,17 +99,58 @@ TEST(Flights, one_of_those_who_wait_takes_over_once) {
           return;
         }
         ++led;
-        std::this_thread::sleep_for(20ms);
+        wait_for_waiters(flights, 7);
         ticket.fail(std::make_exception_ptr(std::runtime_error("again")), true);
       });
     }
-    std::this_thread::sleep_for(50ms);
+    wait_for_waiters(flights, 8);
     leader.fail(std::make_exception_ptr(std::runtime_error("killed")), true);
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(led, 1);
   EXPECT_EQ(errors, 7);
   EXPECT_TRUE(flights.board(k_key).leads());
+}
+
+TEST(Flights, a_wait_is_given_up_when_interrupted) {
+  Flights flights;
+  auto leader = std::make_unique<Flights::Ticket>(flights.board(k_key));
+  std::promise<void> over;
+  std::thread waiter([&] {
+    // No lock is held while foreign code is asked.
+    const InterruptScope scope([&] { return flights.waiting(k_key) == 1; });
+    EXPECT_THROW(flights.board(k_key), Interrupted);
+    over.set_value();
+  });
+  EXPECT_EQ(over.get_future().wait_for(20s), std::future_status::ready);
+  leader.reset();
+  waiter.join();
+  EXPECT_TRUE(flights.board(k_key).leads());
+}
+
+TEST(Flights, one_that_gives_up_as_it_is_to_lead_leaves_the_lead_to_others) {
+  for (const unsigned others : {0u, 3u}) {
+    Flights flights;
+    Flights::Ticket leader = flights.board(k_key);
+    ASSERT_TRUE(leader.leads());
+    std::atomic<int> led{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < others; ++i) threads.emplace_back([&] { led += flights.board(k_key).leads(); });
+    threads.emplace_back([&] {
+      bool failed = false;
+      const InterruptScope scope([&] {
+        wait_for_waiters(flights, others + 1);
+        // Offers the lead to one of those who wait. Others may take it before the answer is looked at.
+        if (!std::exchange(failed, true))
+          leader.fail(std::make_exception_ptr(std::runtime_error("killed")), true);
+        return true;
+      });
+      EXPECT_THROW(flights.board(k_key), Interrupted);
+    });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(led, others == 0 ? 0 : 1);
+    EXPECT_TRUE(flights.board(k_key).leads());
+  }
 }
 
 TEST(Flights, a_forked_child_does_not_wait_for_its_parents_threads) {
@@ -156,14 +205,25 @@ TEST(Turn, passes_on_when_the_holder_is_killed) {
   ASSERT_EQ(::read(ends[0], &byte, 1), 1);
   ::close(ends[0]);
   ::close(ends[1]);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(80ms);
-    ::kill(holder, SIGKILL);
-    ::waitpid(holder, nullptr, 0);
-  });
+  bool killed = false;
+  const auto kill_while_waiting = [&] {
+    if (!std::exchange(killed, true)) {
+      ::kill(holder, SIGKILL);
+      ::waitpid(holder, nullptr, 0);
+    }
+    return false;
+  };
   FileLock lock;
-  EXPECT_EQ(wait_for_turn(dir / "l", 20s, k_never, lock), Turn::mine);
-  killer.join();
+  EXPECT_EQ(wait_for_turn(dir / "l", 20s, kill_while_waiting, lock), Turn::mine);
+  EXPECT_TRUE(killed);
+}
+
+TEST(Turn, is_given_up_when_interrupted) {
+  const TemporaryDir dir;
+  FileLock first, second;
+  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), Turn::mine);
+  const InterruptScope scope([] { return true; });
+  EXPECT_THROW(wait_for_turn(dir / "l", 3s, k_never, second), Interrupted);
 }
 
 }  // namespace
