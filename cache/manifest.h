@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/dependency.h"
+#include "base/dependency.h"
 #include "cache/key.h"
 
 namespace tarsia::cache {

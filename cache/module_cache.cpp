@@ -83,7 +83,6 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
     FileStamp stamp;
     switch (check(dependency, stamp)) {
       case DependencyState::same:
-        dependency.stamp = trusted(dependency.stamp);
         break;
       case DependencyState::vouched:
         dependency.stamp = stamp;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/cuda_parts.h"
+#include "base/dependency.h"
 #include "base/diagnostic.h"
-#include "base/file.h"
 #include "jit/compile_options.h"
 
 #include <array>
@@ -37,14 +37,9 @@ using tarsia::Diagnostic;
 using tarsia::Severity;
 using tarsia::Stage;
 
-/// A file outside the request that the compiler read (or looked for and found absent).
-struct Dependency {
-  std::string path;
-  std::array<unsigned char, 32> content{};  ///< of the bytes the compiler read; unused if absent
-  bool absent = false;
-  FileStamp
-      stamp;  ///< of the open file before it was read: spares the client reading it again; zero: unknown
-};
+/// A file outside the request that the compiler read (or looked for and found absent). Its stamp spares the
+/// client reading it again.
+using tarsia::Dependency;
 
 struct CompileResult {
   bool ok = false;

@@ -5,10 +5,8 @@
 
 namespace tarsia::pipeline {
 
-void Failures::keep(const cache::Key& key, std::exception_ptr error,
-                    std::vector<cache::Dependency> dependencies) {
+void Failures::keep(const cache::Key& key, std::exception_ptr error, std::vector<Dependency> dependencies) {
   const auto now = std::chrono::steady_clock::now();
-  for (cache::Dependency& dependency : dependencies) dependency.stamp = cache::trusted(dependency.stamp);
   const std::lock_guard lock(m_mutex);
   std::erase_if(m_failures, [&](const auto& item) { return item.second.until <= now; });
   m_failures[key] = {now + m_lasts, std::move(error), std::move(dependencies)};
@@ -25,7 +23,7 @@ std::exception_ptr Failures::find(const cache::Key& key) {
   const bool same =
       std::all_of(failure.dependencies.begin(), failure.dependencies.end(), [](const auto& dependency) {
         FileStamp ignored;
-        return cache::check(dependency, ignored) != cache::DependencyState::changed;
+        return check(dependency, ignored) != DependencyState::changed;
       });
   return same ? failure.error : nullptr;
 }

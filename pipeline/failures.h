@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/dependency.h"
 #include "base/fork.h"
-#include "cache/dependency.h"
 #include "cache/key.h"
 
 namespace tarsia::pipeline {
@@ -19,7 +19,7 @@ class Failures final : public ForkAware {
   explicit Failures(std::chrono::milliseconds lasts) : m_lasts(lasts) { watch_forks(); }
   ~Failures() { forget_forks(); }
 
-  void keep(const cache::Key& key, std::exception_ptr error, std::vector<cache::Dependency> dependencies);
+  void keep(const cache::Key& key, std::exception_ptr error, std::vector<Dependency> dependencies);
   /// The error, if it is young and no file that led to it has changed; else null.
   std::exception_ptr find(const cache::Key& key);
 
@@ -27,7 +27,7 @@ class Failures final : public ForkAware {
   struct Failure {
     std::chrono::steady_clock::time_point until;
     std::exception_ptr error;
-    std::vector<cache::Dependency> dependencies;
+    std::vector<Dependency> dependencies;
   };
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }

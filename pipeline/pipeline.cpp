@@ -47,17 +47,6 @@ Module ready(cache::CachedModule&& found, bool cuda) {
   return module;
 }
 
-std::vector<cache::Dependency> dependencies_of(const jit::CompileResult& result) {
-  std::vector<cache::Dependency> dependencies;
-  for (const jit::Dependency& d : result.dependencies) {
-    dependencies.push_back({d.path, d.content, d.absent, d.stamp});
-  }
-  // The order in which files were read is the compiler's affair.
-  std::sort(dependencies.begin(), dependencies.end(),
-            [](const cache::Dependency& a, const cache::Dependency& b) { return a.path < b.path; });
-  return dependencies;
-}
-
 std::string named(const jit::CompileRequest& request) {
   return request.name.empty() ? request.files.front().name : request.name;
 }
@@ -212,7 +201,9 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
 
 Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
   jit::CompileResult result = m_pool.compile(request, stores.parts);
-  std::vector<cache::Dependency> dependencies = dependencies_of(result);
+  std::vector<Dependency> dependencies = std::move(result.dependencies);
+  // The order in which files were read is the compiler's affair.
+  std::ranges::sort(dependencies, {}, &Dependency::path);
   if (!result.ok) {
     const bool by_text = result.stage != Stage::worker;
     try {

@@ -3,11 +3,9 @@
 
 #include <mutex>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
-#include "base/hash.h"
+#include "base/dependency.h"
 
 namespace tarsia::jit {
 namespace {
@@ -31,15 +29,11 @@ std::shared_ptr<const DiskHeader> disk_header(const std::string& path) {
     auto found = known.find(path);
     if (found != known.end() && found->second->dependency.stamp == FileStamp::of(info)) return found->second;
   }
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::string text;
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      read_all(fd.get(), text, k_largest_header) != 0)
-    return nullptr;
   auto header = std::make_shared<DiskHeader>();
+  std::string text;
+  if (read_stamped(path, k_largest_header, text, header->dependency.stamp) != 0) return nullptr;
   header->dependency.path = path;
   header->dependency.content = hash_bytes(text);
-  header->dependency.stamp = FileStamp::of(info);
   header->includes = scan_includes(text);
   std::lock_guard lock(mutex);
   return known[path] = std::move(header);

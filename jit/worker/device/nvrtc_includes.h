@@ -26,8 +26,8 @@ struct DiskHeader {
   std::vector<IncludeLine> includes;
 };
 
-/// The header at a path, read once as long as it does not change; null if there is none or it is too large.
-/// Thread-safe.
+/// The header at a path, read once as long as it is seen not to change; null if there is none or it is too
+/// large. Thread-safe.
 std::shared_ptr<const DiskHeader> disk_header(const std::string& path);
 
 /// The regular file `name` in the first of the directories that has it; empty if none has.

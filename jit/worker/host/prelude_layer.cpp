@@ -7,9 +7,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
-
 namespace tarsia::jit {
+namespace {
+constexpr std::uint64_t k_largest_header = std::uint64_t{64} << 20;
+}
 
 std::string prelude_path(int depth) {
   return "/tarsia/prelude" + std::to_string(depth) + ".pch";
@@ -48,19 +49,10 @@ bool PreludeLayer::is_hidden_by(const std::vector<std::string>& include_dirs,
   return base && base->is_hidden_by(include_dirs, absent);
 }
 
-KeptLayer::Vouch KeptLayer::vouch_for(const std::string& path) {
-  struct stat st{};
-  if (::stat(path.c_str(), &st) != 0) return std::nullopt;
-  return {{int64_t(st.st_dev), int64_t(st.st_ino), int64_t(st.st_size),
-           int64_t(st.st_mtim.tv_sec) * 1000000000 + st.st_mtim.tv_nsec,
-           int64_t(st.st_ctim.tv_sec) * 1000000000 + st.st_ctim.tv_nsec}};
-}
-
 KeptLayer::KeptLayer(PreludeLayer layer, std::string pch) : m_layer(std::move(layer)) {
   auto owner = std::make_shared<const std::string>(std::move(pch));
   m_layer.pch = *owner;
   m_layer.owner = owner;
-  for (const Dependency& dependency : m_layer.dependencies) m_vouches.push_back(vouch_for(dependency.path));
 }
 
 namespace {
@@ -71,31 +63,28 @@ std::shared_ptr<const PreludeLayer> without_dependencies(PreludeLayer layer) {
 }
 }  // namespace
 
-std::shared_ptr<const KeptLayer> KeptLayer::adopt(const PreludeLayer& layer,
-                                                  const std::vector<std::string>& cuda_dirs) {
+std::shared_ptr<KeptLayer> KeptLayer::adopt(const PreludeLayer& layer,
+                                            const std::vector<std::string>& cuda_dirs) {
   std::shared_ptr<KeptLayer> kept(new KeptLayer);
   kept->m_layer = layer;
   kept->m_layer.dependencies.clear();
   if (layer.base) kept->m_layer.base = without_dependencies(*layer.base);  // they are among the layer's own
-  auto add = [&](Dependency dependency, const Vouch& vouch) {
-    kept->m_layer.dependencies.push_back(std::move(dependency));
-    kept->m_vouches.push_back(vouch);
-  };
+  std::vector<Dependency>& own = kept->m_layer.dependencies;
   for (const Dependency& dependency : layer.dependencies) {
     bool found = false;
     for (const std::string& dir : cuda_dirs) {
       const std::string path = dir + dependency.path.substr(sizeof k_cuda_dir - 1);
-      const Vouch vouch = vouch_for(path);
-      if (!vouch) {
-        add({.path = path, .absent = true}, vouch);
+      struct stat st{};
+      if (::stat(path.c_str(), &st) != 0) {
+        own.push_back({.path = path, .absent = true});
         continue;
       }
-      try {
-        if (dependency.absent || hash_bytes(read_file(path)) != dependency.content) return nullptr;
-      } catch (const std::exception&) {
+      std::string bytes;
+      FileStamp stamp;
+      if (dependency.absent || read_stamped(path, k_largest_header, bytes, stamp) != 0 ||
+          hash_bytes(bytes) != dependency.content)
         return nullptr;
-      }
-      add({path, dependency.content, false}, vouch);
+      own.push_back({path, dependency.content, false, stamp});
       found = true;
       break;
     }
@@ -104,33 +93,29 @@ std::shared_ptr<const KeptLayer> KeptLayer::adopt(const PreludeLayer& layer,
   return kept;
 }
 
-bool KeptLayer::still_holds() const {
-  for (size_t i = 0; i < m_vouches.size(); ++i) {
-    const Dependency& dependency = m_layer.dependencies[i];
-    Vouch now = vouch_for(dependency.path);
-    if (dependency.absent) {
-      if (now) return false;
-    } else if (!now) {
-      return false;
-    } else if (now != m_vouches[i]) {
-      try {
-        if (hash_bytes(read_file(dependency.path)) != dependency.content) return false;
-      } catch (const std::exception&) {
+bool KeptLayer::still_holds() {
+  for (Dependency& dependency : m_layer.dependencies) {
+    FileStamp stamp;
+    switch (check(dependency, stamp)) {
+      case DependencyState::same:
+        break;
+      case DependencyState::vouched:
+        dependency.stamp = stamp;
+        break;
+      case DependencyState::changed:
         return false;
-      }
     }
   }
   return true;
 }
 
-// The size of a msgpack [names, [[path, content, absent, stamp or null]…]], that, and the precompiled header.
+// The size of a msgpack [names, [[path, content, absent, [device, inode, size, mtime, ctime]]…]], that, and
+// the precompiled header.
 std::string KeptLayer::serialize() const {
   nlohmann::json files = nlohmann::json::array();
-  for (size_t i = 0; i < m_vouches.size(); ++i) {
-    const Dependency& d = m_layer.dependencies[i];
-    nlohmann::json entry = {d.path, d.content, d.absent};
-    entry.push_back(m_vouches[i] ? nlohmann::json(*m_vouches[i]) : nlohmann::json(nullptr));
-    files.push_back(std::move(entry));
+  for (const Dependency& d : m_layer.dependencies) {
+    const FileStamp& s = d.stamp;
+    files.push_back({d.path, d.content, d.absent, {s.device, s.inode, s.size, s.mtime_ns, s.ctime_ns}});
   }
   const std::vector<uint8_t> head = nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files}));
   const uint64_t size = head.size();
@@ -139,7 +124,7 @@ std::string KeptLayer::serialize() const {
   return bytes.append(m_layer.pch);
 }
 
-std::shared_ptr<const KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like) {
+std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like) {
   uint64_t size = 0;
   if (bytes.size() < sizeof size) return nullptr;
   std::memcpy(&size, bytes.data(), sizeof size);
@@ -151,10 +136,15 @@ std::shared_ptr<const KeptLayer> KeptLayer::parse(std::string bytes, PreludeLaye
     const nlohmann::json head = nlohmann::json::from_msgpack(begin, begin + size);
     kept->m_layer.names = head.at(0).get<std::vector<std::string>>();
     for (const nlohmann::json& entry : head.at(1)) {
-      kept->m_layer.dependencies.push_back(
-          {.path = entry.at(0), .content = entry.at(1).get<Digest>(), .absent = entry.at(2)});
-      kept->m_vouches.emplace_back();
-      if (!entry.at(3).is_null()) kept->m_vouches.back() = entry.at(3).get<std::array<int64_t, 5>>();
+      const nlohmann::json& s = entry.at(3);
+      kept->m_layer.dependencies.push_back({.path = entry.at(0),
+                                            .content = entry.at(1).get<Digest>(),
+                                            .absent = entry.at(2),
+                                            .stamp = {.device = s.at(0),
+                                                      .inode = s.at(1),
+                                                      .size = s.at(2),
+                                                      .mtime_ns = s.at(3),
+                                                      .ctime_ns = s.at(4)}});
     }
   } catch (const nlohmann::json::exception&) {
     return nullptr;

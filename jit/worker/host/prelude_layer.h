@@ -1,15 +1,12 @@
 // A precompiled header in memory, on top of another or of nothing.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/dependency.h"
 #include "jit/compile.h"
 #include "jit/worker/source/source_fs.h"
 
@@ -44,29 +41,25 @@ struct PreludeLayer {
   bool is_hidden_by(const std::vector<std::string>& include_dirs, std::vector<Dependency>& absent) const;
 };
 
-/// A layer that was made here: its dependencies are checked before each use, by inode and times, and by
-/// content where these differ.
+/// A layer that was made here: its dependencies are checked before each use. Used by one thread.
 class KeptLayer {
  public:
   KeptLayer(PreludeLayer layer, std::string pch);
   /// A layer that was made elsewhere of CUDA's headers, its dependencies by virtual paths: as one that was
   /// made here of the headers in these folders, if they are the same. Null if they are not.
-  static std::shared_ptr<const KeptLayer> adopt(const PreludeLayer& layer,
-                                                const std::vector<std::string>& cuda_dirs);
+  static std::shared_ptr<KeptLayer> adopt(const PreludeLayer& layer,
+                                          const std::vector<std::string>& cuda_dirs);
   /// The bytes that `parse` takes.
   std::string serialize() const;
   /// Null when these are no such bytes. `base`, `depth` and `text` are as for the layer that was kept.
-  static std::shared_ptr<const KeptLayer> parse(std::string bytes, PreludeLayer like);
-  bool still_holds() const;
+  static std::shared_ptr<KeptLayer> parse(std::string bytes, PreludeLayer like);
+  /// Whether the files are still those that it was made of. Stamps of files that came to rest are renewed.
+  bool still_holds();
   const PreludeLayer& layer() const { return m_layer; }
 
  private:
-  /// Device, inode, size, modification and change time; nothing: there is no such file.
-  using Vouch = std::optional<std::array<std::int64_t, 5>>;
-  static Vouch vouch_for(const std::string& path);
   KeptLayer() = default;
   PreludeLayer m_layer;
-  std::vector<Vouch> m_vouches;  ///< of m_layer.dependencies
 };
 
 }  // namespace tarsia::jit

@@ -94,8 +94,7 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   return found;
 }
 
-std::shared_ptr<const KeptLayer> Preludes::find(const Digest& key, const PreludeLayer& wanted,
-                                                PartStore& parts) {
+std::shared_ptr<KeptLayer> Preludes::find(const Digest& key, const PreludeLayer& wanted, PartStore& parts) {
   if (auto known = m_kept.find(key); known != m_kept.end()) {
     if (known->second->still_holds()) return known->second;
     m_kept.erase(known);
@@ -106,16 +105,16 @@ std::shared_ptr<const KeptLayer> Preludes::find(const Digest& key, const Prelude
   return nullptr;
 }
 
-std::shared_ptr<const KeptLayer> Preludes::make(const CompileRequest& request, Language language,
-                                                const Digest& key, PreludeLayer wanted, PartStore& parts,
-                                                const MakeFiles& make_files) {
+std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Language language, const Digest& key,
+                                          PreludeLayer wanted, PartStore& parts,
+                                          const MakeFiles& make_files) {
   CompileRequest asked = request;
   asked.options = reading(request.options);
   std::string pch;
   auto files = make_files();
   if (!compile_prelude(asked, language, files, wanted, pch)) return nullptr;
   wanted.dependencies = files->dependencies();
-  auto kept = std::make_shared<const KeptLayer>(std::move(wanted), std::move(pch));
+  auto kept = std::make_shared<KeptLayer>(std::move(wanted), std::move(pch));
   parts.keep(PartKind::prelude, key, kept->serialize());
   return m_kept[key] = kept;
 }

@@ -43,19 +43,19 @@ class Preludes {
  private:
   Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
                             PartStore& parts, const MakeFiles& make_files);
-  std::shared_ptr<const KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
-  std::shared_ptr<const KeptLayer> make(const CompileRequest& request, Language language, const Digest& key,
-                                        PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
+  std::shared_ptr<KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
+  std::shared_ptr<KeptLayer> make(const CompileRequest& request, Language language, const Digest& key,
+                                  PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
   Prelude find_shipped(const CompileRequest& request, Language language,
                        const std::vector<std::string>& includes, Digest& identity);
   Digest settings(const CompileRequest& request, Language language) const;
 
   std::shared_ptr<const SysrootPack> m_pack;
   ShippedPreludes m_shipped;
-  std::map<Digest, std::shared_ptr<const KeptLayer>> m_kept;
+  std::map<Digest, std::shared_ptr<KeptLayer>> m_kept;
   struct Adopted {
     std::vector<std::string> cuda_dirs;
-    std::shared_ptr<const KeptLayer> layer;  ///< null: these folders hold other headers
+    std::shared_ptr<KeptLayer> layer;  ///< null: these folders hold other headers
   };
   std::map<const ShippedLayer*, Adopted> m_adopted;
 };

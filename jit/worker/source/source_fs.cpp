@@ -1,11 +1,9 @@
 // The file system that Clang sees.
 #include "jit/worker/source/source_fs.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/hash.h"
+#include "base/dependency.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -55,29 +53,6 @@ std::string normal(const llvm::Twine& path) {
   }
   llvm::sys::path::remove_dots(absolute, /*remove_dot_dot=*/true);
   return std::string(absolute);
-}
-
-// Reads a regular file, following symbolic links; nothing else (a FIFO would block, a device never end).
-std::optional<std::string> read_regular(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return std::nullopt;
-  struct stat st{};
-  std::string content;
-  bool good = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && size_t(st.st_size) <= k_largest_header;
-  if (good) {
-    content.resize(st.st_size);
-    size_t have = 0;
-    while (have < content.size()) {
-      ssize_t n = ::read(fd, content.data() + have, content.size() - have);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      have += n;
-    }
-    content.resize(have);
-  }
-  ::close(fd);
-  if (!good) return std::nullopt;
-  return content;
 }
 
 }  // namespace
@@ -159,12 +134,12 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, voi
     if (S_ISREG(st.st_mode)) {
       auto known = m_real.find(name);
       if (known == m_real.end()) {
-        auto content = read_regular(name);
-        if (!content) return found;
-        Dependency dependency{name, hash_bytes(*content), false};
-        m_dependencies.insert_or_assign(name, dependency);
-        if (edit) edit(*content);
-        known = m_real.emplace(name, std::move(*content)).first;
+        std::string content;
+        FileStamp stamp;
+        if (read_stamped(name, k_largest_header, content, stamp) != 0) return found;
+        m_dependencies.insert_or_assign(name, Dependency{name, hash_bytes(content), false, stamp});
+        if (edit) edit(content);
+        known = m_real.emplace(name, std::move(content)).first;
       }
       found.kind = Found::real;
       found.content = known->second;

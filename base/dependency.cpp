@@ -3,41 +3,46 @@
 // A file's (device, inode, size, mtime, ctime) tells every change of it but one: a second change so soon
 // after the first that both got the same time. File systems count time in steps: the kernel's 4 ms, 1 s in
 // some network file systems, 2 s in FAT. So a stamp younger than k_settled vouches for nothing, and the
-// content is read again until the file has come to rest. A clock that runs differently on the file's server
-// makes a file look younger (it is read again) or older by the difference; nothing else depends on clocks.
-#include "cache/dependency.h"
+// content is read again until the file has come to rest. How young it is counts when the stamp is taken, not
+// when it is used: a change right after the reading gets the old time all the same. A clock that runs
+// differently on the file's server makes a file look younger (it is read again) or older by the difference;
+// nothing else depends on clocks.
+#include "base/dependency.h"
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
 
-namespace tarsia::cache {
+namespace tarsia {
 namespace {
 
 constexpr std::int64_t k_settled = 3'000'000'000;  // ns
 constexpr std::uint64_t k_max_dependency = std::uint64_t{1} << 30;
 
-/// The content and the stamp under which it was read.
-bool read_content(const std::string& path, Digest& content, FileStamp& stamp) {
-  // Headers are often links into a toolkit, so links are followed; what they lead to must be a file.
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  stamp = FileStamp::of(status);
-  try {
-    content = hash_bytes(read_file(path, k_max_dependency));
-  } catch (const std::exception&) {
-    return false;
-  }
-  return ::stat(path.c_str(), &status) == 0 && FileStamp::of(status) == stamp;
-}
-
 }  // namespace
 
-FileStamp trusted(const FileStamp& stamp) {
+FileStamp vouching_stamp(const struct stat& status) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   const std::int64_t time = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  const FileStamp stamp = FileStamp::of(status);
   return std::max(stamp.mtime_ns, stamp.ctime_ns) + k_settled < time ? stamp : FileStamp{};
+}
+
+int read_stamped(const std::string& path, std::uint64_t limit, std::string& bytes, FileStamp& stamp) {
+  int raw;
+  // Headers are often links into a toolkit, so links are followed; what they lead to must be a file.
+  do {
+    raw = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (raw < 0 && errno == EINTR);
+  const UniqueFd fd(raw);
+  struct stat status;
+  if (!fd || ::fstat(fd.get(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EINVAL;
+  stamp = vouching_stamp(status);
+  return read_all(fd.get(), bytes, limit);
 }
 
 DependencyState check(const Dependency& dependency, FileStamp& stamp) {
@@ -49,12 +54,13 @@ DependencyState check(const Dependency& dependency, FileStamp& stamp) {
   if (dependency.absent) return DependencyState::changed;
   if (dependency.stamp != FileStamp{} && FileStamp::of(status) == dependency.stamp)
     return DependencyState::same;
-  Digest content;
-  if (!read_content(dependency.path, content, stamp) || content != dependency.content) {
+  // Opened only now: a device may act on being opened.
+  std::string bytes;
+  if (!S_ISREG(status.st_mode) || read_stamped(dependency.path, k_max_dependency, bytes, stamp) != 0 ||
+      hash_bytes(bytes) != dependency.content) {
     return DependencyState::changed;
   }
-  stamp = trusted(stamp);
   return DependencyState::vouched;
 }
 
-}  // namespace tarsia::cache
+}  // namespace tarsia

@@ -1,0 +1,43 @@
+// Files that a result was made from, and the stamps that vouch for their contents.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/file.h"
+#include "base/hash.h"
+
+namespace tarsia {
+
+/// A file that a result was made from besides its key.
+struct Dependency {
+  std::string path;
+  Digest content{};     ///< of the bytes that were read; meaningless if absent
+  bool absent = false;  ///< it was looked for and not there
+  FileStamp
+      stamp;  ///< a vouching_stamp: while the file bears it, its content is `content`; zero: nothing vouches
+};
+
+/// The stamp of a file of that status, if from now on it tells every change of the file: that is when the
+/// last change is long enough ago not to share its time with another one. Else all zero. To vouch for a
+/// content it has to be taken before that is read.
+FileStamp vouching_stamp(const struct stat& status);
+
+/// Reads a regular file, following symbolic links, never waiting on a FIFO; `stamp` is the vouching stamp of
+/// the bytes. Gives 0 or an errno: EINVAL if it is no regular file, EFBIG beyond `limit`.
+int read_stamped(const std::string& path, std::uint64_t limit, std::string& bytes, FileStamp& stamp);
+
+/// How a dependency compares with the file system now.
+enum class DependencyState {
+  same,     ///< the stamp vouches, or it is absent as it was
+  vouched,  ///< the content was read and is the same; the stamp given is new (or zero: too fresh to vouch)
+  changed,  ///< other content, appeared, gone, unreadable, or no regular file
+};
+
+/// Only looks at the file's status, unless the stamp differs: then at its content. `stamp` is what may
+/// replace the dependency's.
+DependencyState check(const Dependency& dependency, FileStamp& stamp);
+
+}  // namespace tarsia
