@@ -26,14 +26,5 @@ const tarsia_error* tarsia_last_error(void) {
 }
 
 const char* tarsia_error_name(int32_t code) {
-  switch (code) {
-    case TARSIA_OP_VALUE_ERROR:
-    case TARSIA_OP_INDEX_ERROR:
-    case TARSIA_OP_TYPE_ERROR:
-      return "OpError";
-    case TARSIA_OUT_OF_MEMORY:
-      return "OutOfMemory";
-    default:
-      return tarsia::error_name(static_cast<tarsia::ErrorCode>(code)).data();
-  }
+  return tarsia::error_name(static_cast<tarsia::ErrorCode>(code)).data();
 }

@@ -33,8 +33,16 @@ std::string_view stage_name(Stage stage) {
       return "worker";
     case Stage::load:
       return "load";
+    case Stage::call:
+      return "call";
   }
   return "worker";
+}
+
+Stage stage_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(Stage::call); ++i)
+    if (stage_name(static_cast<Stage>(i)) == name) return static_cast<Stage>(i);
+  return Stage::load;
 }
 
 std::string format(const Diagnostic& diagnostic) {

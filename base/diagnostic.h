@@ -18,12 +18,14 @@ struct Diagnostic {
 };
 
 /// The step at which something failed.
-enum class Stage { source, host, split, device, link, worker, load };
+enum class Stage { source, host, split, device, link, worker, load, call };
 
 /// "note", "warning", "error", "fatal error".
 std::string_view severity_name(Severity severity);
 /// The enumerator's name.
 std::string_view stage_name(Stage stage);
+/// The stage of that name; Stage::load for others.
+Stage stage_named(std::string_view name);
 /// "relu.cu:12:3: error: message"; what is unknown of the place is left out.
 std::string format(const Diagnostic& diagnostic);
 /// One line a diagnostic, each ended by a newline.

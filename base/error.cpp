@@ -34,7 +34,12 @@ std::string_view error_name(ErrorCode code) {
     case ErrorCode::unsupported:
       return "Unsupported";
     case ErrorCode::op:
+    case ErrorCode::op_value:
+    case ErrorCode::op_index:
+    case ErrorCode::op_type:
       return "OpError";
+    case ErrorCode::out_of_memory:
+      return "OutOfMemory";
     case ErrorCode::interrupted:
       return "Interrupted";
   }
@@ -54,6 +59,45 @@ CompileError::CompileError(ErrorCode code, const std::string& headline, Stage st
                            std::vector<Diagnostic> diagnostics, std::string log)
     : Error(code, compose(headline, diagnostics), {stage, std::move(log)}),
       m_diagnostics(std::move(diagnostics)) {}
+
+void rethrow(CaughtError caught) {
+  switch (caught.code) {
+    case ErrorCode::ok:
+    case ErrorCode::unknown:
+      break;
+    case ErrorCode::compile:
+      throw CompileError(std::move(caught));
+    case ErrorCode::compiler_crashed:
+      throw CompilerCrashed(std::move(caught));
+    case ErrorCode::compile_timeout:
+      throw CompileTimeout(std::move(caught));
+    case ErrorCode::resource_limit:
+      throw ResourceLimit(std::move(caught));
+    case ErrorCode::invalid_source:
+      throw InvalidSource(std::move(caught));
+    case ErrorCode::load:
+      throw LoadError(std::move(caught));
+    case ErrorCode::argument_type:
+    case ErrorCode::argument_value:
+      throw ArgumentError(std::move(caught));
+    case ErrorCode::cuda:
+      throw CudaError(std::move(caught));
+    case ErrorCode::not_found:
+      throw NotFound(std::move(caught));
+    case ErrorCode::unsupported:
+      throw Unsupported(std::move(caught));
+    case ErrorCode::op:
+    case ErrorCode::op_value:
+    case ErrorCode::op_index:
+    case ErrorCode::op_type:
+      throw OpError(std::move(caught));
+    case ErrorCode::out_of_memory:
+      throw OutOfMemory(std::move(caught));
+    case ErrorCode::interrupted:
+      throw Interrupted(std::move(caught));
+  }
+  throw Error(std::move(caught));
+}
 
 std::string errno_message(std::string_view context, int error) {
   std::string text = std::string(context) + ": " + std::generic_category().message(error);

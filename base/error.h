@@ -26,7 +26,11 @@ enum class ErrorCode : int {
   cuda = 10,
   not_found = 11,
   unsupported = 12,
-  op = 13,  ///< an exception of an op's author
+  op = 13,        ///< an exception of an op's author; the next three say of what kind
+  op_value = 14,  ///< Python: ValueError
+  op_index = 15,  ///< Python: IndexError
+  op_type = 16,   ///< Python: TypeError
+  out_of_memory = 17,
   interrupted = 18,
 };
 
@@ -39,6 +43,14 @@ struct ErrorContext {
   std::string log;  ///< further text for people: a compiler's raw output, a crash's last words
 };
 
+/// An error that passed a C boundary: see rethrow().
+struct CaughtError {
+  ErrorCode code = ErrorCode::unknown;
+  std::string message;
+  ErrorContext context;
+  std::vector<Diagnostic> diagnostics;
+};
+
 /// The base of all, also used alone for what has no class of its own (an input or output error).
 class Error : public std::runtime_error {
  public:
@@ -46,6 +58,7 @@ class Error : public std::runtime_error {
       : Error(ErrorCode::unknown, message, std::move(context)) {}
   Error(ErrorCode code, const std::string& message, ErrorContext context = {})
       : std::runtime_error(message), m_code(code), m_context(std::move(context)) {}
+  explicit Error(CaughtError caught) : Error(caught.code, caught.message, std::move(caught.context)) {}
 
   ErrorCode code() const { return m_code; }
   Stage stage() const { return m_context.stage; }
@@ -63,6 +76,10 @@ class CompileError : public Error {
   CompileError(const std::string& headline, Stage stage, std::vector<Diagnostic> diagnostics,
                std::string log = {})
       : CompileError(ErrorCode::compile, headline, stage, std::move(diagnostics), std::move(log)) {}
+  /// Its message has the diagnostics already.
+  explicit CompileError(CaughtError caught)
+      : Error(caught.code, caught.message, std::move(caught.context)),
+        m_diagnostics(std::move(caught.diagnostics)) {}
 
   const std::vector<Diagnostic>& diagnostics() const { return m_diagnostics; }
 
@@ -80,6 +97,7 @@ class InvalidSource : public CompileError {
   explicit InvalidSource(Diagnostic diagnostic)
       : CompileError(ErrorCode::invalid_source, "invalid source", Stage::source, {std::move(diagnostic)},
                      {}) {}
+  explicit InvalidSource(CaughtError caught) : CompileError(std::move(caught)) {}
 };
 
 /// An error class with nothing of its own but its code and the stage it usually belongs to.
@@ -88,6 +106,7 @@ class ErrorOf : public Error {
  public:
   explicit ErrorOf(const std::string& message, std::string log = {})
       : Error(k_code, message, {k_stage, std::move(log)}) {}
+  explicit ErrorOf(CaughtError caught) : Error(std::move(caught)) {}
 };
 
 class CompilerCrashed : public ErrorOf<ErrorCode::compiler_crashed, Stage::worker> {
@@ -119,6 +138,10 @@ class Unsupported : public ErrorOf<ErrorCode::unsupported, Stage::load> {
 class OpError : public ErrorOf<ErrorCode::op, Stage::load> {
   using ErrorOf::ErrorOf;
 };
+/// Of the CPU or of a GPU.
+class OutOfMemory : public ErrorOf<ErrorCode::out_of_memory, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
 
 /// A wrong argument of a call. `type_error` and `value_error` make the two sorts.
 class ArgumentError : public Error {
@@ -130,9 +153,14 @@ class ArgumentError : public Error {
     return ArgumentError(ErrorCode::argument_value, message);
   }
 
+  explicit ArgumentError(CaughtError caught) : Error(std::move(caught)) {}
+
  private:
   ArgumentError(ErrorCode code, const std::string& message) : Error(code, message, {Stage::load, {}}) {}
 };
+
+/// Throws the error as the class that its code names.
+[[noreturn]] void rethrow(CaughtError caught);
 
 /// "context: text of errno", and the remedy where there is one for all.
 std::string errno_message(std::string_view context, int error);

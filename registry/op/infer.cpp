@@ -89,8 +89,8 @@ std::string describe(const tarsia_meta& meta) {
 
 void throw_op_error(const tarsia_op& op, const char* function) {
   LastError& error = last_error();
-  throw Error(static_cast<ErrorCode>(error.code), op_name(op) + ", " + function + ": " + error.message,
-              {Stage::load, error.log});
+  error.message = op_name(op) + ", " + function + ": " + error.message;
+  throw_last_error();
 }
 
 BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
@@ -257,8 +257,8 @@ void BoundInfo::require_complete() const {
                                        " is not fully known: " + describe(m_inputs[i]));
   for (unsigned i = 0; i < m_outputs.size(); ++i)
     if (!is_complete(m_outputs[i]))
-      throw Error(ErrorCode::op, op_name(m_op) + ", inference: " + output_name(i) +
-                                     " is left unknown: " + describe(m_outputs[i]));
+      throw OpError(op_name(m_op) + ", inference: " + output_name(i) +
+                    " is left unknown: " + describe(m_outputs[i]));
 }
 
 std::string BoundInfo::port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const {

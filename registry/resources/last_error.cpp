@@ -124,7 +124,7 @@ std::int32_t capture_author_exception() noexcept {
 
 void throw_last_error() {
   const LastError& e = last_error();
-  throw Error(static_cast<ErrorCode>(e.code), e.message);
+  rethrow({static_cast<ErrorCode>(e.code), e.message, {stage_named(e.stage), e.log}, e.diagnostics});
 }
 
 }  // namespace tarsia::registry
