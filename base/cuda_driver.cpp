@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/fork.h"
 
 namespace tarsia {
 
@@ -30,6 +31,7 @@ bool resolve(void* library, const char* name, F& function) {
 
 Driver open_driver() {
   Driver driver;
+  const InLoader in_loader;
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) return driver;
   CudaDriver& t = driver.table;
@@ -50,6 +52,7 @@ Driver open_driver() {
   need("cuCtxSetCurrent", t.cuCtxSetCurrent);
   need("cuCtxSynchronize", t.cuCtxSynchronize);
   need("cuStreamCreate", t.cuStreamCreate);
+  need("cuStreamDestroy_v2", t.cuStreamDestroy);
   need("cuStreamSynchronize", t.cuStreamSynchronize);
   need("cuStreamWaitEvent", t.cuStreamWaitEvent);
   need("cuStreamIsCapturing", t.cuStreamIsCapturing);
@@ -73,23 +76,26 @@ Driver open_driver() {
   need("cuStreamGetCtx", t.cuStreamGetCtx);
   resolve(library, "cuLaunchKernelEx", t.optional.cuLaunchKernelEx);
   resolve(library, "cuCtxRecordEvent", t.optional.cuCtxRecordEvent);
+  resolve(library, "cuStreamGetCaptureInfo_v2", t.optional.cuStreamGetCaptureInfo);
+  resolve(library, "cuUserObjectCreate", t.optional.cuUserObjectCreate);
+  resolve(library, "cuGraphRetainUserObject", t.optional.cuGraphRetainUserObject);
   driver.found = true;
   return driver;
 }
 
 const Driver& opened_driver() {
-  static const Driver& driver = *new Driver(open_driver());
-  return driver;
+  static std::atomic<Driver*> s_driver{nullptr};
+  return made_once(s_driver, &open_driver);
 }
 
-enum class State { untouched, initialised, forked };
+enum class State { untouched, initialising, initialised, forked };
 std::atomic<State> s_state{State::untouched};
 std::atomic<int> s_device_count{0};
 std::array<std::atomic<CuContext>, k_max_devices> s_contexts{};
 
-// CUDA cannot be used in a child that was forked after cuInit.
+// CUDA cannot be used in a child that was forked after cuInit, or while another thread was in it.
 void forked_child() {
-  if (s_state.load() == State::initialised) s_state = State::forked;
+  if (s_state.load() != State::untouched) s_state = State::forked;
 }
 
 void initialise() {
@@ -102,17 +108,21 @@ void initialise() {
   if (!driver.missing.empty())
     throw CudaError("the CUDA driver is too old, it has no " + driver.missing +
                     ": install one of CUDA 11.4 or newer");
+  // A child forked by another thread meanwhile never comes here: see forked_child.
   static std::mutex s_mutex;
   std::lock_guard lock(s_mutex);
   if (s_state.load() != State::untouched) return;
-  if (CuResult result = driver.table.cuInit(0))
+  static const int registered = pthread_atfork(nullptr, nullptr, &forked_child);
+  (void)registered;
+  s_state = State::initialising;
+  if (CuResult result = driver.table.cuInit(0)) {
+    s_state = State::untouched;
     throw CudaError("CUDA cannot be used on this machine: cuInit: " + cuda_error_text(result) +
                     "; `nvidia-smi` shows whether the GPU and its driver work");
+  }
   int count = 0;
   driver.table.cuDeviceGetCount(&count);
   s_device_count = count < k_max_devices ? count : k_max_devices;
-  static const int registered = pthread_atfork(nullptr, nullptr, &forked_child);
-  (void)registered;
   s_state = State::initialised;
 }
 
@@ -125,7 +135,7 @@ const CudaDriver* find_cuda_driver() {
 
 const CudaDriver& cuda_driver() {
   State state = s_state.load(std::memory_order_acquire);
-  if (state == State::untouched) {
+  if (state == State::untouched || state == State::initialising) {
     initialise();
     state = s_state.load();
   }

@@ -16,6 +16,8 @@ using CuEvent = struct CUevent_st*;
 using CuPool = struct CUmemPoolHandle_st*;
 using CuModule = struct CUmod_st*;
 using CuFunction = struct CUfunc_st*;
+using CuGraph = struct CUgraph_st*;
+using CuUserObject = struct CUuserObject_st*;
 using CuPointer = unsigned long long;
 
 /// CUlaunchAttribute and CUlaunchConfig of cuda.h.
@@ -53,6 +55,7 @@ struct CudaDriver {
   CuResult (*cuCtxSetCurrent)(CuContext);
   CuResult (*cuCtxSynchronize)();
   CuResult (*cuStreamCreate)(CuStream*, unsigned);
+  CuResult (*cuStreamDestroy)(CuStream);
   CuResult (*cuStreamSynchronize)(CuStream);
   CuResult (*cuStreamWaitEvent)(CuStream, CuEvent, unsigned);
   CuResult (*cuStreamIsCapturing)(CuStream, int*);
@@ -81,6 +84,12 @@ struct CudaDriver {
     CuResult (*cuLaunchKernelEx)(const CuLaunchConfig*, CuFunction, void**, void**);
     /// Records all the work of a context; since CUDA 12.5.
     CuResult (*cuCtxRecordEvent)(CuContext, CuEvent);
+    /// Since CUDA 11.3. The last two may be null.
+    CuResult (*cuStreamGetCaptureInfo)(CuStream, int* status, unsigned long long* id, CuGraph*,
+                                       const void** dependencies, size_t* n_dependencies);
+    CuResult (*cuUserObjectCreate)(CuUserObject*, void*, void (*destroy)(void*), unsigned references,
+                                   unsigned flags);
+    CuResult (*cuGraphRetainUserObject)(CuGraph, CuUserObject, unsigned references, unsigned flags);
   } optional;
 };
 
@@ -124,6 +133,19 @@ class CudaDeviceScope {
  private:
   CuContext m_previous = nullptr;
   bool m_changed = false;
+};
+
+/// Lets a stream that is captured be, whatever this thread asks of CUDA while it lives: loading code,
+/// allocating, work on another stream.
+class CudaRelaxedCapture {
+ public:
+  CudaRelaxedCapture() { cuda_driver().cuThreadExchangeStreamCaptureMode(&m_mode); }
+  ~CudaRelaxedCapture() { cuda_driver().cuThreadExchangeStreamCaptureMode(&m_mode); }
+  CudaRelaxedCapture(const CudaRelaxedCapture&) = delete;
+  CudaRelaxedCapture& operator=(const CudaRelaxedCapture&) = delete;
+
+ private:
+  int m_mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 };
 
 }  // namespace tarsia

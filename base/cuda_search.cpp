@@ -12,15 +12,21 @@
 #include <unistd.h>
 
 #include "base/cuda_parts.h"
+#include "base/fork.h"
 
 namespace tarsia {
 namespace {
 
-std::mutex g_mutex;
-std::vector<std::string> g_site_packages;        // given by add_site_packages
-std::shared_ptr<const CudaFindings> g_findings;  // the choice, while the two below hold
-std::vector<std::string> g_findings_mapped;      // … for these mapped libraries
-unsigned long long g_findings_adds = 0;          // … at this count of dlopen'ed objects
+/// What is known. Never destroyed: threads may search while the process exits.
+struct Known {
+  ForkSafeMutex mutex;                           // guards what follows
+  std::vector<std::string> site_packages;        // given by add_site_packages
+  unsigned given = 0;                            // how often one was given
+  std::shared_ptr<const CudaFindings> findings;  // the choice, while the two below hold
+  std::vector<std::string> mapped;               // … for these mapped libraries
+  unsigned long long adds = 0;                   // … at this count of dlopen'ed objects
+};
+Known& g_known = *new Known;
 
 std::vector<std::string> split_path(const char* value) {
   std::vector<std::string> parts;
@@ -63,6 +69,7 @@ std::string toolkit_on_path() {
 
 /// The folder above the one in which libtarsia lies, where it is part of an installed Python package.
 std::string own_site_packages() {
+  const InLoader in_loader;
   Dl_info info{};
   char real[PATH_MAX];  // the command finds its library as …/tarsia/bin/../libtarsia.so
   if (!::dladdr(reinterpret_cast<void*>(&search_places), &info) || !info.dli_fname ||
@@ -79,6 +86,7 @@ std::string own_site_packages() {
 
 /// CUDA libraries mapped now; `adds` gets the count of objects ever mapped, which moves with each dlopen.
 std::vector<std::string> mapped_libraries(unsigned long long& adds) {
+  const InLoader in_loader;
   struct Walk {
     std::vector<std::string> paths;
     unsigned long long adds = 0;
@@ -99,6 +107,7 @@ std::vector<std::string> mapped_libraries(unsigned long long& adds) {
 }
 
 unsigned long long count_of_adds() {
+  const InLoader in_loader;
   unsigned long long adds = 0;
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* data) {
@@ -109,7 +118,7 @@ unsigned long long count_of_adds() {
   return adds;
 }
 
-CudaSearch search_places_locked() {
+CudaSearch search_places_beside(const std::vector<std::string>& given) {
   CudaSearch search;
   auto home = [&](const char* variable, bool wanted) {
     const char* dir = std::getenv(variable);
@@ -131,7 +140,7 @@ CudaSearch search_places_locked() {
     else
       search.homes.push_back({root, "loaded by this process"});
   }
-  for (const std::string& dir : g_site_packages) search.site_packages.push_back(dir);
+  for (const std::string& dir : given) search.site_packages.push_back(dir);
   for (std::string& dir : split_path(std::getenv("TARSIA_SITE_PACKAGES")))
     search.site_packages.push_back(dir);
   if (std::string dir = own_site_packages(); !dir.empty()) search.site_packages.push_back(dir);
@@ -152,32 +161,46 @@ CudaSearch search_places_locked() {
 }  // namespace
 
 CudaSearch search_places() {
-  std::lock_guard lock(g_mutex);
-  return search_places_locked();
+  std::vector<std::string> given;
+  {
+    const std::lock_guard lock(g_known.mutex);
+    given = g_known.site_packages;
+  }
+  return search_places_beside(given);
 }
 
+// Nothing is searched under the mutex: threads that come at once search at once, and find the same.
 std::shared_ptr<const CudaFindings> cuda_findings() {
-  std::lock_guard lock(g_mutex);
-  if (g_findings) {
-    if (count_of_adds() == g_findings_adds) return g_findings;
-    unsigned long long adds = 0;
-    if (mapped_libraries(adds) == g_findings_mapped) {
-      g_findings_adds = adds;
-      return g_findings;
-    }
+  const unsigned long long count = count_of_adds();
+  std::vector<std::string> given, mapped;
+  std::shared_ptr<const CudaFindings> known;
+  unsigned n_given = 0;
+  {
+    const std::lock_guard lock(g_known.mutex);
+    if (g_known.findings && g_known.adds == count) return g_known.findings;
+    known = g_known.findings, mapped = g_known.mapped;
+    given = g_known.site_packages, n_given = g_known.given;
   }
-  const CudaSearch search = search_places_locked();
-  g_findings = std::make_shared<const CudaFindings>(find_cuda_parts_in(search));
-  g_findings_mapped = search.mapped;
-  g_findings_adds = count_of_adds();
-  return g_findings;
+  unsigned long long adds = 0;
+  if (!known || mapped_libraries(adds) != mapped) {
+    const CudaSearch search = search_places_beside(given);
+    known = std::make_shared<const CudaFindings>(find_cuda_parts_in(search));
+    mapped = search.mapped;
+    adds = count_of_adds();
+  }
+  const std::lock_guard lock(g_known.mutex);
+  if (g_known.given == n_given)
+    g_known.findings = known, g_known.mapped = std::move(mapped), g_known.adds = adds;
+  return known;
 }
 
 void add_site_packages(const std::string& dir) {
-  std::lock_guard lock(g_mutex);
-  if (std::find(g_site_packages.begin(), g_site_packages.end(), dir) != g_site_packages.end()) return;
-  g_site_packages.push_back(dir);
-  g_findings.reset();
+  const std::lock_guard lock(g_known.mutex);
+  std::vector<std::string>& all = g_known.site_packages;
+  if (std::find(all.begin(), all.end(), dir) != all.end()) return;
+  all.push_back(dir);
+  ++g_known.given;
+  g_known.findings.reset();
 }
 
 }  // namespace tarsia

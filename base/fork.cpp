@@ -3,9 +3,53 @@
 
 #include <pthread.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <new>
 #include <vector>
 
 namespace tarsia {
+namespace {
+
+/// The threads that are in the dynamic loader.
+struct Loading {
+  std::mutex mutex;  ///< guards what follows
+  std::condition_variable one_left;
+  int threads = 0;
+};
+Loading& g_loading = *new Loading;  // never destroyed: libraries are closed while the process exits
+thread_local int t_in_loader = 0;
+
+/// Comes first, while the forking thread holds nothing of ours. Leaves the mutex locked.
+void wait_for_loader() {
+  std::unique_lock lock(g_loading.mutex);
+  g_loading.one_left.wait_for(lock, std::chrono::seconds(1),
+                              [] { return g_loading.threads == (t_in_loader > 0 ? 1 : 0); });
+  lock.release();
+}
+
+void renew_loading() {
+  new (&g_loading.one_left) std::condition_variable();  // another thread may have been waiting
+  g_loading.threads = t_in_loader > 0 ? 1 : 0;
+  g_loading.mutex.unlock();
+}
+
+}  // namespace
+
+InLoader::InLoader() noexcept {
+  if (t_in_loader++ > 0) return;
+  const std::lock_guard lock(g_loading.mutex);
+  ++g_loading.threads;
+}
+
+InLoader::~InLoader() {
+  if (--t_in_loader > 0) return;
+  {
+    const std::lock_guard lock(g_loading.mutex);
+    --g_loading.threads;
+  }
+  g_loading.one_left.notify_all();
+}
 
 struct ForkRegistry {
   std::mutex mutex;
@@ -21,6 +65,7 @@ struct ForkRegistry {
   }
   static void before() {
     ForkRegistry& registry = instance();
+    wait_for_loader();
     registry.mutex.lock();
     for (ForkAware* object : registry.objects) object->before_fork();
   }
@@ -28,11 +73,13 @@ struct ForkRegistry {
     ForkRegistry& registry = instance();
     for (ForkAware* object : registry.objects) object->after_fork_in_parent();
     registry.mutex.unlock();
+    g_loading.mutex.unlock();
   }
   static void in_child() {
     ForkRegistry& registry = instance();
     for (ForkAware* object : registry.objects) object->after_fork_in_child();
     registry.mutex.unlock();
+    renew_loading();
   }
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <thread>
@@ -21,6 +22,7 @@ namespace {
 class HeldLocks final : public ForkAware {
  public:
   HeldLocks() { watch_forks(); }
+  ~HeldLocks() { forget_forks(); }
 
   std::mutex mutex;
   std::vector<int> descriptors;
@@ -39,8 +41,8 @@ class HeldLocks final : public ForkAware {
 
 // Never destroyed: locks may be released by destructors of other statics.
 HeldLocks& held_locks() {
-  static HeldLocks* s_held = new HeldLocks;
-  return *s_held;
+  static std::atomic<HeldLocks*> s_held{nullptr};
+  return made_once(s_held, [] { return HeldLocks(); });
 }
 
 int open_lock(const std::string& path) {

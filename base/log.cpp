@@ -49,6 +49,7 @@ class Log final : public ForkAware {
     renew();
     watch_forks();
   }
+  ~Log() { forget_forks(); }
   std::atomic<spdlog::logger*> logger;
 
  private:
@@ -70,8 +71,8 @@ class Log final : public ForkAware {
 }  // namespace
 
 spdlog::logger& log() {
-  static Log* s_log = new Log;
-  return *s_log->logger;
+  static std::atomic<Log*> s_log{nullptr};
+  return *made_once(s_log, [] { return Log(); }).logger;
 }
 
 }  // namespace tarsia

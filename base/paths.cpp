@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/fork.h"
 #include "base/hash.h"
 
 namespace tarsia {
@@ -30,6 +32,7 @@ bool is_executable(const std::string& path) {
 }
 
 std::string find_library_dir() {
+  const InLoader in_loader;
   Dl_info info;
   std::string path;
   if (::dladdr(reinterpret_cast<const void*>(&library_dir), &info) != 0 && info.dli_fname != nullptr) {
@@ -87,16 +90,22 @@ std::string unpack_into(const std::string& cache_dir, const std::string& packed_
 
 /// Kept in memory, for as long as this process lives.
 std::string unpack_into_memory(const std::string& packed_path) {
-  static const UniqueFd s_program =
-      make_memfd("tarsia-compiler", decompress(read_file(packed_path, k_max_compiler), packed_path));
-  return "/proc/self/fd/" + std::to_string(s_program.get());
+  static std::atomic<UniqueFd*> s_program{nullptr};
+  const UniqueFd& program = made_once(s_program, [&] {
+    return make_memfd("tarsia-compiler", decompress(read_file(packed_path, k_max_compiler), packed_path));
+  });
+  return "/proc/self/fd/" + std::to_string(program.get());
 }
+
+/// Held while the compiler is unpacked, so that threads that come at once do so once. That takes a while, and
+/// two processes may do it at once: a forked child need not wait.
+ForkRenewedMutex& g_unpacking = *new ForkRenewedMutex;
 
 }  // namespace
 
 const std::string& library_dir() {
-  static const std::string s_dir = find_library_dir();
-  return s_dir;
+  static std::atomic<std::string*> s_dir{nullptr};
+  return made_once(s_dir, &find_library_dir);
 }
 
 std::string compiler_path(const std::string& cache_dir, const std::string& folder) {
@@ -113,8 +122,7 @@ std::string compiler_path(const std::string& cache_dir, const std::string& folde
   const std::string packed = plain + ".zst";
   struct stat status;
   if (::stat(packed.c_str(), &status) == 0) {
-    static std::mutex s_mutex;
-    const std::lock_guard lock(s_mutex);
+    const std::lock_guard lock(g_unpacking);
     std::string path;
     if (!cache_dir.empty()) path = unpack_into(cache_dir, packed, FileStamp::of(status));
     return path.empty() ? unpack_into_memory(packed) : path;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <limits>
 #include <mutex>
@@ -77,8 +78,8 @@ Pipeline::~Pipeline() {
 
 Pipeline& Pipeline::instance() {
   // Never destroyed: threads may still compile while the program ends. The workers see our end by themselves.
-  static Pipeline* s_pipeline = new Pipeline;
-  return *s_pipeline;
+  static std::atomic<Pipeline*> s_pipeline{nullptr};
+  return made_once(s_pipeline, [] { return Pipeline(); });
 }
 
 Module Pipeline::compile(Source source) {

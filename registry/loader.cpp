@@ -19,6 +19,7 @@
 
 #include "base/cuda_parts.h"
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "registry/host_table.h"
 #include "registry/library/elf.h"
@@ -148,6 +149,7 @@ class LibraryLoader {
           m_module.path +
           " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
           "ops with TARSIA_OP(name), from <tarsia/op.h>");
+    const InLoader in_loader;
     open_needed(elf, m_module.path);
 
     // From here on the destructor of the last reference unmaps.
@@ -384,10 +386,12 @@ void Library::destroy() {
   delete this;
   if (release) release(user);
   if (!handle) return;
-  if (uses_cuda)
+  if (uses_cuda) {
     unmap_when_idle(handle);
-  else
+  } else {
+    const InLoader in_loader;
     dlclose(handle);
+  }
 }
 
 }  // namespace tarsia::registry

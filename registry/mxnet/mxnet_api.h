@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork.h"
+
 namespace tarsia::registry::mxnet {
 
 using Function = void*;
@@ -109,7 +111,8 @@ class Api {
   void* m_destroy_state = nullptr;
   int (*m_msg_size)() = nullptr;
   int (*m_msg_get)(int i, const char** text) = nullptr;
-  mutable std::mutex m_mutex;       ///< guards what follows; the library's store is not synchronised
+  /// Guards what follows; the library's store is not synchronised.
+  mutable ForkRenewedMutex m_mutex;
   mutable int m_messages_read = 0;  ///< it only grows
 };
 

@@ -78,8 +78,8 @@ size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 OpRegistry& OpRegistry::instance() {
-  static OpRegistry& registry = *new OpRegistry();
-  return registry;
+  static std::atomic<OpRegistry*> s_registry{nullptr};
+  return made_once(s_registry, [] { return OpRegistry(); });
 }
 
 void OpRegistry::add(const Ref<Library>& library) {

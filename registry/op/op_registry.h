@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fork.h"
 #include "registry/library/library.h"
 #include "registry/resources/ref.h"
 
@@ -55,7 +56,7 @@ class OpRegistry {
   std::uint64_t generation() const { return m_generation.load(std::memory_order_acquire); }
 
  private:
-  mutable std::mutex m_mutex;
+  mutable ForkSafeMutex m_mutex;
   std::map<std::string, Ref<OpEntry>, std::less<>> m_ops;
   std::atomic<std::uint64_t> m_generation{1};
 };

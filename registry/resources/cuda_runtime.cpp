@@ -6,17 +6,33 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/fork.h"
 
 namespace tarsia::registry {
 
+namespace {
+
+/// Runtimes that were found. Never destroyed: threads may launch while the process exits.
+struct Runtimes {
+  ForkSafeMutex mutex;  ///< guards what follows
+  std::map<std::string, std::unique_ptr<CudaRuntime>> found;
+};
+Runtimes& g_runtimes = *new Runtimes;
+
+}  // namespace
+
 const CudaRuntime* find_cuda_runtime(const std::string& soname) {
-  static std::mutex s_mutex;
-  static auto& runtimes = *new std::map<std::string, std::unique_ptr<CudaRuntime>>();
-  std::lock_guard lock(s_mutex);
-  std::unique_ptr<CudaRuntime>& runtime = runtimes[soname];
-  if (runtime) return runtime.get();
-  // The handle is kept. Work-around: the CUDA runtime does not survive being unmapped, see
-  // registry/loader.cpp.
+  {
+    const std::lock_guard lock(g_runtimes.mutex);
+    if (const auto known = g_runtimes.found.find(soname); known != g_runtimes.found.end())
+      return known->second.get();
+  }
+  // Beside the mutex, which is a leaf. The handle is kept. Work-around: the CUDA runtime does not survive being
+  // unmapped, see registry/loader.cpp.
+  const InLoader in_loader;
   void* library = dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (!library) return nullptr;
   auto found = std::make_unique<CudaRuntime>();
@@ -31,8 +47,8 @@ const CudaRuntime* find_cuda_runtime(const std::string& soname) {
       !need("cudaGetFuncBySymbol", found->cudaGetFuncBySymbol) ||
       !need("cudaGetSymbolAddress", found->cudaGetSymbolAddress))
     return nullptr;
-  runtime = std::move(found);
-  return runtime.get();
+  const std::lock_guard lock(g_runtimes.mutex);
+  return g_runtimes.found.try_emplace(soname, std::move(found)).first->second.get();
 }
 
 }  // namespace tarsia::registry

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fork.h"
 
 namespace tarsia::registry {
 
@@ -27,13 +28,18 @@ struct Entry {
 std::array<Entry, k_kept> s_ring;
 std::atomic<std::uint64_t> s_next{0};
 
+/// Never destroyed: the ring points into them.
+struct KeptNames {
+  ForkSafeMutex mutex;  ///< guards what follows
+  std::set<std::string> names;
+};
+KeptNames& g_kept_names = *new KeptNames;
+
 }  // namespace
 
 const char* kept_name(const std::string& name) {
-  static std::mutex s_mutex;
-  static auto& names = *new std::set<std::string>();
-  const std::lock_guard lock(s_mutex);
-  return names.insert(name).first->c_str();
+  const std::lock_guard lock(g_kept_names.mutex);
+  return g_kept_names.names.insert(name).first->c_str();
 }
 
 void note_launch(const char* kept_name, int device) noexcept {

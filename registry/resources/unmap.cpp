@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "registry/resources/reaper.h"
 
@@ -57,6 +58,7 @@ AddressRange mapped_range(void* handle) {
 }
 
 void close_and_reserve(void* handle) {
+  const InLoader in_loader;
   const AddressRange range = mapped_range(handle);
   dlclose(handle);
   // Refused where the library is still mapped: it has unique symbols, or someone else has opened it too.

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "tests/unit/base/forked_child.h"
 #include "tests/unit/base/temporary_dir.h"
 
 namespace tarsia {
@@ -126,6 +127,19 @@ TEST_F(PackedCompiler, is_unpacked_into_memory_where_there_is_no_folder) {
   int state = 0;
   EXPECT_EQ(::waitpid(child, &state, 0), child);
   EXPECT_EQ(state, 0);
+}
+
+TEST_F(PackedCompiler, a_forked_child_has_it_while_a_thread_unpacks_it) {
+  const TemporaryDir dir;
+  expect_children_to_go_on(
+      [&](int) {
+        const std::string path = compiler_path(dir.path(), m_folder.path());
+        ::unlink(path.c_str());
+      },
+      [&] {
+        compiler_path(dir.path(), m_folder.path());
+        compiler_path("/proc/nowhere", m_folder.path());
+      });
 }
 
 TEST_F(PackedCompiler, cut_short_is_an_error) {

@@ -1,5 +1,5 @@
 // Errors that pass a C boundary.
-#include "registry/last_error.h"
+#include "registry/resources/last_error.h"
 
 #include <stdexcept>
 #include <typeinfo>

@@ -1,0 +1,61 @@
+// A forked child that says something, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <latch>
+#include <string>
+#include <thread>
+
+namespace tarsia {
+
+/// What f, called in a forked child, gives. A child that hangs is ended by a signal, and fails the test.
+template <class F>
+std::string in_forked_child(F&& f) {
+  int ends[2];
+  if (::pipe(ends) != 0) {
+    ADD_FAILURE() << "no pipe";
+    return {};
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const std::string said = f();
+    const bool told = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    said.append(buffer, static_cast<size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_FALSE(WIFSIGNALED(status)) << "the child was ended by signal " << WTERMSIG(status)
+                                    << (WTERMSIG(status) == SIGALRM ? ": it did not go on" : "");
+  return said;
+}
+
+/// Forks children that do `child`, while a thread does `parent` over and over.
+template <class P, class C>
+void expect_children_to_go_on(P&& parent, C&& child) {
+  std::atomic<bool> done{false};
+  std::latch begun(1);
+  std::thread busy([&] {
+    parent(0);
+    begun.count_down();
+    for (int i = 1; !done; ++i) parent(i);
+  });
+  begun.wait();
+  for (int i = 0; i < 150 && !testing::Test::HasFailure(); ++i)
+    EXPECT_EQ(in_forked_child([&] { return child(), std::string("went on"); }), "went on");
+  done = true;
+  busy.join();
+}
+
+}  // namespace tarsia
