@@ -71,6 +71,7 @@ void* host_scratch(std::uint64_t bytes, tarsia_device device) {
 
 void* host_allocate(std::uint64_t bytes, tarsia_device device, void* stream) {
   return pointer_or_null([&] {
+    refuse_impossible_size("memory", bytes);
     if (is_gpu(device)) return allocate_device(bytes, device.id, stream);
     void* memory = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
     if (!memory) throw std::bad_alloc();

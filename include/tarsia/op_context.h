@@ -258,17 +258,19 @@ class Context {
   bool is_gpu() const { return m_context->device.type == TARSIA_GPU; }
   Stream stream() const { return Stream(static_cast<CUstream_st*>(m_context->stream)); }
   /// Room for n elements that lives until the op returns, on the op's device. Never overlaps other scratch.
+  /// Throws ValueError for a number that is negative or that no memory holds.
   template <class T_>
   T_* scratch(int64_t n_) const {
-    return static_cast<T_*>(tarsia::scratch(uint64_t(n_) * sizeof(T_), device()));
+    return static_cast<T_*>(tarsia::scratch(n_, sizeof(T_), device()));
   }
 
   /// The same as a contiguous tensor, to pass on to another op.
   Tensor scratch_tensor(const Dims& shape_, DType dtype_) const {
     return tarsia::scratch_tensor(shape_, dtype_, device());
   }
-  /// The device's random states, which go on from call to call and start anew with tarsia.seed: on the CPU
-  /// 1024 of std::mt19937, on a GPU 32768 of curandStatePhilox4_32_10_t. `n`, if given, is set to their
+  /// Random states of the device, the call's until it returns: on the CPU 1024 of std::mt19937, on a GPU
+  /// 32768 of curandStatePhilox4_32_10_t, for use on stream(). The next call goes on with them, and starts
+  /// anew after tarsia.seed; calls at the same time have different ones. `n`, if given, is set to their
   /// number.
   template <class T_>
   T_* random_states(int* n_ = nullptr) const {

@@ -286,10 +286,26 @@ TARSIA_DETAIL_SUPPORT void* scratch(uint64_t bytes_, Device device_) {
   return p_;
 }
 
+/// The same for n elements of a size in bytes. Throws ValueError for a number that no memory holds.
+TARSIA_DETAIL_SUPPORT void* scratch(int64_t n_, uint64_t element_, Device device_) {
+  uint64_t bytes_ = 0;
+  if (n_ >= 0 && !__builtin_mul_overflow(static_cast<uint64_t>(n_), element_, &bytes_))
+    return scratch(bytes_, device_);
+  throw ValueError(Message("scratch for ")
+                   << static_cast<long long>(n_) << " elements of " << static_cast<long long>(element_)
+                   << " bytes is asked for: "
+                   << (n_ < 0 ? "a number of elements is not negative" : "no memory holds them"));
+}
+
 /// A contiguous tensor in such memory, elements unset.
 TARSIA_DETAIL_SUPPORT Tensor scratch_tensor(const Dims& shape_, DType dtype_, Device device_) {
-  for (int64_t extent_ : shape_)
+  uint64_t bytes_ = static_cast<uint64_t>(bytes_of(dtype_));
+  bool wraps_ = false;
+  for (int64_t extent_ : shape_) {
     if (extent_ < 0) throw ValueError("a tensor's extent cannot be negative");
+    wraps_ = __builtin_mul_overflow(bytes_, static_cast<uint64_t>(extent_), &bytes_) || wraps_;
+  }
+  if (wraps_) throw ValueError("scratch for a tensor of that shape is asked for, which no memory holds");
   const size_t ndim_ = static_cast<size_t>(shape_.size());
   char* own_ = static_cast<char*>(scratch(sizeof(tarsia_tensor) + ndim_ * sizeof(int64_t), cpu_device()));
   int64_t* extents_ = reinterpret_cast<int64_t*>(own_ + sizeof(tarsia_tensor));
@@ -300,7 +316,7 @@ TARSIA_DETAIL_SUPPORT Tensor scratch_tensor(const Dims& shape_, DType dtype_, De
   t_->ndim = shape_.size();
   t_->dtype = dtype_;
   t_->shape = extents_;
-  t_->data = scratch(static_cast<uint64_t>(shape_.numel() * bytes_of(dtype_)), device_);
+  t_->data = scratch(bytes_, device_);
   return Tensor(t_);
 }
 

@@ -1,10 +1,11 @@
 // Contexts of calls: the thread's slot, scratch memory, results, streams.
 #include "registry/resources/call_context.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -32,16 +33,19 @@ class Resources {
     if (!m_blocks.empty()) {
       Block& last = m_blocks.back();
       const size_t at = (m_used + alignment - 1) / alignment * alignment;
-      if (at + bytes <= last.size) {
+      if (at <= last.size && bytes <= last.size - at) {
         m_used = at + bytes;
         return last.memory.get() + at;
       }
     }
-    size_t size = m_blocks.empty() ? k_first_block : m_blocks.back().size * 2;
-    while (size < bytes) size *= 2;
-    void* memory = std::aligned_alloc(256, size);
-    if (!memory) throw std::bad_alloc();
-    m_blocks.push_back({std::unique_ptr<char, Free>(static_cast<char*>(memory)), size});
+    // Blocks double, so that many small requests need few, up to what is kept; a larger one has its own size.
+    const size_t doubled =
+        m_blocks.empty() ? k_first_block : std::min(m_blocks.back().size * 2, k_kept_bytes);
+    const size_t size = std::max(doubled, (bytes + k_alignment - 1) / k_alignment * k_alignment);
+    void* memory = std::aligned_alloc(k_alignment, size);
+    if (!memory) throw OutOfMemory("the CPU has no room for scratch of " + std::to_string(bytes) + " bytes");
+    std::unique_ptr<char, Free> owned(static_cast<char*>(memory));
+    m_blocks.push_back({std::move(owned), size});
     m_used = bytes;
     return memory;
   }
@@ -51,15 +55,18 @@ class Resources {
     m_device.push_back({memory, device, stream});
     return memory;
   }
+  std::vector<Loan>& loans() { return m_loans; }
   void reset() noexcept {
+    for (const Loan& loan : m_loans)
+      if (loan.give_back) loan.give_back(loan.what);
+    m_loans.clear();
     for (const Device& d : m_device) free_device(d.memory, d.device, d.stream);
     m_device.clear();
-    if (m_blocks.size() > 1) {  // keep the largest alone
-      Block last = std::move(m_blocks.back());
-      m_blocks.clear();
-      if (last.size <= k_kept_bytes) m_blocks.push_back(std::move(last));
-    } else if (!m_blocks.empty() && m_blocks[0].size > k_kept_bytes) {
-      m_blocks.clear();
+    // Keeps the largest of those that are small enough.
+    std::erase_if(m_blocks, [](const Block& block) { return block.size > k_kept_bytes; });
+    if (m_blocks.size() > 1) {
+      std::iter_swap(m_blocks.begin(), std::ranges::max_element(m_blocks, {}, &Block::size));
+      m_blocks.resize(1);
     }
     m_used = 0;
   }
@@ -68,6 +75,7 @@ class Resources {
   struct Free {
     void operator()(char* p) const { std::free(p); }
   };
+  static constexpr size_t k_alignment = 256;
   struct Block {
     std::unique_ptr<char, Free> memory;
     size_t size;
@@ -79,6 +87,7 @@ class Resources {
   };
   std::vector<Block> m_blocks;
   std::vector<Device> m_device;
+  std::vector<Loan> m_loans;
   size_t m_used = 0;
 };
 
@@ -89,7 +98,8 @@ std::unique_ptr<Resources>& spare() {
 
 Resources& resources() {
   tarsia_call_context* context = t_context;
-  if (!context) throw Error("scratch and results live in a call, and no call is under way on this thread");
+  if (!context)
+    throw Error("scratch, results and random states live in a call, and no call is under way on this thread");
   if (!context->resources) context->resources = (spare() ? spare().release() : new Resources());
   return *static_cast<Resources*>(context->resources);
 }
@@ -151,12 +161,27 @@ void* thread_stream(std::int32_t device) noexcept {
 }
 
 void* call_scratch(std::uint64_t bytes, tarsia_device device) {
+  refuse_impossible_size("scratch", bytes);
   if (is_gpu(device)) return resources().take_device(bytes ? bytes : 1, device.id, current_stream(device.id));
   return resources().take(bytes ? bytes : 1, 256);
 }
 
 void* call_memory(std::uint64_t bytes) {
+  refuse_impossible_size("a result", bytes);
   return resources().take(bytes ? bytes : 1, 16);
+}
+
+Loan& new_loan() {
+  return resources().loans().emplace_back();
+}
+
+const Loan* find_loan(bool (*fits)(const Loan& loan, bool is_innermost, const void* wanted),
+                      const void* wanted) noexcept {
+  for (tarsia_call_context* c = t_context; c; c = c->outer)
+    if (c->resources)
+      for (const Loan& loan : static_cast<Resources*>(c->resources)->loans())
+        if (fits(loan, c == t_context, wanted)) return &loan;
+  return nullptr;
 }
 
 void free_resources(tarsia_call_context& context) noexcept {

@@ -49,6 +49,17 @@ void* call_scratch(std::uint64_t bytes, tarsia_device device);
 /// The same on the CPU, aligned to 16 bytes; for results.
 void* call_memory(std::uint64_t bytes);
 
+/// Something that a call holds until it ends, when `give_back` gets it.
+struct Loan {
+  void* what = nullptr;
+  void (*give_back)(void* what) noexcept = nullptr;
+};
+/// A loan of the innermost call, to be filled in; valid until the next one. Throws Error outside of calls.
+Loan& new_loan();
+/// The first loan that fits of this thread's calls, the innermost first; null if none does.
+const Loan* find_loan(bool (*fits)(const Loan& loan, bool is_innermost, const void* wanted),
+                      const void* wanted) noexcept;
+
 /// Frees what the call left: see tarsia_free_resources.
 void free_resources(tarsia_call_context& context) noexcept;
 

@@ -89,6 +89,12 @@ void release_own(tarsia_storage* storage) {
 
 }  // namespace
 
+void refuse_impossible_size(const char* what, std::uint64_t bytes) {
+  if (bytes >> 62)
+    throw ArgumentError::value_error(std::string(what) + " of " + std::to_string(bytes) +
+                                     " bytes is asked for, which no memory holds: a negative size looks so");
+}
+
 void* allocate_device(std::uint64_t bytes, int device, void* stream) {
   const CudaDriver& driver = cuda_driver();
   CudaDeviceScope scope(device);
@@ -96,9 +102,8 @@ void* allocate_device(std::uint64_t bytes, int device, void* stream) {
   const CuResult result = driver.cuMemAllocFromPoolAsync(
       &memory, bytes ? bytes : 1, device_memory(device).pool, static_cast<CuStream>(stream));
   if (result == k_result_out_of_memory)
-    throw Error(static_cast<ErrorCode>(TARSIA_OUT_OF_MEMORY),
-                "GPU " + std::to_string(device) + " has no room for " + std::to_string(bytes) + " bytes more",
-                {Stage::load, {}});
+    throw OutOfMemory("GPU " + std::to_string(device) + " has no room for " + std::to_string(bytes) +
+                      " bytes more");
   check_cuda(result, "cuMemAllocFromPoolAsync");
   return reinterpret_cast<void*>(memory);
 }

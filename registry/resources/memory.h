@@ -12,7 +12,11 @@ inline bool is_gpu(tarsia_device device) {
   return device.type == TARSIA_GPU || device.type == TARSIA_GPU_MANAGED;
 }
 
-/// Memory of the GPU's pool, ordered on the stream. Throws CudaError, or Error with TARSIA_OUT_OF_MEMORY.
+/// Throws ArgumentError "`what` of … bytes is asked for" for a size that no memory holds, as a negative one
+/// and one that wrapped are.
+void refuse_impossible_size(const char* what, std::uint64_t bytes);
+
+/// Memory of the GPU's pool, ordered on the stream. Throws CudaError, OutOfMemory.
 void* allocate_device(std::uint64_t bytes, int device, void* stream);
 
 /// Frees it once the stream's work so far is done.

@@ -204,6 +204,8 @@ TEST_P(Adapter, scratch_never_overlaps) {
   EXPECT_EQ(text("t::use_scratch", {of(100)}), "fine");
   EXPECT_EQ(text("t::use_scratch", {of(100000)}), "fine");
   EXPECT_EQ(text("t::use_scratch", {of(0)}), "fine");
+  EXPECT_THAT(error_of([&] { call("t::use_scratch", {of(-1)}); }),
+              testing::HasSubstr("scratch of 18446744073709551615 bytes"));
 }
 
 TEST_P(Adapter, macros_of_the_user_do_no_harm) {

@@ -187,6 +187,16 @@ TARSIA_OP(test_scratch).forward("cpu", [](tarsia::Context& c) {
   for (int64_t i = 0; i < c.input(0).numel(); ++i) a[i] = c.input(0).data<float>()[i], b[i] = -a[i];
   for (int64_t i = 0; i < c.input(0).numel(); ++i) c.output(0).data<float>()[i] = a[i] - b[i];
 });
+TARSIA_OP(test_scratch_of)
+    .attribute("n", int64_t{0})
+    .attribute("rows", int64_t{0})
+    .forward("cpu", [](tarsia::Context& c) {
+      const int64_t n = c.attribute<int64_t>("n"), rows = c.attribute<int64_t>("rows");
+      if (rows)
+        c.scratch_tensor({rows, n}, tarsia::float64);
+      else
+        c.scratch<double>(n)[0] = 1;
+    });
 TARSIA_OP(test_any).any_attributes().forward("cpu", [](tarsia::Context& c) {
   c.output(0).data<float>()[0] = static_cast<float>(c.attribute<std::string>("whatever").size());
 });

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "registry/host_table.h"
@@ -225,6 +226,27 @@ TEST_F(BoundOps, exceptions_name_the_op_and_keep_their_class) {
 }
 
 TEST_F(BoundOps, scratch_is_the_calls_own) {
+  EXPECT_THAT(map("test_scratch", {1, 2}), ElementsAre(2, 4));
+}
+
+TEST_F(BoundOps, scratch_that_no_memory_holds_is_a_clear_error) {
+  constexpr std::int64_t k_huge = std::numeric_limits<std::int64_t>::max();
+  ErrorCode code{};
+  auto error = [&](std::int64_t n, std::int64_t rows = 0) {
+    return error_of([&] { map("test_scratch_of", {0}, {{"n", of(n)}, {"rows", of(rows)}}); }, &code);
+  };
+  EXPECT_EQ(error(-1),
+            "op 'test_scratch_of', forward on the CPU: scratch for -1 elements of 8 bytes is asked for: a "
+            "number of elements is not negative");
+  EXPECT_EQ(static_cast<int>(code), TARSIA_OP_VALUE_ERROR);
+  for (const std::int64_t n : {std::int64_t{1} << 61, k_huge / 2, k_huge})  // 8 n is 0, -8 and -8
+    EXPECT_THAT(error(n), HasSubstr("op 'test_scratch_of', forward on the CPU: scratch for " +
+                                    std::to_string(n) + " elements of 8 bytes"));
+  EXPECT_THAT(error(std::int64_t{1} << 58), HasSubstr("scratch of 2305843009213693952 bytes"));
+  EXPECT_EQ(static_cast<int>(code), TARSIA_OUT_OF_MEMORY);
+  EXPECT_THAT(error(std::int64_t{1} << 31, std::int64_t{1} << 30),
+              HasSubstr("scratch for a tensor of that shape is asked for, which no memory holds"));
+  EXPECT_THAT(error(-2, 3), HasSubstr("extent cannot be negative"));
   EXPECT_THAT(map("test_scratch", {1, 2}), ElementsAre(2, 4));
 }
 

@@ -2,7 +2,6 @@
 #include "registry/resources/memory.h"
 
 #include <cmath>
-#include <random>
 #include <thread>
 
 #include <tarsia/host.h>
@@ -11,7 +10,6 @@
 
 #include "registry/host_table.h"
 #include "registry/op/tensor_math.h"
-#include "registry/resources/random.h"
 #include "tests/unit/registry/module_fixture.h"
 
 namespace tarsia::registry {
@@ -134,25 +132,6 @@ TEST(TensorMath, half_types_round_to_nearest_even) {
   EXPECT_THAT(out, ElementsAre(half(3), half(0.5)));
 }
 
-TEST(Random, one_seed_gives_one_sequence) {
-  seed_random(3);
-  const RandomRange first = reserve_random(k_cpu, 10), second = reserve_random(k_cpu, 5);
-  EXPECT_EQ(first.seed, 381u);
-  EXPECT_EQ(first.offset, 0u);
-  EXPECT_EQ(second.offset, 10u);
-  EXPECT_EQ(reserve_random({TARSIA_GPU, 2}, 1).seed, 383u);
-  std::uint32_t n = 0;
-  auto draw = [&] { return (*static_cast<std::mt19937*>(random_states(k_cpu, TARSIA_RANDOM_MT19937, n)))(); };
-  const auto a = draw(), b = draw();
-  EXPECT_EQ(n, 1024u);
-  EXPECT_NE(a, b);
-  EXPECT_EQ(a, std::mt19937(381)());
-  seed_random(3);
-  EXPECT_EQ(draw(), a);
-  EXPECT_EQ(reserve_random(k_cpu, 1).offset, 0u);
-  seed_random(0);
-}
-
 TEST(CallContext, frames_nest_and_restore) {
   EXPECT_EQ(*call_slot(), nullptr);
   {
@@ -188,6 +167,33 @@ TEST(CallContext, scratch_is_reused_by_the_next_call) {
   }
   CallFrame frame(k_cpu);
   EXPECT_EQ(call_scratch(1000, k_cpu), first);
+}
+
+TEST(CallContext, scratch_that_no_memory_holds_is_refused_and_leaves_the_rest_alone) {
+  CallFrame frame(k_cpu);
+  auto* first = static_cast<char*>(call_scratch(100, k_cpu));
+  ErrorCode code{};
+  for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 4000, std::uint64_t{1} << 63}) {
+    EXPECT_THAT(error_of([&] { call_scratch(bytes, k_cpu); }, &code),
+                HasSubstr("scratch of " + std::to_string(bytes) + " bytes"));
+    EXPECT_EQ(code, ErrorCode::argument_value);
+    EXPECT_THAT(error_of([&] { call_memory(bytes); }), HasSubstr("bytes"));
+  }
+  EXPECT_THAT(error_of([&] { call_scratch(std::uint64_t{1} << 61, k_cpu); }, &code),
+              HasSubstr("no room for scratch of 2305843009213693952 bytes"));
+  EXPECT_EQ(static_cast<int>(code), TARSIA_OUT_OF_MEMORY);
+  auto* second = static_cast<char*>(call_scratch(100, k_cpu));
+  EXPECT_GE(second, first + 100);
+}
+
+TEST(HostTable, memory_of_a_size_that_wraps_is_refused) {
+  const tarsia_host* host = host_table();
+  for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 63, std::uint64_t{1} << 63}) {
+    EXPECT_EQ(host->allocate(bytes, k_cpu, nullptr), nullptr);
+    const char* text = nullptr;
+    EXPECT_EQ(host->last_error(&text), TARSIA_ARGUMENT_VALUE);
+    EXPECT_THAT(text, HasSubstr("memory of " + std::to_string(bytes) + " bytes"));
+  }
 }
 
 TEST(HostTable, tensors_come_from_the_innermost_context_that_makes_them) {
