@@ -80,8 +80,9 @@ typedef struct tarsia_host {
 
   /// Reserves `n` numbers of the device's Philox sequence for this call: start at `*offset` under `*seed`.
   int32_t (*random_reserve)(tarsia_device device, uint64_t n, uint64_t* seed, uint64_t* offset);
-  /// States that persist between calls, on `device`; state i is seeded with seed + i (MT19937) or as
-  /// curand_init(seed, i, 0) does (Philox). `*n` is their number.
+  /// States on `device` for the call under way, which go on from call to call; calls at the same time have
+  /// different ones. On a GPU they are for use on the current stream. State i of the first is seeded with
+  /// seed + i (MT19937) or as curand_init(seed, i, 0) does (Philox). `*n` is their number.
   void* (*random_states)(tarsia_device device, int32_t random_kind, uint32_t* n);
 
   /* Other ops, called on this call's streams and scratch. */

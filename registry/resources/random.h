@@ -19,8 +19,11 @@ struct RandomRange {
 /// The next n numbers of the device's sequence. Thread-safe.
 RandomRange reserve_random(tarsia_device device, std::uint64_t n);
 
-/// The device's persistent states: TARSIA_RANDOM_MT19937 on the CPU, TARSIA_RANDOM_PHILOX on a GPU. Made on
-/// first use and again after seeding, on the current stream. Throws ArgumentError, CudaError.
+/// States that persist between calls: TARSIA_RANDOM_MT19937 on the CPU, TARSIA_RANDOM_PHILOX on a GPU, for
+/// use on the current stream. They are lent to the innermost call, nobody else draws from them, and seeding
+/// leaves them alone, until it ends. Calls that follow each other get the same ones; the first after seeding
+/// gets them anew. Where a graph is captured they belong to it. Throws ArgumentError, CudaError, Error
+/// outside of calls. Thread-safe.
 void* random_states(tarsia_device device, std::int32_t kind, std::uint32_t& n);
 
 }  // namespace tarsia::registry
