@@ -103,18 +103,6 @@ void check_extents(const LibraryKernel& kernel, const tarsia_launch& launch) {
                                   extents(launch.cluster) + " along " + k_axes[i]);
 }
 
-/// Lets a stream that is captured be, whatever CUDA does when it loads code.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { cuda_driver().cuThreadExchangeStreamCaptureMode(&m_mode); }
-  ~RelaxedCapture() { cuda_driver().cuThreadExchangeStreamCaptureMode(&m_mode); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  int m_mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
-};
-
 const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
   const CudaDriver& driver = cuda_driver();
   if (!kernel.runtime)
@@ -127,7 +115,7 @@ const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
     throw Unsupported("GPU " + std::to_string(device) + " is beyond the number of GPUs that Tarsia knows");
   {
     const CudaDeviceScope scope(device);
-    const RelaxedCapture relaxed;
+    const CudaRelaxedCapture relaxed;
     if (const int code = kernel.runtime->cudaGetFuncBySymbol(&made->function, kernel.kernel.stub)) {
       kernel.runtime->cudaGetLastError();
       throw CudaError(std::string(kernel.known_as) + " is not on GPU " + std::to_string(device) + ": " +
@@ -136,7 +124,7 @@ const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
     }
     driver.cuFuncGetAttribute(&own_shared, k_shared_bytes, made->function);
   }
-  made->most_shared = k_shared_without_asking - std::min<unsigned>(own_shared, k_shared_without_asking);
+  made->shared.start(k_shared_without_asking - std::min<unsigned>(own_shared, k_shared_without_asking));
   KernelOnDevice* known = nullptr;
   if (kernel.on_device[static_cast<std::size_t>(device)].compare_exchange_strong(known, made.get()))
     known = made.release();
@@ -188,11 +176,11 @@ class ContextScope {
 
 /// Asks for more dynamic shared memory than a launch gets by itself.
 void allow_shared(const LibraryKernel& kernel, const KernelOnDevice& on, int device, unsigned bytes) {
-  if (cuda_driver().cuFuncSetAttribute(on.function, k_max_dynamic_shared_bytes, static_cast<int>(bytes)) ==
-      0) {
-    const_cast<KernelOnDevice&>(on).most_shared.store(bytes, std::memory_order_relaxed);
+  if (const_cast<KernelOnDevice&>(on).shared.raise(bytes, [&] {
+        return cuda_driver().cuFuncSetAttribute(on.function, k_max_dynamic_shared_bytes,
+                                                static_cast<int>(bytes)) == 0;
+      }))
     return;
-  }
   const int most =
       std::max(device_attribute(device, k_max_shared_optin), device_attribute(device, k_max_shared_bytes));
   const int own = function_attribute(on, k_shared_bytes);
@@ -322,7 +310,7 @@ void launch_values(const tarsia_kernel& described, const tarsia_launch& launch, 
   void* stream = launch.has_stream ? launch.stream : current_stream(device);
   Arguments arguments(described, values);
   const ContextScope scope(on.context);
-  if (launch.shared_bytes > on.most_shared.load(std::memory_order_relaxed)) [[unlikely]]
+  if (launch.shared_bytes > on.shared.get()) [[unlikely]]
     allow_shared(kernel, on, device, launch.shared_bytes);
   const CuResult result = launch.cluster[0] || launch.cooperative
                               ? launch_with_attributes(kernel, on, launch, stream, arguments.addresses())
@@ -418,8 +406,7 @@ tarsia_occupancy occupancy_of(const tarsia_kernel& described, int device, unsign
   if (device < 0) device = current_device();
   const KernelOnDevice& on = on_device(kernel, device);
   const ContextScope scope(on.context);
-  if (shared_bytes > on.most_shared.load(std::memory_order_relaxed))
-    allow_shared(kernel, on, device, shared_bytes);
+  if (shared_bytes > on.shared.get()) allow_shared(kernel, on, device, shared_bytes);
   int blocks = 0;
   check_cuda(scope.driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
                  &blocks, on.function, static_cast<int>(threads), shared_bytes),
@@ -438,8 +425,7 @@ unsigned suggested_block(const tarsia_kernel& described, int device, unsigned sh
   if (device < 0) device = current_device();
   const KernelOnDevice& on = on_device(kernel, device);
   const ContextScope scope(on.context);
-  if (shared_bytes > on.most_shared.load(std::memory_order_relaxed))
-    allow_shared(kernel, on, device, shared_bytes);
+  if (shared_bytes > on.shared.get()) allow_shared(kernel, on, device, shared_bytes);
   int grid = 0, block = 0;
   check_cuda(scope.driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, on.function, nullptr,
                                                              shared_bytes, static_cast<int>(limit)),

@@ -8,6 +8,7 @@
 
 #include "base/cuda_driver.h"
 #include "registry/resources/cuda_runtime.h"
+#include "registry/resources/raised_limit.h"
 
 namespace tarsia::registry {
 
@@ -17,7 +18,7 @@ class Library;
 struct KernelOnDevice {
   CuFunction function = nullptr;
   CuContext context = nullptr;
-  std::atomic<unsigned> most_shared{0};  ///< dynamic shared memory that it was allowed so far
+  RaisedLimit shared;  ///< dynamic shared memory that it was allowed so far
   std::atomic<bool> large_clusters{false};
 };
 
