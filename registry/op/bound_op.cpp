@@ -160,13 +160,14 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
 
 std::int32_t BoundOp::run(const tarsia_implementation& implementation,
                           const tarsia_op_context& context) noexcept {
-  std::int32_t code;
   if (!m_state) {
-    code = implementation.run(implementation.run_user, &context);
-  } else {
-    std::lock_guard lock(m_state_mutex);
-    code = implementation.run(implementation.run_user, &context);
+    const std::int32_t code = implementation.run(implementation.run_user, &context);
+    return code ? fail(implementation, code) : 0;
   }
+  bool taken = false;
+  if (const std::int32_t code = guarded([&] { taken = m_state_turn.take(m_entry->op().name); })) return code;
+  const std::int32_t code = implementation.run(implementation.run_user, &context);
+  if (taken) m_state_turn.give();
   return code ? fail(implementation, code) : 0;
 }
 

@@ -5,12 +5,12 @@
 #include <tarsia/op_abi.h>
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "registry/op/infer.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/ref.h"
+#include "registry/resources/turn.h"
 
 namespace tarsia::registry {
 
@@ -27,8 +27,10 @@ class BoundOp : public Counted<BoundOp> {
   bool has_gradient(std::uint32_t i) const;
 
   /// Runs the op on tensors that match its metas. Gives 0 or a code, with the last error set. Neither
-  /// allocates nor locks where the implementation honours the requests and the op has no state; runs of one
-  /// bound op with state wait for each other.
+  /// allocates nor locks where the implementation honours the requests. Threads that run one bound op with
+  /// state take turns; a run within a run of the same thread goes on with the state as it is. Turns that
+  /// would wait for each other for ever are an error, as is a state that another thread had when the process
+  /// was forked.
   std::int32_t call(const tarsia_op_call& call) noexcept;
 
   /// Throws ArgumentError unless numbers, dtypes, shapes, devices and contiguity fit.
@@ -55,8 +57,7 @@ class BoundOp : public Counted<BoundOp> {
   std::vector<std::uint8_t> m_write;            ///< "write" for every output
   std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
   void* m_state = nullptr;
-  std::mutex
-      m_state_mutex;  ///< held while an op with state runs: its author's code sees one caller at a time
+  Turn m_state_turn;  ///< of the state: its author's code sees one thread at a time
 };
 
 }  // namespace tarsia::registry

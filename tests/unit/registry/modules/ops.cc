@@ -92,6 +92,33 @@ TARSIA_OP(test_counter)
           static_cast<float>(++c.state<Counter>().calls + 100 * c.state<Counter>().elements);
     });
 
+// Takes (depth, its own bound op) and calls itself depth times; gives (depth, calls so far).
+TARSIA_OP(test_recursive)
+    .state([](const tarsia::BindInfo&) { return new Counter(); })
+    .forward("cpu", [](tarsia::Context& c) {
+      const int64_t* x = c.input(0).data<const int64_t>();
+      int64_t* y = c.output(0).data<int64_t>();
+      const int before = ++c.state<Counter>().calls;
+      y[0] = 0;
+      if (x[0] > 0) {
+        const tarsia::Tensor in = c.scratch_tensor({2}, tarsia::int64),
+                             out = c.scratch_tensor({2}, tarsia::int64);
+        in.data<int64_t>()[0] = x[0] - 1;
+        in.data<int64_t>()[1] = x[1];
+        const tarsia_tensor *inputs = in.get(), *outputs = out.get();
+        tarsia_op_call call{};
+        call.size = sizeof(call);
+        call.n_inputs = call.n_outputs = 1;
+        call.inputs = &inputs;
+        call.outputs = &outputs;
+        if (tarsia::detail::host()->op_call(reinterpret_cast<tarsia_bound_op*>(x[1]), &call))
+          tarsia::detail::throw_last(tarsia::detail::host());
+        y[0] = out.data<int64_t>()[0] + 1;
+        if (c.state<Counter>().calls < before + x[0]) throw std::runtime_error("calls were lost");
+      }
+      y[1] = c.state<Counter>().calls;
+    });
+
 TARSIA_OP(test_matmul)
     .input("a")
     .input("b")

@@ -130,6 +130,22 @@ TEST_F(BoundOps, state_is_safe_from_several_threads) {
   EXPECT_EQ(y.data[0], 4101);
 }
 
+TEST_F(BoundOps, an_op_with_state_may_call_itself_from_several_threads) {
+  auto bound = bind("test_recursive", {meta({2}, k_dtype_of<std::int64_t>)});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      Array<std::int64_t> x({5, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&*bound))}),
+          y({2}, {});
+      for (int i = 0; i < 200; ++i) run(*bound, {&x.tensor}, {&y.tensor});
+      EXPECT_EQ(y.data[0], 5);
+    });
+  for (std::thread& thread : threads) thread.join();
+  Array<std::int64_t> x({0, 0}), y({2}, {});
+  run(*bound, {&x.tensor}, {&y.tensor});
+  EXPECT_EQ(y.data[1], 4 * 200 * 6 + 1);
+}
+
 TEST_F(BoundOps, several_inputs_outputs_and_an_optional_one) {
   Array<float> a({2, 3}, {1, 2, 3, 4, 5, 6}), b({3, 1}, {1, 1, 1}), c({2, 1}, {}), bias({100});
   Array<std::int64_t> rows({2}, {});
