@@ -11,7 +11,12 @@
 namespace tarsia {
 namespace {
 
-/// The threads that are in the dynamic loader.
+/// The threads that are in the dynamic loader, for which fork() waits.
+///
+/// Work-around: glibc forks while another thread is in the loader.
+/// Trigger: one thread opens, closes or searches libraries while another forks, and the child does so too.
+/// Symptom: the child crashes in the loader or waits there for ever.
+/// Removal: fork() takes the loader's locks, as it takes those of malloc.
 struct Loading {
   std::mutex mutex;  ///< guards what follows
   std::condition_variable one_left;

@@ -69,9 +69,9 @@ class ForkRenewedMutex final : public ForkAware {
   std::mutex* m_mutex = new std::mutex;
 };
 
-/// Says that this thread opens, closes or searches libraries while it lives; may nest. glibc leaves a child
-/// forked meanwhile with a loader in pieces or locked for ever, so fork() of other threads waits: for a
-/// second at most, since a library's initialisers may want anything, also what the forking thread holds.
+/// Says that this thread opens, closes or searches libraries while it lives; may nest. fork() of other
+/// threads waits for it, a second at most, since a library's initialisers may want anything, also what the
+/// forking thread holds. The cause is told in fork.cpp.
 class InLoader {
  public:
   InLoader() noexcept;

@@ -30,8 +30,8 @@ const CudaRuntime* find_cuda_runtime(const std::string& soname) {
     if (const auto known = g_runtimes.found.find(soname); known != g_runtimes.found.end())
       return known->second.get();
   }
-  // Beside the mutex, which is a leaf. The handle is kept. Work-around: the CUDA runtime does not survive being
-  // unmapped, see registry/loader.cpp.
+  // Beside the mutex, which is a leaf. The handle is kept. Work-around: the CUDA runtime does not survive
+  // being unmapped, see registry/loader.cpp.
   const InLoader in_loader;
   void* library = dlopen(soname.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (!library) return nullptr;

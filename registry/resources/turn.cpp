@@ -1,3 +1,5 @@
+// Waits for a turn, and sees where the wait would never end.
+//
 // Who waits for whom is kept in one table. A thread about to wait follows it: from the turn to the thread
 // that has it, on to the turn that this one waits for. If that leads back to itself nobody would ever go on.
 // The thread whose wait closes the circle is the one that sees it.
