@@ -16,6 +16,7 @@ function(tarsia_test name)
   endif()
   string(REPLACE / _ target test_${name})
   add_executable(${target} ${sources})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})   # what tests share
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
   add_dependencies(tests ${target})
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
