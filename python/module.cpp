@@ -80,6 +80,7 @@ NB_MODULE(_tarsia, module) {
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
       !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()) || !py::add_expression(module))
     throw nb::python_error();
+  py::add_compile_options(module);
   py::add_library(module);
   module.attr("version") = tarsia_version();
   module.def("op", op);

@@ -17,17 +17,20 @@
 //   command  the option's names in the command and what stands behind them; "": there is none
 //   help     one sentence, without the full stop
 //
-//   kind     in Python             in C++                  in tarsia_options
-//   flag     bool                  bool                    int32_t
-//   number   int, one of `values`  int                     int32_t
-//   word     str, of `values` if any  std::string           const char*
-//   choice   str, one of `values`  std::string             int32_t, the place among `values`
-//   names    list of str or None   optional of a list      const char* const*, n_…, restrict_…: whether it is
-//   given paths    list of names, paths  std::vector of strings  const char* const*, n_… dirs     list of
-//   folders       std::vector of strings  const char* const*, n_… archs    str, int, or a list   std::vector
-//   of strings  const char* const*, n_… headers  dict of name to text  std::map                const
-//   tarsia_file*, n_… defines  dict of name to value std::map                const tarsia_define*, n_…
-//   seconds  float or None         milliseconds            uint32_t, milliseconds; 0: the default
+// clang-format off
+//   kind     in Python              in C++                   in tarsia_options
+//   flag     bool                   bool                     int32_t
+//   number   int, one of `values`   int                      int32_t
+//   word     str, of `values`       std::string              const char*
+//   choice   str, one of `values`   std::string              int32_t, the place among `values`
+//   names    list of str or None    optional of a vector     const char* const*, n_…, restrict_…: it is given
+//   paths    list of names, paths   vector of std::string    const char* const*, n_…
+//   dirs     list of folders        vector of std::string    const char* const*, n_…
+//   archs    str, int, or a list    vector of std::string    const char* const*, n_…
+//   headers  dict of name to text   std::map                 const tarsia_file*, n_…
+//   defines  dict of name to value  std::map                 const tarsia_define*, n_…
+//   seconds  float or None          milliseconds             uint32_t, milliseconds; 0: the default
+// clang-format on
 // Rows that no person writes have kinds of their own: texts (as paths) and text (as word, of any value).
 #pragma once
 

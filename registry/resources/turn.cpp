@@ -64,6 +64,11 @@ class Waits final : public ForkAware {
   std::uint64_t m_last_of_parent = 0, m_forked_by = 0;
 };
 
+// Forks are watched from here on: a child of a fork before the first wait has to know whose turns it lost.
+Turn::Turn() {
+  Waits::instance();
+}
+
 void Turn::wait(std::uint64_t self, const char* op) {
   Waits& waits = Waits::instance();
   const struct Counted {

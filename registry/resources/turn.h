@@ -10,7 +10,7 @@ namespace tarsia::registry {
 /// Whose turn it is. A thread that waits in vain is told so: what would never end is an error.
 class Turn {
  public:
-  Turn() = default;
+  Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 

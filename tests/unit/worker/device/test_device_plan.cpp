@@ -228,7 +228,7 @@ TEST_F(DevicePlanTest, everything_that_can_change_the_code_changes_the_key) {
     r.headers.push_back({"x.h", "int x;"});
   }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.defines.push_back({"X", std::nullopt}); }));
-  EXPECT_TRUE(changed([](DeviceRequest& r) { r.std = "c++20"; }));
+  EXPECT_TRUE(changed([](DeviceRequest& r) { r.std = "c++17"; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.archs = {"sm_80"}; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.ptx = true; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.fast_math = true; }));
