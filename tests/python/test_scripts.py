@@ -136,6 +136,54 @@ def test_no_test_at_all_fails_the_run(tmp_path):
     assert run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", "")).returncode == 1
 
 
+SKIPS = (
+    '<testcase name="ran"/>'
+    '<testcase classname="gpu" name="launch"><skipped message="needs 2 GPUs, there is none"/></testcase>'
+    '<testcase classname="torch" name="add"><skipped message="could not import \'torch\': No module named \'torch\'"/></testcase>'
+)
+
+
+@pytest.mark.parametrize(
+    "allowed, told",
+    [
+        (r"needs \d+ GPUs, there is none" + "\n# why\n\ncould not import 'torch'.*\n", None),
+        (r"needs \d+ GPUs, there is none" + "\n", "could not import 'torch': No module named 'torch'\n    torch add"),
+        ("could not import 'torch'.*\nneeds 2\n", "needs 2 GPUs, there is none\n    gpu launch"),  # the whole reason
+        ("", "needs 2 GPUs"),
+    ],
+)
+def test_a_skip_that_is_not_on_the_list_fails_the_run(tmp_path, allowed, told):
+    (tmp_path / "allowed.txt").write_text(allowed)
+    result = run(SCRIPTS / "count-tests", "--allowed", tmp_path / "allowed.txt", report(tmp_path / "x.xml", SKIPS))
+    assert result.returncode == (0 if told is None else 1)
+    assert ("NOT ALLOWED" in result.stdout) == (told is not None)
+    assert told is None or told in result.stdout
+    assert result.stdout.splitlines()[-1] == "1 passed, 0 failed, 2 skipped"
+
+
+def test_a_gtest_skips_by_what_it_said(tmp_path):
+    (tmp_path / "allowed.txt").write_text("there is a GPU\n")
+    case = (
+        '<testcase name="b"/><testcase name="a"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>'
+        "<system-out>x.cpp:3: Skipped\nthere is a GPU\n</system-out></testcase>"
+    )
+    assert run(SCRIPTS / "count-tests", "--allowed", tmp_path / "allowed.txt", report(tmp_path / "x.xml", case)).returncode == 0
+
+
+def test_a_broken_line_of_the_list_is_told(tmp_path):
+    (tmp_path / "allowed.txt").write_text("# why\n(\n")
+    result = run(SCRIPTS / "count-tests", "--allowed", tmp_path / "allowed.txt", report(tmp_path / "x.xml", SKIPS))
+    assert result.returncode == 1
+    assert "allowed.txt:2: (" in result.stderr
+
+
+def test_the_list_of_this_tree_allows_no_missing_framework(tmp_path):
+    for module in ("torch", "jax", "scipy.sparse", "ml_dtypes", "numpy"):
+        case = f'<testcase name="ran"/><testcase name="a"><skipped message="could not import \'{module}\': No module"/></testcase>'
+        result = run(SCRIPTS / "count-tests", "--allowed", SCRIPTS.parent / "tests/allowed_skips.txt", report(tmp_path / "x.xml", case))
+        assert result.returncode == 1, module
+
+
 @pytest.mark.skipif(not CLANG_INCLUDE.exists(), reason="Clang's own headers are not installed")
 def test_the_same_headers_give_the_same_pack(tmp_path):
     packs = []
