@@ -1,6 +1,7 @@
 // One logger of our own, kept out of spdlog's registry, which belongs to the program that loads us.
 #include "base/log.h"
 
+#include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 
 #include "base/file.h"
@@ -42,14 +44,14 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 };
 
-/// Holds the logger; a forked child gets a new one.
-class Log final : public ForkAware {
+/// Holds spdlog's logger; a forked child gets a new one.
+class Holder final : public ForkAware {
  public:
-  Log() {
+  Holder() {
     renew();
     watch_forks();
   }
-  ~Log() { forget_forks(); }
+  ~Holder() { forget_forks(); }
   std::atomic<spdlog::logger*> logger;
 
  private:
@@ -68,11 +70,33 @@ class Log final : public ForkAware {
   void after_fork_in_child() override { renew(); }
 };
 
+spdlog::level::level_enum level_of(Log::Level level) {
+  switch (level) {
+    case Log::Level::debug:
+      return spdlog::level::debug;
+    case Log::Level::info:
+      return spdlog::level::info;
+    case Log::Level::warn:
+      return spdlog::level::warn;
+  }
+  return spdlog::level::warn;
+}
+
 }  // namespace
 
-spdlog::logger& log() {
-  static std::atomic<Log*> s_log{nullptr};
-  return *made_once(s_log, [] { return Log(); }).logger;
+void Log::write(Level level, fmt::string_view format, fmt::format_args args) {
+  static std::atomic<Holder*> s_holder{nullptr};
+  spdlog::logger& logger = *made_once(s_holder, [] { return Holder(); }).logger;
+  if (!logger.should_log(level_of(level))) return;
+  try {
+    logger.log(level_of(level), fmt::vformat(format, args));
+  } catch (const std::bad_alloc&) {  // destructors log as well: the line is lost, the program goes on
+  }
+}
+
+Log& log() {
+  static Log s_log;
+  return s_log;
 }
 
 }  // namespace tarsia
