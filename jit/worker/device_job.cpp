@@ -11,6 +11,8 @@
 
 #include "base/cubin.h"
 #include "base/hash.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/source/source_fs.h"

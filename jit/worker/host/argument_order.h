@@ -1,7 +1,9 @@
 // Arguments of calls in g++'s order.
 #pragma once
 
-#include "clang/AST/Decl.h"
+namespace clang {
+class Decl;
+}  // namespace clang
 
 namespace tarsia::jit {
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "clang/Frontend/CompilerInvocation.h"
 #include "jit/compile.h"
 
 namespace tarsia::jit {

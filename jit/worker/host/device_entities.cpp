@@ -5,12 +5,15 @@
 #include <map>
 #include <memory>
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/host/element_dtype.h"
 #include "jit/worker/host/exports.h"
+#include "jit/worker/split/split.h"
+#include "jit/worker/split/token_recorder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

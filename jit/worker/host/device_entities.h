@@ -1,8 +1,11 @@
 // Kernels and device variables of a translation unit, listed for the device's half.
 #pragma once
 
-#include "clang/AST/ASTContext.h"
 #include "jit/worker/split/split.h"
+
+namespace clang {
+class ASTContext;
+}  // namespace clang
 
 namespace tarsia::jit {
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "jit/worker/host/exports.h"

@@ -5,8 +5,10 @@
 
 #include <optional>
 
-#include "clang/AST/ASTContext.h"
-#include "clang/AST/Type.h"
+namespace clang {
+class ASTContext;
+class QualType;
+}  // namespace clang
 
 namespace tarsia::jit {
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclTemplate.h"
 #include "jit/worker/host/element_dtype.h"

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "clang/AST/ASTContext.h"
 #include "jit/worker/host/exports.h"
 
 namespace tarsia::jit {

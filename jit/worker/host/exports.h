@@ -7,9 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "clang/AST/ASTContext.h"
-#include "clang/AST/Decl.h"
 #include "jit/compile.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace clang {
+class ASTContext;
+class CXXRecordDecl;
+class FunctionDecl;
+class NamedDecl;
+class SourceLocation;
+class SourceManager;
+}  // namespace clang
 
 namespace tarsia::jit {
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -34,6 +35,7 @@
 #include "jit/worker/host/prelude_layer.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/raw_tokens.h"
+#include "jit/worker/split/token_recorder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 

@@ -1,10 +1,14 @@
 // Makes the tables in the host's object that register its device code.
 #include "jit/worker/host/host_tables.h"
 
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
 #include "clang/AST/GlobalDecl.h"
+#include "clang/CodeGen/ModuleBuilder.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/ReplaceConstant.h"
 
 namespace tarsia::jit {

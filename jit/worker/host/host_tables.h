@@ -1,9 +1,15 @@
 // Tables in the host's object that register its device code with the CUDA runtime.
 #pragma once
 
-#include "clang/CodeGen/ModuleBuilder.h"
 #include "jit/worker/split/split.h"
-#include "llvm/IR/Module.h"
+
+namespace clang {
+class CodeGenerator;
+}  // namespace clang
+
+namespace llvm {
+class Module;
+}  // namespace llvm
 
 namespace tarsia::jit {
 

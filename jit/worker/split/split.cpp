@@ -17,11 +17,13 @@
 #include <deque>
 #include <set>
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/split/split_items.h"
+#include "jit/worker/split/token_recorder.h"
 
 namespace tarsia::jit {
 namespace {

@@ -6,12 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "clang/AST/ASTContext.h"
-#include "clang/AST/Decl.h"
 #include "jit/compile.h"
-#include "jit/worker/split/token_recorder.h"
+#include "jit/worker/split/split_regions.h"
+
+namespace clang {
+class ASTContext;
+class Decl;
+class FunctionDecl;
+class VarDecl;
+}  // namespace clang
 
 namespace tarsia::jit {
+
+class TokenRecorder;
 
 /// A parameter of a kernel, as abi.h describes it.
 struct KernelParam {

@@ -1,6 +1,7 @@
 // Which tokens belong to which declaration, what the device may need of it, and what the device must not see.
 #include "jit/worker/split/split_items.h"
 
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclFriend.h"

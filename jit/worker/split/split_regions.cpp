@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "clang/Basic/LangOptions.h"
 #include "clang/Lex/Lexer.h"
 
 namespace tarsia::jit {

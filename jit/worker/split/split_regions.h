@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "clang/Basic/LangOptions.h"
 #include "llvm/ADT/StringRef.h"
+
+namespace clang {
+class LangOptions;
+}  // namespace clang
 
 namespace tarsia::jit {
 

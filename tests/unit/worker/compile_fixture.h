@@ -8,7 +8,6 @@
 
 #include "base/cuda_parts.h"
 #include "base/file.h"
-#include "jit/worker/host/host_compiler.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/worker.h"
 #include "tarsia/abi.h"

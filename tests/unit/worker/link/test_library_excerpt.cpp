@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "base/error.h"
+#include "jit/worker/host/host_compiler.h"
 #include "jit/worker/link/linker.h"
 #include "tests/unit/worker/compile_fixture.h"
 

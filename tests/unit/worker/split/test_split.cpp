@@ -1,6 +1,7 @@
 // The split: what stays for the device, at which lines.
 #include <gmock/gmock.h>
 
+#include "jit/worker/host/host_compiler.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
