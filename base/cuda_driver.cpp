@@ -79,6 +79,7 @@ Driver open_driver() {
   resolve(library, "cuStreamGetCaptureInfo_v2", t.optional.cuStreamGetCaptureInfo);
   resolve(library, "cuUserObjectCreate", t.optional.cuUserObjectCreate);
   resolve(library, "cuGraphRetainUserObject", t.optional.cuGraphRetainUserObject);
+  resolve(library, "cuPointerGetAttribute", t.optional.cuPointerGetAttribute);
   driver.found = true;
   return driver;
 }
@@ -160,6 +161,16 @@ bool is_cuda_in_use() noexcept {
   if (!driver || driver->cuCtxGetCurrent(&context) == k_not_initialised) return false;
   s_in_use.store(true, std::memory_order_relaxed);
   return true;
+}
+
+bool is_pinned_memory(const void* address) noexcept {
+  constexpr int k_memory_type = 2, k_host = 1;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
+  const CudaDriver* driver = is_cuda_in_use() ? find_cuda_driver() : nullptr;
+  unsigned type = 0;
+  return driver && driver->optional.cuPointerGetAttribute &&
+         !driver->optional.cuPointerGetAttribute(&type, k_memory_type,
+                                                 reinterpret_cast<CuPointer>(address)) &&
+         type == k_host;
 }
 
 std::string cuda_error_text(CuResult result) {

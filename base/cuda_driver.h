@@ -90,6 +90,7 @@ struct CudaDriver {
     CuResult (*cuUserObjectCreate)(CuUserObject*, void*, void (*destroy)(void*), unsigned references,
                                    unsigned flags);
     CuResult (*cuGraphRetainUserObject)(CuGraph, CuUserObject, unsigned references, unsigned flags);
+    CuResult (*cuPointerGetAttribute)(void*, int, CuPointer);
   } optional;
 };
 
@@ -105,6 +106,10 @@ bool cuda_initialised();
 
 /// Whether anything in this process has initialised CUDA. Cheap once it has; never initialises it.
 bool is_cuda_in_use() noexcept;
+
+/// Whether CUDA has pinned the memory of the CPU there, so that GPUs may use its address. Never initialises
+/// it.
+bool is_pinned_memory(const void* address) noexcept;
 
 /// Throws CudaError "what: CUDA_ERROR_…: text" if `result` is an error.
 void check_cuda(CuResult result, const char* what);

@@ -13,6 +13,12 @@ struct Arguments {
   PyObject* const* items;
   uint32_t n_positional;
   PyObject* names;  ///< of those after the positional ones, or null
+
+  uint32_t n_named() const { return names ? static_cast<uint32_t>(PyTuple_Size(names)) : 0; }
+  PyObject* positional(uint32_t i) const { return items[i]; }
+  bool assign_by_name(const Plan& plan, PyObject** given, Mismatch& mismatch) const;
+  /// All in a tuple, the library's name first.
+  PyObject* words_of_main(Frame& frame, const Plan& plan, Mismatch& mismatch) const;
 };
 
 /// Assigns arguments to parameters and converts them. False: `mismatch` says why.

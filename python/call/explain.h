@@ -1,36 +1,18 @@
-// Words for arguments that do not fit: which parameter, what was given, what to do.
+// What Python's users read about arguments that do not fit, in the words of <tarsia/detail/argument_words.h>.
 #pragma once
+
+#include <tarsia/detail/argument_words.h>
 
 #include "python/call/convert.h"
 
 namespace tarsia::python {
 
-/// How matching the arguments of a call with an overload's parameters may fail beside a single argument.
-struct Mismatch {
-  Why why = Why::fits;
-  uint32_t param = 0;
-  enum class Count : uint8_t {
-    fits,
-    too_many,
-    missing,
-    twice,
-    unknown_keyword,
-    gap,
-    gap_before_stream
-  } count = Count::fits;
-  uint32_t n_given = 0;         ///< too_many: positional arguments given
-  PyObject* keyword = nullptr;  ///< unknown_keyword: borrowed
-  PyObject* object = nullptr;   ///< the argument, borrowed
-};
+using Mismatch = arguments::Mismatch<PythonFace>;
+using arguments::Explanation;
 
-struct Explanation {
-  std::string text;
-  bool is_value_error = false;  ///< right type, unfit value: shape, device, contiguity, range
-  Ref cause;                    ///< an exception of the tensor's owner
-};
-
-/// Explains why one overload does not fit. May take the Python error that is set (Why::unreadable).
-Explanation explain(const Plan& plan, const Frame& frame, const Mismatch& mismatch);
+/// Explains why one overload does not fit. May take the Python error that is set (Why::unreadable), which
+/// becomes `cause`.
+Explanation explain(const Plan& plan, const Frame& frame, const Mismatch& mismatch, Ref& cause);
 
 /// "float ns::f(const float *x, int n) at relu.cu:12".
 std::string describe(const Plan& plan);

@@ -25,48 +25,41 @@ PyObject* for_each(PyObject* object, Make make) {
 
 }  // namespace
 
-const Plan* choose(const Overloaded* self, Frame& frame, const Arguments& arguments, tarsia_value*& values,
+const Plan* choose(const Overloaded* self, Frame& frame, const Arguments& given, tarsia_value*& values,
                    uint32_t& n_values) {
+  using arguments::Tried;
   const bool has_stream = frame.has_stream;
   void* const stream = frame.stream;
-  for (const Fit fit : {Fit::exact, Fit::any}) {
-    if (fit == Fit::exact && self->n_plans == 1) continue;
-    for (const Plan* plan : self->overloads()) {
-      Mismatch mismatch;
-      frame.start_over();
-      frame.has_stream = has_stream;
-      frame.stream = stream;
-      values = frame.room_for<tarsia_value>(plan->n_params + 1);
-      if (match(frame, *plan, fit, arguments, values, n_values, mismatch)) return plan;
-      if (mismatch.why == Why::failed) return nullptr;
-      if (mismatch.why == Why::unreadable) PyErr_Clear();
-    }
-  }
-  return nullptr;
+  const int64_t chosen = arguments::choose(self->n_plans, [&](size_t i, Fit fit) {
+    const Plan& plan = *self->plans[i];
+    Mismatch mismatch;
+    frame.start_over();
+    frame.has_stream = has_stream;
+    frame.stream = stream;
+    values = frame.room_for<tarsia_value>(plan.n_params + 1);
+    if (match(frame, plan, fit, given, values, n_values, mismatch)) return Tried::fits;
+    if (mismatch.why == Why::failed) return Tried::failed;
+    if (mismatch.why == Why::unreadable) PyErr_Clear();
+    return Tried::does_not;
+  });
+  return chosen < 0 ? nullptr : self->plans[chosen];
 }
 
-PyObject* raise_mismatch(const Overloaded* self, const Arguments& arguments) {
-  std::string message;
-  bool is_value_error = true;
+PyObject* raise_mismatch(const Overloaded* self, const Arguments& given) {
+  arguments::Refusal refusal(self->n_plans);
   Ref cause;
   for (const Plan* plan : self->overloads()) {
     Frame frame;
     Mismatch mismatch;
     uint32_t n_values = 0;
     auto* values = frame.room_for<tarsia_value>(plan->n_params + 1);
-    if (match(frame, *plan, Fit::any, arguments, values, n_values, mismatch)) continue;
+    if (match(frame, *plan, Fit::any, given, values, n_values, mismatch)) continue;
     if (mismatch.why == Why::failed) return nullptr;
-    Explanation explanation = explain(*plan, frame, mismatch);
-    is_value_error &= explanation.is_value_error;
-    if (self->n_plans == 1) {
-      message = ": " + explanation.text + "\n  in " + describe(*plan);
-      cause = std::move(explanation.cause);
-    } else {
-      message += "\n  " + describe(*plan) + "\n    " + explanation.text;
-    }
+    Ref cause_of_this;
+    refusal.add(describe(*plan), explain(*plan, frame, mismatch, cause_of_this));
+    if (self->n_plans == 1) cause = std::move(cause_of_this);
   }
-  if (self->n_plans > 1) message = ": no overload fits" + message;
-  return raise_argument_error(is_value_error, title(self) + message, std::move(cause));
+  return raise_argument_error(refusal.is_value_error(), refusal.text(title(self)), std::move(cause));
 }
 
 std::string title(const Overloaded* self) {

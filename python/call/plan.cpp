@@ -4,17 +4,9 @@
 namespace tarsia::python {
 namespace {
 
-Place place_of(const tarsia_function& function, const tarsia_type& type) {
-  if (type.flags & TARSIA_TYPE_CPU) return Place::cpu;
-  if (type.flags & TARSIA_TYPE_GPU) return Place::gpu;
-  if (type.kind != TARSIA_KIND_POINTER) return Place::together;
-  if (function.flags & TARSIA_FUNCTION_TAKES_STREAM) return Place::gpu;
-  return function.flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA ? Place::together : Place::cpu;
-}
-
 tarsia_function describe_as_function(const tarsia_kernel& kernel) {
   return {sizeof(tarsia_function),
-          TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_TAKES_STREAM,
+          arguments::k_kernel_flags,
           kernel.name,
           kernel.signature,
           kernel.location,
@@ -49,10 +41,8 @@ Plan::Plan(const tarsia_function* described, const tarsia_kernel* kernel, const 
   params.reserve(n_params);
   for (uint32_t i = 0; i < n_params; ++i) {
     const tarsia_param& param = function->params[i];
-    const tarsia_type& type =
-        param.type.kind == TARSIA_KIND_LIST && param.type.elements ? *param.type.elements : param.type;
-    params.push_back({param.type, place_of(*function, type), PyUnicode_InternFromString(param.name),
-                      kernel ? kernel->param_sizes[i] : 0});
+    params.push_back({arguments::param_of(function->flags, param.type, kernel ? kernel->param_sizes[i] : 0),
+                      PyUnicode_InternFromString(param.name)});
     n_streams += param.type.kind == TARSIA_KIND_STREAM;
   }
 }

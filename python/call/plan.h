@@ -5,18 +5,12 @@
 
 #include "python/core/py.h"
 
-#include <tarsia/abi.h>
+#include <tarsia/detail/argument_rules.h>
 
 namespace tarsia::python {
 
-/// Where the memory behind a pointer has to be.
-enum class Place : uint8_t { together, cpu, gpu };
-
-struct Param {
-  tarsia_type type;
-  Place place;
+struct Param : arguments::Param {
   PyObject* name;  ///< interned, owned by the plan
-  uint32_t bytes;  ///< of a kernel's parameter; 0: it is a function's
 };
 
 struct Plan {
@@ -38,17 +32,14 @@ struct Plan {
   mutable bool needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
   std::vector<Param> params;
 
+  const Param& param(uint32_t i) const { return params[i]; }
+
  private:
   Plan(const tarsia_function* function, const tarsia_kernel* kernel, const tarsia_function& as_function,
        const char* library_name);
 
   tarsia_function m_as_function;  ///< describes a kernel
 };
-
-/// "function" or "kernel": for messages.
-inline const char* kind_of(const Plan& plan) {
-  return plan.kernel ? "kernel" : "function";
-}
 
 /// The index of a parameter by name, or -1.
 int find_param(const Plan& plan, PyObject* name);

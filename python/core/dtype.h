@@ -1,20 +1,17 @@
 // Names of dtypes ("float32", "bfloat16") and their sizes.
 #pragma once
 
-#include <tarsia/abi.h>
+#include <tarsia/detail/argument_rules.h>
+#include <tarsia/detail/dtype_names.h>
 
-#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace tarsia::python {
 
-inline uint32_t bits_of(tarsia_dtype dtype) {
-  uint32_t bits;
-  static_assert(sizeof bits == sizeof dtype);
-  std::memcpy(&bits, &dtype, sizeof bits);
-  return bits;
-}
+using arguments::bits_of;
+using tarsia::detail::dtype_name;
+
 inline bool operator==(tarsia_dtype a, tarsia_dtype b) {
   return bits_of(a) == bits_of(b);
 }
@@ -23,9 +20,6 @@ inline bool operator==(tarsia_dtype a, tarsia_dtype b) {
 inline int64_t item_bytes(tarsia_dtype dtype) {
   return (int64_t(dtype.bits) * dtype.lanes + 7) / 8;
 }
-
-/// "float32", "complex64", "bool", "float8_e4m3fn"; lanes as in "float32x4".
-std::string dtype_name(tarsia_dtype dtype);
 
 /// The dtype of a name, NumPy's and ml_dtypes' ones included; lanes 0 if there is none of that name.
 tarsia_dtype dtype_named(std::string_view name);

@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include <tarsia/detail/argument_match.h>
+
 #include "python/tensor/exchange_protocol.h"
 
 namespace tarsia::python {
@@ -66,8 +68,7 @@ class Frame {
     m_used = 0;
     last_view = nullptr;
     last_sparse = nullptr;
-    device = {0, 0};
-    has_pointer_device = false;
+    together = {};
     gpu = -1;
     gpu_view = nullptr;
     first = {};
@@ -82,8 +83,7 @@ class Frame {
   SparseArgument* last_sparse = nullptr;  ///< the sparse tensors of a call form a list
 
   // Facts about the call, gathered while arguments are converted.
-  tarsia_device device{0, 0};         ///< of the pointers that may be anywhere
-  bool has_pointer_device = false;    ///< whether `device` counts
+  arguments::Together together;       ///< the device of the pointers that may be anywhere
   int32_t gpu = -1;                   ///< of the first tensor on a GPU
   const View* gpu_view = nullptr;     ///< that tensor
   ExchangeProtocol first;             ///< of the first tensor argument
@@ -96,14 +96,7 @@ class Frame {
   PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out
   uint32_t n_given = 0;
 
-  // Where a conversion failed; read only to explain it.
-  struct Blame {
-    const tarsia_type* type = nullptr;
-    PyObject* object = nullptr;
-    const View* view = nullptr;
-    int64_t item = -1;  ///< index within a list
-    tarsia_device other{0, 0};
-  } blame;
+  arguments::Blame<PyObject*, View> blame;
 
  private:
   struct Kept {

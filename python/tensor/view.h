@@ -1,67 +1,16 @@
 // Reads a Python tensor as a tarsia_tensor without copying it.
 #pragma once
 
+#include "python/core/driver.h"
 #include "python/core/dtype.h"
 #include "python/tensor/frame.h"
 #include "python/tensor/numpy_api.h"
 
 namespace tarsia::python {
 
-/// Why an argument does not fit a parameter.
-enum class Why : uint8_t {
-  fits,
-  failed,        ///< a Python error is set
-  type,          ///< of another type altogether
-  none,          ///< None for something that is not optional
-  range,         ///< a number that the C++ type does not hold
-  text,          ///< a str with lone surrogates, or longer than 4 GiB
-  nul,           ///< a string with NULs in it
-  item,          ///< blame.item of a list is of the wrong type
-  unreadable,    ///< the tensor's owner refuses; a Python error is set
-  deleted,       ///< an array of JAX that was deleted
-  mixed,         ///< of another framework than the tensors before it
-  masked,        ///< an array with a mask
-  element_type,  ///< elements of no dtype that is known
-  dtype,         ///< elements of another dtype
-  lanes,         ///< last dimension no multiple of the vector type's lanes
-  strides,       ///< strides that are no multiple of the element
-  conjugated,    ///< a lazily conjugated or negated tensor
-  read_only,     ///< the function writes
-  layout,        ///< not contiguous
-  alignment,     ///< not aligned to its elements
-  no_memory,     ///< a fake or meta tensor
-  wants_cpu,     ///< on a GPU
-  wants_gpu,     ///< on the CPU
-  apart,         ///< on another device than the pointers before
-  other_device,  ///< on a kind of device that Tarsia does not know
-  // Of kernels alone:
-  integer,       ///< a typed integer for a floating-point parameter
-  inexact,       ///< an int that the floating-point type cannot hold exactly
-  size,          ///< a struct's bytes, more or fewer than it has
-  not_copyable,  ///< a class that only code of the source can make
-  reference,     ///< a parameter that is a reference
-};
-
-/// Whether elements lie row-major without gaps. Lengths and strides of 1-long dimensions do not matter.
-inline bool is_contiguous(const tarsia_tensor& tensor) {
-  if (!tensor.strides) return true;
-  int64_t expected = 1;
-  bool in_order = true;
-  for (int i = tensor.ndim - 1; i >= 0; --i) {
-    const int64_t length = tensor.shape[i];
-    if (length == 1) continue;
-    if (length == 0) return true;
-    in_order &= tensor.strides[i] == expected;
-    expected *= length;
-  }
-  return in_order;
-}
-
-inline int64_t element_count(const tarsia_tensor& tensor) {
-  int64_t n = 1;
-  for (int i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
-  return n;
-}
+using arguments::element_count;
+using arguments::is_contiguous;
+using arguments::Why;
 
 /// The rarer ways; fills `view`.
 Why view_slow_path(Frame& frame, ExchangeProtocol protocol, View& view);
@@ -137,6 +86,17 @@ inline bool may_be_imaginary(const tarsia_tensor& tensor) {
   const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
   const auto bytes = static_cast<uintptr_t>(tensor.dtype.bits / 8);
   return (address & bytes) && tensor.dtype.code == TARSIA_FLOAT && element_count(tensor) == 1;
+}
+
+// What the rules for arguments ask of a view; see <tarsia/detail/argument_rules.h>.
+inline bool may_be_changed_lazily(const View& view) {
+  return may_be_imaginary(view.tensor);
+}
+inline bool is_changed_lazily(const View& view) {
+  return is_changed_lazily(view.object);
+}
+inline bool is_pinned(const View& view) {
+  return is_pinned(view.tensor.data);
 }
 
 /// Whether a tensor's memory is not what it says, asked only where it can be.

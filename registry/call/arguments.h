@@ -1,49 +1,111 @@
-// Checks values against a parameter's descriptor and converts them to what an adapter unpacks.
+// The arguments of C, C++ and JAX, as the rules of <tarsia/detail/argument_match.h> look at them.
 #pragma once
 
 #include <tarsia/abi.h>
+#include <tarsia/detail/argument_match.h>
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
+#include <span>
 #include <string>
 
 namespace tarsia::registry {
 
-/// Room for the values of a call, on the stack if they are few.
-class Values {
+/// A tensor argument. Its address is the caller's: results that return it point there.
+struct ValueMemory {
+  const tarsia_tensor& tensor;
+  bool read_only = false;  ///< tarsia_tensor does not tell
+};
+inline bool may_be_changed_lazily(const ValueMemory&) {
+  return false;
+}
+inline bool is_changed_lazily(const ValueMemory&) {
+  return false;
+}
+bool is_pinned(const ValueMemory& memory);
+
+/// The face over tarsia_values: one call's arguments. Lists and all but few values lie in the call's memory,
+/// so a context has to be current.
+class ValueFace {
  public:
-  static constexpr std::size_t k_few = 16;
-  explicit Values(std::size_t n) {
-    if (n > k_few) m_many = std::make_unique<tarsia_value[]>(n);
+  using Argument = const tarsia_value*;
+  using Memory = ValueMemory;
+  struct List {
+    const tarsia_value* items;
+    std::uint64_t n;
+    Argument operator[](std::uint64_t i) const { return items + i; }
+  };
+
+  ValueFace() = default;
+  ValueFace(const ValueFace&) = delete;
+  ValueFace& operator=(const ValueFace&) = delete;
+
+  bool is_none(Argument argument) const { return argument->kind == TARSIA_KIND_NONE; }
+  bool is_stream(Argument argument) const { return argument->kind == TARSIA_KIND_STREAM; }
+  arguments::Numeric numeric(Argument argument) const;
+  arguments::Why read_integer(const tarsia_type& type, Argument argument, arguments::Integer& number) const;
+  arguments::Why read_float(Argument argument, double& number) const;
+  arguments::Why read_text(Argument argument, const char*& text, std::uint64_t& size) const;
+  arguments::Why read_memory(Argument argument, const Memory*& memory);
+  arguments::Why read_stream(Argument argument, void*& stream) const;
+  arguments::Why read_list(const tarsia_type& element, Argument argument, List& list) const;
+  arguments::Why read_struct(const arguments::Param& param, Argument argument, tarsia_value& value) const;
+  arguments::Why read_address(const arguments::Param& param, Argument argument, tarsia_value& value,
+                              arguments::Why why) const;
+  arguments::Why convert(const arguments::Param& param, const tarsia_type& type, arguments::Fit fit,
+                         Argument argument, tarsia_value& value) {
+    return arguments::convert(*this, param, type, fit, argument, value);
   }
-  tarsia_value* data() { return m_many ? m_many.get() : m_few.data(); }
+  void* current_stream() const;
+  template <class T>
+  T* room_for(std::size_t n) {
+    return static_cast<T*>(room(n * sizeof(T)));
+  }
+  arguments::Together& together() { return m_together; }
+  arguments::Blame<Argument, Memory>& blame() { return m_blame; }
+
+  /// The GPU of the first tensor on one; -1: none.
+  int gpu() const { return m_gpu; }
+  /// Forgets the arguments, for the next overload's turn.
+  void start_over();
 
  private:
-  std::array<tarsia_value, k_few> m_few;
-  std::unique_ptr<tarsia_value[]> m_many;
+  void* room(std::size_t bytes);
+
+  arguments::Together m_together;
+  arguments::Blame<Argument, Memory> m_blame;
+  int m_gpu = -1;
+  std::size_t m_used = 0;
+  alignas(16) char m_room[1024];
 };
 
-/// "argument 'x'", or "argument 2" of one without a name.
-std::string param_name(const tarsia_param& param, unsigned i);
+/// What an overload's descriptor says, of a function or a kernel.
+class ValueSignature {
+ public:
+  explicit ValueSignature(const tarsia_function& function);
+  explicit ValueSignature(const tarsia_kernel& kernel);
 
-/// What the pointers and tensors of one call have in common.
-struct CallPlace {
-  tarsia_device device{TARSIA_CPU, 0};
-  bool has_tensor = false;
-  bool needs_gpu = false;  ///< a stream is taken, or tarsia::gpu<T>
-  bool needs_cpu = false;  ///< the source has no CUDA
+  arguments::Param param(std::uint32_t i) const {
+    return arguments::param_of(flags, params[i].type, sizes ? sizes[i] : 0);
+  }
+  bool is_main() const { return !sizes && (flags & TARSIA_FUNCTION_MAIN); }
+
+  std::uint32_t flags;
+  std::uint32_t n_params;
+  std::uint32_t n_required;
+  std::uint32_t n_streams = 0;
+  const tarsia_param* params;
+  const std::uint32_t* sizes;  ///< of a kernel's parameters; null: it is a function's
+  const char* text;
+  const char* location;
 };
 
-/// Why a value does not fit, without the parameter's name.
-struct Misfit {
-  bool is_type;  ///< wrong kind, as opposed to wrong value
-  std::string text;
-};
-
-/// Converts. Lists are copied into the call's memory. Gives a Misfit if the value does not fit.
-std::optional<Misfit> convert(const tarsia_type& type, const tarsia_value& given, CallPlace& place,
-                              tarsia_value& out);
+/// Chooses an overload and converts the arguments to `n` values, which lie in the face or in the call's
+/// memory. Gives the overload's index; throws ArgumentError if none fits.
+std::size_t match(ValueFace& face, std::span<const tarsia_function* const> overloads,
+                  std::span<const tarsia_value> args, tarsia_value*& values, std::uint32_t& n);
+/// The same for a kernel.
+void match(ValueFace& face, const tarsia_kernel& kernel, std::span<const tarsia_value> args,
+           tarsia_value*& values);
 
 }  // namespace tarsia::registry

@@ -2,8 +2,6 @@
 #include "registry/call/call.h"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,8 +16,6 @@
 namespace tarsia::registry {
 
 namespace {
-
-constexpr size_t k_few = Values::k_few;
 
 /// Whether a function's own code may use CUDA. A program deals with CUDA's errors itself.
 bool has_cuda(const tarsia_function& function) {
@@ -47,83 +43,6 @@ void drop(tarsia_value& result) {
   result.kind = TARSIA_KIND_NONE;
 }
 
-/// Fits the arguments to one function: fills `values`, gives their number, or why it does not take them.
-std::optional<Misfit> fit(const tarsia_function& function, std::span<const tarsia_value> args,
-                          CallPlace& place, tarsia_value* values, std::uint32_t& n) {
-  n = 0;
-  if (function.flags & TARSIA_FUNCTION_MAIN) {
-    if (args.size() == 1 && args[0].kind == TARSIA_KIND_LIST) {
-      n = 1;
-      return convert(function.params[0].type, args[0], place, values[0]);
-    }
-    auto* texts = static_cast<tarsia_value*>(call_memory(sizeof(tarsia_value) * (args.size() + 1)));
-    texts[0] = tarsia_value{};
-    texts[0].kind = TARSIA_KIND_STRING;
-    texts[0].s = "main";
-    texts[0].size = 4;
-    for (size_t i = 0; i < args.size(); ++i) {
-      if (args[i].kind != TARSIA_KIND_STRING)
-        return Misfit{true, "argument " + std::to_string(i + 1) + " has to be a string"};
-      texts[i + 1] = args[i];
-    }
-    values[0] = tarsia_value{};
-    values[0].kind = TARSIA_KIND_LIST;
-    values[0].v = texts;
-    values[0].size = static_cast<std::uint32_t>(args.size() + 1);
-    n = 1;
-    return std::nullopt;
-  }
-  const bool takes_stream = function.flags & TARSIA_FUNCTION_TAKES_STREAM;
-  place.needs_gpu = takes_stream;
-  place.needs_cpu = !takes_stream && !(function.flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA);
-  unsigned n_streams = 0;
-  for (unsigned i = 0; i < function.n_params; ++i)
-    n_streams += function.params[i].type.kind == TARSIA_KIND_STREAM;
-  const bool streams_given =
-      std::ranges::any_of(args, [](const tarsia_value& v) { return v.kind == TARSIA_KIND_STREAM; });
-  size_t next = 0;
-  std::array<unsigned, k_few> stream_at{};
-  unsigned n_missing = 0;
-  for (unsigned i = 0; i < function.n_params; ++i) {
-    const tarsia_param& param = function.params[i];
-    const bool is_stream = param.type.kind == TARSIA_KIND_STREAM;
-    if (is_stream && !streams_given) {  // the current one, once the device is known
-      if (n_missing == k_few) return Misfit{true, "takes too many streams"};
-      stream_at[n_missing++] = i;
-      values[i] = tarsia_value{};
-      values[i].kind = TARSIA_KIND_STREAM;
-      n = i + 1;
-      continue;
-    }
-    if (next == args.size()) {
-      if (i >= function.n_required) break;
-      if ((param.type.flags & TARSIA_TYPE_OPTIONAL)) {
-        values[i] = tarsia_value{};
-        n = i + 1;
-        continue;
-      }
-      const unsigned least = function.n_required - (streams_given ? 0 : n_streams);
-      return Misfit{true, "takes " + std::string(function.n_required < function.n_params ? "at least " : "") +
-                              std::to_string(least) + " argument" + (least == 1 ? "" : "s") + ", not " +
-                              std::to_string(args.size())};
-    }
-    if (auto misfit = convert(param.type, args[next], place, values[i])) {
-      misfit->text = param_name(param, i) + " " + misfit->text;
-      return misfit;
-    }
-    ++next;
-    n = i + 1;
-  }
-  if (next < args.size()) {
-    const unsigned most = function.n_params - (streams_given ? 0 : n_streams);
-    return Misfit{true, "takes at most " + std::to_string(most) + " argument" + (most == 1 ? "" : "s") +
-                            ", not " + std::to_string(args.size())};
-  }
-  if (place.needs_gpu && !place.has_tensor) place.device = {TARSIA_GPU, std::max(0, cuda_current_device())};
-  for (unsigned k = 0; k < n_missing; ++k) values[stream_at[k]].p = current_stream(place.device.id);
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
@@ -131,42 +50,30 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
   tarsia_call_context* context = *call_slot();
   if (!context) throw Error("tarsia_call needs a context: enter one with tarsia_enter_call");
   if (overloads.empty()) throw NotFound("there is no function to call");
-  size_t most = 1;
-  for (const tarsia_function* function : overloads) most = std::max<size_t>(most, function->n_params);
-  Values values(most);
-  std::string reasons;
-  bool is_type = false;
-  for (const tarsia_function* function : overloads) {
-    CallPlace place;
-    std::uint32_t n = 0;
-    if (auto misfit = fit(*function, args, place, values.data(), n)) {
-      reasons +=
-          (overloads.size() > 1 ? std::string("\n  ") + function->signature + ": " : ": ") + misfit->text;
-      is_type |= misfit->is_type;
-      continue;
-    }
-    context->device = place.device;
-    result = tarsia_value{};
-    CudaDeviceScope scope(is_gpu(place.device) ? place.device.id : -1);
-    if (place.needs_gpu && has_cuda(*function)) require_gpu(*function);
-    const std::int32_t code = function->call(values.data(), n, &result);
-    if (code) return code;
-    try {
-      if (has_cuda(*function)) check_launches(*function);
-      if (!are_arguments(result, {values.data(), n}))
-        throw OpError(std::string(function->name) +
-                      "(): the result is a tensor that ends with the call, in scratch memory or over the "
-                      "function's own: return one of tarsia::empty, or an argument");
-    } catch (...) {
-      drop(result);
-      throw;
-    }
-    return 0;
+  ValueFace face;
+  tarsia_value* values = nullptr;
+  std::uint32_t n = 0;
+  const tarsia_function& function = *overloads[match(face, overloads, args, values, n)];
+  result = tarsia_value{};
+  const bool takes_stream = function.flags & TARSIA_FUNCTION_TAKES_STREAM;
+  if (takes_stream && has_cuda(function)) require_gpu(function);
+  int gpu = face.gpu();
+  if (gpu < 0 && takes_stream && is_cuda_in_use()) gpu = std::max(0, cuda_current_device());
+  context->device = gpu >= 0 ? tarsia_device{TARSIA_GPU, gpu} : tarsia_device{TARSIA_CPU, 0};
+  const CudaDeviceScope scope(gpu);
+  const std::int32_t code = function.call(values, n, &result);
+  if (code) return code;
+  try {
+    if (has_cuda(function)) check_launches(function);
+    if (!are_arguments(result, {values, n}))
+      throw OpError(std::string(function.name) +
+                    "(): the result is a tensor that ends with the call, in scratch memory or over the "
+                    "function's own: return one of tarsia::empty, or an argument");
+  } catch (...) {
+    drop(result);
+    throw;
   }
-  const std::string text = overloads.size() > 1 ? std::string("no overload of ") + overloads[0]->name +
-                                                      " takes these arguments:" + reasons
-                                                : overloads[0]->name + std::string("()") + reasons;
-  throw is_type ? ArgumentError::type_error(text) : ArgumentError::value_error(text);
+  return 0;
 }
 
 void require_gpu(const tarsia_function& function) {

@@ -1,5 +1,5 @@
-// Calling exported functions with arguments that are checked and converted here: the path of C and C++
-// programs. (The Python face checks by the same descriptors itself.)
+// Calling exported functions with arguments that are still to be checked and converted: the path of C and C++
+// programs, and of JAX.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -9,8 +9,9 @@
 
 namespace tarsia::registry {
 
-/// Calls the first overload that takes the arguments. A context must be current; its device is set. Gives the
-/// code of the function; throws ArgumentError if no overload fits, CudaError.
+/// Calls the first overload that takes the arguments exactly, else the first that takes them. A context must
+/// be current; its device is set. Gives the code of the function; throws ArgumentError if no overload fits,
+/// CudaError.
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
                            std::span<const tarsia_value> args, tarsia_value& result);
 

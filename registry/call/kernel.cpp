@@ -47,6 +47,7 @@ enum Result { k_invalid_handle = 400, k_cooperative_too_large = 720 };
 
 constexpr unsigned k_shared_without_asking = 48 * 1024;
 constexpr unsigned k_portable_cluster = 8;
+constexpr std::size_t k_few_params = 16;
 
 const LibraryKernel& owned(const tarsia_kernel& kernel) {
   return reinterpret_cast<const LibraryKernel&>(kernel);
@@ -272,7 +273,7 @@ class Arguments {
   Arguments(const tarsia_kernel& kernel, const tarsia_value* values) {
     void** all = m_few;
     std::uint64_t* narrow = m_narrow;
-    if (kernel.n_params > Values::k_few) {
+    if (kernel.n_params > k_few_params) {
       m_many.resize(2 * std::size_t{kernel.n_params});
       all = m_many.data();
       narrow = reinterpret_cast<std::uint64_t*>(all + kernel.n_params);
@@ -293,8 +294,8 @@ class Arguments {
 
  private:
   void** m_all;
-  void* m_few[Values::k_few];
-  std::uint64_t m_narrow[Values::k_few];
+  void* m_few[k_few_params];
+  std::uint64_t m_narrow[k_few_params];
   std::vector<void*> m_many;
 };
 
@@ -327,38 +328,12 @@ void launch_values(const tarsia_kernel& described, const tarsia_launch& launch, 
 
 void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
                    std::span<const tarsia_value> args) {
-  auto fail = [&](const std::string& text) {
-    return ArgumentError::type_error(std::string("kernel ") + kernel.name + ": " + text);
-  };
-  if (args.size() != kernel.n_params)
-    throw fail("takes " + std::to_string(kernel.n_params) + " arguments, not " + std::to_string(args.size()));
-  Values values(args.size());
-  CallPlace place;
-  place.needs_gpu = true;
-  for (unsigned i = 0; i < kernel.n_params; ++i) {
-    const tarsia_type& type = kernel.params[i].type;
-    if (type.flags & TARSIA_TYPE_REFERENCE)
-      throw fail(param_name(kernel.params[i], i) +
-                 " is a reference, which nothing outside of the GPU can be");
-    if (type.flags & TARSIA_TYPE_NOT_COPYABLE)
-      throw fail(
-          param_name(kernel.params[i], i) +
-          " is of a class with a copy constructor or destructor of its own: launch it from a function of "
-          "the source");
-    values.data()[i] = args[i];
-    if (type.kind == TARSIA_KIND_NONE) {
-      if (args[i].kind != TARSIA_KIND_STRING || args[i].size != kernel.param_sizes[i])
-        throw fail(param_name(kernel.params[i], i) + " has to be given as its " +
-                   std::to_string(kernel.param_sizes[i]) + " bytes");
-      continue;
-    }
-    if (auto misfit = convert(type, args[i], place, values.data()[i]))
-      throw fail(param_name(kernel.params[i], i) + " " + misfit->text);
-    if (values.data()[i].kind == TARSIA_KIND_NONE) values.data()[i].p = nullptr;
-  }
+  ValueFace face;
+  tarsia_value* values = nullptr;
+  match(face, kernel, args, values);
   tarsia_launch placed = launch;
-  if (placed.device < 0 && place.has_tensor) placed.device = place.device.id;
-  launch_values(kernel, placed, values.data());
+  if (placed.device < 0) placed.device = face.gpu();
+  launch_values(kernel, placed, values);
 }
 
 tarsia_kernel_attributes attributes_of(const tarsia_kernel& described, int device) {

@@ -1,5 +1,6 @@
 // Texts of descriptors.
 #include <tarsia/abi.h>
+#include <tarsia/detail/dtype_names.h>
 
 #include <string>
 
@@ -10,30 +11,7 @@ namespace tarsia::registry {
 namespace {
 
 std::string describe(tarsia_dtype dtype) {
-  std::string text;
-  switch (dtype.code) {
-    case TARSIA_INT:
-      text = "int";
-      break;
-    case TARSIA_UINT:
-      text = "uint";
-      break;
-    case TARSIA_FLOAT:
-      text = "float";
-      break;
-    case TARSIA_BFLOAT:
-      text = "bfloat";
-      break;
-    case TARSIA_COMPLEX:
-      text = "complex";
-      break;
-    case TARSIA_BOOL:
-      return "bool";
-    default:
-      return "void";
-  }
-  text += std::to_string(dtype.bits);
-  return dtype.lanes > 1 ? text + "x" + std::to_string(dtype.lanes) : text;
+  return dtype.code == TARSIA_ANY_DTYPE ? "void" : detail::dtype_name(dtype);
 }
 
 std::string describe_bare(const tarsia_type& type) {

@@ -4,6 +4,8 @@
 // every stream.
 #include "registry/resources/memory.h"
 
+#include <tarsia/detail/argument_rules.h>
+
 #include <tarsia/op_abi.h>
 
 #include <array>
@@ -204,15 +206,7 @@ void release(tarsia_storage* storage) noexcept {
 }
 
 bool is_contiguous(const tarsia_tensor& tensor) noexcept {
-  if (!tensor.strides) return true;
-  std::int64_t expected = 1;
-  bool dense = true;
-  for (std::int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 0) return true;
-    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) dense = false;
-    expected *= tensor.shape[i];
-  }
-  return dense;
+  return arguments::is_contiguous(tensor);
 }
 
 void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {

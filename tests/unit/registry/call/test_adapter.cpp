@@ -82,7 +82,7 @@ TEST_P(Adapter, overloads_are_chosen_by_the_arguments) {
   EXPECT_EQ(call("t::overloaded", {of(d.tensor)}).i, 64);
   EXPECT_EQ(call("t::overloaded", {of(1)}).i, 0);
   const std::string error = error_of([&] { call("t::overloaded", {of("x")}); });
-  EXPECT_THAT(error, HasSubstr("no overload of t::overloaded"));
+  EXPECT_THAT(error, HasSubstr("t::overloaded: no overload fits"));
   EXPECT_THAT(error, HasSubstr("const float64*"));
 }
 
@@ -215,23 +215,50 @@ TEST_P(Adapter, macros_of_the_user_do_no_harm) {
 TEST_P(Adapter, wrong_arguments_name_the_place_and_what_is_wanted) {
   Array<float> f({1, 2, 3, 4});
   Array<double> d({1});
-  EXPECT_THAT(error_of([&] { call("t::sum", {of(d.tensor), of(1)}); }),
-              HasSubstr("t::sum(): argument 1 has to be const float32*, not a tensor of float64"));
-  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor)}); }), HasSubstr("takes 2 arguments, not 1"));
+  EXPECT_THAT(
+      error_of([&] { call("t::sum", {of(d.tensor), of(1)}); }),
+      HasSubstr("t::sum: argument (1 of 2) must be a float32 tensor, got a tensor of float64, shape (1,), on "
+                "the CPU; convert it"));
+  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor)}); }), HasSubstr("argument (2 of 2) is missing"));
   EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor), of(1), of(2)}); }),
-              HasSubstr("takes at most 2 arguments, not 3"));
+              HasSubstr("takes 2 arguments, got 3"));
   EXPECT_THAT(error_of([&] { call("t::add8", {of(128), of(0)}); }),
-              HasSubstr("has to fit into int8, and 128 does not"));
-  EXPECT_THAT(error_of([&] { call("t::negate", {of(1)}); }), HasSubstr("has to be bool, not an integer"));
+              HasSubstr("must be an int from -128 to 127 (int8), got 128"));
+  EXPECT_THAT(error_of([&] { call("t::negate", {of(2)}); }), HasSubstr("must be a bool, 0 or 1, got 2"));
+  EXPECT_THAT(error_of([&] { call("t::negate", {of("x")}); }),
+              HasSubstr("must be a bool, got the string 'x'\n  in bool t::negate(bool) at "));
   std::int64_t strides[] = {2};
   f.tensor.strides = strides;
   f.shape[0] = 2;
-  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor), of(2)}); }), HasSubstr("has to be contiguous"));
+  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor), of(2)}); }),
+              HasSubstr("must be contiguous, got a tensor of float32, shape (2,), on the CPU, strides (2,)"));
   f.tensor.strides = nullptr;
-  f.tensor.device = {TARSIA_GPU, 0};
-  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor), of(2)}); }), HasSubstr("has to be on the CPU"));
-  f.tensor.device = {TARSIA_CPU, 0};
-  EXPECT_THAT(error_of([&] { call("t::on_gpu", {of(f.tensor)}); }), HasSubstr("has to be on a GPU"));
+  f.tensor.data = nullptr;
+  EXPECT_THAT(error_of([&] { call("t::sum", {of(f.tensor), of(2)}); }), HasSubstr("has no memory behind it"));
+  EXPECT_THAT(error_of([&] { call("t::doubled", {of(f.tensor)}); }), HasSubstr("has no memory behind it"));
+}
+
+TEST_P(Adapter, memory_is_where_the_parameter_wants_it) {
+  Array<float> x({1, 2});
+  x.tensor.device = {TARSIA_GPU, 0};
+  EXPECT_THAT(
+      error_of([&] { call("t::sum", {of(x.tensor), of(2)}); }),
+      HasSubstr(
+          "must be on the CPU, got a tensor of float32, shape (2,), on GPU 0 (the source has no CUDA)"));
+  EXPECT_THAT(error_of([&] { call("t::on_cpu", {of(x.tensor)}); }), HasSubstr("must be on the CPU"));
+  x.tensor.device = {TARSIA_CPU, 0};
+  EXPECT_THAT(error_of([&] { call("t::on_gpu", {of(x.tensor)}); }),
+              HasSubstr("must be on a GPU, got a tensor"));
+  constexpr std::int32_t k_vulkan = 7;
+  x.tensor.device = {k_vulkan, 0};
+  EXPECT_THAT(error_of([&] { call("t::sum", {of(x.tensor), of(2)}); }),
+              HasSubstr("must be on the CPU or a CUDA GPU, got a tensor"));
+  for (const std::int32_t everywhere : {TARSIA_GPU_MANAGED, TARSIA_GPU_HOST}) {
+    x.tensor.device = {everywhere, 0};
+    EXPECT_EQ(call("t::sum", {of(x.tensor), of(2)}).f, 3);
+    EXPECT_EQ(call("t::on_cpu", {of(x.tensor)}).i, 1);
+    call("t::on_gpu", {of(x.tensor)});
+  }
 }
 
 }  // namespace

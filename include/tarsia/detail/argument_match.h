@@ -1,0 +1,368 @@
+// From a caller's arguments to the values that an adapter takes: which overload, which parameter, which
+// value. A face, Python's or C's, gives a small view of its arguments; the rules here are the same for all.
+//
+// A face is a class that lives as long as one call. It has
+//   Argument                                  a pointer to one argument; null: it was left out
+//   Memory                                    a tensor that was read; see <tarsia/detail/argument_rules.h>
+//   List                                      items that were read: `n` of them, list[i] an Argument
+//   bool is_none(argument), is_stream(argument)   a stream beyond doubt, which a number is not
+//   Numeric numeric(argument)
+//   Why read_integer(type, argument, Integer&), read_float(argument, double&)
+//   Why read_text(argument, const char*& text, uint64_t& size)
+//   Why read_memory(argument, const Memory*&)     keeps the memory for the call
+//   Why read_stream(argument, void*&)
+//   Why read_list(type of the items, argument, List&)
+//   Why read_struct(param, argument, value)       bytes for a kernel's struct
+//   Why read_address(param, argument, value, why) what is no fitting tensor may be a bare address; else `why`
+//   stands Why convert(param, type, fit, argument, value)   arguments::convert, perhaps with faster ways in
+//   front of it void* current_stream() T* room_for<T>(n)                         memory until the call ends
+//   Together& together(), Blame<Argument, Memory>& blame()
+#pragma once
+
+#include <tarsia/detail/argument_rules.h>
+
+#include <cstddef>
+
+namespace tarsia::arguments {
+
+/// What an argument is, as far as rules for numbers ask.
+enum class Numeric : uint8_t {
+  no,             ///< no number
+  boolean,        ///< a bool
+  typed_boolean,  ///< one with a type of its own: numpy.bool
+  integer,        ///< an int
+  typed_integer,  ///< one with a type of its own: numpy.int32
+  real            ///< a float, or whatever can be made one
+};
+
+/// Where a conversion failed; read only to explain it.
+template <class Argument, class Memory>
+struct Blame {
+  const Memory* memory = nullptr;     ///< of the tensor
+  const tarsia_type* type = nullptr;  ///< of an item of a list
+  Argument item_given = nullptr;
+  int64_t item = -1;  ///< its index
+};
+
+/// Why an overload does not take the arguments.
+template <class Face>
+struct Mismatch {
+  enum class Count : uint8_t { fits, too_many, missing, twice, unknown_keyword, gap, gap_before_stream };
+  Why why = Why::fits;
+  Count count = Count::fits;
+  uint32_t param = 0;
+  uint32_t n_given = 0;                        ///< too_many: positional arguments given
+  typename Face::Argument keyword = nullptr;   ///< unknown_keyword: its name
+  typename Face::Argument argument = nullptr;  ///< what was given for `param`
+};
+
+inline void set_none(tarsia_value& value) {
+  value.p = nullptr;
+  value.kind = TARSIA_KIND_NONE;
+  value.size = 0;
+}
+inline void set_int(tarsia_value& value, int64_t number) {
+  value.i = number;
+  value.kind = TARSIA_KIND_INT;
+  value.size = 0;
+}
+inline void set_float(tarsia_value& value, double number) {
+  value.f = number;
+  value.kind = TARSIA_KIND_FLOAT;
+  value.size = 0;
+}
+inline void set_stream(tarsia_value& value, void* stream) {
+  value.p = stream;
+  value.kind = TARSIA_KIND_STREAM;
+  value.size = 0;
+}
+
+// ---- one argument ----
+
+template <class Face>
+inline Why convert_pointer(Face& face, const Param& param, const tarsia_type& type,
+                           typename Face::Argument argument, tarsia_value& value) {
+  const typename Face::Memory* memory = nullptr;
+  Why why = face.read_memory(argument, memory);
+  if (why == Why::fits) [[likely]] {
+    why = check_pointer(face.together(), type, param.place, *memory);
+    value.p = static_cast<char*>(memory->tensor.data) + memory->tensor.byte_offset;
+    value.kind = TARSIA_KIND_POINTER;
+    value.size = 0;
+    if (why == Why::fits) [[likely]]
+      return why;
+    face.blame().memory = memory;
+  }
+  return face.read_address(param, argument, value, why);
+}
+
+template <class Face>
+Why convert_bool(Face& face, const tarsia_type& type, Fit fit, typename Face::Argument argument,
+                 tarsia_value& value) {
+  const Numeric numeric = face.numeric(argument);
+  const bool is_boolean = numeric == Numeric::boolean || numeric == Numeric::typed_boolean;
+  if (!is_boolean && (fit == Fit::exact || numeric != Numeric::integer)) return Why::type;
+  Integer number{};
+  const Why why = face.read_integer(type, argument, number);
+  if (why != Why::fits) return why;
+  set_int(value, number.value);
+  value.kind = TARSIA_KIND_BOOL;
+  return number.size == Integer::in_int64 && (number.value == 0 || number.value == 1) ? Why::fits
+                                                                                      : Why::range;
+}
+
+template <class Face>
+Why convert_int(Face& face, const tarsia_type& type, Fit fit, typename Face::Argument argument,
+                tarsia_value& value) {
+  const Numeric numeric = face.numeric(argument);
+  const bool is_integer = numeric == Numeric::integer || numeric == Numeric::typed_integer;
+  if (!is_integer && (fit == Fit::exact || numeric != Numeric::boolean)) return Why::type;
+  Integer number{};
+  const Why why = face.read_integer(type, argument, number);
+  if (why != Why::fits) return why;
+  set_int(value, number.value);
+  return integer_fits(type.dtype, number) ? Why::fits : Why::range;
+}
+
+/// An integer for a kernel's floating-point parameter, as long as nothing is lost. One with a type of its own
+/// is a mistake more often than not, and C++ would warn of it.
+template <class Face>
+Why convert_int_for_kernel(Face& face, const tarsia_type& type, Numeric numeric,
+                           typename Face::Argument argument, tarsia_value& value) {
+  if (numeric == Numeric::typed_integer || numeric == Numeric::typed_boolean) return Why::integer;
+  Integer number{};
+  const Why why = face.read_integer(type, argument, number);
+  if (why != Why::fits) return why;
+  set_float(value, static_cast<double>(number.value));
+  if (number.size != Integer::in_int64 || !float_fits(type.dtype, value.f)) return Why::range;
+  return holds_exactly(type.dtype, number.value) ? Why::fits : Why::inexact;
+}
+
+template <class Face>
+Why convert_float(Face& face, const Param& param, const tarsia_type& type, Fit fit,
+                  typename Face::Argument argument, tarsia_value& value) {
+  const Numeric numeric = face.numeric(argument);
+  if (numeric == Numeric::no || (fit == Fit::exact && numeric != Numeric::real)) return Why::type;
+  if (param.bytes && numeric != Numeric::real)
+    return convert_int_for_kernel(face, type, numeric, argument, value);
+  double number = 0;
+  const Why why = face.read_float(argument, number);
+  if (why != Why::fits) return why;
+  set_float(value, number);
+  return float_fits(type.dtype, number) ? Why::fits : Why::range;
+}
+
+template <class Face>
+Why convert_string(Face& face, const tarsia_type& type, typename Face::Argument argument,
+                   tarsia_value& value) {
+  const char* text = nullptr;
+  uint64_t size = 0;
+  const Why why = face.read_text(argument, text, size);
+  if (why != Why::fits) return why;
+  if (size > UINT32_MAX) return Why::text;
+  if ((type.flags & TARSIA_TYPE_NO_NUL) && std::memchr(text, 0, size)) return Why::nul;
+  value.s = text;
+  value.kind = TARSIA_KIND_STRING;
+  value.size = static_cast<uint32_t>(size);
+  return Why::fits;
+}
+
+template <class Face>
+Why convert_tensor(Face& face, const Param& param, const tarsia_type& type, typename Face::Argument argument,
+                   tarsia_value& value) {
+  const typename Face::Memory* memory = nullptr;
+  const Why why = face.read_memory(argument, memory);
+  if (why != Why::fits) return why;
+  face.blame().memory = memory;
+  value.t = &memory->tensor;
+  value.kind = TARSIA_KIND_TENSOR;
+  value.size = 0;
+  return check_tensor(face.together(), type, param.place, *memory);
+}
+
+template <class Face>
+Why convert_list(Face& face, const Param& param, const tarsia_type& type, Fit fit,
+                 typename Face::Argument argument, tarsia_value& value) {
+  if (!type.elements) return Why::type;
+  typename Face::List list{};
+  Why why = face.read_list(*type.elements, argument, list);
+  if (why != Why::fits) return why;
+  if (list.n > UINT32_MAX) return Why::range;
+  auto* values = face.template room_for<tarsia_value>(list.n);
+  for (uint64_t i = 0; i < list.n; ++i) {
+    why = face.convert(param, *type.elements, fit, list[i], values[i]);
+    if (why == Why::fits) continue;
+    face.blame().type = type.elements;
+    face.blame().item_given = list[i];
+    face.blame().item = static_cast<int64_t>(i);
+    return why;
+  }
+  value.v = values;
+  value.kind = TARSIA_KIND_LIST;
+  value.size = static_cast<uint32_t>(list.n);
+  return Why::fits;
+}
+
+/// Converts an argument for a parameter; `type` is that of the parameter, or of the items of its list. On
+/// another result than Why::fits, face.blame() says more.
+template <class Face>
+Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
+            typename Face::Argument argument, tarsia_value& value) {
+  if (type.kind == TARSIA_KIND_NONE && param.bytes) {
+    if (type.flags & TARSIA_TYPE_REFERENCE) return Why::reference;
+    if (type.flags & TARSIA_TYPE_NOT_COPYABLE) return Why::not_copyable;
+    return face.read_struct(param, argument, value);
+  }
+  if (type.kind != TARSIA_KIND_STREAM && face.is_none(argument)) {
+    set_none(value);
+    return type.flags & TARSIA_TYPE_OPTIONAL || type.kind == TARSIA_KIND_NONE ? Why::fits : Why::none;
+  }
+  switch (type.kind) {
+    case TARSIA_KIND_BOOL:
+      return convert_bool(face, type, fit, argument, value);
+    case TARSIA_KIND_INT:
+      return convert_int(face, type, fit, argument, value);
+    case TARSIA_KIND_FLOAT:
+      return convert_float(face, param, type, fit, argument, value);
+    case TARSIA_KIND_STRING:
+      return convert_string(face, type, argument, value);
+    case TARSIA_KIND_TENSOR:
+      return convert_tensor(face, param, type, argument, value);
+    case TARSIA_KIND_POINTER:
+      return convert_pointer(face, param, type, argument, value);
+    case TARSIA_KIND_STREAM: {
+      void* stream = nullptr;
+      const Why why = face.read_stream(argument, stream);
+      if (why == Why::fits) set_stream(value, stream);
+      return why;
+    }
+    case TARSIA_KIND_LIST:
+      return convert_list(face, param, type, fit, argument, value);
+    default:
+      return Why::type;
+  }
+}
+
+// ---- the arguments of a call ----
+
+// An overload, as a face has it, is a class `Signature` with n_params, n_required, n_streams and param(i), a
+// Param. The arguments are a class `Arguments` with n_positional, n_named() and positional(i), an Argument,
+// and
+//   bool assign_by_name(signature, Argument* given, mismatch)   those that are given by name
+
+/// Spreads positional arguments over the parameters. Streams may be left out: one is stepped over if what
+/// stands in its place is no stream, unless there are enough arguments for all parameters.
+template <class Face, class Signature, class Arguments>
+bool assign_positional(Face& face, const Signature& signature, const Arguments& arguments,
+                       typename Face::Argument* given, Mismatch<Face>& mismatch) {
+  const uint32_t n = arguments.n_positional;
+  const bool all_but_streams = n + arguments.n_named() + signature.n_streams <= signature.n_params;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < signature.n_params && next < n; ++i) {
+    const typename Face::Argument argument = arguments.positional(next);
+    const bool stream = signature.param(i).type.kind == TARSIA_KIND_STREAM;
+    if (stream && all_but_streams && !face.is_none(argument) && !face.is_stream(argument)) continue;
+    given[i] = argument;
+    ++next;
+  }
+  if (next == n) return true;
+  mismatch.count = Mismatch<Face>::Count::too_many;
+  mismatch.n_given = n;
+  return false;
+}
+
+/// How many parameters the adapter gets: those up to the last one given, and streams as long as there is no
+/// gap before them.
+template <class Face, class Signature>
+bool count_values(const Signature& signature, typename Face::Argument const* given, uint32_t& n_values,
+                  Mismatch<Face>& mismatch) {
+  n_values = 0;
+  while (n_values < signature.n_params &&
+         (given[n_values] || signature.param(n_values).type.kind == TARSIA_KIND_STREAM))
+    ++n_values;
+  mismatch.param = n_values;
+  if (n_values < signature.n_required) {
+    mismatch.count = Mismatch<Face>::Count::missing;
+    return false;
+  }
+  for (uint32_t i = n_values; i < signature.n_params; ++i)
+    if (given[i]) {
+      mismatch.count = Mismatch<Face>::Count::gap;
+      return false;
+    }
+  return true;
+}
+
+/// Gives streams that were left out the current one. One behind a default argument that was left out cannot
+/// be given, which is fine only if the current one is CUDA's default.
+template <class Face, class Signature>
+bool fill_streams(Face& face, const Signature& signature, typename Face::Argument const* given,
+                  uint32_t n_values, tarsia_value* values, Mismatch<Face>& mismatch) {
+  for (uint32_t i = 0; i < signature.n_params; ++i) {
+    if (signature.param(i).type.kind != TARSIA_KIND_STREAM) continue;
+    if (given[i] && !face.is_none(given[i])) continue;
+    void* const stream = face.current_stream();
+    if (i < n_values) {
+      set_stream(values[i], stream);
+    } else if (stream) {
+      mismatch.count = Mismatch<Face>::Count::gap_before_stream;
+      mismatch.param = n_values;
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Assigns the arguments to an overload's parameters and converts them: n_values values, in room for n_params
+/// and one more. `given`, n_params of null, is filled with the argument of each. False: `mismatch` says why.
+template <class Face, class Signature, class Arguments>
+bool match(Face& face, const Signature& signature, Fit fit, const Arguments& arguments,
+           typename Face::Argument* given, tarsia_value* values, uint32_t& n_values,
+           Mismatch<Face>& mismatch) {
+  if (!assign_positional(face, signature, arguments, given, mismatch) ||
+      !arguments.assign_by_name(signature, given, mismatch) ||
+      !count_values<Face>(signature, given, n_values, mismatch))
+    return false;
+  for (uint32_t i = 0; i < n_values; ++i) {
+    const Param& param = signature.param(i);
+    if (param.type.kind == TARSIA_KIND_STREAM && (!given[i] || face.is_none(given[i]))) continue;
+    mismatch.why = face.convert(param, param.type, fit, given[i], values[i]);
+    if (mismatch.why == Why::fits) continue;
+    mismatch.param = i;
+    mismatch.argument = given[i];
+    return false;
+  }
+  return !signature.n_streams || fill_streams(face, signature, given, n_values, values, mismatch);
+}
+
+/// The same for main(argc, argv). `words` are all arguments in one list, the program's name first; null:
+/// `mismatch` says why there are none.
+template <class Face, class Signature>
+bool match_main(Face& face, const Signature& signature, typename Face::Argument words, tarsia_value* values,
+                uint32_t& n_values, Mismatch<Face>& mismatch) {
+  if (!words) return false;
+  mismatch.argument = words;
+  n_values = 1;
+  const Param& param = signature.param(0);
+  mismatch.why = face.convert(param, param.type, Fit::any, words, values[0]);
+  return mismatch.why == Why::fits;
+}
+
+enum class Tried : uint8_t { fits, does_not, failed };
+
+/// The first of n overloads that fits exactly, else the first that fits; -1: none does, or `attempt(i, fit)`
+/// failed.
+template <class Attempt>
+int64_t choose(size_t n, Attempt attempt) {
+  for (const Fit fit : {Fit::exact, Fit::any}) {
+    if (fit == Fit::exact && n == 1) continue;
+    for (size_t i = 0; i < n; ++i) {
+      const Tried tried = attempt(i, fit);
+      if (tried == Tried::fits) return static_cast<int64_t>(i);
+      if (tried == Tried::failed) return -1;
+    }
+  }
+  return -1;
+}
+
+}  // namespace tarsia::arguments

@@ -1,0 +1,252 @@
+// What fits a parameter: the rules for numbers, for the memory behind pointers, and for where it lies. They
+// hold for all faces, read plain data and allocate nothing. <tarsia/detail/argument_match.h> applies them to
+// a call.
+#pragma once
+
+#include <tarsia/abi.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace tarsia::arguments {
+
+/// Why an argument does not fit a parameter.
+enum class Why : uint8_t {
+  fits,
+  failed,        ///< the face has an error of its own, which ends the call
+  type,          ///< of another type altogether
+  none,          ///< None for something that is not optional
+  range,         ///< a number that the C++ type does not hold
+  text,          ///< a str with lone surrogates, or longer than 4 GiB
+  nul,           ///< a string with NULs in it
+  unreadable,    ///< the tensor's owner refuses; the face knows its error
+  deleted,       ///< an array of JAX that was deleted
+  mixed,         ///< of another framework than the tensors before it
+  masked,        ///< an array with a mask
+  element_type,  ///< elements of no dtype that is known
+  dtype,         ///< elements of another dtype
+  lanes,         ///< last dimension no multiple of the vector type's lanes
+  strides,       ///< strides that are no multiple of the element
+  conjugated,    ///< a lazily conjugated or negated tensor
+  read_only,     ///< the function writes
+  layout,        ///< not contiguous
+  alignment,     ///< not aligned to its elements
+  no_memory,     ///< a fake or meta tensor
+  wants_cpu,     ///< on a GPU
+  wants_gpu,     ///< on the CPU
+  apart,         ///< on another device than the pointers before
+  other_device,  ///< on a kind of device that Tarsia does not know
+  // Of kernels alone:
+  integer,       ///< a typed integer for a floating-point parameter
+  inexact,       ///< an int that the floating-point type cannot hold exactly
+  size,          ///< a struct's bytes, more or fewer than it has
+  not_copyable,  ///< a class that only code of the source can make
+  reference,     ///< a parameter that is a reference
+};
+
+/// How strictly an argument has to fit: `exact` takes no int for a float, nor a bool for an int. The first of
+/// several overloads that fits exactly wins, else the first that fits at all.
+enum class Fit : uint8_t { exact, any };
+
+/// Where the memory behind a pointer has to be.
+enum class Place : uint8_t { together, cpu, gpu };
+
+/// A parameter.
+struct Param {
+  tarsia_type type;
+  Place place;
+  uint32_t bytes;  ///< of a kernel's parameter; 0: it is a function's
+};
+
+/// Where a parameter of a function wants its memory. Of a list's parameter `type` is that of the elements.
+inline Place place_of(uint32_t function_flags, const tarsia_type& type) {
+  if (type.flags & TARSIA_TYPE_CPU) return Place::cpu;
+  if (type.flags & TARSIA_TYPE_GPU) return Place::gpu;
+  if (type.kind != TARSIA_KIND_POINTER) return Place::together;
+  if (function_flags & TARSIA_FUNCTION_TAKES_STREAM) return Place::gpu;
+  return function_flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA ? Place::together : Place::cpu;
+}
+
+/// The flags that say of a kernel what a function's say.
+inline constexpr uint32_t k_kernel_flags = TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_TAKES_STREAM;
+
+/// `bytes`: of a kernel's parameter, else 0.
+inline Param param_of(uint32_t function_flags, const tarsia_type& type, uint32_t bytes) {
+  const bool is_list = type.kind == TARSIA_KIND_LIST && type.elements;
+  return {type, place_of(function_flags, is_list ? *type.elements : type), bytes};
+}
+
+// ---- numbers ----
+
+/// A whole number of any size.
+struct Integer {
+  enum Size : uint8_t {
+    below,      ///< less than an int64_t holds
+    in_int64,   ///< `value` is the number
+    in_uint64,  ///< `value` has the number's bits, of which the highest is set
+    above       ///< more than a uint64_t holds
+  } size;
+  int64_t value;
+};
+
+/// Whether a number of type int64_t fits an integer type. Bits of 0 stand for 64.
+inline bool integer_fits(tarsia_dtype dtype, int64_t number) {
+  const unsigned bits = dtype.bits ? dtype.bits : 64;
+  if (dtype.code == TARSIA_UINT) return number >= 0 && (bits >= 64 || number >> bits == 0);
+  if (bits >= 64) return true;
+  const int64_t limit = int64_t{1} << (bits - 1);
+  return number >= -limit && number < limit;
+}
+inline bool integer_fits(tarsia_dtype dtype, Integer number) {
+  if (number.size == Integer::in_int64) return integer_fits(dtype, number.value);
+  return number.size == Integer::in_uint64 && dtype.code == TARSIA_UINT && (!dtype.bits || dtype.bits >= 64);
+}
+
+/// Whether a number rounds to a finite one of a floating-point type; what is infinite or no number fits all.
+inline bool float_fits(tarsia_dtype dtype, double number) {
+  if (dtype.bits == 64) return true;
+  constexpr double k_float32_most = 3.4028235677973366e38;  // what still rounds to FLT_MAX
+  const double magnitude = number < 0 ? -number : number;
+  const double most = dtype.bits == 16 && dtype.code == TARSIA_FLOAT ? 65520.0 : k_float32_most;
+  return !(magnitude >= most) || magnitude - magnitude != 0;
+}
+
+/// Whether a floating-point type holds an integer without rounding.
+inline bool holds_exactly(tarsia_dtype dtype, int64_t number) {
+  constexpr int64_t k_most = int64_t{1} << 53;
+  if (number < -k_most || number > k_most) return false;
+  const int digits = dtype.bits == 64 ? 53 : dtype.bits == 32 ? 24 : dtype.code == TARSIA_BFLOAT ? 8 : 11;
+  int exponent = 0;
+  const double scaled = std::ldexp(std::frexp(static_cast<double>(number), &exponent), digits);
+  return scaled == std::floor(scaled);
+}
+
+// ---- tensors ----
+
+inline uint32_t bits_of(tarsia_dtype dtype) {
+  uint32_t bits;
+  static_assert(sizeof bits == sizeof dtype);
+  std::memcpy(&bits, &dtype, sizeof bits);
+  return bits;
+}
+
+/// Whether elements lie row-major without gaps. Lengths and strides of 1-long dimensions do not matter.
+inline bool is_contiguous(const tarsia_tensor& tensor) {
+  if (!tensor.strides) return true;
+  int64_t expected = 1;
+  bool in_order = true;
+  for (int i = tensor.ndim - 1; i >= 0; --i) {
+    const int64_t length = tensor.shape[i];
+    if (length == 1) continue;
+    if (length == 0) return true;
+    in_order &= tensor.strides[i] == expected;
+    expected *= length;
+  }
+  return in_order;
+}
+
+inline int64_t element_count(const tarsia_tensor& tensor) {
+  int64_t n = 1;
+  for (int i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
+  return n;
+}
+
+inline bool lacks_memory(const tarsia_tensor& tensor) {
+  return !tensor.data && element_count(tensor) != 0;
+}
+
+inline bool is_on_cpu(tarsia_device device) {
+  return device.type == TARSIA_CPU || device.type == TARSIA_GPU_HOST;
+}
+
+/// Whether elements of a dtype may stand behind a pointer: they are its own, or scalars where it points to
+/// CUDA's vectors of them (float4*), or complex numbers where it points to pairs (cuComplex is a float2).
+inline Why check_dtype(tarsia_dtype wanted, const tarsia_tensor& tensor) {
+  if (wanted.code == TARSIA_ANY_DTYPE || bits_of(wanted) == bits_of(tensor.dtype)) return Why::fits;
+  if (wanted.lanes <= 1) return Why::dtype;
+  if (wanted.lanes == 2 && wanted.code == TARSIA_FLOAT && tensor.dtype.code == TARSIA_COMPLEX &&
+      tensor.dtype.bits == 2 * wanted.bits && tensor.dtype.lanes == 1)
+    return Why::fits;
+  const tarsia_dtype scalar{wanted.code, wanted.bits, 1};
+  if (bits_of(scalar) != bits_of(tensor.dtype)) return Why::dtype;
+  return tensor.ndim > 0 && tensor.shape[tensor.ndim - 1] % wanted.lanes == 0 ? Why::fits : Why::lanes;
+}
+
+/// The device that the pointers of a call share, as far as they may be anywhere.
+struct Together {
+  tarsia_device device{0, 0};
+  bool is_known = false;
+};
+
+// The memory of a tensor argument, as a face has it, is a class `Memory` with `tensor` and `read_only`. Found
+// by its namespace:
+//   bool may_be_changed_lazily(const Memory&)  cheap: whether it may be what is_changed_lazily asks for
+//   bool is_changed_lazily(const Memory&)      conjugated or negated: its memory holds other values
+//   bool is_pinned(const Memory&)              memory of the CPU that GPUs may use
+
+/// Whether memory is where a parameter wants it. Managed memory is everywhere, pinned memory on the CPU and
+/// for GPUs. Whatever may be anywhere, and all that is on GPUs, shares one device.
+template <class Memory>
+Why check_place(Together& together, Place place, const Memory& memory) {
+  const tarsia_device device = memory.tensor.device;
+  if (device.type == TARSIA_GPU_MANAGED) return Why::fits;
+  const bool cpu = is_on_cpu(device);
+  if (!cpu && device.type != TARSIA_GPU) return Why::other_device;
+  if (place == Place::cpu) return cpu ? Why::fits : Why::wants_cpu;
+  // What is pinned is the GPU's as well; PyTorch calls it the CPU's.
+  if (place == Place::gpu && cpu)
+    return device.type == TARSIA_GPU_HOST || is_pinned(memory) ? Why::fits : Why::wants_gpu;
+  const tarsia_device own{cpu ? int32_t(TARSIA_CPU) : int32_t(TARSIA_GPU), cpu ? 0 : device.id};
+  if (!together.is_known) together = {own, true};
+  return together.device.type == own.type && together.device.id == own.id ? Why::fits : Why::apart;
+}
+
+template <class Memory>
+Why check_pointer_slowly(const tarsia_type& type, const Memory& memory) {
+  const Why why = check_dtype(type.dtype, memory.tensor);
+  if (why != Why::fits) return why;
+  if (lacks_memory(memory.tensor)) return Why::no_memory;
+  return memory.tensor.dtype.code == TARSIA_COMPLEX && is_changed_lazily(memory) ? Why::conjugated
+                                                                                 : Why::fits;
+}
+
+/// Checks memory against a pointer parameter: dtype, writable, contiguous, aligned, where it lies.
+template <class Memory>
+inline Why check_pointer(Together& together, const tarsia_type& type, Place place, const Memory& memory) {
+  const tarsia_tensor& tensor = memory.tensor;
+  if (bits_of(tensor.dtype) != bits_of(type.dtype) || tensor.dtype.code == TARSIA_COMPLEX || !tensor.data)
+      [[unlikely]] {
+    const Why why = check_pointer_slowly(type, memory);
+    if (why != Why::fits) return why;
+  }
+  if (memory.read_only && !(type.flags & TARSIA_TYPE_CONST)) [[unlikely]]
+    return Why::read_only;
+  if (!is_contiguous(tensor)) [[unlikely]]
+    return Why::layout;
+  if (may_be_changed_lazily(memory) && is_changed_lazily(memory)) [[unlikely]]
+    return Why::conjugated;
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
+  // Bits of elements and lanes are powers of two but for lanes of three, which are aligned like one.
+  const unsigned alignment =
+      type.dtype.lanes == 3 ? type.dtype.bits / 8 : type.dtype.bits / 8 * type.dtype.lanes;
+  if (alignment && (address & (alignment - 1))) [[unlikely]]
+    return Why::alignment;
+  if (tensor.device.type == TARSIA_CPU && place == Place::cpu) [[likely]]
+    return Why::fits;
+  return check_place(together, place, memory);
+}
+
+/// Checks memory against a tarsia::Tensor parameter, which has any dtype, shape and strides.
+template <class Memory>
+Why check_tensor(Together& together, const tarsia_type& type, Place place, const Memory& memory) {
+  const tarsia_tensor& tensor = memory.tensor;
+  if (lacks_memory(tensor)) return Why::no_memory;
+  if (memory.read_only && !(type.flags & TARSIA_TYPE_CONST)) return Why::read_only;
+  if ((tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_changed_lazily(memory)) &&
+      is_changed_lazily(memory))
+    return Why::conjugated;
+  return place == Place::together ? Why::fits : check_place(together, place, memory);
+}
+
+}  // namespace tarsia::arguments
