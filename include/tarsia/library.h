@@ -114,8 +114,8 @@ class Function {
   const char* name() const { return m_overloads[0]->name; }
   std::span<const tarsia_function* const> overloads() const { return m_overloads; }
 
-  /// Calls the first overload that takes the arguments: f.call<float>(tensor, 3). Throws ArgumentError,
-  /// OpError, CudaError.
+  /// Calls the first overload that takes the arguments exactly, else the first that takes them:
+  /// f.call<float>(tensor, 3). Throws ArgumentError, OpError, CudaError.
   template <class R = void, class... A>
   R call(const A&... args) const {
     const detail::Frame frame;
