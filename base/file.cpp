@@ -154,7 +154,11 @@ int make_directories(const std::string& path, mode_t mode) {
 UniqueFd make_memfd(const char* name, std::string_view bytes) {
   UniqueFd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) raise_errno("cannot make a file in memory", errno);
-  if (const int error = write_all(fd.get(), bytes)) raise_errno("cannot fill a file in memory", error);
+  const int error = write_all(fd.get(), bytes);
+  if (error == EFBIG)
+    throw ResourceLimit("a result of " + std::to_string(bytes.size() >> 20) +
+                        " MiB is larger than the compiler may make: move data out of the source");
+  if (error) raise_errno("cannot fill a file in memory", error);
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
     raise_errno("cannot seal a file in memory", errno);
   }

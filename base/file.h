@@ -66,7 +66,8 @@ void write_file(const std::string& path, std::string_view bytes, mode_t mode = 0
 /// Makes the directory and its missing parents. Gives 0 or an errno; an existing one is fine.
 int make_directories(const std::string& path, mode_t mode = 0700);
 
-/// An anonymous file in memory holding the bytes, sealed against any change. Throws Error.
+/// An anonymous file in memory holding the bytes, sealed against any change. Throws Error; ResourceLimit
+/// where they are more than the process may write (RLIMIT_FSIZE, with SIGXFSZ ignored).
 UniqueFd make_memfd(const char* name, std::string_view bytes);
 /// `size` bytes at `offset` of a regular file or memfd. Throws Error, also when size exceeds `limit`.
 std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit);

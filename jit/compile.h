@@ -43,7 +43,8 @@ using tarsia::Dependency;
 
 struct CompileResult {
   bool ok = false;
-  Stage stage = Stage::host;  ///< where it failed
+  Stage stage = Stage::host;   ///< where it failed
+  bool limit_reached = false;  ///< it failed at a limit of size, which the first diagnostic tells
   std::vector<Diagnostic> diagnostics;
   std::vector<Dependency> dependencies;
   std::string module;                                   ///< the bytes of the shared library

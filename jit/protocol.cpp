@@ -188,6 +188,7 @@ std::string encode(const CompileResult& result) {
                {"diagnostics", std::move(diagnostics)},
                {"dependencies", std::move(dependencies)},
                {"cacheable", result.cacheable},
+               {"limit_reached", result.limit_reached},
                {"timings", std::move(timings)}});
 }
 
@@ -208,6 +209,7 @@ CompileResult decode_result(std::string_view payload) {
                      s.at(3).get<std::int64_t>(), s.at(4).get<std::int64_t>()}});
     }
     json.at("cacheable").get_to(result.cacheable);
+    json.at("limit_reached").get_to(result.limit_reached);
     for (const Json& t : json.at("timings")) {
       result.timings.emplace_back(t.at(0).get<std::string>(), t.at(1).get<double>());
     }

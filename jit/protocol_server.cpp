@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -76,11 +77,16 @@ CompileResult failed(const char* what) {
 
 Channel::Status answer_compile(Channel& channel, const Message& message, Handler& handler) {
   CompileResult result;
+  UniqueFd module;
   try {
     RemotePartStore parts(channel);
     result = handler.compile(decode_request(message.payload), parts);
+    if (result.ok) module = make_memfd("tarsia-module", result.module);
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const ResourceLimit& error) {
+    result = failed(error.what());
+    result.limit_reached = true;
   } catch (const std::exception& error) {
     result = failed(error.what());
   }
@@ -134,6 +140,7 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
   // The watcher's own copy, so that the number cannot become another file's.
   const int watched = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 10);
   Channel channel(std::move(socket));
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the one who writes it
   try {
     if (watched >= 0) watch_client(watched);
     if (channel.send(MessageType::hello, encode(hello)) != Channel::Status::ok) return 0;
@@ -141,6 +148,7 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
       Message message;
       if (channel.receive(message, Clock::now() + k_worker_idle) != Channel::Status::ok) return 0;
       if (answer(channel, message, handler) != Channel::Status::ok) return 0;
+      if (!handler.usable()) return 0;
       if (message.type == MessageType::compile) handler.idle();
     }
   } catch (const std::bad_alloc&) {

@@ -24,6 +24,8 @@ class Handler {
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
   /// "sm_90", … of the GPUs present, without doubles; empty where there is none.
   virtual std::vector<std::string> archs() = 0;
+  /// False once something failed in a way that leaves the process in doubt: it answers, then it leaves.
+  virtual bool usable() const { return true; }
   /// Called when a compile's result has been sent and no other request is waiting for it; must return at
   /// once.
   virtual void idle() {}
@@ -32,7 +34,8 @@ class Handler {
 /// A worker that nobody asks for this long leaves; its client starts another when it needs one.
 inline constexpr std::chrono::minutes k_worker_idle{5};
 
-/// Says hello, then answers until the client closes its end or is silent for k_worker_idle. Returns the
+/// Says hello, then answers until the client closes its end, is silent for k_worker_idle, or the handler is
+/// not usable any more. Returns the
 /// process's exit code. For a process of its own: when the client goes in the middle of a compile, the
 /// process ends at once.
 int serve(UniqueFd socket, const Hello& hello, Handler& handler);

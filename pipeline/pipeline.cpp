@@ -53,6 +53,11 @@ std::string named(const jit::CompileRequest& request) {
 }
 
 [[noreturn]] void raise_failure(const jit::CompileRequest& request, jit::CompileResult&& result) {
+  if (result.limit_reached && !result.diagnostics.empty())
+    throw ResourceLimit(named(request) + ": " + result.diagnostics.front().message);
+  if (result.stage == Stage::source)
+    for (jit::Diagnostic& diagnostic : result.diagnostics)
+      if (diagnostic.severity == Severity::fatal) throw InvalidSource(std::move(diagnostic));
   const char* what = result.stage == Stage::link ? " does not link" : " does not compile";
   throw CompileError(named(request) + what, result.stage, std::move(result.diagnostics));
 }

@@ -271,6 +271,8 @@ DeviceJob::Outcome DeviceJob::run() {
   if (!result) {
     try {
       result = compile(request, plan);
+    } catch (const std::bad_alloc&) {
+      throw;  // no fault of the text's: it ends the worker
     } catch (const std::exception& error) {
       result.emplace();
       Diagnostic diagnostic;

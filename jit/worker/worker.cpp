@@ -64,12 +64,14 @@ CompileRequest prepared(CompileRequest request) {
 class Compile {
  public:
   Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
-          Preludes& preludes, DeviceCompiler& device)
-      : m_request(prepared(request)),
+          Preludes& preludes, DeviceCompiler& device, bool& usable)
+      : m_asked(request),
+        m_request(prepared(request)),
         m_parts(parts),
         m_pack(std::move(pack)),
         m_preludes(preludes),
-        m_device(device) {}
+        m_device(device),
+        m_usable(usable) {}
 
   /// The steps of docs/architecture.md, "Inside the worker"; 1 to 5 are those of compile_unit.
   CompileResult run() {
@@ -152,7 +154,7 @@ class Compile {
       texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
 
     if (job && !finish(std::move(job), host)) return host.ok ? Stage::device : Stage::host;
-    if (!host.ok) return Stage::host;
+    if (!host.ok) return host.invalid ? Stage::source : Stage::host;
     for (std::string& object : host.objects) m_objects.push_back({unit.file->name, std::move(object)});
     return std::nullopt;
   }
@@ -184,6 +186,7 @@ class Compile {
     auto start = Clock::now();
     LinkResult linked = link(m_request, m_objects, {.cuda = m_request.cuda, .has_main = m_has_main});
     m_result.timings.emplace_back("link", milliseconds_since(start));
+    m_usable &= linked.can_link_again;
     append(linked.diagnostics);
     add(linked.dependencies);
     m_result.module = std::move(linked.module);
@@ -223,9 +226,12 @@ class Compile {
 
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() {
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
-    for (const auto* group : {&m_request.files, &m_request.headers})
-      for (const SourceFile& file : *group)
-        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+    const auto add = [&](const std::vector<SourceFile>& group, const std::vector<SourceFile>& originals) {
+      for (size_t i = 0; i < group.size(); ++i)
+        files->add_text(std::string(k_source_dir) + "/" + group[i].name, group[i].text, originals[i].text);
+    };
+    add(m_request.files, m_asked.files);
+    add(m_request.headers, m_asked.headers);
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
@@ -253,12 +259,14 @@ class Compile {
     return std::move(m_result);
   }
 
+  const CompileRequest& m_asked;
   const CompileRequest m_request;
   std::deque<SourceFile> m_made;  ///< texts that describe C texts
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;
   DeviceCompiler& m_device;
+  bool& m_usable;
 
   CompileResult m_result;
   std::set<std::string> m_seen;      ///< paths of the dependencies
@@ -281,12 +289,12 @@ bool has_kernels(const CompileRequest& request) {
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   if (!m_prepared.valid()) m_prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_device.warm_up(request.cuda_parts.nvrtc);
-  return Compile(request, parts, m_pack, m_preludes, m_device).run();
+  return Compile(request, parts, m_pack, m_preludes, m_device, m_usable).run();
 }
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
   NoParts parts;
-  return Compile(request, parts, m_pack, m_preludes, m_device).slices(diagnostics);
+  return Compile(request, parts, m_pack, m_preludes, m_device, m_usable).slices(diagnostics);
 }
 
 void Worker::idle() {

@@ -18,6 +18,8 @@ class Worker final : public Handler {
       : m_pack(pack), m_preludes(std::move(pack), std::move(shipped_preludes)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
+  /// False once LLD gave up half-way.
+  bool usable() const override { return m_usable; }
   /// What the device's compiler would be given of each CUDA file, headers included: for work on the split.
   std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
   void idle() override;
@@ -30,6 +32,7 @@ class Worker final : public Handler {
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes m_preludes;
   DeviceCompiler m_device;
+  bool m_usable = true;
   std::future<void> m_prepared;  ///< links: while the first source is parsed
 };
 

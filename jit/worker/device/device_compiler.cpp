@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "base/cubin.h"
 #include "base/error.h"
@@ -242,8 +243,10 @@ NvrtcOutput DeviceCompiler::run_with_headers(const Nvrtc& nvrtc, const DeviceReq
   NvrtcOutput output = nvrtc.compile(job);
   job.options.pop_back();
   if (output.log.find("precompiled header") == std::string::npos &&
-      output.log.find("PCH") == std::string::npos)
+      output.log.find("PCH") == std::string::npos) {
+    ++m_headers_used;
     return output;
+  }
   pch->drop(key);  // it did not fit after all
   return nvrtc.compile(job);
 }
@@ -324,6 +327,7 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
       result.diagnostics.clear();
       return result;
     }
+    if (output.status == Status::out_of_memory) throw std::bad_alloc();
     explain_names(request, diagnostics);
     drop_foreign_warnings(request, diagnostics);
     if (output.status != Status::ok) {

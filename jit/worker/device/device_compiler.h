@@ -47,6 +47,8 @@ class DeviceCompiler {
 
   /// Waits for that process; for tests and benchmarks.
   void wait_for_headers();
+  /// How many compiles took a precompiled header so far.
+  unsigned headers_used() const { return m_headers_used; }
 
  private:
   NvrtcOutput run(const Nvrtc& nvrtc, const DeviceRequest& request, const DevicePlan& plan,
@@ -67,6 +69,7 @@ class DeviceCompiler {
     std::vector<SourceFile> texts;  // of the job
   };
   std::unique_ptr<Header> m_next_header;
+  unsigned m_headers_used = 0;
   std::future<void> m_warm_up;
 };
 

@@ -72,8 +72,9 @@ class Planner {
     if (std::find(m_files.begin(), m_files.end(), &file) != m_files.end()) return;
     m_files.push_back(&file);
     const SourceNames& names = m_names.emplace_back(scan_source(file.text));
-    for (const IncludeLine& line : names.includes)
-      if (const SourceFile* header = users_header(file.name, line)) reach(*header);
+    for (const auto* lines : {&names.includes, &names.asked})
+      for (const IncludeLine& line : *lines)
+        if (const SourceFile* header = users_header(file.name, line)) reach(*header);
   }
 
   /// What "#include NAME" may mean.
@@ -391,17 +392,38 @@ class Planner {
 
   /// The text with includes of the user's headers by their full names, which is how NVRTC finds them.
   std::string rewritten(const SourceFile& file, const SourceNames& names) {
+    std::map<size_t, const IncludeLine*> to_replace;
+    for (const IncludeLine& line : names.includes)
+      if (users_header(file.name, line))
+        to_replace[line.begin] = &line;
+      else
+        resolve(file.name, line);
+    for (const IncludeLine& line : names.asked)
+      if (users_header(file.name, line))
+        to_replace[line.begin] = &line;
+      else
+        resolve_asked(file.name, line);
     std::string text = file.text;
-    for (size_t i = names.includes.size(); i-- > 0;) {
-      const IncludeLine& line = names.includes[i];
-      if (const SourceFile* header = users_header(file.name, line)) {
-        const std::string full = normal_path(header->name);
-        if (full != line.name) text.replace(line.begin, line.end - line.begin, "\"" + full + "\"");
-        continue;
-      }
-      resolve(file.name, line);
+    for (auto at = to_replace.rbegin(); at != to_replace.rend(); ++at) {
+      const IncludeLine& line = *at->second;
+      const std::string full = normal_path(users_header(file.name, line)->name);
+      if (full != line.name) text.replace(line.begin, line.end - line.begin, "\"" + full + "\"");
     }
     return text;
+  }
+
+  /// A header that NVRTC looks for and does not read: what it finds must be found again, and not elsewhere.
+  void resolve_asked(const std::string& file, const IncludeLine& line) {
+    if (is_virtual(line.name)) return resolve_virtual(line.name);
+    const std::string path = find_in_dirs(m_dirs, line.name);
+    if (path.empty() && !line.name.starts_with('/')) {
+      for (const std::string& dir : m_dirs)
+        m_plan.dependencies.push_back({.path = normal_path(dir + "/" + line.name), .absent = true});
+    } else if (!path.empty() && !is_inside(m_dirs, path)) {
+      refuse(file, line.line, "'" + line.name + "' lies outside of the include directories");
+    } else if (const auto header = disk_header(path)) {
+      m_plan.dependencies.push_back(header->dependency);
+    }
   }
 
   void refuse(const std::string& file, int line, std::string message) {

@@ -162,6 +162,11 @@ NvrtcOutput Nvrtc::compile(const NvrtcJob& job) const {
     while (drop_nul && !into.empty() && into.back() == '\0') into.pop_back();
   };
   bytes(output.log, m_api->get_program_log_size, m_api->get_program_log, true);
+  // Work-around: NVRTC's front end calls it an error of the source when memory runs out. Trigger: device code
+  // that takes more memory than the worker may have, before code is made. Symptom: NVRTC_ERROR_COMPILATION.
+  // Removal: NVRTC_ERROR_OUT_OF_MEMORY in its place.
+  if (failed && output.log.find("catastrophic error: out of memory") != std::string::npos)
+    output.status = NvrtcOutput::Status::out_of_memory;
   if (failed) return output;
   bytes(output.cubin, m_api->get_cubin_size, m_api->get_cubin, false);
   bytes(output.ptx, m_api->get_ptx_size, m_api->get_ptx, true);

@@ -123,9 +123,23 @@ class Scanner {
         ++m_at;
       } else {
         token();
+        if (m_last == "__has_include" || m_last == "__has_include_next") asked();
       }
     }
     m_before = m_last = {};
+  }
+
+  /// The header in the brackets after __has_include; nothing is read where it is not written out.
+  void asked() {
+    size_t at = m_text.find_first_not_of(" \t", m_at);
+    if (at == m_text.npos || m_text[at] != '(') return;
+    at = m_text.find_first_not_of(" \t", at + 1);
+    if (at == m_text.npos || (m_text[at] != '<' && m_text[at] != '"')) return;
+    const bool angled = m_text[at] == '<';
+    const size_t end = m_text.find_first_of(angled ? ">\n" : "\"\n", at + 1);
+    if (end == m_text.npos || m_text[end] == '\n') return;
+    m_names.asked.push_back({std::string(m_text.substr(at + 1, end - at - 1)), angled, m_line, at, end + 1});
+    m_at = end + 1;
   }
 
   /// If the rest of this #define is a name and a header's name, keeps both. Reads nothing away.

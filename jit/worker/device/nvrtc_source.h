@@ -39,6 +39,7 @@ struct TextPlace {
 
 struct SourceNames {
   std::vector<IncludeLine> includes;
+  std::vector<IncludeLine> asked;  ///< headers that a __has_include names
   std::vector<ComputedInclude> computed_includes;
   std::vector<HeaderMacro> header_macros;
   std::unordered_set<std::string_view> identifiers;  ///< into the text; those of #include lines are left out

@@ -81,8 +81,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     add("-debug-info-kind=line-tables-only", "-dwarf-version=5", "-debugger-tuning=gdb");
 
   // User's folders first, then the C++ library's, Clang's, C's, and CUDA's.
-  add("-I", k_source_dir);
-  for (const std::string& dir : options.include_dirs) add("-I", dir);
+  add("-I", k_source_dir, "--embed-dir=" + std::string(k_source_dir));
+  for (const std::string& dir : options.include_dirs) add("-I", dir, "--embed-dir=" + dir);
   add("-internal-isystem", k_include_dir);
   if (!has_system_headers(options)) {
     if (language != Language::c)

@@ -5,11 +5,15 @@
 #include <system_error>
 #include <utility>
 
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/Basic/DiagnosticFrontend.h"
 #include "clang/CodeGen/BackendUtil.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "jit/worker/host/code_halves.h"
 #include "jit/worker/host/loop_nests.h"
+#include "jit/worker/source/assembler_files.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -25,7 +29,21 @@ namespace {
 struct CodeError {
   clang::SourceLocation place;  ///< of the inline assembly; invalid if it is about something else
   std::string message;
+  int top_level_line = 0;  ///< of all assembly outside of functions, from 1; 0: it is not about that
 };
+
+// Where the assembly that holds this place, or that reads the file that does, stands.
+int outermost_line(const llvm::SMDiagnostic& message) {
+  const llvm::SourceMgr* buffers = message.getSourceMgr();
+  if (!buffers || !message.getLoc().isValid()) return message.getLineNo();
+  llvm::SMLoc place = message.getLoc();
+  for (unsigned buffer; (buffer = buffers->FindBufferContainingLoc(place)) != 0;) {
+    const llvm::SMLoc included_at = buffers->getParentIncludeLoc(buffer);
+    if (!included_at.isValid()) return int(buffers->FindLineNumber(place, buffer));
+    place = included_at;
+  }
+  return 0;
+}
 
 // Keeps errors until they can be told on one thread. Without it LLVM prints them and ends the process.
 class Errors final : public llvm::DiagnosticHandler {
@@ -40,6 +58,9 @@ class Errors final : public llvm::DiagnosticHandler {
           clang::SourceLocation::getFromRawEncoding(clang::SourceLocation::UIntTy(assembly->getLocCookie()));
       const llvm::SMDiagnostic& message = assembly->getSMDiag();
       error.message = message.getMessage().str();
+      if (llvm::StringRef text = error.message; text.starts_with("Could not find in"))
+        error.message += "; inline assembly reads regular files in include_dirs, and the source's own texts";
+      if (error.place.isInvalid()) error.top_level_line = outermost_line(message);
       if (llvm::StringRef line = message.getLineContents().trim(); !line.empty())
         error.message += " in '" + line.str() + "'";
     } else {
@@ -64,8 +85,9 @@ struct Made {
   std::vector<CodeError> errors;
 };
 
-Made generate(clang::CompilerInstance& clang, llvm::Module& module) {
+Made generate(clang::CompilerInstance& clang, llvm::Module& module, AssemblerFiles& files) {
   Made made;
+  const AssemblerFiles::OfThread of_thread(files);
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<Errors>(made.errors));
   llvm::SmallVector<char, 0> object;
@@ -77,45 +99,72 @@ Made generate(clang::CompilerInstance& clang, llvm::Module& module) {
   return made;
 }
 
-Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode) {
+Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode, AssemblerFiles& files) {
   llvm::LLVMContext context;
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "tarsia_module"), context);
   if (!module) return {{}, {{{}, llvm::toString(module.takeError())}}};
-  return generate(clang, **module);
+  return generate(clang, **module, files);
 }
 
-void report(clang::DiagnosticsEngine& diagnostics, const std::vector<CodeError>& errors) {
-  for (const CodeError& error : errors)
-    if (error.place.isValid())
-      diagnostics.Report(error.place, clang::diag::err_fe_inline_asm).AddString(error.message);
+// The assembly outside of functions, in the order in which Clang joins it.
+void list_top_level(const clang::DeclContext& scope, std::vector<const clang::FileScopeAsmDecl*>& all) {
+  for (const clang::Decl* decl : scope.noload_decls()) {
+    if (const auto* assembly = llvm::dyn_cast<clang::FileScopeAsmDecl>(decl)) all.push_back(assembly);
+    if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl))
+      list_top_level(*llvm::cast<clang::DeclContext>(decl), all);
+  }
+}
+
+// Clang hands it to LLVM as one text, of which LLVM knows no places.
+clang::SourceLocation top_level_place(const clang::ASTContext& context, int line) {
+  std::vector<const clang::FileScopeAsmDecl*> all;
+  list_top_level(*context.getTranslationUnitDecl(), all);
+  for (const clang::FileScopeAsmDecl* assembly : all) {
+    const std::string text = assembly->getAsmString();
+    line -= int(llvm::StringRef(text).count('\n')) + !llvm::StringRef(text).ends_with("\n");
+    if (line <= 0) return assembly->getAsmLoc();
+  }
+  return {};
+}
+
+void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors) {
+  clang::DiagnosticsEngine& diagnostics = clang.getDiagnostics();
+  for (const CodeError& error : errors) {
+    const clang::SourceLocation place =
+        error.top_level_line > 0 ? top_level_place(clang.getASTContext(), error.top_level_line) : error.place;
+    if (place.isValid())
+      diagnostics.Report(place, clang::diag::err_fe_inline_asm).AddString(error.message);
     else
       diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << error.message;
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
-                                            std::unique_ptr<llvm::Module> module, int unit) {
+                                            std::unique_ptr<llvm::Module> module, int unit,
+                                            AssemblerFiles& files) {
+  guard_assembler();
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   if (clang.getCodeGenOpts().OptimizationLevel >= 2) halves = halve(*module, unit);
   std::vector<Made> made;
   if (halves.first) {
-    const auto second = [&] { return generate_from(clang, halves.second); };
+    const auto second = [&] { return generate_from(clang, halves.second, files); };
     std::future<Made> other;
     try {
       other = std::async(std::launch::async, second);
     } catch (const std::system_error&) {  // there is no thread to be had
       other = std::async(std::launch::deferred, second);
     }
-    made.push_back(generate(clang, *halves.first));
+    made.push_back(generate(clang, *halves.first, files));
     made.push_back(other.get());
   } else {
-    made.push_back(generate(clang, *module));
+    made.push_back(generate(clang, *module, files));
   }
   std::vector<std::string> objects;
   for (Made& one : made) {
-    report(clang.getDiagnostics(), one.errors);
+    report(clang, one.errors);
     objects.push_back(std::move(one.object));
   }
   if (clang.getDiagnostics().hasErrorOccurred()) return {};

@@ -27,13 +27,16 @@
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
 #include "jit/worker/host/argument_order.h"
+#include "jit/worker/host/debug_pragmas.h"
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/export_text.h"
 #include "jit/worker/host/exports.h"
 #include "jit/worker/host/host_code.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/token_recorder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -53,7 +56,7 @@ struct Shared {
   const HostUnit& unit;
   const HostHooks& hooks;
   HostResult& result;
-  const SourceFileSystem* files = nullptr;
+  SourceFileSystem* files = nullptr;
   clang::CompilerInstance* clang = nullptr;
   clang::Sema* sema = nullptr;
   ExportChoice choice;
@@ -297,11 +300,13 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
     start = std::chrono::steady_clock::now();
-    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number);
+    AssemblerFiles files(*m_shared.files);
+    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number, files);
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;
     result.ok = true;
-    if (key && m_shared.hooks.keep_objects && !result.volatile_text)
+    // The key was made before code was, and has not what inline assembly read.
+    if (key && m_shared.hooks.keep_objects && !result.volatile_text && !files.asked())
       m_shared.hooks.keep_objects(*key, result.objects);
   }
 
@@ -387,6 +392,8 @@ class HostAction final : public clang::ASTFrontendAction {
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
     if (m_shared.unit.language != Language::c)
       preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
+    preprocessor.addPPCallbacks(make_debug_pragmas());
+    preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
     if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
     // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
     // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
@@ -453,14 +460,16 @@ class PreludeGenerator final : public clang::PCHGenerator {
 
 class PreludeAction final : public clang::ASTFrontendAction {
  public:
-  PreludeAction(std::string path, std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names)
-      : m_path(std::move(path)), m_buffer(std::move(buffer)), m_names(names) {}
+  PreludeAction(std::string path, const SourceFileSystem& files, std::shared_ptr<clang::PCHBuffer> buffer,
+                std::set<std::string>& names)
+      : m_path(std::move(path)), m_files(files), m_buffer(std::move(buffer)), m_names(names) {}
 
  protected:
   clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
+    clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
     return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
                                               m_buffer, clang.getCodeGenOpts(),
                                               clang.getFrontendOpts().ModuleFileExtensions,
@@ -469,6 +478,8 @@ class PreludeAction final : public clang::ASTFrontendAction {
 
  private:
   std::string m_path;
+  const SourceFileSystem& m_files;
+  bool m_invalid = false;  // the source that is compiled without the prelude says so itself
   std::shared_ptr<clang::PCHBuffer> m_buffer;
   std::set<std::string>& m_names;
 };
@@ -485,6 +496,7 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
                                  /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
   invocation->getFrontendOpts().SkipFunctionBodies = cuda;
+  take_over_debug_pragmas(invocation->getPreprocessorOpts());
   // Whoever chose the prelude has checked it against the options and the files.
   invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
   auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
@@ -513,7 +525,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
-  files->add_text(main_path, text);
+  files->add_text(main_path, text, unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
@@ -554,7 +566,7 @@ bool compile_prelude(const CompileRequest& request, Language language,
   std::set<std::string> names;
   if (clang) {
     clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    PreludeAction action(prelude_path(layer.depth), buffer, names);
+    PreludeAction action(prelude_path(layer.depth), *files, buffer, names);
     clang->ExecuteAction(action);
   }
   if (!buffer->IsComplete) return false;

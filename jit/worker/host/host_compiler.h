@@ -26,6 +26,7 @@ struct HostUnit {
 
 struct HostResult {
   bool ok = false;
+  bool invalid = false;              ///< a file that the source includes is no text
   std::vector<std::string> objects;  ///< ELF; the device tables refer to hidden symbols of them
   std::vector<Diagnostic> diagnostics;
   bool has_main = false;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,9 +18,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "jit/worker/link/library_excerpt.h"
+#include "jit/worker/link/user_libraries.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tarsia/abi.h"
 
@@ -47,20 +50,13 @@ namespace {
 class OutputPipe {
  public:
   OutputPipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("no file descriptor is left for the linker's output");
-    m_read = UniqueFd(ends[0]);
-    m_write = UniqueFd(ends[1]);
-    m_bytes = std::async(std::launch::async, [fd = m_read.get()] {
-      std::string bytes;
-      char block[1 << 16];
-      while (true) {
-        ssize_t n = ::read(fd, block, sizeof block);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return bytes;
-        bytes.append(block, n);
-      }
-    });
+    open(m_read, m_write);
+    open(m_stopped, m_stop);
+    m_bytes = std::async(std::launch::async, [this] { return read_all(); });
+  }
+  ~OutputPipe() {
+    m_write.reset();
+    m_stop.reset();
   }
   std::string path() const { return "/proc/self/fd/" + std::to_string(m_write.get()); }
   std::string finish() {
@@ -69,8 +65,29 @@ class OutputPipe {
   }
 
  private:
-  UniqueFd m_read, m_write;
-  std::future<std::string> m_bytes;
+  static void open(UniqueFd& read, UniqueFd& write) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error("no file descriptor is left for the linker's output");
+    read = UniqueFd(ends[0]);
+    write = UniqueFd(ends[1]);
+  }
+  // An LLD that gave up may have left its own end open, which is never closed then: it is not waited for.
+  std::string read_all() const {
+    std::string bytes;
+    char block[1 << 16];
+    while (true) {
+      pollfd ends[2] = {{m_read.get(), POLLIN, 0}, {m_stopped.get(), 0, 0}};
+      if (::poll(ends, 2, -1) < 0) continue;
+      if (ends[0].revents == 0) return bytes;
+      ssize_t n = ::read(m_read.get(), block, sizeof block);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return bytes;
+      bytes.append(block, n);
+    }
+  }
+
+  UniqueFd m_read, m_write, m_stopped, m_stop;
+  std::future<std::string> m_bytes;  // the last: its thread uses the others, and it waits for it
 };
 
 // In the order in which they are searched.
@@ -145,22 +162,6 @@ const SupportObjects& support_objects() {
   return all;
 }
 
-// libX.so, or the newest libX.so.N, of a folder.
-std::string find_in(const std::string& dir, const std::string& name) {
-  namespace fs = std::filesystem;
-  std::error_code ec;
-  fs::path plain = fs::path(dir) / ("lib" + name + ".so");
-  if (fs::is_regular_file(plain, ec)) return plain;
-  std::string best;
-  for (const auto& entry : fs::directory_iterator(dir, ec)) {
-    std::string file = entry.path().filename();
-    if (file.rfind("lib" + name + ".so.", 0) == 0 &&
-        (best.empty() || file.size() < fs::path(best).filename().string().size()))
-      best = entry.path();
-  }
-  return best;
-}
-
 // "ld.lld: error: undefined symbol: foo" and its ">>> referenced by" lines become one diagnostic each.
 void parse_messages(llvm::StringRef log, const std::map<std::string, std::string>& names,
                     LinkResult& result) {
@@ -225,26 +226,12 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   std::vector<UniqueFd> files;
   std::map<std::string, std::string> names;
   // The name that is compiled into a module's SONAME must be its content's alone: none.
-  std::vector<std::string> args = {"ld.lld",
-                                   "-shared",
-                                   "-z",
-                                   "defs",
-                                   "-z",
-                                   "relro",
-                                   "-z",
-                                   "now",
-                                   "--hash-style=gnu",
-                                   "--eh-frame-hdr",
-                                   "--build-id=sha1",
-                                   "--no-mmap-output-file",
-                                   "--threads=1",
-                                   "--error-limit=50",
-                                   "-Bsymbolic",
-                                   "--gc-sections",
-                                   "-z",
-                                   "nostart-stop-gc",
-                                   "-m",
-                                   "elf_x86_64"};
+  std::vector<std::string> args = {
+      "ld.lld", "-shared", "-z", "defs", "-z", "relro", "-z", "now", "--hash-style=gnu", "--eh-frame-hdr",
+      "--build-id=sha1", "--no-mmap-output-file",
+      // Sources do not name libraries: `#pragma comment(lib, …)` could name any file.
+      "--no-dependent-libraries", "--threads=1", "--error-limit=50", "-Bsymbolic", "--gc-sections", "-z",
+      "nostart-stop-gc", "-m", "elf_x86_64"};
   auto add = [&](const std::string& name, std::string_view bytes) {
     files.push_back(make_memfd("tarsia-object", bytes));
     names[path_of(files.back())] = name;
@@ -290,32 +277,13 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   files.push_back(make_memfd("tarsia-exported", k_exported));
   args.push_back("--version-script=" + path_of(files.back()));
 
-  for (const std::string& library : request.options.libraries) {
-    std::string path;
-    if (library.find('/') != std::string::npos) {
-      path = library;
-    } else {
-      std::vector<std::string> dirs = request.options.library_dirs;
-      dirs.insert(dirs.end(), request.cuda_parts.library_dirs.begin(), request.cuda_parts.library_dirs.end());
-      dirs.insert(dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
-                               "/usr/lib64", "/usr/lib"});
-      for (const std::string& dir : dirs)
-        if (path = find_in(dir, library); !path.empty()) break;
-    }
-    std::error_code ec;
-    if (path.empty() || !std::filesystem::is_regular_file(path, ec)) {
-      Diagnostic diagnostic;
-      diagnostic.message =
-          "library '" + library + "' was not found; give its folder in `library_dirs` or its path";
-      result.diagnostics.push_back(diagnostic);
-      return result;
-    }
-    result.dependencies.push_back({path, hash_bytes(read_file(path)), false});
-    std::string dir = std::filesystem::path(path).parent_path();
-    args.push_back(path);
-    args.push_back("-rpath");
-    args.push_back(dir);
+  UserLibraries libraries = find_user_libraries(request);
+  result.dependencies = std::move(libraries.dependencies);
+  if (libraries.refused) {
+    result.diagnostics.push_back(std::move(*libraries.refused));
+    return result;
   }
+  args.insert(args.end(), libraries.arguments.begin(), libraries.arguments.end());
   if (parts.cuda) {
     if (request.cuda_parts.cudart.empty()) {
       Diagnostic diagnostic;
@@ -353,11 +321,18 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   std::string log;
   llvm::raw_string_ostream out(log);
+  // Without it LLD ends the process where it gives up.
+  llvm::CrashRecoveryContext::Enable();
   lld::Result linked = lld::lldMain(pointers, out, out, {{lld::Gnu, &lld::elf::link}});
+  llvm::CrashRecoveryContext::Disable();
+  llvm::CrashRecoveryContext::throwIfCrash(linked.retCode);
+  result.can_link_again = linked.canRunAgain;
   parse_messages(log, names, result);
   result.ok = linked.retCode == 0;
-  std::string module = output.finish();
-  if (result.ok) result.module = std::move(module);
+  if (result.ok)
+    result.module = output.finish();
+  else if (result.diagnostics.empty())
+    result.diagnostics.push_back({.message = "the linker gave up without a word"});
   return result;
 }
 

@@ -22,9 +22,10 @@ struct LinkParts {
 
 struct LinkResult {
   bool ok = false;
+  bool can_link_again = true;  ///< false: LLD gave up half-way, and this process must link no more
   std::string module;
   std::vector<Diagnostic> diagnostics;
-  std::vector<Dependency> dependencies;  ///< the user's libraries
+  std::vector<Dependency> dependencies;  ///< the user's libraries, and what they consist of
 };
 
 /// Reads what every link needs of this machine's libraries, unless that has happened. Any thread; the first
@@ -32,8 +33,8 @@ struct LinkResult {
 void prepare_links();
 
 /// Links against the C and C++ run time of this machine, the CUDA runtime if asked for, and the user's
-/// libraries: `X` of the request's `libraries` is libX.so or libX.so.N in its library_dirs or the folders of
-/// the CUDA parts, or a file's path. Undefined symbols are errors. One link at a time in a process.
+/// libraries (user_libraries.h). Undefined symbols are errors. One link at a time in a process. A crash of
+/// LLD's is one of the process.
 LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts);
 
 }  // namespace tarsia::jit

@@ -67,8 +67,10 @@ std::string real_cuda_path(const std::string& path, const std::vector<std::strin
   return path;
 }
 
-void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text) {
+void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text,
+                                std::optional<llvm::StringRef> original) {
   m_texts[normal(path)] = text;
+  if (original && *original != text) m_originals.try_emplace(normal(path), *original);
 }
 
 void SourceFileSystem::allow_root(const std::string& dir) {
@@ -138,7 +140,12 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, voi
         FileStamp stamp;
         if (read_stamped(name, k_largest_header, content, stamp) != 0) return found;
         m_dependencies.insert_or_assign(name, Dependency{name, hash_bytes(content), false, stamp});
-        if (edit) edit(content);
+        if (edit) {
+          std::string original = content;
+          edit(content);
+          if (original != content)
+            m_originals[name] = m_real_originals.emplace(name, std::move(original)).first->second;
+        }
         known = m_real.emplace(name, std::move(content)).first;
       }
       found.kind = Found::real;
@@ -161,9 +168,24 @@ llvm::ErrorOr<llvm::vfs::Status> SourceFileSystem::status(const llvm::Twine& twi
   return llvm::vfs::Status::copyWithNewName(status, asked);
 }
 
-llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::openFileForRead(const llvm::Twine& twine) {
+llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::openFileForRead(const llvm::Twine& path) {
+  return open(path, /*as_it_is=*/false);
+}
+
+llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::open_as_it_is(const llvm::Twine& path) {
+  return open(path, /*as_it_is=*/true);
+}
+
+bool SourceFileSystem::is_edited(const llvm::Twine& path) const {
+  return m_originals.contains(normal(path));
+}
+
+llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::open(const llvm::Twine& twine,
+                                                                       bool as_it_is) {
   std::string path = normal(twine);
   Found found = find(path);
+  if (auto original = m_originals.find(path); as_it_is && original != m_originals.end())
+    found.content = original->second;
   if (found.kind == Found::none) return std::make_error_code(std::errc::no_such_file_or_directory);
   if (found.kind == Found::dir) return std::make_error_code(std::errc::is_a_directory);
   llvm::SmallString<256> asked;

@@ -4,7 +4,7 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +38,10 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
  public:
   explicit SourceFileSystem(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
 
-  /// The text must live as long as the file system, and be followed by a NUL.
-  void add_text(const std::string& path, llvm::StringRef text);
+  /// Both texts must live as long as the file system, and be followed by a NUL. `original` is the user's; of
+  /// several for a path the first counts.
+  void add_text(const std::string& path, llvm::StringRef text,
+                std::optional<llvm::StringRef> original = std::nullopt);
   void allow_root(const std::string& dir);
   void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
   /// What to do to the text of real files that are not CUDA's before it is served.
@@ -48,6 +50,11 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// What was read or missed so far, sorted by path. `inherited` ones count as read.
   std::vector<Dependency> dependencies() const;
   void inherit(const std::vector<Dependency>& read_earlier);
+
+  /// A file as its author wrote it, for those who read it as data; otherwise as openFileForRead.
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> open_as_it_is(const llvm::Twine& path);
+  /// Whether openFileForRead serves another text than the author's.
+  bool is_edited(const llvm::Twine& path) const;
 
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override;
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override;
@@ -64,12 +71,15 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   Found find(llvm::StringRef path);
   Found find_real(const std::string& path, void (*edit)(std::string&) = nullptr);
   bool allowed(llvm::StringRef path) const;
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> open(const llvm::Twine& path, bool as_it_is);
 
   std::shared_ptr<const SysrootPack> m_pack;
   std::map<std::string, llvm::StringRef, std::less<>> m_texts;
   std::vector<std::string> m_roots, m_cuda_dirs;
   void (*m_edit)(std::string&) = nullptr;
   std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once and edited
+  std::map<std::string, llvm::StringRef, std::less<>> m_originals;  // of files that were edited
+  std::map<std::string, std::string> m_real_originals;              // those of real files
   std::map<std::string, Dependency> m_dependencies;
 };
 

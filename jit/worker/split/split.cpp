@@ -207,6 +207,28 @@ void make_plain(std::string& text) {
   }
 }
 
+// Puts the host's answer in the place of the __has_include whose header's name begins at `at`.
+// Work-around: NVRTC looks everywhere for a header that is only asked for. Trigger: `__has_include` with a
+// path, or with a header beside a text that NVRTC was given. Symptom: it finds files outside of the include
+// directories, and misses texts. Removal: NVRTC lets its caller answer.
+void answer_has_include(std::string& text, size_t at, bool found) {
+  constexpr std::string_view k_blanks = " \t";
+  const size_t bracket = at == 0 ? text.npos : text.find_last_not_of(k_blanks, at - 1);
+  if (bracket == text.npos || bracket == 0 || text[bracket] != '(') return;
+  const size_t last = text.find_last_not_of(k_blanks, bracket - 1);
+  if (last == text.npos) return;
+  size_t begin = text.npos;
+  for (std::string_view word : {"__has_include", "__has_include_next"})
+    if (last + 1 >= word.size() && text.compare(last + 1 - word.size(), word.size(), word) == 0)
+      begin = last + 1 - word.size();
+  const size_t name_end = text.find(text[at] == '<' ? '>' : '"', at + 1);
+  if (begin == text.npos || name_end == text.npos) return;
+  const size_t end = text.find_first_not_of(k_blanks, name_end + 1);
+  if (end == text.npos || text[end] != ')') return;
+  text.replace(begin, end + 1 - begin, end + 1 - begin, ' ');
+  text[begin] = found ? '1' : '0';
+}
+
 }  // namespace
 
 bool has_device_attribute(const clang::Decl& decl) {
@@ -233,7 +255,9 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
   std::map<std::string, std::string> masks;
   std::map<std::string, llvm::StringRef> texts;
   std::map<std::string, std::vector<Doubt>> doubts;
+  std::map<std::string, std::map<uint32_t, std::set<bool>>> asked_headers;
   for (const auto& [id, recorded] : tokens.files()) {
+    for (auto [at, found] : recorded.asked_headers) asked_headers[recorded.path][at].insert(found);
     llvm::StringRef text = sources.getBufferData(id);
     std::string mask = splitter.mask(id, text);
     auto [known, fresh] = masks.emplace(recorded.path, mask);
@@ -251,6 +275,9 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     std::string text = texts[path].str();
     for (size_t i = 0; i < mask.size(); ++i)
       if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i];
+    // Where inclusions of one header got several answers, none is right for all.
+    for (const auto& [at, answers] : asked_headers[path])
+      if (answers.size() == 1) answer_has_include(text, at, *answers.begin());
     make_plain(text);
     slice.files.push_back({user_name(path), std::move(text)});
     slice.doubts.insert(slice.doubts.end(), doubts[path].begin(), doubts[path].end());

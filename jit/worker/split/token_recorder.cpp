@@ -40,6 +40,13 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
                           clang::SrcMgr::CharacteristicKind) override {
     if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
   }
+  void HasInclude(clang::SourceLocation place, llvm::StringRef, bool, clang::OptionalFileEntryRef found,
+                  clang::SrcMgr::CharacteristicKind) override {
+    if (place.isMacroID()) return;
+    const clang::SourceManager& sources = m_recorder.m_preprocessor.getSourceManager();
+    if (File* file = m_recorder.file_of(sources.getFileID(place), place))
+      file->asked_headers[sources.getFileOffset(place)] = found.has_value();
+  }
   void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
                     const clang::MacroArgs*) override {
     const clang::IdentifierInfo* identifier = name.getIdentifierInfo();

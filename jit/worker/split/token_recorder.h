@@ -26,6 +26,8 @@ class TokenRecorder {
     std::vector<Token> tokens;
     std::string path;
     Ranges skipped;  ///< regions that a condition left out: offsets
+    /// Where a __has_include names its header, and whether it was found.
+    std::map<uint32_t, bool> asked_headers;
   };
   explicit TokenRecorder(clang::Preprocessor& preprocessor);
 

@@ -76,6 +76,19 @@ TEST(WorkerPool, a_crash_is_told_with_its_signal_and_last_words) {
             "ELF op compile");
 }
 
+TEST(WorkerPool, a_worker_that_is_not_usable_any_more_answers_and_is_replaced) {
+  WorkerPool pool(settings(1));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(compile(pool, "spoil"),
+              "\x7f"
+              "ELF op spoil");
+    EXPECT_EQ(compile(pool, "compile a"),
+              "\x7f"
+              "ELF op compile a");
+  }
+  EXPECT_EQ(pool.started(), 4u);
+}
+
 TEST(WorkerPool, a_worker_that_writes_much_is_not_blocked_and_its_tail_is_kept) {
   WorkerPool pool(settings());
   const std::string words = message_of<CompilerCrashed>([&] { compile(pool, "words"); });

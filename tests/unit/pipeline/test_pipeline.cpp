@@ -192,6 +192,23 @@ TEST_F(Pipe, what_is_no_module_is_not_cached) {
   EXPECT_TRUE(entries().empty());
 }
 
+TEST_F(Pipe, a_header_that_is_no_text_makes_the_source_invalid) {
+  Pipeline pipeline(test_settings());
+  try {
+    pipeline.compile(source("invalid"));
+    FAIL() << "no exception";
+  } catch (const InvalidSource& error) {
+    ASSERT_EQ(error.diagnostics().size(), 1u);
+    EXPECT_EQ(format(error.diagnostics()[0]), "x.h:3:4: fatal error: NUL");
+  }
+}
+
+TEST_F(Pipe, a_module_that_is_too_large_is_a_limit_that_was_reached) {
+  Pipeline pipeline(test_settings());
+  EXPECT_THROW(pipeline.compile(source("narrow 1048576")), ResourceLimit);
+  EXPECT_TRUE(entries().empty());
+}
+
 TEST_F(Pipe, bad_input_starts_no_worker_and_makes_no_folder) {
   Pipeline pipeline(test_settings());
   EXPECT_THROW(pipeline.compile(source(std::string("a\0b", 3))), InvalidSource);

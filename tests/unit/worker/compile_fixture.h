@@ -8,6 +8,8 @@
 
 #include "base/cuda_parts.h"
 #include "base/file.h"
+#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/link/linker.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/worker.h"
 #include "tarsia/abi.h"
@@ -70,9 +72,23 @@ class CompileTest : public testing::Test {
     if (!s_worker) s_worker = std::make_unique<Worker>(test_pack(), TARSIA_TEST_PRELUDES);
     return s_worker->compile(asked, parts);
   }
-  static std::string errors(const CompileResult& result) {
+  /// Of the request's first file, in C++.
+  static std::vector<LinkInput> host_objects(const CompileRequest& asked) {
+    HostUnit unit;
+    unit.request = &asked;
+    unit.file = &asked.files[0];
+    unit.language = Language::cxx;
+    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
+    HostResult result = compile_host(unit, files, {});
+    EXPECT_TRUE(result.ok);
+    std::vector<LinkInput> objects;
+    for (std::string& object : result.objects) objects.push_back({asked.files[0].name, std::move(object)});
+    return objects;
+  }
+  static std::string errors(const CompileResult& result) { return errors(result.diagnostics); }
+  static std::string errors(const std::vector<Diagnostic>& diagnostics) {
     std::string text;
-    for (const Diagnostic& d : result.diagnostics)
+    for (const Diagnostic& d : diagnostics)
       text +=
           d.file + ":" + std::to_string(d.line) + ":" + std::to_string(d.column) + ": " + d.message + "\n";
     return text;

@@ -1,15 +1,19 @@
 // A worker without compilers: it speaks the protocol by serve() and does what the source's first word says.
 //   compile NAME   the module is "\x7f" "ELF " NAME and the text
 //   fail           a diagnostic
+//   invalid        a diagnostic of the stage `source`
 //   sleep MS, spin, crash, abort, exit N, memory, leave, garble, words TEXT
 //   read FILE      the module is the file's content, which becomes a dependency (or its absence)
 //   read-all DIR   every file of the folder becomes a dependency
 //   size N         a module of N bytes
+//   narrow N       no file may be larger than N bytes from now on; then as size 2N
 //   fail-on FILE W a diagnostic if the file's content is W
 //   then-die       a module; killed as soon as it is asked again, before it looks at the request
 //   then-hang      a module; does nothing ever after
+//   spoil          a module, after which the worker is not usable
 //   parts          keeps and finds a part of each kind from two threads
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -134,6 +138,14 @@ class TestHandler final : public Handler {
       CompileResult result;
       result.diagnostics = {{request.files[0].name, 1, 2, Severity::error, "no"}};
       return result;
+    } else if (verb == "spoil") {
+      m_usable = false;
+    } else if (verb == "invalid") {
+      CompileResult result;
+      result.stage = Stage::source;
+      result.diagnostics = {{"x.h", 1, 1, Severity::warning, "careful"},
+                            {"x.h", 3, 4, Severity::fatal, "NUL"}};
+      return result;
     } else if (verb == "parts") {
       return module_of(exchange_parts(parts) ? "parts are right" : "parts are wrong");
     } else if (verb == "warn") {
@@ -159,9 +171,14 @@ class TestHandler final : public Handler {
       CompileResult result = module_of(folder);
       for (const auto& item : std::filesystem::directory_iterator(folder)) read_noted(item.path(), result);
       return result;
-    } else if (verb == "size") {
+    } else if (verb == "size" || verb == "narrow") {
       std::size_t size = 0;
       words >> size;
+      if (verb == "narrow") {
+        const struct rlimit limit = {size, size};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        size *= 2;
+      }
       CompileResult result = module_of("");
       result.module.resize(size, 'm');
       return result;
@@ -212,6 +229,8 @@ class TestHandler final : public Handler {
     ::raise(SIGKILL);
   }
 
+  bool usable() const override { return m_usable; }
+
   std::vector<std::string> archs() override {
     const char* archs = std::getenv("TEST_WORKER_ARCHS");
     if (archs == nullptr) return {};
@@ -223,6 +242,7 @@ class TestHandler final : public Handler {
 
  private:
   std::string m_verb;
+  bool m_usable = true;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "tests/unit/base/temporary_dir.h"
 
@@ -197,6 +198,34 @@ TEST_F(DevicePlanTest, names_of_headers_made_by_macros) {
     EXPECT_EQ(plan_device(request(text)).refused.size(), 1u) << text;
   EXPECT_THAT(plan_device(request("#define P \"/etc/passwd\"\n#include P\n")).refused.at(0).message,
               HasSubstr("outside"));
+}
+
+TEST_F(DevicePlanTest, headers_that_are_asked_for_count_as_those_that_are_read) {
+  TemporaryDir dir;
+  std::filesystem::create_directories(dir / "inc");
+  write_file(dir / "inc/there.h", "int a;\n");
+  write_file(dir / "elsewhere.h", "");
+  DeviceRequest asked = request(
+      "#include \"sub/u.cuh\"\n#if __has_include(\"there.h\") && __has_include( <not_there.h> )\n#endif\n");
+  asked.headers = {{"sub/u.cuh", "#if __has_include(\"v.cuh\") //\n#include \"v.cuh\"\n#endif\n"},
+                   {"sub/v.cuh", ""}};
+  asked.include_dirs = {dir / "inc"};
+  const DevicePlan plan = plan_device(asked);
+  EXPECT_TRUE(plan.refused.empty());
+  std::map<std::string, bool> absent;
+  for (const Dependency& dependency : plan.dependencies) absent[dependency.path] = dependency.absent;
+  EXPECT_TRUE(absent.contains(dir / "inc/there.h") && !absent[dir / "inc/there.h"]);
+  EXPECT_TRUE(absent.contains(dir / "inc/not_there.h") && absent[dir / "inc/not_there.h"]);
+  EXPECT_EQ(text_of(plan, "sub/u.cuh"),
+            "#if __has_include(\"sub/v.cuh\") //\n#include \"sub/v.cuh\"\n#endif\n");
+  for (const std::string& name : {dir / "elsewhere.h", std::string("../elsewhere.h")}) {
+    DeviceRequest other = request("\n#if __has_include(\"" + name + "\")\n#endif\n");
+    other.include_dirs = {dir / "inc"};
+    const DevicePlan refused = plan_device(other);
+    ASSERT_EQ(refused.refused.size(), 1u) << name;
+    EXPECT_EQ(refused.refused[0].line, 2);
+    EXPECT_THAT(refused.refused[0].message, HasSubstr("outside"));
+  }
 }
 
 TEST_F(DevicePlanTest, options_follow_the_request) {

@@ -15,17 +15,7 @@ class LibraryExcerpt : public CompileTest {
  protected:
   std::vector<LinkInput> objects_of(const std::string& text) {
     request_ = request("a.cc", text);
-    HostUnit unit;
-    unit.request = &request_;
-    unit.file = &request_.files[0];
-    unit.language = Language::cxx;
-    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
-    files->add_text(std::string(k_source_dir) + "/a.cc", text);
-    HostResult result = compile_host(unit, files, {});
-    EXPECT_TRUE(result.ok);
-    std::vector<LinkInput> objects;
-    for (std::string& object : result.objects) objects.push_back({"a.cc", std::move(object)});
-    return objects;
+    return host_objects(request_);
   }
   CompileRequest request_;
 };

@@ -1,0 +1,244 @@
+// Finds libraries and looks into linker scripts.
+//
+// A name like libm.so may be a short text that says which files to take. LLD would read it, and whatever it
+// names, without telling which files those were; and where it understands a text not, it quotes a line of it,
+// be it of a file that is no library at all. The scripts that are installed as libraries consist of few
+// commands, which are resolved here into files.
+#include "jit/worker/link/user_libraries.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace tarsia::jit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int k_deepest_script = 8;
+constexpr size_t k_largest_script = 64 << 10;
+
+// libX.so, or the newest libX.so.N, of a folder.
+std::string find_in(const std::string& dir, const std::string& name) {
+  std::error_code ec;
+  fs::path plain = fs::path(dir) / ("lib" + name + ".so");
+  if (fs::is_regular_file(plain, ec)) return plain;
+  std::string best;
+  for (const auto& entry : fs::directory_iterator(dir, ec)) {
+    std::string file = entry.path().filename();
+    if (file.rfind("lib" + name + ".so.", 0) == 0 &&
+        (best.empty() || file.size() < fs::path(best).filename().string().size()))
+      best = entry.path();
+  }
+  return best;
+}
+
+/// The words and brackets of a linker script. False if a comment or a quote is left open.
+bool split_words(std::string_view text, std::vector<std::string>& words) {
+  constexpr std::string_view k_between = " \t\r\n,;";
+  while (!text.empty()) {
+    if (text.starts_with("/*")) {
+      const size_t end = text.find("*/", 2);
+      if (end == text.npos) return false;
+      text.remove_prefix(end + 2);
+    } else if (k_between.find(text[0]) != k_between.npos) {
+      text.remove_prefix(1);
+    } else if (text[0] == '(' || text[0] == ')') {
+      words.emplace_back(1, text[0]);
+      text.remove_prefix(1);
+    } else if (text[0] == '"') {
+      const size_t end = text.find('"', 1);
+      if (end == text.npos) return false;
+      words.emplace_back(text.substr(1, end - 1));
+      text.remove_prefix(end + 1);
+    } else {
+      const size_t end = std::min(text.find_first_of(" \t\r\n,;()\""), text.size());
+      words.emplace_back(text.substr(0, end));
+      text.remove_prefix(end);
+    }
+  }
+  return true;
+}
+
+class Finder {
+ public:
+  explicit Finder(const CompileRequest& request) : m_dirs(request.options.library_dirs) {
+    const auto& of_cuda = request.cuda_parts.library_dirs;
+    m_dirs.insert(m_dirs.end(), of_cuda.begin(), of_cuda.end());
+    m_dirs.insert(m_dirs.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
+                                 "/usr/lib64", "/usr/lib"});
+  }
+
+  UserLibraries run(const std::vector<std::string>& libraries) {
+    for (const std::string& library : libraries) {
+      m_library = library;
+      const std::string path = library.find('/') != library.npos ? library : search(library);
+      if (path.empty() || !is_regular(path))
+        refuse("library '" + library + "' was not found; give its folder in `library_dirs` or its path");
+      else
+        take(path, 0);
+      if (m_found.refused) break;
+      add_run_path(path);
+    }
+    return std::move(m_found);
+  }
+
+ private:
+  static bool is_regular(const std::string& path) {
+    std::error_code ec;
+    return fs::is_regular_file(path, ec);
+  }
+
+  std::string search(const std::string& name) const {
+    for (const std::string& dir : m_dirs)
+      if (std::string path = find_in(dir, name); !path.empty()) return path;
+    return {};
+  }
+
+  void refuse(std::string message) {
+    if (!m_found.refused) m_found.refused = Diagnostic{.message = std::move(message)};
+  }
+  void refuse_file(const std::string& path, const std::string& why) {
+    refuse("library '" + m_library + "': " + path + " " + why);
+  }
+
+  void add_run_path(const std::string& path) {
+    const std::string dir = fs::path(path).parent_path();
+    if (m_run_paths.insert(dir).second) add({"-rpath", dir});
+  }
+
+  void add(std::initializer_list<std::string> arguments) {
+    m_found.arguments.insert(m_found.arguments.end(), arguments);
+  }
+
+  void note(const std::string& path, std::string_view bytes) {
+    m_found.dependencies.push_back({path, hash_bytes(bytes), false});
+  }
+
+  // A file that LLD reads, or a script that says which.
+  void take(const std::string& path, int depth) {
+    const std::string bytes = read_file(path);
+    note(path, bytes);
+    switch (llvm::identify_magic(bytes)) {
+      case llvm::file_magic::elf_shared_object:
+        if (depth > 0) add_run_path(path);
+        [[fallthrough]];
+      case llvm::file_magic::elf_relocatable:
+        return add({path});
+      case llvm::file_magic::archive:
+        if (bytes.starts_with("!<thin>")) note_members(path, bytes);
+        return add({path});
+      default:
+        return take_script(path, bytes, depth);
+    }
+  }
+
+  // A thin archive holds the names of its objects alone.
+  void note_members(const std::string& path, const std::string& bytes) {
+    const auto refuse_it = [&](llvm::Error error) {
+      llvm::consumeError(std::move(error));
+      refuse_file(path, "is a thin archive that is damaged or whose objects cannot be read; make it anew");
+    };
+    auto archive = llvm::object::Archive::create({bytes, path});
+    if (!archive) return refuse_it(archive.takeError());
+    llvm::Error error = llvm::Error::success();
+    for (const llvm::object::Archive::Child& member : (*archive)->children(error)) {
+      llvm::Expected<std::string> name = member.getFullName();
+      if (!name) {
+        llvm::consumeError(std::move(error));
+        return refuse_it(name.takeError());
+      }
+      if (!is_regular(*name)) {
+        llvm::consumeError(std::move(error));
+        return refuse_it(llvm::Error::success());
+      }
+      note(*name, read_file(*name));
+    }
+    if (error) refuse_it(std::move(error));
+  }
+
+  void take_script(const std::string& path, const std::string& text, int depth) {
+    std::vector<std::string> words;
+    constexpr const char* k_what =
+        "is neither a shared library, an archive nor an object of ELF, nor a linker script of INPUT and "
+        "GROUP "
+        "alone";
+    if (text.size() > k_largest_script || !split_words(text, words)) return refuse_file(path, k_what);
+    if (depth == k_deepest_script) return refuse_file(path, "leads from linker script to linker script");
+    bool any = false;
+    for (size_t at = 0; at < words.size();) {
+      const std::string command = words[at++];
+      if (at == words.size() || words[at] != "(") return refuse_file(path, k_what);
+      const size_t begin = ++at;
+      for (int open = 1; open > 0; ++at) {
+        if (at == words.size()) return refuse_file(path, k_what);
+        open += words[at] == "(" ? 1 : words[at] == ")" ? -1 : 0;
+      }
+      if (command == "OUTPUT_FORMAT" || command == "OUTPUT_ARCH") continue;
+      if (command != "GROUP" && command != "INPUT") return refuse_file(path, k_what);
+      any = true;  // LLD searches archives again as long as they help: to it a group is its files
+      if (!take_words(path, {words.begin() + begin, words.begin() + at - 1}, depth))
+        return refuse_file(path, k_what);
+    }
+    if (!any) refuse_file(path, k_what);
+  }
+
+  // What stands in the brackets of GROUP or INPUT. False if it is more than files and AS_NEEDED.
+  bool take_words(const std::string& script, const std::vector<std::string>& words, int depth) {
+    bool as_needed = false;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == "AS_NEEDED" && !as_needed && i + 1 < words.size() && words[i + 1] == "(") {
+        as_needed = true;
+        add({"--push-state", "--as-needed"});
+        ++i;
+      } else if (words[i] == ")" && as_needed) {
+        as_needed = false;
+        add({"--pop-state"});
+      } else if (words[i] == "(" || words[i] == ")") {
+        return false;
+      } else {
+        take_named(script, words[i], depth);
+        if (m_found.refused) return true;
+      }
+    }
+    return !as_needed;
+  }
+
+  void take_named(const std::string& script, const std::string& name, int depth) {
+    std::string path;
+    if (name.starts_with("-l")) {
+      path = search(name.substr(2));
+    } else if (name.starts_with('/')) {
+      path = name;
+    } else {
+      path = fs::path(script).parent_path() / name;
+      for (size_t i = 0; !is_regular(path) && i < m_dirs.size(); ++i) path = fs::path(m_dirs[i]) / name;
+    }
+    if (path.empty() || !is_regular(path))
+      refuse_file(script, "is a linker script that leads to a file that is not there");
+    else
+      take(path, depth + 1);
+  }
+
+  std::vector<std::string> m_dirs;
+  std::string m_library;  // as the user calls the one that is looked into
+  std::set<std::string> m_run_paths;
+  UserLibraries m_found;
+};
+
+}  // namespace
+
+UserLibraries find_user_libraries(const CompileRequest& request) {
+  return Finder(request).run(request.options.libraries);
+}
+
+}  // namespace tarsia::jit
