@@ -2,10 +2,11 @@
 #include "base/cubin.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 
-#include <elf.h>
+#include "base/elf_file.h"
 
 namespace tarsia {
 namespace {
@@ -13,31 +14,23 @@ namespace {
 constexpr int k_em_cuda = 190;
 constexpr unsigned char k_managed = 4;  // in st_other, as nvcc and NVRTC set it
 
-template <class T>
-bool read(std::string_view bytes, size_t at, T& into) {
-  if (at > bytes.size() || bytes.size() - at < sizeof(T)) return false;
-  std::memcpy(&into, bytes.data() + at, sizeof(T));
-  return true;
+/// The numbers with which the bytes begin; zeros if they are fewer.
+template <class Number, size_t k_count>
+std::array<Number, k_count> words_at(std::string_view bytes) {
+  std::array<Number, k_count> words{};
+  if (bytes.size() >= sizeof words) std::memcpy(words.data(), bytes.data(), sizeof words);
+  return words;
 }
 
-std::vector<Elf64_Shdr> read_sections(std::string_view cubin, Elf64_Ehdr& header) {
-  if (!is_cubin(cubin) || !read(cubin, 0, header)) return {};
-  std::vector<Elf64_Shdr> sections(header.e_shnum);
-  for (size_t i = 0; i < sections.size(); ++i)
-    if (!read(cubin, header.e_shoff + i * sizeof(Elf64_Shdr), sections[i])) return {};
-  return sections;
-}
-
-std::string_view content(std::string_view cubin, const Elf64_Shdr& section) {
-  if (section.sh_offset > cubin.size() || section.sh_size > cubin.size() - section.sh_offset) return {};
-  return cubin.substr(section.sh_offset, section.sh_size);
-}
-
-std::string string_at(std::string_view cubin, const Elf64_Shdr& section, size_t at) {
-  std::string_view strings = content(cubin, section);
-  if (at >= strings.size()) return {};
-  strings.remove_prefix(at);
-  return std::string(strings.substr(0, strings.find('\0')));
+/// What `read` makes of a cubin, or `otherwise` if the bytes are none or are damaged.
+template <class Result, class Read>
+Result read_or(Result otherwise, std::string_view cubin, Read read) {
+  if (!is_cubin(cubin)) return otherwise;
+  try {
+    return read(ElfFile(cubin));
+  } catch (const DamagedElf&) {
+    return otherwise;
+  }
 }
 
 /// Calls visit(attribute, value) for the attributes of an .nv.info section that carry a value of some length:
@@ -47,8 +40,7 @@ void for_each_info(std::string_view info, Visit visit) {
   constexpr unsigned char k_sized = 4;
   while (info.size() >= 4) {
     const auto format = static_cast<unsigned char>(info[0]), attribute = static_cast<unsigned char>(info[1]);
-    std::uint16_t length = 0;
-    read(info, 2, length);
+    const std::uint16_t length = words_at<std::uint16_t, 1>(info.substr(2))[0];
     info.remove_prefix(4);
     if (format != k_sized) continue;
     if (length > info.size()) return;
@@ -99,92 +91,82 @@ std::vector<std::string_view> split_qualified(std::string_view name) {
 }  // namespace
 
 bool is_cubin(std::string_view bytes) {
+  if (!ElfFile::is_one(bytes) || bytes.size() < sizeof(Elf64_Ehdr)) return false;
   Elf64_Ehdr header;
-  return read(bytes, 0, header) && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_machine == k_em_cuda;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header.e_machine == k_em_cuda;
 }
 
 std::vector<CubinSymbol> cubin_symbols(std::string_view cubin) {
-  std::vector<CubinSymbol> symbols;
-  Elf64_Ehdr header;
-  const std::vector<Elf64_Shdr> sections = read_sections(cubin, header);
-  for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
-    for (size_t at = 0; at + sizeof(Elf64_Sym) <= section.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      if (!read(cubin, section.sh_offset + at, symbol)) return symbols;
-      const int type = ELF64_ST_TYPE(symbol.st_info);
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections.size()) continue;
-      CubinSymbol found{.name = string_at(cubin, sections[section.sh_link], symbol.st_name),
-                        .bytes = symbol.st_size};
-      if (type == STT_OBJECT) {
-        found.kind = CubinSymbol::Kind::variable;
-        found.managed = (symbol.st_other & k_managed) != 0;
-      } else if (type == STT_FUNC) {
+  return read_or(std::vector<CubinSymbol>(), cubin, [](const ElfFile& file) {
+    std::vector<CubinSymbol> symbols;
+    for (const Elf64_Shdr& section : file.sections()) {
+      if (section.sh_type != SHT_SYMTAB) continue;
+      file.for_each<Elf64_Sym>(section, [&](const Elf64_Sym& symbol, std::uint64_t) {
+        const int type = ELF64_ST_TYPE(symbol.st_info);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= file.sections().size()) return;
+        if (type != STT_OBJECT && type != STT_FUNC) return;
+        CubinSymbol found{.name = std::string(file.text(section, symbol.st_name)), .bytes = symbol.st_size};
         constexpr unsigned char k_entry = 0x10;
-        if (symbol.st_other & k_entry) found.kind = CubinSymbol::Kind::kernel;
-      } else {
-        continue;
-      }
-      if (!found.name.empty()) symbols.push_back(std::move(found));
+        if (type == STT_OBJECT) {
+          found.kind = CubinSymbol::Kind::variable;
+          found.managed = (symbol.st_other & k_managed) != 0;
+        } else if (symbol.st_other & k_entry) {
+          found.kind = CubinSymbol::Kind::kernel;
+        }
+        if (!found.name.empty()) symbols.push_back(std::move(found));
+      });
     }
-  }
-  return symbols;
+    return symbols;
+  });
 }
 
 std::string cubin_section(std::string_view cubin, std::string_view name) {
-  Elf64_Ehdr header;
-  const std::vector<Elf64_Shdr> sections = read_sections(cubin, header);
-  if (sections.empty() || header.e_shstrndx >= sections.size()) return {};
-  for (const Elf64_Shdr& section : sections)
-    if (string_at(cubin, sections[header.e_shstrndx], section.sh_name) == name)
-      return std::string(content(cubin, section));
-  return {};
+  return read_or(std::string(), cubin, [&](const ElfFile& file) {
+    const Elf64_Shdr* section = file.section(name);
+    return section ? std::string(file.content(*section)) : std::string();
+  });
 }
 
 std::optional<KernelResources> kernel_resources(std::string_view cubin, const std::string& symbol) {
-  Elf64_Ehdr header;
-  const std::vector<Elf64_Shdr> sections = read_sections(cubin, header);
-  if (sections.empty() || header.e_shstrndx >= sections.size()) return std::nullopt;
-  KernelResources found;
-  bool has_code = false, reserves_shared = false;
-  std::uint32_t index = 0;
-  std::string_view of_all, of_kernel;
-  for (const Elf64_Shdr& section : sections) {
-    const std::string name = string_at(cubin, sections[header.e_shstrndx], section.sh_name);
-    const int bytes = static_cast<int>(section.sh_size);
-    has_code |= name == ".text." + symbol;
-    reserves_shared |= name == ".nv.shared.reserved.0";
-    if (name == ".nv.info") of_all = content(cubin, section);
-    if (name == ".nv.info." + symbol) of_kernel = content(cubin, section);
-    if (name == ".nv.shared." + symbol) found.shared_bytes = bytes;
-    if (name == ".nv.constant3") found.constant_bytes = bytes;
-    if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
-    for (std::uint32_t i = 0; (i + 1) * sizeof(Elf64_Sym) <= section.sh_size; ++i) {
-      Elf64_Sym entry;
-      if (!read(cubin, section.sh_offset + i * sizeof(Elf64_Sym), entry)) break;
-      if (ELF64_ST_TYPE(entry.st_info) == STT_FUNC &&
-          string_at(cubin, sections[section.sh_link], entry.st_name) == symbol)
-        index = i;
+  using Result = std::optional<KernelResources>;
+  return read_or(Result(), cubin, [&](const ElfFile& file) -> Result {
+    KernelResources found;
+    bool has_code = false, reserves_shared = false;
+    std::uint32_t index = 0;
+    std::string_view of_all, of_kernel;
+    for (const Elf64_Shdr& section : file.sections()) {
+      const std::string_view name = file.name(section);
+      const int bytes = static_cast<int>(section.sh_size);
+      has_code |= name == ".text." + symbol;
+      reserves_shared |= name == ".nv.shared.reserved.0";
+      if (name == ".nv.info") of_all = file.content(section);
+      if (name == ".nv.info." + symbol) of_kernel = file.content(section);
+      if (name == ".nv.shared." + symbol) found.shared_bytes = bytes;
+      if (name == ".nv.constant3") found.constant_bytes = bytes;
+      if (section.sh_type != SHT_SYMTAB) continue;
+      file.for_each<Elf64_Sym>(section, [&](const Elf64_Sym& entry, std::uint64_t i) {
+        if (ELF64_ST_TYPE(entry.st_info) == STT_FUNC && file.text(section, entry.st_name) == symbol)
+          index = static_cast<std::uint32_t>(i);
+      });
     }
-  }
-  if (!has_code || !index) return std::nullopt;
-  // What the system keeps for itself at the beginning of each block's memory is no part of the kernel's.
-  constexpr int k_reserved = 1024;
-  if (reserves_shared && found.shared_bytes >= k_reserved) found.shared_bytes -= k_reserved;
-  constexpr unsigned char k_max_threads = 0x05, k_frame_bytes = 0x11, k_registers = 0x2f;
-  for_each_info(of_all, [&](unsigned char attribute, std::string_view value) {
-    std::uint32_t words[2];
-    if (!read(value, 0, words) || words[0] != index) return;
-    if (attribute == k_registers) found.registers = static_cast<int>(words[1]);
-    if (attribute == k_frame_bytes) found.local_bytes = static_cast<int>(words[1]);
+    if (!has_code || !index) return std::nullopt;
+    // What the system keeps for itself at the beginning of each block's memory is no part of the kernel's.
+    constexpr int k_reserved = 1024;
+    if (reserves_shared && found.shared_bytes >= k_reserved) found.shared_bytes -= k_reserved;
+    constexpr unsigned char k_max_threads = 0x05, k_frame_bytes = 0x11, k_registers = 0x2f;
+    for_each_info(of_all, [&](unsigned char attribute, std::string_view value) {
+      const auto [of, number] = words_at<std::uint32_t, 2>(value);
+      if (of != index) return;
+      if (attribute == k_registers) found.registers = static_cast<int>(number);
+      if (attribute == k_frame_bytes) found.local_bytes = static_cast<int>(number);
+    });
+    for_each_info(of_kernel, [&](unsigned char attribute, std::string_view value) {
+      const auto [x, y, z] = words_at<std::uint32_t, 3>(value);
+      if (attribute == k_max_threads) found.max_threads = static_cast<int>(x * y * z);
+    });
+    return found;
   });
-  for_each_info(of_kernel, [&](unsigned char attribute, std::string_view value) {
-    std::uint32_t extents[3];
-    if (attribute == k_max_threads && read(value, 0, extents))
-      found.max_threads = static_cast<int>(extents[0] * extents[1] * extents[2]);
-  });
-  return found;
 }
 
 bool is_name_of(std::string_view mangled, std::string_view qualified_name) {

@@ -3,6 +3,8 @@
 
 #include <sodium.h>
 
+#include "base/little_endian.h"
+
 namespace tarsia {
 namespace {
 
@@ -40,12 +42,8 @@ Hasher& Hasher::field(const Digest& digest) {
 }
 
 Hasher& Hasher::field(std::uint64_t number) {
-  unsigned char little[8];
-  for (unsigned char& byte : little) {
-    byte = static_cast<unsigned char>(number);
-    number >>= 8;
-  }
-  crypto_generichash_update(state_of(m_state), little, sizeof little);
+  const auto bytes = little_endian(number);
+  crypto_generichash_update(state_of(m_state), data_of({bytes.data(), bytes.size()}), bytes.size());
   return *this;
 }
 

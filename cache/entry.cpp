@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/little_endian.h"
+
 namespace tarsia::cache {
 namespace {
 
@@ -42,21 +44,6 @@ class Checksum {
   crypto_onetimeauth_state m_state;
 };
 
-template <typename Number>
-void put(std::string& out, Number number) {
-  for (std::size_t i = 0; i < sizeof number; ++i) out += static_cast<char>(number >> (8 * i));
-}
-
-template <typename Number>
-Number get(const char*& at) {
-  Number number = 0;
-  for (std::size_t i = 0; i < sizeof number; ++i) {
-    number |= static_cast<Number>(static_cast<unsigned char>(at[i])) << (8 * i);
-  }
-  at += sizeof number;
-  return number;
-}
-
 /// 0, an errno, or ENODATA when the file is shorter than it was.
 int read_at(int fd, char* bytes, std::size_t size, std::uint64_t offset) {
   while (size > 0) {
@@ -79,11 +66,12 @@ ReadStatus status_of(int error) {
 std::string footer_head(Kind kind, const Key& key, std::uint64_t payload_size, std::uint64_t meta_size) {
   std::string footer(k_magic, 8);
   footer.reserve(k_footer_size);
-  put(footer, k_entry_version);
-  put(footer, static_cast<std::uint32_t>(kind));
-  put(footer, payload_size);
-  put(footer, meta_size);
-  footer.append(reinterpret_cast<const char*>(key.data()), key.size());
+  LittleWriter(footer)
+      .number(k_entry_version)
+      .number(static_cast<std::uint32_t>(kind))
+      .number(payload_size)
+      .number(meta_size)
+      .raw(key);
   return footer;
 }
 
@@ -124,9 +112,9 @@ ReadStatus read_entry(int fd, std::uint64_t file_size, Kind kind, const Key& key
   const std::uint64_t body = file_size - k_footer_size;
   char footer[k_footer_size];
   if (const int error = read_at(fd, footer, sizeof footer, body)) return status_of(error);
-  const char* at = footer + 16;
-  const auto payload_size = get<std::uint64_t>(at);
-  const auto meta_size = get<std::uint64_t>(at);
+  LittleReader sizes({footer + 16, 16});
+  const auto payload_size = sizes.number<std::uint64_t>();
+  const auto meta_size = sizes.number<std::uint64_t>();
   if (payload_size > body || meta_size != body - payload_size) return ReadStatus::corrupt;
   const std::string_view head(footer, k_footer_size - k_checksum_size);
   if (head != footer_head(kind, key, payload_size, meta_size)) return ReadStatus::corrupt;

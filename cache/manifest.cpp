@@ -6,78 +6,22 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/little_endian.h"
+
 namespace tarsia::cache {
 namespace {
 
 constexpr unsigned char k_absent = 1;
 
-class Writer {
- public:
-  template <typename Number>
-  void number(Number value) {
-    for (std::size_t i = 0; i < sizeof value; ++i) m_bytes += static_cast<char>(value >> (8 * i));
-  }
-  void digest(const Digest& digest) {
-    m_bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
-  }
-  void text(std::string_view text) {
-    number(static_cast<std::uint32_t>(text.size()));
-    m_bytes += text;
-  }
-  std::string take() { return std::move(m_bytes); }
-
- private:
-  std::string m_bytes;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : m_bytes(bytes) {}
-
-  template <typename Number>
-  Number number() {
-    const std::string_view raw = take(sizeof(Number));
-    Number value = 0;
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      value |= static_cast<Number>(static_cast<unsigned char>(raw[i])) << (8 * i);
-    }
-    return value;
-  }
-  Digest digest() {
-    Digest digest{};
-    const std::string_view raw = take(digest.size());
-    std::copy(raw.begin(), raw.end(), digest.begin());
-    return digest;
-  }
-  std::string text() { return std::string(take(number<std::uint32_t>())); }
-  bool good() const { return m_good; }
-  bool at_end() const { return m_bytes.empty(); }
-
- private:
-  std::string_view take(std::size_t size) {
-    if (size > m_bytes.size()) {
-      m_good = false;
-      m_bytes = {};
-      return {};
-    }
-    const std::string_view taken = m_bytes.substr(0, size);
-    m_bytes.remove_prefix(size);
-    return taken;
-  }
-
-  std::string_view m_bytes;
-  bool m_good = true;
-};
-
 }  // namespace
 
 std::optional<Manifest> Manifest::parse(std::string_view bytes) {
-  Reader in(bytes);
+  LittleReader in(bytes);
   Manifest manifest;
   const auto set_count = in.number<std::uint32_t>();
   if (set_count > k_max_sets) return std::nullopt;
   for (std::uint32_t s = 0; s < set_count && in.good(); ++s) {
-    DependencySet set{.module_key = in.digest()};
+    DependencySet set{.module_key = in.raw<sizeof(Digest)>()};
     const auto count = in.number<std::uint32_t>();
     for (std::uint32_t d = 0; d < count && in.good(); ++d) {
       Dependency dependency;
@@ -89,7 +33,7 @@ std::optional<Manifest> Manifest::parse(std::string_view bytes) {
                           .size = in.number<std::uint64_t>(),
                           .mtime_ns = static_cast<std::int64_t>(in.number<std::uint64_t>()),
                           .ctime_ns = static_cast<std::int64_t>(in.number<std::uint64_t>())};
-      dependency.content = in.digest();
+      dependency.content = in.raw<sizeof(Digest)>();
       dependency.path = in.text();
       set.dependencies.push_back(std::move(dependency));
     }
@@ -100,10 +44,11 @@ std::optional<Manifest> Manifest::parse(std::string_view bytes) {
 }
 
 std::string Manifest::serialise() const {
-  Writer out;
+  std::string bytes;
+  LittleWriter out(bytes);
   out.number(static_cast<std::uint32_t>(m_sets.size()));
   for (const DependencySet& set : m_sets) {
-    out.digest(set.module_key);
+    out.raw(set.module_key);
     out.number(static_cast<std::uint32_t>(set.dependencies.size()));
     for (const Dependency& dependency : set.dependencies) {
       out.number(static_cast<std::uint8_t>(dependency.absent ? k_absent : 0));
@@ -113,11 +58,11 @@ std::string Manifest::serialise() const {
       out.number(stamp.size);
       out.number(static_cast<std::uint64_t>(stamp.mtime_ns));
       out.number(static_cast<std::uint64_t>(stamp.ctime_ns));
-      out.digest(dependency.content);
+      out.raw(dependency.content);
       out.text(dependency.path);
     }
   }
-  return out.take();
+  return bytes;
 }
 
 std::optional<Key> Manifest::match(bool& renewed) {

@@ -6,8 +6,8 @@ file(GLOB_RECURSE device_headers CONFIGURE_DEPENDS ${device_dir}/device_headers/
 add_custom_command(
   OUTPUT ${device_headers_inc}
   COMMAND ${CMAKE_COMMAND} -DOUT=${device_headers_inc} -DDIR=${device_dir}/device_headers
-          -P ${CMAKE_SOURCE_DIR}/cmake/embed_tree.cmake
-  DEPENDS ${device_headers} ${CMAKE_SOURCE_DIR}/cmake/embed_tree.cmake)
+          -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
+  DEPENDS ${device_headers} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
 set_source_files_properties(${device_dir}/device_headers.cpp PROPERTIES OBJECT_DEPENDS ${device_headers_inc})
 
 file(GLOB device_sources CONFIGURE_DEPENDS ${device_dir}/*.cpp)

@@ -1,7 +1,8 @@
-# Writes OUT: one {name, text} initialiser per file below DIR, as C++ raw strings; names are relative to DIR.
-file(GLOB_RECURSE files RELATIVE ${DIR} ${DIR}/*)
+# Writes OUT: one {name, text} initialiser per file of DIR and its folders, as C++ raw strings; names are relative to DIR.
+file(GLOB_RECURSE names RELATIVE ${DIR} ${DIR}/*)
+list(SORT names)
 set(result "")
-foreach(name ${files})
+foreach(name ${names})
   file(READ ${DIR}/${name} text)
   string(APPEND result "{\"${name}\", R\"tarsia_text(${text})tarsia_text\"},\n")
 endforeach()

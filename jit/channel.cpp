@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/little_endian.h"
 #include "jit/protocol.h"
 
 namespace tarsia::jit {
@@ -78,8 +79,8 @@ Channel::Status Channel::send(MessageType type, std::string_view payload, std::s
                 " bytes");
   }
   std::array<char, k_header> head;
-  const auto length = static_cast<std::uint32_t>(payload.size());
-  for (int i = 0; i < 4; ++i) head[i] = static_cast<char>(length >> (8 * i));
+  const auto length = little_endian(static_cast<std::uint32_t>(payload.size()));
+  std::copy(length.begin(), length.end(), head.begin());
   head[4] = static_cast<char>(type);
 
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * k_max_descriptors)] = {};
@@ -155,8 +156,7 @@ Channel::Status Channel::receive(Message& message, Deadline deadline) {
   std::array<char, k_header> head;
   Status status = receive_bytes(head.data(), head.size(), message, deadline);
   if (status != Status::ok) return status;
-  std::uint32_t length = 0;
-  for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(head[i]);
+  const auto length = LittleReader({head.data(), 4}).number<std::uint32_t>();
   const auto type = static_cast<std::uint8_t>(head[4]);
   if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::started)) {
     throw Error("the other side of the compiler's socket does not speak its protocol");

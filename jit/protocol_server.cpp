@@ -90,12 +90,6 @@ Channel::Status answer_compile(Channel& channel, const Message& message, Handler
   } catch (const std::exception& error) {
     result = failed(error.what());
   }
-  UniqueFd module;
-  try {
-    if (result.ok) module = make_memfd("tarsia-module", result.module);
-  } catch (const Error& error) {
-    result = failed(error.what());
-  }
   if (!result.ok) return channel.send(MessageType::result, encode(result));
   const int fd = module.get();
   return channel.send(MessageType::result, encode(result), {&fd, 1});

@@ -1,7 +1,6 @@
 // Reads the dynamic section of a shared library.
 #include "registry/library/elf.h"
 
-#include <elf.h>
 #include <tarsia/abi.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/elf_file.h"
 #include "base/error.h"
 
 namespace tarsia::registry {
@@ -48,76 +48,60 @@ std::string machine_name(int machine) {
   }
 }
 
-/// Bounds-checked reads of plain structs.
-class Reader {
- public:
-  Reader(std::string_view bytes, const std::string& path) : m_bytes(bytes), m_path(path) {}
-
-  template <class T>
-  T at(std::uint64_t offset) const {
-    if (offset > m_bytes.size() || m_bytes.size() - offset < sizeof(T)) truncated();
-    T value;
-    std::memcpy(&value, m_bytes.data() + offset, sizeof(T));
-    return value;
-  }
-  std::string_view string_at(std::uint64_t offset) const {
-    if (offset >= m_bytes.size()) truncated();
-    std::string_view rest = m_bytes.substr(offset);
-    size_t end = rest.find('\0');
-    if (end == std::string_view::npos) truncated();
-    return rest.substr(0, end);
-  }
-  [[noreturn]] void truncated() const {
-    throw LoadError(m_path +
+/// What `read` makes of the file; throws LoadError, which names `path`, if it is damaged.
+template <class Read>
+auto read_file_of(std::string_view bytes, const std::string& path, Read read) {
+  try {
+    return read(ElfFile(bytes));
+  } catch (const DamagedElf&) {
+    throw LoadError(path +
                     " is a damaged shared library (it is cut short or its tables point outside the file): "
                     "build or copy it again");
   }
-
- private:
-  std::string_view m_bytes;
-  const std::string& m_path;
-};
+}
 
 /// What the relative relocations of a file put into its memory: address → address.
-std::map<std::uint64_t, std::uint64_t> relative_pointers(const Reader& reader, const Elf64_Shdr& section) {
+std::map<std::uint64_t, std::uint64_t> relative_pointers(const ElfFile& file) {
   std::map<std::uint64_t, std::uint64_t> pointers;
-  for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= section.sh_size; at += sizeof(Elf64_Rela)) {
-    const auto relocation = reader.at<Elf64_Rela>(section.sh_offset + at);
-    if (ELF64_R_TYPE(relocation.r_info) == k_relative)
-      pointers[relocation.r_offset] = static_cast<std::uint64_t>(relocation.r_addend);
-  }
+  for (const Elf64_Shdr& section : file.sections())
+    if (section.sh_type == SHT_RELA)
+      file.for_each<Elf64_Rela>(section, [&](const Elf64_Rela& relocation, std::uint64_t) {
+        if (ELF64_R_TYPE(relocation.r_info) == k_relative)
+          pointers[relocation.r_offset] = static_cast<std::uint64_t>(relocation.r_addend);
+      });
   return pointers;
 }
 
-Elf64_Shdr section_at(const Reader& reader, const Elf64_Ehdr& header, unsigned i) {
-  return reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t{i} * header.e_shentsize);
-}
-
-bool has_section(const Reader& reader, const Elf64_Ehdr& header, std::string_view name) {
-  if (!header.e_shoff || header.e_shstrndx >= header.e_shnum) return false;
-  const std::uint64_t names = section_at(reader, header, header.e_shstrndx).sh_offset;
-  for (unsigned i = 1; i < header.e_shnum; ++i)
-    if (reader.string_at(names + section_at(reader, header, i).sh_name) == name) return true;
-  return false;
-}
-
 /// The end of what the headers name; the whole file if they name less than that sensibly.
-std::uint64_t image_end(const Reader& reader, const Elf64_Ehdr& header, std::uint64_t size) {
-  std::uint64_t end = sizeof(header);
+std::uint64_t image_end(const ElfFile& file) {
+  const std::uint64_t size = file.bytes().size();
+  std::uint64_t end = sizeof(Elf64_Ehdr);
   auto cover = [&](std::uint64_t offset, std::uint64_t bytes) {
     if (offset <= size && bytes <= size - offset) end = std::max(end, offset + bytes);
   };
+  const Elf64_Ehdr& header = file.header();
   cover(header.e_phoff, std::uint64_t(header.e_phnum) * header.e_phentsize);
   cover(header.e_shoff, std::uint64_t(header.e_shnum) * header.e_shentsize);
-  for (int i = 0; i < header.e_phnum; ++i) {
-    const auto segment = reader.at<Elf64_Phdr>(header.e_phoff + std::uint64_t(i) * header.e_phentsize);
-    cover(segment.p_offset, segment.p_filesz);
-  }
-  for (int i = 0; header.e_shoff && i < header.e_shnum; ++i) {
-    const auto section = reader.at<Elf64_Shdr>(header.e_shoff + std::uint64_t(i) * header.e_shentsize);
+  for (const Elf64_Phdr& segment : file.segments()) cover(segment.p_offset, segment.p_filesz);
+  for (const Elf64_Shdr& section : file.sections())
     if (section.sh_type != SHT_NOBITS) cover(section.sh_offset, section.sh_size);
-  }
   return end;
+}
+
+/// The number of dynamic symbols stands in the hash tables alone, of which 0 means that there is none.
+std::uint64_t count_symbols(const ElfFile& file, std::uint64_t hash, std::uint64_t gnu_hash) {
+  if (hash) return file.at<std::uint32_t>(hash + 4);
+  if (!gnu_hash) return 0;
+  const auto buckets = file.at<std::uint32_t>(gnu_hash), first = file.at<std::uint32_t>(gnu_hash + 4),
+             bloom = file.at<std::uint32_t>(gnu_hash + 8);
+  const std::uint64_t table = gnu_hash + 16 + std::uint64_t(bloom) * 8,
+                      chains = table + std::uint64_t(buckets) * 4;
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < buckets; ++i)
+    last = std::max(last, file.at<std::uint32_t>(table + std::uint64_t(i) * 4));
+  if (last < first) return first;
+  while (!(file.at<std::uint32_t>(chains + (std::uint64_t(last) - first) * 4) & 1)) ++last;
+  return std::uint64_t(last) + 1;
 }
 
 /// Whether a function that a module calls may leave an error in the CUDA runtime that no launch of the module
@@ -132,17 +116,8 @@ bool is_call_of_cuda_runtime(std::string_view name) {
          std::find(std::begin(k_harmless), std::end(k_harmless), name) == std::end(k_harmless);
 }
 
-}  // namespace
-
-ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
-  if (bytes.size() < EI_NIDENT || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
-    throw LoadError(path +
-                    " is no shared library: load() takes ELF files as g++ -shared or nvcc -shared make them; "
-                    "sources go to load_inline()");
-  if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
-    throw LoadError(path + " is built for a 32-bit or big-endian machine; this one is " + k_machine_name);
-  Reader reader(bytes, path);
-  const auto header = reader.at<Elf64_Ehdr>(0);
+ElfLibrary read_library(const ElfFile& file, const std::string& path) {
+  const Elf64_Ehdr& header = file.header();
   if (header.e_machine != k_machine)
     throw LoadError(path + " is built for " + machine_name(header.e_machine) + "; this machine is " +
                     k_machine_name);
@@ -154,8 +129,7 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
   std::vector<Elf64_Phdr> loads;
   Elf64_Phdr dynamic{};
   bool has_interpreter = false;
-  for (int i = 0; i < header.e_phnum; ++i) {
-    const auto segment = reader.at<Elf64_Phdr>(header.e_phoff + std::uint64_t(i) * header.e_phentsize);
+  for (const Elf64_Phdr& segment : file.segments()) {
     if (segment.p_type == PT_LOAD) loads.push_back(segment);
     if (segment.p_type == PT_DYNAMIC) dynamic = segment;
     if (segment.p_type == PT_INTERP) has_interpreter = true;
@@ -166,14 +140,14 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
     for (const auto& segment : loads)
       if (address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
         return segment.p_offset + (address - segment.p_vaddr);
-    reader.truncated();
+    throw DamagedElf();
   };
 
   std::uint64_t strings = 0, symbols = 0, hash = 0, gnu_hash = 0, flags_1 = 0;
   std::vector<std::uint64_t> needed;
   for (std::uint64_t at = dynamic.p_offset; at + sizeof(Elf64_Dyn) <= dynamic.p_offset + dynamic.p_filesz;
        at += sizeof(Elf64_Dyn)) {
-    const auto entry = reader.at<Elf64_Dyn>(at);
+    const auto entry = file.at<Elf64_Dyn>(at);
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag == DT_NEEDED) needed.push_back(entry.d_un.d_val);
     if (entry.d_tag == DT_STRTAB) strings = offset_of(entry.d_un.d_ptr);
@@ -186,30 +160,13 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
     throw LoadError(path + " is a program, no shared library: build it with -shared -fPIC");
 
   ElfLibrary library;
-  library.image_bytes = image_end(reader, header, bytes.size());
-  library.has_debug_info = has_section(reader, header, ".debug_info");
-  for (std::uint64_t name : needed) library.needed.emplace_back(reader.string_at(strings + name));
-  // The number of symbols stands in the hash tables alone.
-  std::uint64_t count = 0;
-  if (hash) {
-    count = reader.at<std::uint32_t>(hash + 4);
-  } else if (gnu_hash) {
-    const auto buckets = reader.at<std::uint32_t>(gnu_hash), first = reader.at<std::uint32_t>(gnu_hash + 4),
-               bloom = reader.at<std::uint32_t>(gnu_hash + 8);
-    const std::uint64_t table = gnu_hash + 16 + std::uint64_t(bloom) * 8,
-                        chains = table + std::uint64_t(buckets) * 4;
-    std::uint32_t last = 0;
-    for (std::uint32_t i = 0; i < buckets; ++i)
-      last = std::max(last, reader.at<std::uint32_t>(table + std::uint64_t(i) * 4));
-    count = first;
-    if (last >= first) {
-      while (!(reader.at<std::uint32_t>(chains + (std::uint64_t(last) - first) * 4) & 1)) ++last;
-      count = std::uint64_t(last) + 1;
-    }
-  }
+  library.image_bytes = image_end(file);
+  library.has_debug_info = file.section(".debug_info") != nullptr;
+  for (std::uint64_t name : needed) library.needed.emplace_back(file.text_at(strings + name));
+  const std::uint64_t count = count_symbols(file, hash, gnu_hash);
   for (std::uint64_t i = 1; symbols && i < count; ++i) {
-    const auto symbol = reader.at<Elf64_Sym>(symbols + i * sizeof(Elf64_Sym));
-    const std::string_view name = reader.string_at(strings + symbol.st_name);
+    const auto symbol = file.at<Elf64_Sym>(symbols + i * sizeof(Elf64_Sym));
+    const std::string_view name = file.text_at(strings + symbol.st_name);
     if (symbol.st_shndx == SHN_UNDEF) {
       library.calls_cuda_runtime |= is_call_of_cuda_runtime(name);
       continue;
@@ -221,62 +178,60 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
   return library;
 }
 
-std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path) {
-  const Reader reader(bytes, path);
-  const auto header = reader.at<Elf64_Ehdr>(0);
-  const std::uint64_t section_names = section_at(reader, header, header.e_shstrndx).sh_offset;
-  Elf64_Shdr entries{};
-  std::map<std::uint64_t, std::uint64_t> pointers;
-  for (unsigned i = 1; i < header.e_shnum; ++i) {
-    const Elf64_Shdr section = section_at(reader, header, i);
-    if (section.sh_type == SHT_RELA) pointers.merge(relative_pointers(reader, section));
-    if (reader.string_at(section_names + section.sh_name) == "tarsia_functions") entries = section;
-  }
-  const auto pointer_at = [&](std::uint64_t address) {
-    const auto found = pointers.find(address);
-    if (found == pointers.end()) reader.truncated();
-    return found->second;
-  };
-  const auto offset_of = [&](std::uint64_t address) {
-    for (unsigned i = 1; i < header.e_shnum; ++i) {
-      const Elf64_Shdr section = section_at(reader, header, i);
-      if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_ALLOC && address >= section.sh_addr &&
-          address - section.sh_addr < section.sh_size)
-        return section.sh_offset + (address - section.sh_addr);
-    }
-    reader.truncated();
-  };
-  std::vector<std::string> names;
-  for (std::uint64_t at = 0; at + sizeof(void*) <= entries.sh_size; at += sizeof(void*)) {
-    const std::uint64_t function = pointer_at(entries.sh_addr + at);
-    names.emplace_back(reader.string_at(offset_of(pointer_at(function + offsetof(tarsia_function, name)))));
-  }
-  return names;
-}
-
-namespace {
-
-std::uint64_t section_bytes(std::string_view bytes, const std::string& path, std::string_view name) {
-  const Reader reader(bytes, path);
-  const auto header = reader.at<Elf64_Ehdr>(0);
-  const std::uint64_t section_names = section_at(reader, header, header.e_shstrndx).sh_offset;
-  for (unsigned i = 1; i < header.e_shnum; ++i) {
-    const Elf64_Shdr section = section_at(reader, header, i);
-    if (reader.string_at(section_names + section.sh_name) == name) return section.sh_size;
-  }
-  return 0;
-}
-
 }  // namespace
 
+ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
+  if (bytes.size() < EI_NIDENT || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    throw LoadError(path +
+                    " is no shared library: load() takes ELF files as g++ -shared or nvcc -shared make them; "
+                    "sources go to load_inline()");
+  if (!ElfFile::is_one(bytes))
+    throw LoadError(path + " is built for a 32-bit or big-endian machine; this one is " + k_machine_name);
+  return read_file_of(bytes, path, [&](const ElfFile& file) { return read_library(file, path); });
+}
+
+std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path) {
+  return read_file_of(bytes, path, [](const ElfFile& file) {
+    std::vector<std::string> names;
+    const Elf64_Shdr* entries = file.section("tarsia_functions");
+    if (!entries) return names;
+    const std::map<std::uint64_t, std::uint64_t> pointers = relative_pointers(file);
+    const auto pointer_at = [&](std::uint64_t address) {
+      const auto found = pointers.find(address);
+      if (found == pointers.end()) throw DamagedElf();
+      return found->second;
+    };
+    const auto offset_of = [&](std::uint64_t address) {
+      for (const Elf64_Shdr& section : file.sections())
+        if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_ALLOC && address >= section.sh_addr &&
+            address - section.sh_addr < section.sh_size)
+          return section.sh_offset + (address - section.sh_addr);
+      throw DamagedElf();
+    };
+    for (std::uint64_t at = 0; at + sizeof(void*) <= entries->sh_size; at += sizeof(void*)) {
+      const std::uint64_t function = pointer_at(entries->sh_addr + at);
+      names.emplace_back(file.text_at(offset_of(pointer_at(function + offsetof(tarsia_function, name)))));
+    }
+    return names;
+  });
+}
+
 bool lists_entries(std::string_view bytes, const std::string& path) {
-  return std::ranges::any_of(
-      std::array<std::string_view, 3>{"tarsia_functions", "tarsia_kernels", "tarsia_templates"},
-      [&](std::string_view name) { return section_bytes(bytes, path, name) != 0; });
+  return read_file_of(bytes, path, [](const ElfFile& file) {
+    return std::ranges::any_of(
+        std::array<std::string_view, 3>{"tarsia_functions", "tarsia_kernels", "tarsia_templates"},
+        [&](std::string_view name) {
+          const Elf64_Shdr* section = file.section(name);
+          return section && section->sh_size != 0;
+        });
+  });
 }
 
 std::uint64_t count_initializers(std::string_view bytes, const std::string& path) {
-  return section_bytes(bytes, path, ".init_array") / sizeof(void*);
+  return read_file_of(bytes, path, [](const ElfFile& file) -> std::uint64_t {
+    const Elf64_Shdr* section = file.section(".init_array");
+    return section ? section->sh_size / sizeof(void*) : 0;
+  });
 }
 
 }  // namespace tarsia::registry

@@ -4,11 +4,10 @@
 // module is the same, byte for byte (test_library_excerpt.cpp).
 #include "jit/worker/link/library_excerpt.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -16,45 +15,6 @@ namespace tarsia::jit {
 namespace {
 
 constexpr unsigned short k_hidden_version = 0x8000;  // VERSYM_HIDDEN: not the default version of its symbol
-
-/// Reads a file's parts; throws Error where they lie outside of it.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : m_bytes(bytes) {
-    const auto header = at<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_shentsize != sizeof(Elf64_Shdr))
-      throw Error("not a 64-bit ELF file");
-    for (size_t i = 0; i < header.e_shnum; ++i)
-      m_sections.push_back(at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
-  }
-
-  template <class T>
-  T at(size_t offset) const {
-    if (offset > m_bytes.size() || m_bytes.size() - offset < sizeof(T)) throw Error("a cut ELF file");
-    T value;
-    std::memcpy(&value, m_bytes.data() + offset, sizeof(T));
-    return value;
-  }
-  const Elf64_Shdr* section(unsigned type) const {
-    auto found = std::find_if(m_sections.begin(), m_sections.end(),
-                              [&](const Elf64_Shdr& section) { return section.sh_type == type; });
-    return found == m_sections.end() ? nullptr : &*found;
-  }
-  std::string_view string(const Elf64_Shdr& user, size_t offset) const {
-    if (user.sh_link >= m_sections.size()) throw Error("an ELF section without its strings");
-    const Elf64_Shdr& strings = m_sections[user.sh_link];
-    if (strings.sh_offset > m_bytes.size() || strings.sh_size > m_bytes.size() - strings.sh_offset ||
-        offset >= strings.sh_size)
-      throw Error("an ELF string outside of its section");
-    std::string_view rest = m_bytes.substr(strings.sh_offset + offset, strings.sh_size - offset);
-    return rest.substr(0, rest.find('\0'));
-  }
-
- private:
-  std::string_view m_bytes;
-  std::vector<Elf64_Shdr> m_sections;
-};
 
 /// An ELF file that grows section by section.
 class Writer {
@@ -136,57 +96,55 @@ unsigned long sysv_hash(std::string_view name) {  // System V ABI, "Hash Table"
 
 std::optional<std::set<std::string_view>> undefined_symbols(std::string_view object) {
   std::set<std::string_view> names;
+  bool versioned = false;
   try {
-    const Reader reader(object);
-    const Elf64_Shdr* table = reader.section(SHT_SYMTAB);
+    const ElfFile file(object);
+    const Elf64_Shdr* table = file.section(SHT_SYMTAB);
     if (!table) return names;
-    for (size_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
-      const auto symbol = reader.at<Elf64_Sym>(table->sh_offset + at);
-      if (symbol.st_shndx != SHN_UNDEF) continue;
-      const std::string_view name = reader.string(*table, symbol.st_name);
-      if (name.find('@') != name.npos) return std::nullopt;
+    file.for_each<Elf64_Sym>(*table, [&](const Elf64_Sym& symbol, std::uint64_t i) {
+      if (i == 0 || symbol.st_shndx != SHN_UNDEF) return;
+      const std::string_view name = file.text(*table, symbol.st_name);
+      versioned |= name.find('@') != name.npos;
       names.insert(name);
-    }
-  } catch (const Error&) {
+    });
+  } catch (const DamagedElf&) {
     return std::nullopt;
   }
+  if (versioned) return std::nullopt;
   return names;
 }
 
 LibrarySymbols::LibrarySymbols(const std::string& path) : m_bytes(read_file(path)) {
-  const Reader reader(m_bytes);
-  const Elf64_Shdr* symbols = reader.section(SHT_DYNSYM);
-  const Elf64_Shdr* dynamic = reader.section(SHT_DYNAMIC);
-  const Elf64_Shdr* versym = reader.section(SHT_GNU_versym);
-  const Elf64_Shdr* verdef = reader.section(SHT_GNU_verdef);
+  const ElfFile file(m_bytes);
+  const Elf64_Shdr* symbols = file.section(SHT_DYNSYM);
+  const Elf64_Shdr* dynamic = file.section(SHT_DYNAMIC);
+  const Elf64_Shdr* versym = file.section(SHT_GNU_versym);
+  const Elf64_Shdr* verdef = file.section(SHT_GNU_verdef);
   if (!symbols || !dynamic || !versym || !verdef) throw Error(path + " lacks a part of a shared library");
 
-  for (size_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic->sh_size; at += sizeof(Elf64_Dyn)) {
-    const auto entry = reader.at<Elf64_Dyn>(dynamic->sh_offset + at);
-    if (entry.d_tag == DT_SONAME) m_soname = reader.string(*dynamic, entry.d_un.d_val);
-  }
+  file.for_each<Elf64_Dyn>(*dynamic, [&](const Elf64_Dyn& entry, std::uint64_t) {
+    if (entry.d_tag == DT_SONAME) m_soname = file.text(*dynamic, entry.d_un.d_val);
+  });
   if (m_soname.empty()) throw Error(path + " has no name of its own");
 
-  size_t at = verdef->sh_offset;
+  std::uint64_t at = verdef->sh_offset;
   for (unsigned i = 0; i < verdef->sh_info; ++i) {
-    const auto version = reader.at<Elf64_Verdef>(at);
-    const auto name = reader.at<Elf64_Verdaux>(at + version.vd_aux);
-    m_versions[version.vd_ndx] = reader.string(*verdef, name.vda_name);
+    const auto version = file.at<Elf64_Verdef>(at);
+    const auto name = file.at<Elf64_Verdaux>(at + version.vd_aux);
+    m_versions[version.vd_ndx] = file.text(*verdef, name.vda_name);
     if (!version.vd_next) break;
     at += version.vd_next;
   }
 
-  const size_t count = symbols->sh_size / sizeof(Elf64_Sym);
-  m_symbols.reserve(count);
-  for (size_t i = 1; i < count; ++i) {
-    const auto symbol = reader.at<Elf64_Sym>(symbols->sh_offset + i * sizeof(Elf64_Sym));
-    const auto version = reader.at<Elf64_Half>(versym->sh_offset + i * sizeof(Elf64_Half));
-    if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+  m_symbols.reserve(symbols->sh_size / sizeof(Elf64_Sym));
+  file.for_each<Elf64_Sym>(*symbols, [&](const Elf64_Sym& symbol, std::uint64_t i) {
+    const auto version = file.at<Elf64_Half>(versym->sh_offset + i * sizeof(Elf64_Half));
+    if (i == 0 || symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
         version == VER_NDX_LOCAL || (version & k_hidden_version))
-      continue;
-    m_symbols.emplace(reader.string(*symbols, symbol.st_name),
+      return;
+    m_symbols.emplace(file.text(*symbols, symbol.st_name),
                       Symbol{symbol.st_info, symbol.st_other, version, symbol.st_size});
-  }
+  });
 }
 
 std::string LibrarySymbols::excerpt(const std::set<std::string_view>& names) const {

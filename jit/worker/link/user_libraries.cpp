@@ -11,9 +11,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/dependency.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Support/Error.h"
@@ -26,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr int k_deepest_script = 8;
 constexpr size_t k_largest_script = 64 << 10;
+constexpr std::uint64_t k_largest_file = std::uint64_t{4} << 30;
 
 // libX.so, or the newest libX.so.N, of a folder.
 std::string find_in(const std::string& dir, const std::string& name) {
@@ -120,14 +120,21 @@ class Finder {
     m_found.arguments.insert(m_found.arguments.end(), arguments);
   }
 
-  void note(const std::string& path, std::string_view bytes) {
-    m_found.dependencies.push_back({path, hash_bytes(bytes), false});
+  // Reads a file and notes it. False, and refused, if that cannot be.
+  bool read(const std::string& path, std::string& bytes) {
+    FileStamp stamp;
+    if (const int error = read_stamped(path, k_largest_file, bytes, stamp)) {
+      refuse_file(path, errno_message("cannot be read", error));
+      return false;
+    }
+    m_found.dependencies.push_back({path, hash_bytes(bytes), false, stamp});
+    return true;
   }
 
   // A file that LLD reads, or a script that says which.
   void take(const std::string& path, int depth) {
-    const std::string bytes = read_file(path);
-    note(path, bytes);
+    std::string bytes;
+    if (!read(path, bytes)) return;
     switch (llvm::identify_magic(bytes)) {
       case llvm::file_magic::elf_shared_object:
         if (depth > 0) add_run_path(path);
@@ -146,22 +153,19 @@ class Finder {
   void note_members(const std::string& path, const std::string& bytes) {
     const auto refuse_it = [&](llvm::Error error) {
       llvm::consumeError(std::move(error));
-      refuse_file(path, "is a thin archive that is damaged or whose objects cannot be read; make it anew");
+      refuse_file(path, "is a damaged thin archive; make it anew");
     };
     auto archive = llvm::object::Archive::create({bytes, path});
     if (!archive) return refuse_it(archive.takeError());
     llvm::Error error = llvm::Error::success();
     for (const llvm::object::Archive::Child& member : (*archive)->children(error)) {
       llvm::Expected<std::string> name = member.getFullName();
+      std::string object;
       if (!name) {
-        llvm::consumeError(std::move(error));
-        return refuse_it(name.takeError());
+        refuse_it(name.takeError());
+        break;
       }
-      if (!is_regular(*name)) {
-        llvm::consumeError(std::move(error));
-        return refuse_it(llvm::Error::success());
-      }
-      note(*name, read_file(*name));
+      if (!read(*name, object)) break;
     }
     if (error) refuse_it(std::move(error));
   }
