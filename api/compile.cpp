@@ -31,41 +31,10 @@ constexpr char k_lone_name[] = "source";
 /// The steps of this thread's last compile and their milliseconds; empty if it came from the cache.
 thread_local std::vector<std::pair<std::string, double>> t_last_compile;
 
-/// Of the functions that were asked for, those that a module does not export.
-std::vector<std::string> missing_functions(const pipeline::Module& module, std::vector<std::string> wanted) {
-  const std::vector<std::string> names = registry::exported_names(Mapping(module.file.get()).bytes());
-  std::erase_if(wanted, [&](const std::string& name) { return std::ranges::count(names, name) != 0; });
-  return wanted;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-  return text;
-}
-
-/// What is there is known from the same source without the restriction.
-[[noreturn]] void throw_missing_functions(pipeline::Source source, const std::vector<std::string>& missing) {
-  source.options.functions.reset();
-  const pipeline::Module whole = Pipeline::instance().compile(std::move(source));
-  std::vector<std::string> names = registry::exported_names(Mapping(whole.file.get()).bytes());
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  throw ArgumentError::value_error("functions: the source has no function " + listed(missing) +
-                                   " that can be exported; " +
-                                   (names.empty() ? "it has none at all" : "it has " + listed(names)));
-}
-
 pipeline::Module compile(pipeline::Source source) {
   t_last_compile.clear();
-  const std::vector<std::string> wanted = source.options.functions.value_or(std::vector<std::string>());
-  std::optional<pipeline::Source> again;
-  if (!wanted.empty()) again = source;
   pipeline::Module module = Pipeline::instance().compile(std::move(source));
   t_last_compile = std::move(module.timings);
-  if (again)
-    if (const std::vector<std::string> missing = missing_functions(module, wanted); !missing.empty())
-      throw_missing_functions(std::move(*again), missing);
   return module;
 }
 

@@ -47,6 +47,9 @@ struct CompileResult {
   bool limit_reached = false;  ///< it failed at a limit of size, which the first diagnostic tells
   std::vector<Diagnostic> diagnostics;
   std::vector<Dependency> dependencies;
+  /// Of the functions that the request names, those that are not there to be exported; then nothing is
+  /// compiled to its end. And the names of those that are, sorted.
+  std::vector<std::string> missing_functions, exportable_functions;
   std::string module;                                   ///< the bytes of the shared library
   bool cacheable = true;                                ///< false when the text used __TIME__ or the like
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds

@@ -187,6 +187,8 @@ std::string encode(const CompileResult& result) {
                {"stage", number(result.stage)},
                {"diagnostics", std::move(diagnostics)},
                {"dependencies", std::move(dependencies)},
+               {"missing_functions", result.missing_functions},
+               {"exportable_functions", result.exportable_functions},
                {"cacheable", result.cacheable},
                {"limit_reached", result.limit_reached},
                {"timings", std::move(timings)}});
@@ -208,6 +210,8 @@ CompileResult decode_result(std::string_view payload) {
            FileStamp{s.at(0).get<std::uint64_t>(), s.at(1).get<std::uint64_t>(), s.at(2).get<std::uint64_t>(),
                      s.at(3).get<std::int64_t>(), s.at(4).get<std::int64_t>()}});
     }
+    json.at("missing_functions").get_to(result.missing_functions);
+    json.at("exportable_functions").get_to(result.exportable_functions);
     json.at("cacheable").get_to(result.cacheable);
     json.at("limit_reached").get_to(result.limit_reached);
     for (const Json& t : json.at("timings")) {

@@ -52,7 +52,18 @@ std::string named(const jit::CompileRequest& request) {
   return request.name.empty() ? request.files.front().name : request.name;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
 [[noreturn]] void raise_failure(const jit::CompileRequest& request, jit::CompileResult&& result) {
+  const std::vector<std::string>& there = result.exportable_functions;
+  if (!result.missing_functions.empty())
+    throw ArgumentError::value_error("functions: the source has no function " +
+                                     listed(result.missing_functions) + " that can be exported; " +
+                                     (there.empty() ? "it has none at all" : "it has " + listed(there)));
   if (result.limit_reached && !result.diagnostics.empty())
     throw ResourceLimit(named(request) + ": " + result.diagnostics.front().message);
   if (result.stage == Stage::source)

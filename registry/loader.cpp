@@ -345,10 +345,6 @@ tarsia_diagnostic to_c(const Diagnostic& diagnostic) {
           severity_name(diagnostic.severity).data(), diagnostic.message.c_str()};
 }
 
-std::vector<std::string> exported_names(std::string_view file) {
-  return read_function_names(file, "the compiled module");
-}
-
 bool seems_empty(std::string_view file, bool is_cuda) {
   const std::string path = "the compiled module";
   const std::uint64_t own = is_cuda ? 1 : 0;  // support/cuda_support.c

@@ -1,8 +1,10 @@
 // The compiler: takes a request through split, device, host and link.
 #include "jit/worker/worker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -85,10 +87,13 @@ class Compile {
     for (size_t i = 0; i < texts.size(); ++i)
       if (auto failed = compile_text(int(i), texts)) return fail(*failed);
 
-    // 4. Describe the device code in an object of its own.
+    // 4. Refuse a choice of functions that no text has.
+    if (lacks_functions()) return fail(Stage::source);
+
+    // 5. Describe the device code in an object of its own.
     add_device_tables();
 
-    // 5. Link the objects to a module.
+    // 6. Link the objects to a module.
     if (!link_module()) return fail(Stage::link);
     m_result.ok = true;
     return std::move(m_result);
@@ -155,6 +160,8 @@ class Compile {
 
     if (job && !finish(std::move(job), host)) return host.ok ? Stage::device : Stage::host;
     if (!host.ok) return host.invalid ? Stage::source : Stage::host;
+    m_exported.insert(host.exported.begin(), host.exported.end());
+    m_left_out.insert(host.left_out.begin(), host.left_out.end());
     for (std::string& object : host.objects) m_objects.push_back({unit.file->name, std::move(object)});
     return std::nullopt;
   }
@@ -172,6 +179,15 @@ class Compile {
     device.unit.without_host = kernels_alone();
     m_units.push_back(std::move(device.unit));
     m_jobs.push_back(std::move(job));
+    return true;
+  }
+
+  bool lacks_functions() {
+    if (kernels_alone() || !m_request.options.functions) return false;
+    for (const std::string& name : *m_request.options.functions)
+      if (!m_exported.count(name)) m_result.missing_functions.push_back(name);
+    if (m_result.missing_functions.empty()) return false;
+    std::ranges::set_union(m_exported, m_left_out, std::back_inserter(m_result.exportable_functions));
     return true;
   }
 
@@ -261,7 +277,8 @@ class Compile {
 
   const CompileRequest& m_asked;
   const CompileRequest m_request;
-  std::deque<SourceFile> m_made;  ///< texts that describe C texts
+  std::deque<SourceFile> m_made;                 ///< texts that describe C texts
+  std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;

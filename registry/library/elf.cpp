@@ -1,14 +1,10 @@
 // Reads the dynamic section of a shared library.
 #include "registry/library/elf.h"
 
-#include <tarsia/abi.h>
-
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
 
 #include "base/elf_file.h"
 #include "base/error.h"
@@ -20,11 +16,9 @@ namespace {
 #if defined(__x86_64__)
 constexpr int k_machine = EM_X86_64;
 constexpr const char* k_machine_name = "x86-64";
-constexpr std::uint32_t k_relative = R_X86_64_RELATIVE;
 #elif defined(__aarch64__)
 constexpr int k_machine = EM_AARCH64;
 constexpr const char* k_machine_name = "AArch64";
-constexpr std::uint32_t k_relative = R_AARCH64_RELATIVE;
 #endif
 
 std::string machine_name(int machine) {
@@ -58,18 +52,6 @@ auto read_file_of(std::string_view bytes, const std::string& path, Read read) {
                     " is a damaged shared library (it is cut short or its tables point outside the file): "
                     "build or copy it again");
   }
-}
-
-/// What the relative relocations of a file put into its memory: address → address.
-std::map<std::uint64_t, std::uint64_t> relative_pointers(const ElfFile& file) {
-  std::map<std::uint64_t, std::uint64_t> pointers;
-  for (const Elf64_Shdr& section : file.sections())
-    if (section.sh_type == SHT_RELA)
-      file.for_each<Elf64_Rela>(section, [&](const Elf64_Rela& relocation, std::uint64_t) {
-        if (ELF64_R_TYPE(relocation.r_info) == k_relative)
-          pointers[relocation.r_offset] = static_cast<std::uint64_t>(relocation.r_addend);
-      });
-  return pointers;
 }
 
 /// The end of what the headers name; the whole file if they name less than that sensibly.
@@ -188,32 +170,6 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
   if (!ElfFile::is_one(bytes))
     throw LoadError(path + " is built for a 32-bit or big-endian machine; this one is " + k_machine_name);
   return read_file_of(bytes, path, [&](const ElfFile& file) { return read_library(file, path); });
-}
-
-std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path) {
-  return read_file_of(bytes, path, [](const ElfFile& file) {
-    std::vector<std::string> names;
-    const Elf64_Shdr* entries = file.section("tarsia_functions");
-    if (!entries) return names;
-    const std::map<std::uint64_t, std::uint64_t> pointers = relative_pointers(file);
-    const auto pointer_at = [&](std::uint64_t address) {
-      const auto found = pointers.find(address);
-      if (found == pointers.end()) throw DamagedElf();
-      return found->second;
-    };
-    const auto offset_of = [&](std::uint64_t address) {
-      for (const Elf64_Shdr& section : file.sections())
-        if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_ALLOC && address >= section.sh_addr &&
-            address - section.sh_addr < section.sh_size)
-          return section.sh_offset + (address - section.sh_addr);
-      throw DamagedElf();
-    };
-    for (std::uint64_t at = 0; at + sizeof(void*) <= entries->sh_size; at += sizeof(void*)) {
-      const std::uint64_t function = pointer_at(entries->sh_addr + at);
-      names.emplace_back(file.text_at(offset_of(pointer_at(function + offsetof(tarsia_function, name)))));
-    }
-    return names;
-  });
 }
 
 bool lists_entries(std::string_view bytes, const std::string& path) {

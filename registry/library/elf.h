@@ -23,10 +23,6 @@ struct ElfLibrary {
 /// or is of another machine.
 ElfLibrary read_elf(std::string_view bytes, const std::string& path);
 
-/// The names of the functions that a module of Tarsia's own compiler exports, overloads several times,
-/// without loading it.
-std::vector<std::string> read_function_names(std::string_view bytes, const std::string& path);
-
 /// Whether a module of Tarsia's own compiler lists functions, kernels or templates of them.
 bool lists_entries(std::string_view bytes, const std::string& path);
 /// How many functions run when it is mapped.

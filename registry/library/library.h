@@ -114,9 +114,6 @@ class Library : public Counted<Library> {
 /// As the C ABI gives it; points into the diagnostic.
 tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 
-/// The names of the functions that a compiled module exports, of its file's bytes.
-std::vector<std::string> exported_names(std::string_view file);
-
 /// Whether a compiled module has nothing to call, and nothing that may register ops, as far as its bytes
 /// tell: then mapping it runs none of the user's code.
 bool seems_empty(std::string_view file, bool is_cuda);

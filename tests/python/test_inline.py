@@ -132,6 +132,10 @@ def test_functions_that_are_not_there_are_named(tmp_path):
         with pytest.raises(tarsia.ArgumentValueError, match=message):
             tarsia.compile(source, tmp_path / "a.so", functions=wanted)
     assert not list(tmp_path.iterdir())
+    stored = tarsia.statistics()["disk"]["stores"]
+    with pytest.raises(tarsia.ArgumentValueError, match="it has 'half'$"):
+        tarsia.load_inline(f"int half() {{ return 1; }}  // {os.urandom(8).hex()}", functions=["hafl"])
+    assert tarsia.statistics()["disk"]["stores"] == stored  # nothing was compiled to its end
     with pytest.raises(tarsia.ArgumentValueError, match="no function 'a', 'b' that .*; it has none at all"):
         tarsia.load_inline("template <class T> T any(T x) { return x; }\nstruct S;", functions=["a", "b"])
     lib = tarsia.load_inline(source, functions=["ns::f", "half"])
@@ -140,6 +144,8 @@ def test_functions_that_are_not_there_are_named(tmp_path):
     assert tarsia.load(tmp_path / "a.so").functions == ("ns::f",)
     lib = tarsia.load_inline({"a.cc": "int a() { return 1; }", "b.cc": "int b() { return 2; }"}, functions=["b", "a"])
     assert sorted(lib.functions) == ["a", "b"]
+    with pytest.raises(tarsia.ArgumentValueError, match="no function 'c' that .*; it has 'a', 'b'$"):
+        tarsia.load_inline({"a.c": "int a(void) { return 1; }", "b.cc": "int b() { return 2; }"}, functions=["a", "c"])
     assert tarsia.load_inline("int main() { return 3; } int f() { return 1; }", functions=["main"]).main() == 3
 
 

@@ -220,6 +220,12 @@ def test_ptx_that_was_kept():
     assert ".target sm_90" in lib.kept.ptx and ".entry _Z4keptPf" in lib.kept.ptx
 
 
+def test_templates_of_a_library_with_chosen_functions():
+    lib = tarsia.load_inline("template <class T> __global__ void k(T* x) { *x = 1; }\nint f() { return 1; }\nint g() { return 2; }",
+                             functions=["f"], arch="sm_90")
+    assert lib.functions == ("f",) and lib.k["float"].signatures == ("k<float>(float *x)",)
+
+
 def test_ptx_of_a_library_built_ahead_of_time(tmp_path):
     lib = tarsia.load_inline("__global__ void ahead(float* x) { *x = 1; }", arch="sm_90")
     lib.export(tmp_path / "ahead.so")

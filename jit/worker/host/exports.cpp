@@ -264,13 +264,14 @@ class Lister {
     if (!m_context.getLangOpts().CPlusPlus && function.isInlineSpecified()) return;
     if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
     std::string name = exported_name(function);
-    if (m_choice.restricted && !m_choice.wanted.count(name)) return;
-    if (!function.isMain())
-      if (std::string why = not_exportable(function, m_policy); !why.empty()) {
-        m_exports.skipped.push_back({name, why});
-        return;
-      }
-    m_exports.functions.push_back(&function);
+    const bool wanted = !m_choice.restricted || m_choice.wanted.count(name);
+    std::string why = function.isMain() ? "" : not_exportable(function, m_policy);
+    if (why.empty() && wanted)
+      m_exports.functions.push_back(&function);
+    else if (why.empty())
+      m_exports.left_out.push_back(std::move(name));
+    else if (wanted)
+      m_exports.skipped.push_back({std::move(name), std::move(why)});
   }
 
   clang::ASTContext& m_context;

@@ -33,6 +33,7 @@ struct Skipped {
 struct Exports {
   std::vector<const clang::FunctionDecl*> functions;
   std::vector<Skipped> skipped;
+  std::vector<std::string> left_out;  ///< names of those that could be exported and are not among the wanted
   /// initialize(int) of a source that includes MXNet's extension API (tarsia/mxnet/glue.h); else null.
   const clang::FunctionDecl* mxnet_initialize = nullptr;
 };

@@ -163,6 +163,15 @@ void choose_kernels(Shared& shared, clang::ASTContext& context) {
   shared.slice.templates.clear();
 }
 
+// The unit's exports; their names go into the result.
+Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
+  Exports exports = list_exports(context, shared.choice);
+  for (const clang::FunctionDecl* function : exports.functions)
+    shared.result.exported.push_back(exported_name(*function));
+  shared.result.left_out = std::move(exports.left_out);
+  return exports;
+}
+
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
@@ -177,7 +186,7 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
   if (kernels_alone) return choose_kernels(shared, context);
-  Exports exports = list_exports(context, shared.choice);
+  Exports exports = list_exports_of(shared, context);
   // Where there is device code, its tables carry the places: the host's object does not change with them.
   shared.export_text = without_macros_of_user(shared, preprocessor) +
                        export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
@@ -264,7 +273,7 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     if (m_shared.unit.language == Language::c)
       result.exports_of_c =
-          export_text_of_c(list_exports(context, m_shared.choice), context, m_shared.unit.request->cuda);
+          export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
       slice_texts(context, *m_shared.tokens, m_shared.slice);

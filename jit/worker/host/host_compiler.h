@@ -34,6 +34,8 @@ struct HostResult {
   std::vector<std::string> places;
   std::string exports_of_c;    ///< of a unit in C: the C++ unit that describes its functions
   bool volatile_text = false;  ///< __TIME__, __DATE__ or __TIMESTAMP__ was used
+  /// Functions by name: those that it exports, and those that it could and that the request does not name.
+  std::vector<std::string> exported, left_out;
   std::vector<std::pair<std::string, double>> timings;
 };
 

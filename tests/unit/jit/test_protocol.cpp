@@ -98,6 +98,8 @@ TEST(Protocol, result_survives_and_leaves_its_module_to_the_descriptor) {
   sent.diagnostics = {{"a.cu", 3, 4, Severity::warning, "not utf-8: \xff"}};
   sent.dependencies = {{"/x.h", digest(200), false, {1, 2, 3, -4, 5}}, {"/y.h", {}, true}};
   sent.module = "ELF";
+  sent.missing_functions = {"nope"};
+  sent.exportable_functions = {"f", "ns::g"};
   sent.cacheable = false;
   sent.timings = {{"host", 1.5}};
   const CompileResult got = decode_result(encode(sent));
@@ -112,6 +114,8 @@ TEST(Protocol, result_survives_and_leaves_its_module_to_the_descriptor) {
   EXPECT_EQ(got.dependencies[0].stamp, (FileStamp{1, 2, 3, -4, 5}));
   EXPECT_TRUE(got.dependencies[1].absent);
   EXPECT_EQ(got.module, "");
+  EXPECT_EQ(got.missing_functions, sent.missing_functions);
+  EXPECT_EQ(got.exportable_functions, sent.exportable_functions);
   EXPECT_FALSE(got.cacheable);
   EXPECT_EQ(got.timings, sent.timings);
 }

@@ -149,6 +149,20 @@ TEST_F(HostCompilerTest, restricted_to_the_functions_asked_for) {
   EXPECT_THAT(Opened(result.module).functions(), ElementsAre("g"));
 }
 
+TEST_F(HostCompilerTest, functions_asked_for_that_no_text_has_are_named_with_those_that_there_are) {
+  CompileRequest asked =
+      request("a.cc", "int f(int x) { return x; }\nstatic int hidden() { return hidden(); }\n");
+  asked.files.push_back({"b.c", "int g(void) { return 1; }\n"});
+  asked.options.restrict_functions = true;
+  asked.options.functions = {"hidden", "g", "nope"};
+  CompileResult result = compile(asked);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.stage, Stage::source);
+  EXPECT_THAT(result.missing_functions, ElementsAre("hidden", "nope"));
+  EXPECT_THAT(result.exportable_functions, ElementsAre("f", "g"));
+  EXPECT_EQ(result.module, "");
+}
+
 TEST_F(HostCompilerTest, errors_name_the_users_file_line_and_column) {
   CompileResult result = compile(request("a.cc", "int f() {\n  return undeclared;\n}\n"));
   ASSERT_FALSE(result.ok);
