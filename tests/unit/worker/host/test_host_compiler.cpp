@@ -153,8 +153,7 @@ TEST_F(HostCompilerTest, functions_asked_for_that_no_text_has_are_named_with_tho
   CompileRequest asked =
       request("a.cc", "int f(int x) { return x; }\nstatic int hidden() { return hidden(); }\n");
   asked.files.push_back({"b.c", "int g(void) { return 1; }\n"});
-  asked.options.restrict_functions = true;
-  asked.options.functions = {"hidden", "g", "nope"};
+  asked.options.functions = std::vector<std::string>{"hidden", "g", "nope"};
   CompileResult result = compile(asked);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.stage, Stage::source);
