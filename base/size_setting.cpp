@@ -1,3 +1,4 @@
+// Reads a setting that is a number of MiB.
 #include "base/size_setting.h"
 
 #include <charconv>

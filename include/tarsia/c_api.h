@@ -195,9 +195,10 @@ static inline void tarsia_leave_call(tarsia_call_context** slot, tarsia_call_con
   if (context->resources) tarsia_free_resources(context);
 }
 
-/// Calls the first of `n_functions` overloads that takes the arguments exactly, else the first that takes them,
-/// checked and converted by the descriptors: tensors (TARSIA_KIND_TENSOR) for pointers, ints for floats, the
-/// current stream where one is missing. A context must have been entered; its device is set from the tensors.
+/// Calls the first of `n_functions` overloads that takes the arguments exactly, else the first that takes
+/// them, checked and converted by the descriptors: tensors (TARSIA_KIND_TENSOR) for pointers, ints for
+/// floats, the current stream where one is missing. A context must have been entered; its device is set from
+/// the tensors.
 TARSIA_API int32_t tarsia_call(const tarsia_function* const* functions, uint64_t n_functions,
                                const tarsia_value* args, uint32_t n_args, tarsia_value* result);
 

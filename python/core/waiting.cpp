@@ -1,3 +1,4 @@
+// Waiting for libtarsia from Python: progress, signals, and an end that does not wait.
 #include "python/core/waiting.h"
 
 #include <utility>

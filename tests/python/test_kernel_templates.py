@@ -223,7 +223,7 @@ def test_ptx_that_was_kept():
 def test_templates_of_a_library_with_chosen_functions():
     lib = tarsia.load_inline("template <class T> __global__ void k(T* x) { *x = 1; }\nint f() { return 1; }\nint g() { return 2; }",
                              functions=["f"], arch="sm_90")
-    assert lib.functions == ("f",) and lib.k["float"].signatures == ("k<float>(float *x)",)
+    assert lib.functions == ("f",) and lib.k["float"].signatures == ("void k<float>(float *x)",)
 
 
 def test_ptx_of_a_library_built_ahead_of_time(tmp_path):

@@ -176,7 +176,8 @@ TEST_F(CudaPartsTest, site_packages_added_later_are_looked_into) {
   nvrtc("site/nvidia/cu99/lib", "99", "99.1");
   const std::shared_ptr<const CudaFindings> before = cuda_findings();
   EXPECT_EQ(before, cuda_findings());
-  if (before->parts.cudart.find(".so.99") != std::string::npos) GTEST_SKIP() << "the CUDA of this machine is of version 99";
+  if (before->parts.cudart.find(".so.99") != std::string::npos)
+    GTEST_SKIP() << "the CUDA of this machine is of version 99";
   add_site_packages(dir / "site");
   for (const std::string& path : search_places().mapped)
     if (path.find("libcudart") != std::string::npos) GTEST_SKIP() << "this process has loaded " << path;
