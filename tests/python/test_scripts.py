@@ -125,6 +125,13 @@ def test_counts_are_added_over_reports(tmp_path):
     assert "skipped 1: this machine has no GPU" in result.stdout
 
 
+def test_the_reason_for_which_a_whole_file_is_skipped_is_read_from_its_text(tmp_path):
+    text = "('tests/gpu/test_cupy.py', 9, &quot;Skipped: could not import 'cupy': No module named 'cupy'&quot;)"
+    cases = f'<testcase name="a"/><testcase name="test_cupy"><skipped message="collection skipped">{text}</skipped></testcase>'
+    result = run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", cases))
+    assert "skipped 1: could not import 'cupy': No module named 'cupy'" in result.stdout
+
+
 def test_a_failure_is_named_and_fails_the_run(tmp_path):
     result = run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", '<testcase name="a"/><testcase classname="k" name="broken"><failure/></testcase>'))
     assert result.returncode == 1
