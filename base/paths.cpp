@@ -67,6 +67,12 @@ std::string decompress(const std::string& packed, const std::string& path) {
   return bytes;
 }
 
+/// Whether it is no link and nobody else can have written it.
+bool is_trusted(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && !S_ISLNK(status.st_mode) && distrust(path, status).empty();
+}
+
 /// The unpacked worker is named by the packed one's stamp. Empty when the folder cannot take it.
 std::string unpack_into(const std::string& cache_dir, const std::string& packed_path,
                         const FileStamp& stamp) {
@@ -79,8 +85,8 @@ std::string unpack_into(const std::string& cache_dir, const std::string& packed_
                           .finish();
   const std::string folder = cache_dir + "/compiler";
   const std::string path = folder + "/tarsia-compiler-" + hex(name).substr(0, 16);
-  if (is_executable(path)) return path;
-  if (make_directories(folder) != 0) return {};
+  if (is_executable(path) && is_trusted(folder) && is_trusted(path)) return path;
+  if (make_directories(folder) != 0 || !is_trusted(folder)) return {};
   const std::string program = decompress(read_file(packed_path, k_max_compiler), packed_path);
   const std::string_view pieces[] = {program};
   if (publish(path, pieces, 0700) != 0) return {};
@@ -152,6 +158,16 @@ std::string cache_dir_name() {
   return {};
 }
 
+std::string distrust(const std::string& path, const struct stat& status) {
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return "it belongs to another user (" + std::to_string(status.st_uid) +
+           "), who could plant code in it; chown it";
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return "others may write to it and plant code in it; run chmod go-w " + path;
+  return {};
+}
+
 std::string prepare_private_dir(const std::string& path) {
   const auto refuse = [&](const std::string& why) {
     return "the cache folder " + path + " is not used: " + why + ", or set TARSIA_CACHE_DIR to another one";
@@ -164,14 +180,8 @@ std::string prepare_private_dir(const std::string& path) {
   }
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return refuse(errno_message("it cannot be read", errno));
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return refuse("it belongs to another user (" + std::to_string(status.st_uid) +
-                  "), who could plant code in it; chown it");
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return refuse("others may write to it and plant code in it; run chmod go-w " + path);
-  }
-  return {};
+  const std::string why = distrust(path, status);
+  return why.empty() ? why : refuse(why);
 }
 
 }  // namespace tarsia

@@ -1,6 +1,8 @@
 // The places of this library, the worker and the cache.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 
 namespace tarsia {
@@ -17,6 +19,10 @@ std::string compiler_path(const std::string& cache_dir, const std::string& folde
 /// The cache's folder by the environment: TARSIA_CACHE_DIR, else XDG_CACHE_HOME/tarsia, else
 /// ~/.cache/tarsia; empty when none of them is known or absolute. Nothing is looked up on disk.
 std::string cache_dir_name();
+
+/// Why others may have planted what lies at `path`, a file or folder of that status, and what to do about it.
+/// Empty if it belongs to this user or to root and nobody else can write to it.
+std::string distrust(const std::string& path, const struct stat& status);
 
 /// Makes the folder where missing and checks that nobody else can write to it. Gives an empty string
 /// when it can be used, else why not and what to do about it.

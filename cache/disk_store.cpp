@@ -77,6 +77,13 @@ DiskStore::DiskStore(std::string folder, std::uint64_t max_bytes)
     log().warn("{}", m_refusal);
     return;
   }
+  for (const std::string& path : {m_root, m_folder + "/compiler"}) refuse_untrusted(path);
+  for (const char* name : {"module", "manifest", "prelude", "device", "host", "fact", "locks", "aside"})
+    refuse_untrusted(m_root + '/' + name);
+  if (!m_refusal.empty()) {
+    log().warn("{}", m_refusal);
+    return;
+  }
   struct statvfs mount;
   m_executable = ::statvfs(m_folder.c_str(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) == 0;
   m_remote = is_remote(m_folder);
@@ -135,12 +142,34 @@ void DiskStore::set_aside(const std::string& path) {
   }
 }
 
+void DiskStore::refuse_untrusted(const std::string& folder) {
+  struct stat status;
+  if (!m_refusal.empty() || ::lstat(folder.c_str(), &status) != 0) return;
+  const std::string why = S_ISDIR(status.st_mode) ? distrust(folder, status) : "it is no folder; remove it";
+  if (why.empty()) return;
+  m_refusal = "the cache folder " + m_folder + " is not used because of " + folder + ": " + why +
+              ", or set TARSIA_CACHE_DIR to another one";
+}
+
+bool DiskStore::is_trusted_folder(const std::string& path) {
+  struct stat status;
+  // One that is not there yet is made by us.
+  if (::lstat(path.c_str(), &status) != 0) return true;
+  if (S_ISDIR(status.st_mode) && distrust(path, status).empty()) return true;
+  note_fault("not used, as it is no folder of this user's alone:", path, EPERM);
+  return false;
+}
+
 Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   if (!usable()) {
     ++m_faults;
     return Lookup::fault;
   }
   hit.path = path_of(kind, key);
+  if (!is_trusted_folder(hit.path.substr(0, hit.path.find_last_of('/')))) {
+    ++m_faults;
+    return Lookup::fault;
+  }
   struct stat status;
   const int error = open_regular(hit.path, hit.fd, status);
   if (error == ENOENT || error == ENOTDIR) {
@@ -157,6 +186,11 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
     note_fault("cannot open", hit.path, error);
     ++m_faults;
     return Lookup::fault;
+  }
+  if (!distrust(hit.path, status).empty()) {
+    set_aside(hit.path);
+    ++m_misses;
+    return Lookup::miss;
   }
   if (!hold(hit.fd.get())) {
     ++m_misses;
@@ -196,6 +230,11 @@ bool DiskStore::reopen(const std::string& path, const FileStamp& stamp, UniqueFd
 bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::string_view meta) {
   if (!usable()) return false;
   const std::string path = path_of(kind, key);
+  const std::string folder = path.substr(0, path.find_last_of('/'));
+  if (!is_trusted_folder(folder)) {
+    ++m_store_failures;
+    return false;
+  }
   const std::string footer = make_footer(kind, key, payload, meta);
   const std::string_view pieces[] = {payload, meta, footer};
   // Entries of one key are as good as each other: the first stays, so that a name changes its file only by
@@ -204,7 +243,7 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);
   if (error == ENOENT) {
-    error = make_directories(path.substr(0, path.find_last_of('/')));
+    error = make_directories(folder);
     if (error == 0) error = publish(path, pieces, 0600, if_there);
   }
   if (error == EEXIST) {

@@ -7,7 +7,10 @@
 //
 // Invariants: a name never shows a file that is not whole (publish renames). A reader that has an entry open
 // holds a shared lock on it, and only what nobody holds is evicted, so a hit stays loadable until it is let
-// go. An input or output error says nothing about the content: it never removes anything.
+// go. An input or output error says nothing about the content: it never removes anything. What another user
+// could have written is not used, at whatever depth: a folder for which that holds takes the whole store out
+// of use when it is FOLDER or lies right below it or FOLDER/1, and its entries when it is deeper; a file is
+// set aside.
 #pragma once
 
 #include <atomic>
@@ -71,6 +74,8 @@ class DiskStore {
 
  private:
   std::string lock_path(const std::string& name) const;
+  void refuse_untrusted(const std::string& folder);
+  bool is_trusted_folder(const std::string& path);
   void set_aside(const std::string& path);
   void note_fault(const char* what, const std::string& path, int error);
 

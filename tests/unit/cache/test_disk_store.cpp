@@ -2,6 +2,7 @@
 #include "cache/disk_store.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -13,7 +14,9 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <thread>
+#include <vector>
 
 #include "cache/sweep.h"
 #include "tests/unit/base/temporary_dir.h"
@@ -370,6 +373,63 @@ TEST_F(Store, readers_never_fail_while_eviction_runs) {
   EXPECT_GT(loads, 0);
   EXPECT_EQ(failures, 0);
   EXPECT_GT(small.counters().evictions, 100u);
+}
+
+/// What others can do to a folder or file of the cache.
+std::vector<std::function<void(const std::string&)>> ways_to_open_up() {
+  std::vector<std::function<void(const std::string&)>> ways;
+  for (const mode_t mode : {0720, 0702})
+    ways.push_back([=](const std::string& path) { ASSERT_EQ(::chmod(path.c_str(), mode), 0); });
+  // Only root can give a file away.
+  if (::geteuid() == 0)
+    ways.push_back([](const std::string& path) { ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0); });
+  return ways;
+}
+
+TEST_F(Store, inner_folders_that_others_can_write_to_are_refused_with_a_remedy) {
+  ASSERT_TRUE(store.keep(Kind::module, key_of(1), "bytes", ""));
+  for (const char* inner : {"/1", "/1/module"}) {
+    for (const auto& open_up : ways_to_open_up()) {
+      const std::string folder = (dir / "cache") + inner;
+      open_up(folder);
+      DiskStore second(dir / "cache", 0);
+      EXPECT_FALSE(second.usable());
+      EXPECT_NE(second.refusal().find(folder + ": "), std::string::npos) << second.refusal();
+      EXPECT_THAT(second.refusal(), ::testing::ContainsRegex("; (chown it|run chmod go-w)"));
+      EXPECT_EQ(second.find(Kind::module, key_of(1), true, hit), Lookup::fault);
+      EXPECT_FALSE(second.keep(Kind::module, key_of(2), "bytes", ""));
+      ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+      static_cast<void>(::chown(folder.c_str(), ::geteuid(), ::getegid()));
+    }
+  }
+  EXPECT_TRUE(DiskStore(dir / "cache", 0).usable());
+  // Elsewhere the folder may belong to anybody.
+  fs::rename(dir / "cache/1/module", dir / "elsewhere");
+  fs::create_symlink(dir / "elsewhere", dir / "cache/1/module");
+  EXPECT_FALSE(DiskStore(dir / "cache", 0).usable());
+}
+
+TEST_F(Store, a_folder_of_entries_that_others_can_write_to_is_not_used) {
+  ASSERT_TRUE(store.keep(Kind::module, key_of(1), "bytes", ""));
+  const std::string path = store.path_of(Kind::module, key_of(1));
+  const std::string folder = path.substr(0, path.find_last_of('/'));
+  for (const auto& open_up : ways_to_open_up()) {
+    open_up(folder);
+    EXPECT_EQ(store.find(Kind::module, key_of(1), true, hit), Lookup::fault);
+    EXPECT_FALSE(store.keep(Kind::module, key_of(1), "other", ""));
+    ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+    static_cast<void>(::chown(folder.c_str(), ::geteuid(), ::getegid()));
+  }
+  EXPECT_EQ(store.find(Kind::module, key_of(1), true, hit), Lookup::hit);
+}
+
+TEST_F(Store, an_entry_that_others_can_write_to_is_set_aside) {
+  for (const auto& open_up : ways_to_open_up()) {
+    ASSERT_TRUE(store.keep(Kind::module, key_of(1), "bytes", ""));
+    open_up(store.path_of(Kind::module, key_of(1)));
+    EXPECT_EQ(store.find(Kind::module, key_of(1), true, hit), Lookup::miss);
+    EXPECT_FALSE(fs::exists(store.path_of(Kind::module, key_of(1))));
+  }
 }
 
 }  // namespace
