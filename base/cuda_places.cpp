@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/file.h"
+
 namespace tarsia {
 namespace {
 
@@ -23,7 +27,9 @@ bool is_there(const std::string& path) {
 
 /// CUDART_VERSION of a folder's cuda_runtime_api.h, whose definition stands in the first kilobytes.
 CudaVersion headers_version(const std::string& dir) {
-  std::ifstream file(dir + "/cuda_runtime_api.h", std::ios::binary);
+  const std::string path = dir + "/cuda_runtime_api.h";
+  std::ifstream file(path, std::ios::binary);
+  if (!file && (errno == EMFILE || errno == ENFILE)) raise_errno("cannot read " + path, errno);
   std::array<char, 16384> head;
   file.read(head.data(), head.size());
   std::string_view text(head.data(), file.gcount());
@@ -50,7 +56,7 @@ void scan_headers(CudaPlace& place, const std::string& dir) {
 }
 
 void scan_libraries(CudaPlace& place, const std::string& dir) {
-  DIR* stream = ::opendir(dir.c_str());
+  DIR* stream = open_folder(dir);
   if (!stream) return;
   place.library_dirs.push_back(dir);
   std::map<int, int> nvrtc_minor;  // the builtins carry it in their name
@@ -119,6 +125,7 @@ std::string build_id(int fd) {
 
 std::string size_and_build(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == EMFILE || errno == ENFILE)) raise_errno("cannot read " + path, errno);
   if (fd < 0) return "unreadable";
   struct stat info{};
   ::fstat(fd, &info);
@@ -131,7 +138,7 @@ std::string size_and_build(const std::string& path) {
 std::string builtins_of(const std::string& nvrtc, CudaVersion& version) {
   const std::string dir = nvrtc.substr(0, nvrtc.rfind('/'));
   std::string found;
-  if (DIR* stream = ::opendir(dir.c_str())) {
+  if (DIR* stream = open_folder(dir)) {
     while (dirent* entry = ::readdir(stream)) {
       auto builtins = so_version(entry->d_name, "libnvrtc-builtins.so.");
       if (!builtins || builtins->major != version.major || builtins->minor < version.minor) continue;
@@ -181,7 +188,7 @@ CudaPlace scan_toolkit(const CudaSearch::Home& home) {
 std::vector<CudaPlace> scan_wheels(const std::string& site_packages) {
   std::vector<CudaPlace> places;
   const std::string nvidia = site_packages + "/nvidia";
-  DIR* stream = ::opendir(nvidia.c_str());
+  DIR* stream = open_folder(nvidia);
   if (!stream) return places;
   std::vector<int> majors;
   std::vector<std::string>

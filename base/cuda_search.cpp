@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cuda_parts.h"
+#include "base/file.h"
 #include "base/fork.h"
 
 namespace tarsia {
@@ -41,7 +42,7 @@ std::vector<std::string> split_path(const char* value) {
 /// /usr/local/cuda, then /usr/local/cuda-*, the newest first.
 std::vector<std::string> usual_toolkits() {
   std::vector<std::string> versions;
-  if (DIR* stream = ::opendir("/usr/local")) {
+  if (DIR* stream = open_folder("/usr/local")) {
     while (dirent* entry = ::readdir(stream))
       if (std::string_view(entry->d_name).starts_with("cuda-")) versions.emplace_back(entry->d_name);
     ::closedir(stream);

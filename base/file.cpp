@@ -126,6 +126,13 @@ int publish(const std::string& path, std::span<const std::string_view> pieces, m
   return EEXIST;
 }
 
+DIR* open_folder(const std::string& path) {
+  DIR* stream = ::opendir(path.c_str());
+  if (stream == nullptr && (errno == EMFILE || errno == ENFILE))
+    raise_errno("cannot look into " + path, errno);
+  return stream;
+}
+
 std::string read_file(const std::string& path, std::uint64_t limit) {
   UniqueFd fd(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
   if (!fd) raise_errno("cannot open " + path, errno);

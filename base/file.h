@@ -1,6 +1,7 @@
 // File descriptors and whole files. Every descriptor made here is close-on-exec.
 #pragma once
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -58,6 +59,10 @@ enum class IfThere { replace, keep };
 /// EEXIST when the name is taken (file systems that cannot tell replace it).
 int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode = 0600,
             IfThere if_there = IfThere::replace);
+
+/// opendir: null where the folder cannot be opened. Throws ResourceLimit for want of descriptors: a search
+/// that took that for an absent folder would answer wrongly.
+DIR* open_folder(const std::string& path);
 
 /// The file's bytes. Follows symbolic links; throws Error naming the path, also beyond `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);

@@ -26,17 +26,6 @@ std::string text_of(const char* path) {
   return text;
 }
 
-/// The device files of GPUs: "0 1 " for /dev/nvidia0 and 1; "x " where GPUs come another way (WSL).
-std::string device_files() {
-  std::string found;
-  for (int i = 0; i < 16; ++i) {
-    if (::access(("/dev/nvidia" + std::to_string(i)).c_str(), F_OK) == 0) found += std::to_string(i) + ' ';
-  }
-  if (::access("/dev/dxg", F_OK) == 0) found += "x ";
-  if (found.empty() && ::access("/dev/nvidiactl", F_OK) == 0) found += "c ";
-  return found;
-}
-
 std::int64_t seconds_since_boot() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
@@ -69,12 +58,22 @@ std::vector<std::string> or_default(std::vector<std::string> archs) {
 
 }  // namespace
 
+std::string Archs::device_files() {
+  std::string found;
+  for (int i = 0; i < 16; ++i) {
+    if (::access(("/dev/nvidia" + std::to_string(i)).c_str(), F_OK) == 0) found += std::to_string(i) + ' ';
+  }
+  if (::access("/dev/dxg", F_OK) == 0) found += "x ";
+  if (found.empty() && ::access("/dev/nvidiactl", F_OK) == 0) found += "c ";
+  return found;
+}
+
 std::vector<std::string> Archs::defaults(cache::DiskStore& store,
                                          const std::function<std::vector<std::string>()>& ask) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string_view chosen = visible == nullptr ? std::string_view("all") : std::string_view(visible);
   if (chosen.empty() || chosen == "-1") return or_default({});
-  const std::string devices = device_files();
+  const std::string devices = m_find_devices();
   if (devices.empty()) return or_default({});
 
   const std::string place = devices + std::string(chosen);
@@ -94,6 +93,10 @@ std::vector<std::string> Archs::defaults(cache::DiskStore& store,
       !decode(hit.entry.payload, archs)) {
     try {
       archs = ask();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const ResourceLimit&) {
+      throw;
     } catch (const Error& error) {
       log().warn("the GPUs' architectures are unknown, {} is assumed: {}", k_default_arch, error.what());
       return or_default({});

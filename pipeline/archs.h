@@ -20,10 +20,18 @@ inline constexpr char k_default_arch[] = "sm_90";
 /// asked. Thread-safe.
 class Archs final : public ForkAware {
  public:
-  Archs() { watch_forks(); }
+  /// The device files of GPUs: "0 1 " for /dev/nvidia0 and 1; "x " where GPUs come another way (WSL); empty
+  /// where there are none.
+  static std::string device_files();
+
+  /// `find_devices` is another than device_files in tests alone.
+  explicit Archs(std::string (*find_devices)() = &device_files) : m_find_devices(find_devices) {
+    watch_forks();
+  }
   ~Archs() { forget_forks(); }
 
-  /// Never empty. A failure to ask gives k_default_arch and is not kept.
+  /// Never empty. A failure to ask gives k_default_arch and is not kept; what says nothing about the GPUs
+  /// (Interrupted, ResourceLimit) is thrown.
   std::vector<std::string> defaults(cache::DiskStore& store,
                                     const std::function<std::vector<std::string>()>& ask);
 
@@ -32,6 +40,7 @@ class Archs final : public ForkAware {
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override { m_mutex.unlock(); }
 
+  std::string (*const m_find_devices)();
   std::mutex m_mutex;
   std::map<std::string, std::vector<std::string>> m_known;  ///< by device files and CUDA_VISIBLE_DEVICES
 };

@@ -47,6 +47,8 @@ void Wait::tick() {
   m_ticked = true;
   if (const Ref module{PyImport_ImportModule("tarsia._progress")})
     Ref(PyObject_CallMethod(module.get(), "tick", "sd", m_name, seconds));
+  else if (PyErr_ExceptionMatches(PyExc_OSError))
+    PyErr_Clear();  // no descriptor is left to read it with: the compile goes on without a line of progress
 }
 
 int32_t Wait::interrupted(void* wait) {

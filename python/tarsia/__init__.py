@@ -6,6 +6,7 @@
     lib.relu(x, y, x.size)    # NumPy arrays or PyTorch tensors, without copies
 """
 
+from . import _errors  # now: where no file can be opened any more, an error has to say so
 from ._library import Library, compile, compile_all, load, load_inline
 from ._tarsia import BoundOp, Expression, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
 from ._tarsia import version as __version__
@@ -66,8 +67,6 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
 
 def __getattr__(name):
     if name in _ERRORS:
-        from . import _errors
-
         value = getattr(_errors, name)
     elif name in ("RowSparse", "SparseOutput", "sparse_parts"):
         from . import _sparse

@@ -164,7 +164,7 @@ class CompileTimeout(Error):
 
 
 class ResourceLimit(Error):
-    """The compile wanted more memory than it may have."""
+    """The compile wanted more memory than it may have, or no file descriptor is left."""
 
 
 class LoadError(Error):
@@ -247,3 +247,13 @@ _BY_CODE = (
 def make(code, message):
     """The exception for a code of the C interface."""
     return (_BY_CODE[code] if 0 <= code < len(_BY_CODE) else Error)(message)
+
+
+def of_import(error):
+    """What to raise when a module of this package could not be imported: without descriptors it cannot be read."""
+    from errno import EMFILE, ENFILE
+
+    if error.errno not in (EMFILE, ENFILE):
+        return error
+    return ResourceLimit(f"{error}; raise the limit of open files (ulimit -n), or close files and drop libraries that are"
+                         " not used")

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "few_descriptors.h"
 #include "temporary_dir.h"
 
 namespace tarsia {
@@ -47,6 +49,23 @@ std::string detail_of(const CudaFindings& found, const std::string& part) {
   for (const CudaFinding& line : found.lines)
     if (line.part == part) return line.path + "|" + line.detail;
   return "no such line";
+}
+
+TEST_F(CudaPartsTest, without_descriptors_the_search_says_so_and_does_not_miss_what_is_there) {
+  headers("tk/include", 13000), crt("tk/include"), cccl("tk/include/cccl");
+  file("tk/include/curand_kernel.h");
+  nvrtc("tk/lib64", "13", "13.0"), file("tk/lib64/libcudart.so.13");
+  const CudaSearch search{.homes = {home("tk")}};
+  const CudaParts whole = find_cuda_parts_in(search).parts;
+  for (unsigned left = 0; left < 4; ++left) {
+    const FewDescriptors few(left);
+    try {
+      EXPECT_EQ(find_cuda_parts_in(search).parts.nvrtc_identity, whole.nvrtc_identity);
+      EXPECT_GT(left, 0u);
+    } catch (const ResourceLimit& error) {
+      EXPECT_NE(std::string(error.what()).find("ulimit -n"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(CudaPartsTest, a_whole_toolkit_is_taken_from_one_place) {

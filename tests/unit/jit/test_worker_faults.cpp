@@ -11,27 +11,12 @@
 #include <future>
 
 #include "base/interrupt.h"
+#include "tests/unit/base/few_descriptors.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/jit/pool_fixture.h"
 
 namespace tarsia::jit {
 namespace {
-
-/// While it lives, no file can be opened.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &m_before);
-    const UniqueFd lowest(::dup(0));
-    struct rlimit none = m_before;
-    none.rlim_cur = static_cast<rlim_t>(lowest.get());
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &m_before); }
-
- private:
-  struct rlimit m_before;
-};
 
 const std::string k_module =
     "\x7f"
@@ -160,7 +145,7 @@ TEST(WorkerFaults, a_result_without_a_descriptor_left_is_no_crash_of_the_compile
   WorkerPool pool(settings());
   compile(pool, "compile");
   {
-    const NoDescriptors none;
+    const FewDescriptors none(0);
     const std::string message = message_of<ResourceLimit>([&] { compile(pool, "compile"); });
     EXPECT_NE(message.find("file descriptor"), std::string::npos) << message;
     EXPECT_NE(message.find("ulimit -n"), std::string::npos) << message;
@@ -172,7 +157,7 @@ TEST(WorkerFaults, a_result_without_a_descriptor_left_is_no_crash_of_the_compile
 TEST(WorkerFaults, a_worker_that_cannot_be_started_for_want_of_descriptors_is_told_so) {
   WorkerPool pool(settings());
   {
-    const NoDescriptors none;
+    const FewDescriptors none(0);
     EXPECT_NE(message_of<ResourceLimit>([&] { compile(pool, "compile"); }).find("ulimit -n"),
               std::string::npos);
   }
@@ -181,15 +166,9 @@ TEST(WorkerFaults, a_worker_that_cannot_be_started_for_want_of_descriptors_is_to
 
 TEST(WorkerFaults, at_every_number_of_descriptors_left_the_error_is_that) {
   WorkerPool pool(settings());
-  struct rlimit before;
-  ::getrlimit(RLIMIT_NOFILE, &before);
   int made = 0;
-  for (rlim_t left = 0; left < 16; ++left) {
-    const NoDescriptors none;
-    struct rlimit some;
-    ::getrlimit(RLIMIT_NOFILE, &some);
-    some.rlim_cur += left;
-    ::setrlimit(RLIMIT_NOFILE, &some);
+  for (unsigned left = 0; left < 16; ++left) {
+    const FewDescriptors few(left);
     try {
       // The second comes to a worker that is there.
       for (int i = 0; i < 2; ++i) made += compile(pool, "parts") == k_module.substr(0, 5) + "parts are right";
