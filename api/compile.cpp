@@ -15,6 +15,7 @@
 #include "api/text.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "pipeline/check.h"
 #include "pipeline/pipeline.h"
 #include "registry/library/library.h"
 #include "registry/resources/last_error.h"
@@ -44,8 +45,14 @@ bool is_header(std::string_view name) {
   return std::ranges::any_of(k_suffixes, [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
+static_assert(TARSIA_MAX_SOURCE_BYTES == pipeline::k_max_source_bytes);
+
+std::string name_of(const tarsia_file& file) {
+  return file.name ? file.name : k_lone_name;
+}
+
 jit::SourceFile to_file(const tarsia_file& file) {
-  return {file.name ? file.name : k_lone_name, std::string(file.text ? file.text : "", file.bytes)};
+  return {name_of(file), file.text ? std::string(file.text, file.bytes) : std::string()};
 }
 
 // An option of each kind out of the C struct.
@@ -112,6 +119,11 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   tarsia_options options;
   tarsia_options_init(&options);
   if (given) std::memcpy(&options, given, std::min<std::size_t>(given->size, sizeof(options)));
+  // Before any text is copied.
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < n_files; ++i) pipeline::count_bytes(name_of(files[i]), files[i].bytes, bytes);
+  for (std::uint64_t i = 0; i < options.n_headers; ++i)
+    pipeline::count_bytes(name_of(options.headers[i]), options.headers[i].bytes, bytes);
   pipeline::Source source;
   if (options.name) source.name = options.name;
   for (std::uint64_t i = 0; i < n_files; ++i) {

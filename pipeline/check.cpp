@@ -122,12 +122,7 @@ void check_files(const Source& source) {
     for (const jit::SourceFile& file : *group) {
       check_name(file.name);
       if (!names.insert(file.name).second) refuse("the source has two files named " + quoted(file.name));
-      bytes += file.text.size();
-      if (bytes > k_max_source_bytes) {
-        throw InvalidSource({file.name, 0, 0, Severity::error,
-                             "the source is larger than " + std::to_string(k_max_source_bytes >> 20) +
-                                 " MiB: move data out of the text"});
-      }
+      count_bytes(file.name, file.text.size(), bytes);
     }
   }
   for (const auto* group : {&source.files, &source.headers}) {
@@ -244,6 +239,14 @@ void check_options(const jit::CompileOptions& options) {
 }
 
 }  // namespace
+
+void count_bytes(const std::string& name, std::uint64_t bytes, std::uint64_t& total) {
+  // Sums of sizes that a caller makes up must not wrap around.
+  if (bytes <= k_max_source_bytes && (total += bytes) <= k_max_source_bytes) return;
+  throw InvalidSource({name, 0, 0, Severity::error,
+                       "the source is larger than " + std::to_string(k_max_source_bytes >> 20) +
+                           " MiB: move data out of the text"});
+}
 
 void check(const Source& source) {
   check_options(source.options);

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_api.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -174,6 +175,18 @@ void export_to(const Handle& self, const std::string& path) {
   check(code);
 }
 
+/// The bytes of a source so far, with a text of that many. Raises InvalidSource when they are too many; the
+/// text need not be at hand for it.
+uint64_t count_source(const std::optional<std::string>& name, uint64_t bytes, uint64_t before) {
+  const uint64_t total = before + std::min(bytes, TARSIA_MAX_SOURCE_BYTES + 1);
+  if (total <= TARSIA_MAX_SOURCE_BYTES) return total;
+  // Libtarsia says why, as to every other caller.
+  const tarsia_file file{name ? name->c_str() : nullptr, nullptr, total};
+  tarsia_library* none = nullptr;
+  check(tarsia_load_inline(&file, 1, nullptr, &none));
+  return total;
+}
+
 std::vector<tarsia_file> files_of(const Texts& texts) {
   std::vector<tarsia_file> files;
   for (const auto& [name, text] : texts)
@@ -278,6 +291,7 @@ void add_library(nb::module_& module) {
         const StopScope scope(self);
         return nb::object(function());
       });
+  module.def("count_source", count_source);
   module.def("load", load);
   module.def("load_inline", [](const Texts& source, const CompileOptions& options) {
     return Request(source, options).load();

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "tools/comments.h"
@@ -22,11 +21,17 @@ std::string read_text(const std::string& path) {
   std::error_code ec;
   if (in && fs::is_directory(path, ec)) errno = EISDIR;
   if (!in || errno == EISDIR) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
-  std::ostringstream text;
-  // An empty file is no error, though inserting nothing sets the fail bit.
-  text << in.rdbuf();
+  std::string text;
+  for (char chunk[1 << 16]; in.read(chunk, sizeof chunk), in.gcount() > 0;) {
+    text.append(chunk, static_cast<std::size_t>(in.gcount()));
+    // Devices and pipes tell no size.
+    if (text.size() > TARSIA_MAX_SOURCE_BYTES)
+      throw std::runtime_error("'" + path + "' is larger than " +
+                               std::to_string(TARSIA_MAX_SOURCE_BYTES >> 20) +
+                               " MiB, which is the most that a source may have: move data out of the text");
+  }
   if (in.bad()) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
-  return with_plain_comments(std::move(text).str());
+  return with_plain_comments(std::move(text));
 }
 
 /// The name in the source: the path itself where it is relative and stays below the working directory, else

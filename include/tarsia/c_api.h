@@ -52,6 +52,10 @@ TARSIA_API const char* tarsia_error_name(int32_t code);
 /// A library: a loaded module, inline or prebuilt. Counted; everything it gives lives as long as a reference.
 typedef struct tarsia_library tarsia_library;
 
+/// The most bytes that the texts of a source may have, those of its headers included. Larger ones are refused
+/// before any byte is read, as TARSIA_INVALID_SOURCE.
+#define TARSIA_MAX_SOURCE_BYTES ((uint64_t)64 << 20)
+
 /// A named text. `bytes` counts the text without a terminating NUL.
 typedef struct tarsia_file {
   const char* name; /* null for a source that is one lone string */

@@ -99,6 +99,17 @@ def to_bytes(text, what):
     raise type_error(what, "a str", text)
 
 
+def to_texts(items, what_name, what):
+    """(name, bytes) of texts by name. What is too large for a source is refused before anything is copied: a str has at
+    least a byte a character."""
+    named = [(to_path(name, what_name), text) for name, text in items]
+    total = 0
+    for name, text in named:
+        if isinstance(text, (str, bytes, bytearray)):
+            total = _tarsia.count_source(name, len(text), total)
+    return [(name, to_bytes(text, what.format(name))) for name, text in named]
+
+
 def to_text(value, what):
     """A str that C++ takes as it is."""
     if not isinstance(value, str):
@@ -152,7 +163,7 @@ def _archs(row, archs):
 
 
 def _headers(row, headers):
-    return [(to_path(name, "a header's name"), to_bytes(text, f"header {name!r}")) for name, text in _dict(row, headers)]
+    return to_texts(_dict(row, headers), "a header's name", "header {!r}")
 
 
 def _defines(row, defines):

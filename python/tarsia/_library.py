@@ -3,8 +3,8 @@
 import sys
 import time
 
-from . import _compile_options, _tarsia
-from ._compile_options import to_bytes, to_path, to_text, type_error
+from . import _compile_options, _errors, _tarsia
+from ._compile_options import to_bytes, to_path, to_text, to_texts, type_error
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
     if _folder.endswith(("site-packages", "dist-packages")):
@@ -292,7 +292,10 @@ def load_inline(source, name=None, *, wait=True, **options):
     native = _tarsia.CompileOptions(name, values, _capturing())
     headers = options.get("headers")
     if not wait:
-        from ._pending import Pending
+        try:
+            from ._pending import Pending
+        except OSError as error:
+            raise _errors.of_import(error) from None
 
         place = _place(sys._getframe(1))
         pending = Pending(lambda: _compile_and_load(files, native), lambda error: _explain(error, source, headers, place))
@@ -322,7 +325,10 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
 
     Shows a bar on a terminal when it takes more than half a second.
     """
-    from . import _pending
+    try:
+        from . import _pending
+    except OSError as error:
+        raise _errors.of_import(error) from None
 
     return _pending.compile_all(load_inline, sources, jobs, return_exceptions, options, _place(sys._getframe(1)))
 
@@ -367,17 +373,20 @@ def _place(frame):
 def _explain(error, source, headers, place):
     """Adds the lines of the source, and where it stands in a .py file, to a compile error."""
     if getattr(error, "diagnostics", None):
-        from . import _diagnose
+        try:
+            from . import _diagnose
 
-        _diagnose.explain(error, source, headers, place)
+            _diagnose.explain(error, source, headers, place)
+        except OSError:  # no descriptor is left to import or to read with: the error stands without the lines
+            pass
 
 
 def _files(source):
     if isinstance(source, dict):
-        return [(to_path(name, "a file's name in the source"), to_bytes(text, f"the source of {name!r}"))
-                for name, text in source.items()]
+        return to_texts(source.items(), "a file's name in the source", "the source of {!r}")
     if not isinstance(source, (str, bytes, bytearray)):
         raise type_error("source", "a str, or a dict of file name to str", source)
+    _tarsia.count_source(None, len(source), 0)
     return [(None, to_bytes(source, "source"))]
 
 

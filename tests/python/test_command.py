@@ -185,6 +185,13 @@ def test_a_file_that_is_not_there_is_named(command, tmp_path):
     assert done.returncode == 1 and "Is a directory" in done.stderr
 
 
+def test_a_file_that_never_ends_is_refused(command, tmp_path):
+    (tmp_path / "endless.cc").symlink_to("/dev/zero")
+    done = command("run", "endless.cc", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "endless.cc' is larger than 64 MiB" in done.stderr
+
+
 def test_the_doctor_tries_what_it_reports(command, tmp_path):
     assert command.report["works"]["host"] is True and command.report["version"] == tarsia.__version__
     parts = [line["part"] for line in command.report["lines"]]
