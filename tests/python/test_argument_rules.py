@@ -220,7 +220,8 @@ def test_python_and_c_follow_the_same_rules(library, c_library, name, arguments,
 
 
 def test_both_faces_explain_in_the_same_words(library, c_library):
-    for name, arguments in (("tiny", (128,)), ("pair", (1,)), ("pair", (1, 2, 3)), ("defaults", ()), ("single", (1e300,))):
+    for name, arguments in (("tiny", (128,)), ("pair", (1,)), ("pair", (1, 2, 3)), ("defaults", ()),
+                            ("single", (1e300,))):
         with pytest.raises(tarsia.ArgumentError) as of_python:
             getattr(library, name)(*arguments)
         with pytest.raises(c_face.CallFailed) as of_c:

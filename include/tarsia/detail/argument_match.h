@@ -22,6 +22,7 @@
 #include <tarsia/detail/argument_rules.h>
 
 #include <cstddef>
+#include <initializer_list>
 
 namespace tarsia::arguments {
 

@@ -92,9 +92,10 @@ struct Integer {
 
 /// Whether a number of type int64_t fits an integer type. Bits of 0 stand for 64.
 inline bool integer_fits(tarsia_dtype dtype, int64_t number) {
-  const unsigned bits = dtype.bits ? dtype.bits : 64;
-  if (dtype.code == TARSIA_UINT) return number >= 0 && (bits >= 64 || number >> bits == 0);
-  if (bits >= 64) return true;
+  const unsigned bits = dtype.bits;
+  const bool is_64 = bits - 1 >= 63;  // or 0
+  if (dtype.code == TARSIA_UINT) return number >= 0 && (is_64 || number >> bits == 0);
+  if (is_64) return true;
   const int64_t limit = int64_t{1} << (bits - 1);
   return number >= -limit && number < limit;
 }
@@ -203,7 +204,7 @@ Why check_place(Together& together, Place place, const Memory& memory) {
 }
 
 template <class Memory>
-Why check_pointer_slowly(const tarsia_type& type, const Memory& memory) {
+Why check_pointer_slow_path(const tarsia_type& type, const Memory& memory) {
   const Why why = check_dtype(type.dtype, memory.tensor);
   if (why != Why::fits) return why;
   if (lacks_memory(memory.tensor)) return Why::no_memory;
@@ -217,7 +218,7 @@ inline Why check_pointer(Together& together, const tarsia_type& type, Place plac
   const tarsia_tensor& tensor = memory.tensor;
   if (bits_of(tensor.dtype) != bits_of(type.dtype) || tensor.dtype.code == TARSIA_COMPLEX || !tensor.data)
       [[unlikely]] {
-    const Why why = check_pointer_slowly(type, memory);
+    const Why why = check_pointer_slow_path(type, memory);
     if (why != Why::fits) return why;
   }
   if (memory.read_only && !(type.flags & TARSIA_TYPE_CONST)) [[unlikely]]
