@@ -19,8 +19,9 @@ namespace {
 /// Removal: fork() takes the loader's locks, as it takes those of malloc.
 struct Loading {
   std::mutex mutex;  ///< guards what follows
-  std::condition_variable one_left;
+  std::condition_variable changed;
   int threads = 0;
+  int forks = 0;  ///< that wait, or are under way: nobody else enters meanwhile
 };
 Loading& g_loading = *new Loading;  // never destroyed: libraries are closed while the process exits
 thread_local int t_in_loader = 0;
@@ -28,13 +29,21 @@ thread_local int t_in_loader = 0;
 /// Comes first, while the forking thread holds nothing of ours. Leaves the mutex locked.
 void wait_for_loader() {
   std::unique_lock lock(g_loading.mutex);
-  g_loading.one_left.wait_for(lock, std::chrono::seconds(1),
-                              [] { return g_loading.threads == (t_in_loader > 0 ? 1 : 0); });
+  ++g_loading.forks;
+  g_loading.changed.wait_for(lock, std::chrono::seconds(1),
+                             [] { return g_loading.threads == (t_in_loader > 0 ? 1 : 0); });
   lock.release();
 }
 
+void let_loader_go_on() {
+  --g_loading.forks;
+  g_loading.mutex.unlock();
+  g_loading.changed.notify_all();
+}
+
 void renew_loading() {
-  new (&g_loading.one_left) std::condition_variable();  // another thread may have been waiting
+  new (&g_loading.changed) std::condition_variable();  // another thread may have been waiting
+  g_loading.forks = 0;
   g_loading.threads = t_in_loader > 0 ? 1 : 0;
   g_loading.mutex.unlock();
 }
@@ -43,7 +52,8 @@ void renew_loading() {
 
 InLoader::InLoader() noexcept {
   if (t_in_loader++ > 0) return;
-  const std::lock_guard lock(g_loading.mutex);
+  std::unique_lock lock(g_loading.mutex);
+  g_loading.changed.wait(lock, [] { return g_loading.forks == 0; });
   ++g_loading.threads;
 }
 
@@ -53,7 +63,7 @@ InLoader::~InLoader() {
     const std::lock_guard lock(g_loading.mutex);
     --g_loading.threads;
   }
-  g_loading.one_left.notify_all();
+  g_loading.changed.notify_all();
 }
 
 struct ForkRegistry {
@@ -78,7 +88,7 @@ struct ForkRegistry {
     ForkRegistry& registry = instance();
     for (ForkAware* object : registry.objects) object->after_fork_in_parent();
     registry.mutex.unlock();
-    g_loading.mutex.unlock();
+    let_loader_go_on();
   }
   static void in_child() {
     ForkRegistry& registry = instance();
