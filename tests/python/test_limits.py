@@ -57,7 +57,7 @@ try:
             lib = tarsia.load_inline(sys.argv[3].replace("LEFT", str(left)))
             outcome = str(lib.f())
         except BaseException as error:
-            outcome = f"{type(error).__module__}.{type(error).__name__}: {error}"
+            outcome = f"{type(error).__module__.split('.')[0]}.{type(error).__name__}: {error}"
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         print(left, outcome.splitlines()[0])
 finally:
