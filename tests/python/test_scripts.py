@@ -67,7 +67,7 @@ def test_an_include_against_the_layers_is_told_with_its_line(tree, file, text):
 
 def check_pythons(home, *arguments):
     environment = {"PATH": str(home / "bin"), "HOME": str(home)}
-    return subprocess.run([sys.executable, SCRIPTS / "check-pythons", "--build", home / "build", *arguments],
+    return subprocess.run([sys.executable, SCRIPTS / "check-pythons", "--build", home / "build", "--work", home / "work", *arguments],
                           capture_output=True, text=True, env=environment)
 
 
