@@ -7,17 +7,24 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "api/handles.h"
+#include "api/symbolizer.h"
 #include "api/text.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
+#include "base/machine/sanitizer.h"
+#include "base/text_origin.h"
 #include "pipeline/check.h"
 #include "pipeline/pipeline.h"
-#include "registry/library/library.h"
+#include "registry/crash/literal.h"
+#include "registry/loader.h"
 #include "registry/resources/last_error.h"
 
 using namespace tarsia;
@@ -26,16 +33,22 @@ using registry::guarded;
 
 namespace {
 
-/// What a lone string is called in diagnostics. Without suffix: it may hold CUDA or not.
+/// The name of a lone string in diagnostics. It has no suffix, since the string may hold CUDA or not.
 constexpr char k_lone_name[] = "source";
 
-/// The steps of this thread's last compile and their milliseconds; empty if it came from the cache.
+/// The steps of this thread's last compile, with their milliseconds. Empty if the module came from the
+/// cache.
 thread_local std::vector<std::pair<std::string, double>> t_last_compile;
+
+/// The warnings of the module that this thread compiled last, or took from the cache.
+thread_local std::vector<Diagnostic> t_last_warnings;
 
 pipeline::Module compile(pipeline::Source source) {
   t_last_compile.clear();
+  t_last_warnings.clear();
   pipeline::Module module = Pipeline::instance().compile(std::move(source));
   t_last_compile = std::move(module.timings);
+  t_last_warnings = module.warnings;
   return module;
 }
 
@@ -55,7 +68,7 @@ jit::SourceFile to_file(const tarsia_file& file) {
   return {name_of(file), file.text ? std::string(file.text, file.bytes) : std::string()};
 }
 
-// An option of each kind out of the C struct.
+// Reads an option of each kind from the C struct.
 void take(bool& option, std::int32_t value) {
   option = value != 0;
 }
@@ -87,11 +100,20 @@ void take_names(jit::kept::names& option, const char* const* names, std::uint64_
   if (given) option.emplace(names, names + n);
 }
 
-/// A number that is none is kept as a word that is none, which the check of the source refuses.
+/// An invalid number is kept as an invalid word. The check of the source refuses it.
 void take_choice(const OptionRow& row, jit::kept::choice& option, std::int32_t index) {
   option = std::to_string(index);
   for_each_value(row, [&](std::string_view word) {
     if (index-- == 0) option = word;
+  });
+}
+
+/// As take_choice().
+void take_mode(const OptionRow& row, jit::kept::mode& option, std::int32_t number) {
+  option = number == 0 ? Mode() : number == 1 ? Mode(true) : Mode(std::to_string(number));
+  int place = 2;
+  for_each_value(row, [&](std::string_view word) {
+    if (number == place++) option = Mode(std::string(word));
   });
 }
 
@@ -105,12 +127,15 @@ jit::CompileOptions to_options(const tarsia_options& from) {
 #define TARSIA_TAKE_text(field, row) take(to.field, from.field);
 #define TARSIA_TAKE_texts(field, row) take(to.field, from.field, from.n_##field);
 #define TARSIA_TAKE_paths(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_flags(field, row) take(to.field, from.field, from.n_##field);
+#define TARSIA_TAKE_symbols(field, row) take(to.field, from.field, from.n_##field);
 #define TARSIA_TAKE_archs(field, row) take(to.field, from.field, from.n_##field);
 #define TARSIA_TAKE_defines(field, row) take(to.field, from.field, from.n_##field);
 #define TARSIA_TAKE_dirs(field, row) take_dirs(to.field, from.field, from.n_##field);
 #define TARSIA_TAKE_names(field, row) \
   take_names(to.field, from.field, from.n_##field, from.restrict_##field != 0);
 #define TARSIA_TAKE_choice(field, row) take_choice(row, to.field, from.field);
+#define TARSIA_TAKE_mode(field, row) take_mode(row, to.field, from.field);
   TARSIA_COMPILER_OPTIONS(TARSIA_TAKE)
   return to;
 }
@@ -119,7 +144,7 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   tarsia_options options;
   tarsia_options_init(&options);
   if (given) std::memcpy(&options, given, std::min<std::size_t>(given->size, sizeof(options)));
-  // Before any text is copied.
+  // Checked before any text is copied.
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < n_files; ++i) pipeline::count_bytes(name_of(files[i]), files[i].bytes, bytes);
   for (std::uint64_t i = 0; i < options.n_headers; ++i)
@@ -144,13 +169,47 @@ std::function<bool()> interrupt_of(const tarsia_options* given) {
   return [ask = given->interrupted, context = given->interrupt_context] { return ask(context) != 0; };
 }
 
-registry::ModuleFile to_module_file(pipeline::Module module, std::string name) {
+/// Where the texts stand as literals in the caller's file.
+std::vector<TextOrigin> search_origins(const tarsia_file* files, std::uint64_t n_files,
+                                       const tarsia_options* given) {
+  constexpr std::uint64_t k_most = 16u << 20;
+  std::vector<TextOrigin> origins;
+  std::string caller;
+  if (read_file(given->caller_file, caller, k_most)) return origins;
+  const auto find = [&](const tarsia_file& file) {
+    std::vector<std::uint32_t> lines =
+        registry::lines_of_literal(caller, {file.text, file.bytes}, given->caller_line);
+    if (!lines.empty()) origins.push_back({name_of(file), given->caller_file, std::move(lines)});
+  };
+  std::for_each_n(files, n_files, find);
+  std::for_each_n(given->headers, given->n_headers, find);
+  return origins;
+}
+
+/// The same, searched once for a source and a place: a source may be loaded in a loop.
+std::vector<TextOrigin> find_origins(const tarsia_file* files, std::uint64_t n_files,
+                                     const tarsia_options* given, const std::string& key) {
+  constexpr std::size_t k_end = offsetof(tarsia_options, caller_line) + sizeof(given->caller_line);
+  constexpr std::size_t k_most = 64;
+  if (!given || given->size < k_end || !given->caller_file) return {};
+  // Of a thread: a forked child finds no lock that is held.
+  thread_local std::map<std::tuple<std::string, std::string, std::uint32_t>, std::vector<TextOrigin>> t_found;
+  auto where = std::make_tuple(key, std::string(given->caller_file), given->caller_line);
+  if (const auto found = t_found.find(where); found != t_found.end()) return found->second;
+  if (t_found.size() >= k_most) t_found.clear();
+  return t_found[std::move(where)] = search_origins(files, n_files, given);
+}
+
+registry::ModuleFile to_module_file(pipeline::Module module, std::string name,
+                                    std::vector<TextOrigin> origins = {}) {
   if (name.empty()) name = "tarsia_" + module.key.substr(0, 12);
   return {.file = std::move(module.file),
+          .file_path = std::move(module.path),
           .path = name,
           .name = name,
           .origin = module.origin,
-          .warnings = std::move(module.warnings)};
+          .warnings = std::move(module.warnings),
+          .origins = std::move(origins)};
 }
 
 }  // namespace
@@ -162,15 +221,18 @@ void tarsia_options_defaults(tarsia_options* options, uint32_t size) {
 #define TARSIA_DEFAULT_flag(field, initial) defaults.field = initial;
 #define TARSIA_DEFAULT_number(field, initial) defaults.field = initial;
 #define TARSIA_DEFAULT_word(field, initial) defaults.field = initial;
-// Zeros are the defaults of the others: nothing in lists, the first of the values.
+// For the other kinds, zeros are the defaults: empty lists, and the first of the values.
 #define TARSIA_DEFAULT_texts(field, initial)
 #define TARSIA_DEFAULT_text(field, initial)
 #define TARSIA_DEFAULT_paths(field, initial)
+#define TARSIA_DEFAULT_flags(field, initial)
+#define TARSIA_DEFAULT_symbols(field, initial)
 #define TARSIA_DEFAULT_archs(field, initial)
 #define TARSIA_DEFAULT_defines(field, initial)
 #define TARSIA_DEFAULT_dirs(field, initial)
 #define TARSIA_DEFAULT_names(field, initial)
 #define TARSIA_DEFAULT_choice(field, initial)
+#define TARSIA_DEFAULT_mode(field, initial)
   TARSIA_COMPILER_OPTIONS(TARSIA_DEFAULT)
   std::memcpy(options, &defaults, std::min<std::size_t>(size, sizeof(defaults)));
 }
@@ -181,7 +243,14 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
     const InterruptScope scope(interrupt_of(options));
     pipeline::Source source = to_source(files, n_files, options);
     std::string name = source.name;
-    *library = api::to_c(registry::load_module(to_module_file(compile(std::move(source)), name)).detach());
+    // Before it is compiled in vain.
+    if (const Sanitizer* sanitizer = sanitizer_of_mode(source.options.debug.word()))
+      require_in_process(*sanitizer, "debug=\"" + source.options.debug.word() + "\"");
+    pipeline::Module module = compile(std::move(source));
+    api::name_symbolizer();  // a compile may just have unpacked it
+    std::vector<TextOrigin> origins = find_origins(files, n_files, options, module.key);
+    *library = api::to_c(
+        registry::load_module(to_module_file(std::move(module), name, std::move(origins))).detach());
   });
 }
 
@@ -191,9 +260,11 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
     const InterruptScope scope(interrupt_of(options));
     pipeline::Source source = to_source(files, n_files, options);
     std::string name = source.name;
+    const bool is_part = source.options.undefined == "load";
     pipeline::Module module = compile(std::move(source));
     const Mapping file(module.file.get());
-    if (registry::seems_empty(file.bytes(), module.cuda))
+    // A part of something larger needs nothing to call.
+    if (!is_part && registry::seems_empty(file.bytes(), module.cuda))
       registry::load_module(to_module_file(std::move(module), name));  // says what is missing
     registry::export_library(file.bytes(), output);
   });
@@ -203,6 +274,9 @@ int32_t tarsia_statistics(char** text) {
   return guarded([&] {
     Pipeline& pipeline = Pipeline::instance();
     const cache::Counters disk = pipeline.counters();
+    nlohmann::json warnings = nlohmann::json::array();
+    for (const Diagnostic& one : t_last_warnings)
+      warnings.push_back({one.file, one.line, one.column, severity_name(one.severity), one.message});
     const nlohmann::json json = {{"disk",
                                   {{"hits", disk.hits},
                                    {"misses", disk.misses},
@@ -213,7 +287,8 @@ int32_t tarsia_statistics(char** text) {
                                    {"evictions", disk.evictions}}},
                                  {"cache_refusal", pipeline.cache_refusal()},
                                  {"workers_started", pipeline.workers_started()},
-                                 {"last_compile", t_last_compile}};
-    *text = api::give_text(json.dump());
+                                 {"last_compile", t_last_compile},
+                                 {"last_warnings", warnings}};
+    *text = api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
 }

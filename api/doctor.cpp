@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/text.h"
-#include "base/cuda_driver.h"
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_driver.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "cache/disk_store.h"
@@ -64,7 +64,7 @@ class Trial {
  public:
   explicit Trial(const char* source) {
     const auto start = std::chrono::steady_clock::now();
-    // Never the same text again: a module in the cache would show nothing.
+    // Never the same text twice: a module from the cache would show nothing.
     const std::string text = source + ("// " + std::to_string(start.time_since_epoch().count()) + '\n');
     const tarsia_file file{nullptr, text.data(), text.size()};
     tarsia_options options;
@@ -82,7 +82,7 @@ class Trial {
   const std::string& error() const { return m_error; }
   std::string time() const { return std::to_string(static_cast<int>(m_ms)) + " ms"; }
 
-  /// Calls its function.
+  /// Calls the function of the module.
   std::string run() {
     std::uint64_t n = 0;
     const tarsia_function* const* functions = tarsia_library_functions(m_library, &n);
@@ -125,7 +125,7 @@ std::string size_of_cache(const std::string& dir) {
   std::uint64_t files = 0, bytes = 0;
   std::error_code ec;
   using Walk = std::filesystem::recursive_directory_iterator;
-  // A file that another process removes meanwhile is not counted.
+  // A file that another process removes meanwhile does not count.
   for (Walk at(dir + "/1", std::filesystem::directory_options::skip_permission_denied, ec), end;
        !ec && at != end; at.increment(ec)) {
     std::error_code gone;

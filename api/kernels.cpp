@@ -16,7 +16,7 @@ using registry::guarded;
 
 namespace {
 
-/// A struct of a caller that may be older or newer than this one.
+/// A caller's struct may be older or newer than this one.
 template <class T>
 T whole(const T& given) {
   T copy{};

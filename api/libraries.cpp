@@ -2,7 +2,10 @@
 #include <tarsia/c_api.h>
 
 #include "api/handles.h"
+#include "api/symbolizer.h"
 #include "registry/call/call.h"
+#include "registry/crash/crash_handler.h"
+#include "registry/loader.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 
@@ -11,7 +14,14 @@ using namespace tarsia::api;
 using registry::guarded;
 
 int32_t tarsia_load(const char* path, tarsia_library** library) {
-  return guarded([&] { *library = to_c(registry::load_file(path).detach()); });
+  return guarded([&] {
+    name_symbolizer();
+    *library = to_c(registry::load_file(path).detach());
+  });
+}
+
+void tarsia_report_double_interrupts(void) {
+  registry::report_double_interrupts();
 }
 
 void tarsia_library_retain(tarsia_library* library) {
@@ -23,7 +33,10 @@ void tarsia_library_release(tarsia_library* library) {
 }
 
 int32_t tarsia_library_unload(tarsia_library* library) {
-  return guarded([&] { registry::OpRegistry::instance().remove(*from_c(library)); });
+  return guarded([&] {
+    registry::OpRegistry::instance().remove(*from_c(library));
+    from_c(library)->unpin();
+  });
 }
 
 const char* tarsia_library_name(const tarsia_library* library) {
@@ -44,6 +57,18 @@ const tarsia_kernel* const* tarsia_library_kernels(const tarsia_library* library
 
 const char* const* tarsia_library_ops(const tarsia_library* library, uint64_t* n) {
   return give(from_c(library)->op_names(), n);
+}
+
+const char* const* tarsia_library_symbols(const tarsia_library* library, uint64_t* n) {
+  return give(from_c(library)->symbols(), n);
+}
+
+void* tarsia_library_symbol(const tarsia_library* library, const char* name) {
+  return from_c(library)->symbol(name);
+}
+
+const char* tarsia_library_path(const tarsia_library* library) {
+  return from_c(library)->path().c_str();
 }
 
 const tarsia_image* tarsia_library_images(const tarsia_library* library, uint64_t* n) {

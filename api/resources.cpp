@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "registry/host_table.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"

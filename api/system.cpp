@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "registry/resources/last_error.h"
 
 const char* tarsia_version(void) {

@@ -1,15 +1,13 @@
-// Statuses that vouch for contents.
+// Decides whether a file's status vouches for its content.
 //
-// A file's (device, inode, size, mtime, ctime) tells every change of it but one: a second change so soon
-// after the first that both got the same time. File systems count time in steps: the kernel's 4 ms, 1 s in
-// some network file systems, 2 s in FAT. So a stamp younger than k_settled vouches for nothing, and the
-// content is read again until the file has come to rest. How young it is counts when the stamp is taken, not
-// when it is used: a change right after the reading gets the old time all the same. A clock that runs
-// differently on the file's server makes a file look younger (it is read again) or older by the difference;
-// nothing else depends on clocks.
+// A file's (device, inode, size, mtime, ctime) reveals every change but one: a second change so soon after
+// the first that both got the same time. File systems count time in steps: the kernel's 4 ms, 1 s in some
+// network file systems, 2 s in FAT. So a stamp younger than k_settled vouches for nothing, and the content
+// is read again until the file has come to rest. Its age counts from when the stamp was taken, not from
+// when it is used: a change right after the reading still gets the old time. If the file server's clock
+// differs, a file looks younger (and is read again) or older by the difference. Nothing else depends on
+// clocks.
 #include "base/dependency.h"
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -32,15 +30,10 @@ FileStamp vouching_stamp(const struct stat& status) {
 }
 
 int read_stamped(const std::string& path, std::uint64_t limit, std::string& bytes, FileStamp& stamp) {
-  int raw;
-  // Headers are often links into a toolkit, so links are followed; what they lead to must be a file.
-  do {
-    raw = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  } while (raw < 0 && errno == EINTR);
-  const UniqueFd fd(raw);
+  UniqueFd fd;
   struct stat status;
-  if (!fd || ::fstat(fd.get(), &status) != 0) return errno;
-  if (!S_ISREG(status.st_mode)) return EINVAL;
+  // Headers are often links into a toolkit.
+  if (const int error = open_regular(path, fd, status, Links::follow)) return error;
   stamp = vouching_stamp(status);
   return read_all(fd.get(), bytes, limit);
 }
@@ -54,7 +47,7 @@ DependencyState check(const Dependency& dependency, FileStamp& stamp) {
   if (dependency.absent) return DependencyState::changed;
   if (dependency.stamp != FileStamp{} && FileStamp::of(status) == dependency.stamp)
     return DependencyState::same;
-  // Opened only now: a device may act on being opened.
+  // Opened only now: a device may react to being opened.
   std::string bytes;
   if (!S_ISREG(status.st_mode) || read_stamped(dependency.path, k_max_dependency, bytes, stamp) != 0 ||
       hash_bytes(bytes) != dependency.content) {

@@ -20,13 +20,13 @@ struct Dependency {
       stamp;  ///< a vouching_stamp: while the file bears it, its content is `content`; zero: nothing vouches
 };
 
-/// The stamp of a file of that status, if from now on it tells every change of the file: that is when the
-/// last change is long enough ago not to share its time with another one. Else all zero. To vouch for a
-/// content it has to be taken before that is read.
+/// The stamp of a file of that status, or all zero. The stamp reveals every later change of the file if the
+/// last change is long enough ago not to share its time with another one. To vouch for a content, it must
+/// be taken before the content is read.
 FileStamp vouching_stamp(const struct stat& status);
 
-/// Reads a regular file, following symbolic links, never waiting on a FIFO; `stamp` is the vouching stamp of
-/// the bytes. Gives 0 or an errno: EINVAL if it is no regular file, EFBIG beyond `limit`.
+/// Reads a regular file. Follows symbolic links, and never waits on a FIFO. `stamp` is the vouching stamp
+/// of the bytes. Returns 0 or an errno: EINVAL if it is no regular file, EFBIG beyond `limit`.
 int read_stamped(const std::string& path, std::uint64_t limit, std::string& bytes, FileStamp& stamp);
 
 /// How a dependency compares with the file system now.
@@ -36,8 +36,8 @@ enum class DependencyState {
   changed,  ///< other content, appeared, gone, unreadable, or no regular file
 };
 
-/// Only looks at the file's status, unless the stamp differs: then at its content. `stamp` is what may
-/// replace the dependency's.
+/// Looks only at the file's status, and at its content if the stamp differs. `stamp` may then replace the
+/// dependency's.
 DependencyState check(const Dependency& dependency, FileStamp& stamp);
 
 }  // namespace tarsia

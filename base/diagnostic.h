@@ -26,7 +26,7 @@ std::string_view severity_name(Severity severity);
 std::string_view stage_name(Stage stage);
 /// The stage of that name; Stage::load for others.
 Stage stage_named(std::string_view name);
-/// "relu.cu:12:3: error: message"; what is unknown of the place is left out.
+/// "relu.cu:12:3: error: message". Unknown parts of the place are left out.
 std::string format(const Diagnostic& diagnostic);
 /// One line a diagnostic, each ended by a newline.
 std::string format(std::span<const Diagnostic> diagnostics);

@@ -13,25 +13,26 @@
 
 namespace tarsia {
 
-/// A file whose tables lead outside of its bytes. Whoever knows its name says so in its place.
+/// A file whose tables lead outside of its bytes. Callers that know its name throw an error with the name
+/// instead.
 class DamagedElf : public Error {
  public:
   DamagedElf() : Error("an ELF file is cut short or its tables point outside of it") {}
 };
 
-/// Reads the bytes it is given, which must outlive it, and nothing outside of them: functions throw
-/// DamagedElf instead. Immutable, so threads may share it.
+/// Reads only the bytes that it gets, which must outlive it. Functions throw DamagedElf instead of reading
+/// outside. Immutable, so threads may share it.
 class ElfFile {
  public:
   /// Whether the bytes begin as a 64-bit little-endian ELF file does.
   static bool is_one(std::string_view bytes);
 
-  /// Throws DamagedElf also where the bytes are no such file.
+  /// Throws DamagedElf, too, if the bytes are no such file.
   explicit ElfFile(std::string_view bytes);
 
   const Elf64_Ehdr& header() const { return m_header; }
   std::string_view bytes() const { return m_bytes; }
-  /// Empty where the file has no table of sections.
+  /// Empty if the file has no table of sections.
   const std::vector<Elf64_Shdr>& sections() const { return m_sections; }
   std::vector<Elf64_Phdr> segments() const;
 
@@ -56,9 +57,9 @@ class ElfFile {
   const Elf64_Shdr* section(std::string_view name) const;
   const Elf64_Shdr* section(std::uint32_t type) const;
   std::string_view name(const Elf64_Shdr& section) const;
-  /// Nothing for a section that takes no room in the file.
+  /// Empty for a section that takes no room in the file.
   std::string_view content(const Elf64_Shdr& section) const;
-  /// A text of the string table that `user` is linked to.
+  /// A text from the string table that `user` is linked to.
   std::string_view text(const Elf64_Shdr& user, std::uint64_t offset) const;
 
  private:

@@ -10,38 +10,11 @@ std::string_view error_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::ok:
       return "ok";
-    case ErrorCode::unknown:
-      return "Error";
-    case ErrorCode::compile:
-      return "CompileError";
-    case ErrorCode::compiler_crashed:
-      return "CompilerCrashed";
-    case ErrorCode::compile_timeout:
-      return "CompileTimeout";
-    case ErrorCode::resource_limit:
-      return "ResourceLimit";
-    case ErrorCode::invalid_source:
-      return "InvalidSource";
-    case ErrorCode::load:
-      return "LoadError";
-    case ErrorCode::argument_type:
-    case ErrorCode::argument_value:
-      return "ArgumentError";
-    case ErrorCode::cuda:
-      return "CudaError";
-    case ErrorCode::not_found:
-      return "NotFound";
-    case ErrorCode::unsupported:
-      return "Unsupported";
-    case ErrorCode::op:
-    case ErrorCode::op_value:
-    case ErrorCode::op_index:
-    case ErrorCode::op_type:
-      return "OpError";
-    case ErrorCode::out_of_memory:
-      return "OutOfMemory";
-    case ErrorCode::interrupted:
-      return "Interrupted";
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) \
+  case ErrorCode::enumerator_:                                        \
+    return #cpp_;
+      TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
   }
   return "Error";
 }
@@ -63,38 +36,12 @@ CompileError::CompileError(ErrorCode code, const std::string& headline, Stage st
 void rethrow(CaughtError caught) {
   switch (caught.code) {
     case ErrorCode::ok:
-    case ErrorCode::unknown:
       break;
-    case ErrorCode::compile:
-      throw CompileError(std::move(caught));
-    case ErrorCode::compiler_crashed:
-      throw CompilerCrashed(std::move(caught));
-    case ErrorCode::compile_timeout:
-      throw CompileTimeout(std::move(caught));
-    case ErrorCode::resource_limit:
-      throw ResourceLimit(std::move(caught));
-    case ErrorCode::invalid_source:
-      throw InvalidSource(std::move(caught));
-    case ErrorCode::load:
-      throw LoadError(std::move(caught));
-    case ErrorCode::argument_type:
-    case ErrorCode::argument_value:
-      throw ArgumentError(std::move(caught));
-    case ErrorCode::cuda:
-      throw CudaError(std::move(caught));
-    case ErrorCode::not_found:
-      throw NotFound(std::move(caught));
-    case ErrorCode::unsupported:
-      throw Unsupported(std::move(caught));
-    case ErrorCode::op:
-    case ErrorCode::op_value:
-    case ErrorCode::op_index:
-    case ErrorCode::op_type:
-      throw OpError(std::move(caught));
-    case ErrorCode::out_of_memory:
-      throw OutOfMemory(std::move(caught));
-    case ErrorCode::interrupted:
-      throw Interrupted(std::move(caught));
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) \
+  case ErrorCode::enumerator_:                                        \
+    throw cpp_(std::move(caught));
+      TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
   }
   throw Error(std::move(caught));
 }

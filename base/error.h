@@ -1,6 +1,8 @@
 // The one family of exceptions of Tarsia. The message names the place and the remedy.
 #pragma once
 
+#include <tarsia/abi.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,27 +13,12 @@
 
 namespace tarsia {
 
-/// The numbers are those of the C ABI.
+/// What went wrong: tarsia_code (abi.h), with enumerators named in detail/error_rows.h.
 enum class ErrorCode : int {
-  ok = 0,
-  unknown = 1,
-  compile = 2,
-  compiler_crashed = 3,
-  compile_timeout = 4,
-  resource_limit = 5,
-  invalid_source = 6,
-  load = 7,
-  argument_type = 8,   ///< wrong kind of argument, or wrong number of them (Python: TypeError)
-  argument_value = 9,  ///< right kind, wrong value: dtype, device, shape, range (Python: ValueError)
-  cuda = 10,
-  not_found = 11,
-  unsupported = 12,
-  op = 13,        ///< an exception of an op's author; the next three say of what kind
-  op_value = 14,  ///< Python: ValueError
-  op_index = 15,  ///< Python: IndexError
-  op_type = 16,   ///< Python: TypeError
-  out_of_memory = 17,
-  interrupted = 18,
+  ok = TARSIA_OK,
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) enumerator_ = code_,
+  TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
 };
 
 /// "CompileError" for ErrorCode::compile, and so on: the class that carries the code.
@@ -136,6 +123,10 @@ class Unsupported : public ErrorOf<ErrorCode::unsupported, Stage::load> {
   using ErrorOf::ErrorOf;
 };
 class OpError : public ErrorOf<ErrorCode::op, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
+/// A module's checks found it while its code ran (debug="undefined").
+class UndefinedBehaviour : public ErrorOf<ErrorCode::undefined_behaviour, Stage::call> {
   using ErrorOf::ErrorOf;
 };
 /// Of the CPU or of a GPU.

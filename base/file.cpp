@@ -42,9 +42,9 @@ FileStamp FileStamp::of(const struct stat& status) {
           .ctime_ns = nanoseconds(status.st_ctim)};
 }
 
-int open_regular(const std::string& path, UniqueFd& fd, struct stat& status) {
-  UniqueFd opened(
-      retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); }));
+int open_regular(const std::string& path, UniqueFd& fd, struct stat& status, Links links) {
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (links == Links::refuse ? O_NOFOLLOW : 0);
+  UniqueFd opened(retry([&] { return ::open(path.c_str(), flags); }));
   if (!opened) return errno;
   if (::fstat(opened.get(), &status) != 0) return errno;
   if (!S_ISREG(status.st_mode)) return EINVAL;
@@ -55,7 +55,7 @@ int open_regular(const std::string& path, UniqueFd& fd, struct stat& status) {
 int read_all(int fd, std::string& bytes, std::uint64_t limit) {
   bytes.clear();
   struct stat status;
-  // One byte more than the size lets the read that sees the end happen without another allocation.
+  // One byte more than the size: the read that sees the end then needs no further allocation.
   std::uint64_t room = 4096;
   if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
     if (static_cast<std::uint64_t>(status.st_size) > limit) return EFBIG;
@@ -72,6 +72,23 @@ int read_all(int fd, std::string& bytes, std::uint64_t limit) {
   }
   bytes.resize(have);
   return 0;
+}
+
+int read_at(int fd, char* bytes, std::size_t size, std::uint64_t offset) {
+  while (size > 0) {
+    const ssize_t n = retry([&] { return ::pread(fd, bytes, size, static_cast<off_t>(offset)); });
+    if (n < 0) return errno;
+    if (n == 0) return ENODATA;
+    bytes += n;
+    size -= static_cast<std::size_t>(n);
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return 0;
+}
+
+int read_file(const std::string& path, std::string& bytes, std::uint64_t limit) {
+  const UniqueFd fd(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
+  return fd ? read_all(fd.get(), bytes, limit) : errno;
 }
 
 int write_all(int fd, std::string_view bytes) {
@@ -134,10 +151,8 @@ DIR* open_folder(const std::string& path) {
 }
 
 std::string read_file(const std::string& path, std::uint64_t limit) {
-  UniqueFd fd(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
-  if (!fd) raise_errno("cannot open " + path, errno);
   std::string bytes;
-  if (const int error = read_all(fd.get(), bytes, limit)) raise_errno("cannot read " + path, error);
+  if (const int error = read_file(path, bytes, limit)) raise_errno("cannot read " + path, error);
   return bytes;
 }
 
@@ -172,30 +187,29 @@ UniqueFd make_memfd(const char* name, std::string_view bytes) {
   return fd;
 }
 
-std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
+std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit,
+                            std::string_view what) {
+  const auto fail = [&](int error, std::string_view reason) {
+    raise_errno("cannot read " + std::string(what) + std::string(reason), error);
+  };
   struct stat status;
-  if (::fstat(fd, &status) != 0) raise_errno("cannot read a received file", errno);
-  if (!S_ISREG(status.st_mode)) raise_errno("cannot read a received file", EINVAL);
-  if (size > limit) raise_errno("a received file is too large", EFBIG);
+  if (::fstat(fd, &status) != 0) fail(errno, "");
+  if (!S_ISREG(status.st_mode)) fail(EINVAL, ", which is no regular file");
+  if (size > limit)
+    fail(EFBIG, ", whose " + std::to_string(size) + " bytes are more than the " + std::to_string(limit) +
+                    " that it may have");
   const auto end = static_cast<std::uint64_t>(status.st_size);
-  if (offset > end || size > end - offset) raise_errno("a received file is shorter than announced", EIO);
+  if (offset > end || size > end - offset) fail(EIO, ", which is shorter than announced");
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t n = retry([&] {
-      return ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(offset + have));
-    });
-    if (n < 0) raise_errno("cannot read a received file", errno);
-    if (n == 0) raise_errno("a received file is shorter than it was", EIO);
-    have += static_cast<std::size_t>(n);
-  }
+  const int error = read_at(fd, bytes.data(), bytes.size(), offset);
+  if (error) fail(error == ENODATA ? EIO : error, error == ENODATA ? ", which is shorter than it was" : "");
   return bytes;
 }
 
-std::string read_descriptor(int fd, std::uint64_t limit) {
+std::string read_descriptor(int fd, std::uint64_t limit, std::string_view what) {
   struct stat status;
-  if (::fstat(fd, &status) != 0) raise_errno("cannot read a received file", errno);
-  return read_descriptor(fd, 0, static_cast<std::uint64_t>(status.st_size), limit);
+  if (::fstat(fd, &status) != 0) raise_errno("cannot read " + std::string(what), errno);
+  return read_descriptor(fd, 0, static_cast<std::uint64_t>(status.st_size), limit, what);
 }
 
 Mapping::Mapping(int fd) {

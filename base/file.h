@@ -33,7 +33,7 @@ class UniqueFd {
   int m_fd = -1;
 };
 
-/// What tells that a file was not touched since: vouches for a content hash taken earlier.
+/// A file's status. If it is unchanged, the file was not touched, and a content hash taken earlier holds.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -47,37 +47,46 @@ struct FileStamp {
 
 // The functions below that return an int give 0 or an errno; they retry on EINTR.
 
-/// Opens a regular file for reading, never following a symbolic link in its last step, never waiting on
-/// a FIFO; ELOOP or EINVAL if it is no regular file. `status` is that of the opened file.
-int open_regular(const std::string& path, UniqueFd& fd, struct stat& status);
+/// Whether a symbolic link in the last step of a path is followed: what users name may be one, what Tarsia
+/// wrote itself is none.
+enum class Links { refuse, follow };
+/// Opens a regular file for reading and never waits on a FIFO; ELOOP or EINVAL if it is no regular file.
+/// `status` is that of the opened file.
+int open_regular(const std::string& path, UniqueFd& fd, struct stat& status, Links links = Links::refuse);
 /// Reads from the descriptor's position to its end; EFBIG once there is more than `limit`.
 int read_all(int fd, std::string& bytes, std::uint64_t limit);
+/// `size` bytes at `offset` of a regular file; ENODATA if it ends before. The position stays.
+int read_at(int fd, char* bytes, std::size_t size, std::uint64_t offset);
+/// The bytes of a file of any kind, such as one of /proc. Follows symbolic links; EFBIG beyond `limit`.
+int read_file(const std::string& path, std::string& bytes, std::uint64_t limit);
 int write_all(int fd, std::string_view bytes);
 enum class IfThere { replace, keep };
-/// Writes the pieces one after the other to a new private file beside `path` and renames it to `path`:
-/// a reader sees the old file or the whole new one. Nothing is left behind on failure. IfThere::keep gives
-/// EEXIST when the name is taken (file systems that cannot tell replace it).
+/// Writes the pieces one after the other to a new private file beside `path`, and renames it to `path`. A
+/// reader sees the old file or the whole new one. Leaves nothing behind on failure. IfThere::keep gives
+/// EEXIST if the name is taken. (File systems that cannot tell replace the file.)
 int publish(const std::string& path, std::span<const std::string_view> pieces, mode_t mode = 0600,
             IfThere if_there = IfThere::replace);
 
-/// opendir: null where the folder cannot be opened. Throws ResourceLimit for want of descriptors: a search
-/// that took that for an absent folder would answer wrongly.
+/// opendir; null if the folder cannot be opened. Throws ResourceLimit if no descriptor is free: a search
+/// that took this for an absent folder would give a wrong answer.
 DIR* open_folder(const std::string& path);
 
 /// The file's bytes. Follows symbolic links; throws Error naming the path, also beyond `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 32);
 /// Throws Error naming the path.
 void write_file(const std::string& path, std::string_view bytes, mode_t mode = 0644);
-/// Makes the directory and its missing parents. Gives 0 or an errno; an existing one is fine.
+/// Makes the directory and its missing parents. Returns 0 or an errno. An existing directory is no error.
 int make_directories(const std::string& path, mode_t mode = 0700);
 
-/// An anonymous file in memory holding the bytes, sealed against any change. Throws Error; ResourceLimit
-/// where they are more than the process may write (RLIMIT_FSIZE, with SIGXFSZ ignored).
+/// An anonymous file in memory that holds the bytes, sealed against any change. Throws Error, or
+/// ResourceLimit if the process may not write that many (RLIMIT_FSIZE, with SIGXFSZ ignored).
 UniqueFd make_memfd(const char* name, std::string_view bytes);
-/// `size` bytes at `offset` of a regular file or memfd. Throws Error, also when size exceeds `limit`.
-std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit);
+/// `size` bytes at `offset` of a regular file or memfd. Throws Error naming it as `what`, also when size
+/// exceeds `limit`.
+std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit,
+                            std::string_view what = "a received file");
 /// All of it.
-std::string read_descriptor(int fd, std::uint64_t limit);
+std::string read_descriptor(int fd, std::uint64_t limit, std::string_view what = "a received file");
 
 /// A read-only mapping of a whole descriptor.
 class Mapping {

@@ -1,4 +1,4 @@
-// One pthread_atfork for all.
+// One pthread_atfork handler for all objects.
 #include "base/fork.h"
 
 #include <pthread.h>
@@ -21,12 +21,35 @@ struct Loading {
   std::mutex mutex;  ///< guards what follows
   std::condition_variable changed;
   int threads = 0;
-  int forks = 0;  ///< that wait, or are under way: nobody else enters meanwhile
+  int forks = 0;  ///< forks that wait or are under way: no other thread enters meanwhile
 };
 Loading& g_loading = *new Loading;  // never destroyed: libraries are closed while the process exits
 thread_local int t_in_loader = 0;
 
-/// Comes first, while the forking thread holds nothing of ours. Leaves the mutex locked.
+/// Work-around: ThreadSanitizer does not see the dynamic linker's lock.
+/// Trigger: one thread unmaps a library, and another maps one to the same addresses. Symptom: it reports a
+/// data race between the initialisers of the one and the destructors of the other.
+/// Removal: ThreadSanitizer forgets what was at an address when it is unmapped.
+#ifdef __SANITIZE_THREAD__
+std::recursive_mutex& g_linker = *new std::recursive_mutex;
+void enter_linker() {
+  g_linker.lock();
+}
+void leave_linker() {
+  g_linker.unlock();
+}
+/// In a forked child, whose parent's threads may have held it.
+void renew_linker() {
+  new (&g_linker) std::recursive_mutex();
+  if (t_in_loader > 0) enter_linker();
+}
+#else
+void enter_linker() {}
+void leave_linker() {}
+void renew_linker() {}
+#endif
+
+/// Runs first, while the forking thread holds nothing of ours. Leaves the mutex locked.
 void wait_for_loader() {
   std::unique_lock lock(g_loading.mutex);
   ++g_loading.forks;
@@ -46,19 +69,24 @@ void renew_loading() {
   g_loading.forks = 0;
   g_loading.threads = t_in_loader > 0 ? 1 : 0;
   g_loading.mutex.unlock();
+  renew_linker();
 }
 
 }  // namespace
 
 InLoader::InLoader() noexcept {
   if (t_in_loader++ > 0) return;
-  std::unique_lock lock(g_loading.mutex);
-  g_loading.changed.wait(lock, [] { return g_loading.forks == 0; });
-  ++g_loading.threads;
+  {
+    std::unique_lock lock(g_loading.mutex);
+    g_loading.changed.wait(lock, [] { return g_loading.forks == 0; });
+    ++g_loading.threads;
+  }
+  enter_linker();
 }
 
 InLoader::~InLoader() {
   if (--t_in_loader > 0) return;
+  leave_linker();
   {
     const std::lock_guard lock(g_loading.mutex);
     --g_loading.threads;

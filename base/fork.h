@@ -1,4 +1,4 @@
-// fork() in a program that uses threads: what a child has to put right.
+// fork() in a program that uses threads: repairs in the child.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,12 @@
 
 namespace tarsia {
 
-/// An object that stays consistent across fork(). Derived classes lock their mutex in before_fork, so that no
-/// other thread is in the middle of a change when the child's copy is made. That mutex is a leaf: whoever
-/// holds it takes no other, else fork could deadlock.
+/// An object that stays consistent across fork(). Derived classes lock their mutex in before_fork, so that
+/// no other thread is in the middle of a change when the child's copy is made. That mutex is a leaf: a
+/// thread that holds it takes no other, or fork could deadlock.
 ///
-/// Such an object is no static of a function: where another thread was in the midst of making it at the fork,
-/// the child would wait for that thread for ever. It stands at the scope of a file, or is made by
-/// made_once().
+/// Such an object must not be a static of a function. If another thread was just making it at the fork, the
+/// child would wait for that thread for ever. It stands at file scope, or made_once() makes it.
 class ForkAware {
  public:
   ForkAware(const ForkAware&) = delete;
@@ -30,13 +29,14 @@ class ForkAware {
   friend struct ForkRegistry;
   virtual void before_fork() = 0;
   virtual void after_fork_in_parent() = 0;
-  /// Only the calling thread exists. What other processes share (descriptors, children) is to be dropped,
-  /// not used.
+  /// Only the calling thread exists. The child must drop what other processes share (descriptors,
+  /// children), not use it.
   virtual void after_fork_in_child() = 0;
 };
 
-/// A mutex that a forked child finds free, with what it guards whole: fork() waits for whoever holds it. A
-/// leaf: whoever holds it takes no other, waits for nothing and calls nobody's code.
+/// A mutex that is free in a forked child, with consistent data under it: fork() waits for the thread that
+/// holds it. It is a leaf: a thread that holds it takes no other mutex, waits for nothing and calls no
+/// foreign code.
 class ForkSafeMutex final : public ForkAware {
  public:
   ForkSafeMutex() { watch_forks(); }
@@ -52,26 +52,27 @@ class ForkSafeMutex final : public ForkAware {
   std::mutex m_mutex;
 };
 
-/// A mutex held while others' code runs (the loader, the CUDA driver), which may itself fork: fork() does not
-/// wait for it. A forked child gets a new one, free; what it guards is to hold at every moment.
+/// A mutex held while foreign code runs (the loader, the CUDA driver). That code may itself fork, so fork()
+/// does not wait for it. A forked child gets a new, free mutex. The data under it must be consistent at
+/// every moment.
 class ForkRenewedMutex final : public ForkAware {
  public:
   ForkRenewedMutex() { watch_forks(); }
   ~ForkRenewedMutex() { forget_forks(); }
-  void lock() { m_mutex->lock(); }
-  void unlock() { m_mutex->unlock(); }
+  void lock() { m_mutex.lock(); }
+  void unlock() { m_mutex.unlock(); }
 
  private:
   void before_fork() override {}
   void after_fork_in_parent() override {}
-  // The old one is left as it is: it may be locked, and by the thread that forks.
-  void after_fork_in_child() override { m_mutex = new std::mutex; }
-  std::mutex* m_mutex = new std::mutex;
+  // The old mutex is not destroyed: it may be locked, even by the thread that forks.
+  void after_fork_in_child() override { std::construct_at(&m_mutex); }
+  std::mutex m_mutex;
 };
 
-/// Says that this thread opens, closes or searches libraries while it lives; may nest. fork() of other
-/// threads waits for it, a second at most, since a library's initialisers may want anything, also what the
-/// forking thread holds. The cause is told in fork.cpp.
+/// Declares that this thread opens, closes or searches libraries while it lives. May nest. fork() of other
+/// threads waits for it, for a second at most: a library's initialisers may need anything, even a lock of
+/// the forking thread. fork.cpp tells the cause.
 class InLoader {
  public:
   InLoader() noexcept;
@@ -80,9 +81,9 @@ class InLoader {
   InLoader& operator=(const InLoader&) = delete;
 };
 
-/// What `make` gives, made at first use and never destroyed. Threads that come at once may each make one, of
-/// which one stays. Other than a static of a function, it does not keep a forked child waiting for a thread
-/// of its parent that was in the midst of making it.
+/// `make`'s result, made at first use and never destroyed. Threads that come at once may each make one; one
+/// of these stays. Unlike a static of a function, it does not make a forked child wait for a thread of its
+/// parent that was just making it.
 template <class T, class F>
 T& made_once(std::atomic<T*>& slot, F&& make) {
   if (T* known = slot.load(std::memory_order_acquire)) return *known;

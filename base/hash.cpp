@@ -13,7 +13,7 @@ crypto_generichash_state* state_of(std::array<unsigned char, 384>& bytes) {
   return reinterpret_cast<crypto_generichash_state*>(bytes.data());
 }
 
-// Without it libsodium stays with its portable code, at a third of the speed.
+// Without this call libsodium uses its portable code, at a third of the speed.
 void initialise() {
   static const int done = sodium_init();
   static_cast<void>(done);

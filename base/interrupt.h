@@ -8,8 +8,8 @@
 
 namespace tarsia {
 
-/// While it lives, `check` is asked now and then by waits of this thread that may take long; once it gives
-/// true, the wait ends with Interrupted. The innermost counts.
+/// While it lives, long waits of this thread ask `check` now and then. Once it returns true, the wait ends
+/// with Interrupted. The innermost scope counts.
 class InterruptScope {
  public:
   explicit InterruptScope(std::function<bool()> check);
@@ -22,16 +22,17 @@ class InterruptScope {
   const std::function<bool()>* m_before;
 };
 
-/// Whether waits of this thread have to ask.
+/// Whether waits of this thread must ask.
 bool may_be_interrupted();
 /// Asks. False without a scope. Runs foreign code: no lock may be held.
 bool is_interrupted();
 /// How often a wait asks.
 inline constexpr std::chrono::milliseconds k_ask_every{50};
 
-/// Waits until `ready`, which is asked under the lock, like std::condition_variable::wait. False if the wait
-/// was given up instead: a notification that came at that moment is passed on, but whoever chose this waiter
-/// by changing what `ready` looks at has to be told by the caller. The lock is held again in either case.
+/// Waits like std::condition_variable::wait until `ready`, which it asks under the lock. Returns false if
+/// the wait was given up instead. A notification that came at that moment is passed on. If the notifier
+/// chose this waiter by a change of what `ready` reads, the caller must tell it. The lock is held again in
+/// either case.
 template <typename Ready>
 bool wait_or_interrupt(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, Ready ready) {
   if (!may_be_interrupted()) {

@@ -1,4 +1,4 @@
-// Numbers and texts as bytes, the least byte first: what files and frames of Tarsia's consist of.
+// Numbers and texts as bytes, the least byte first, for Tarsia's files and frames.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class LittleWriter {
   std::string& m_bytes;
 };
 
-/// Takes off what LittleWriter wrote. Once something is missing it gives zeros and empty texts, and is not
+/// Reads what LittleWriter wrote. Once something is missing, it returns zeros and empty texts, and is not
 /// good.
 class LittleReader {
  public:

@@ -1,5 +1,5 @@
-// flock(2). An open file description's lock is shared with forked children through their copies of the
-// descriptor; a child that outlived its parent would hold the lock for ever. So every held descriptor is
+// Locks by flock(2). Forked children share the lock of an open file description through their copies of the
+// descriptor. A child that outlived its parent would hold the lock for ever. So every held descriptor is
 // listed, and a forked child closes its copies.
 #include "base/lock.h"
 
@@ -106,7 +106,7 @@ void FileLock::release() {
   HeldLocks& locks = held_locks();
   const std::lock_guard guard(locks.mutex);
   if (m_forks != locks.forks) {
-    // A forked child: its copy is closed already, and the number may be another file's by now.
+    // In a forked child, the copy is closed already, and the number may belong to another file by now.
     static_cast<void>(m_fd.release());
     return;
   }

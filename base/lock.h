@@ -20,9 +20,9 @@ class FileLock {
   ~FileLock() { release(); }
 
   enum class Status { locked, busy, failed };
-  /// Opens (making it where missing) and locks the file without waiting. `failed` when it cannot be
-  /// opened or is no regular file; errno says why. The file is never removed: removing it would let two
-  /// processes hold locks on different files of one name.
+  /// Opens the file, makes it if it is missing, and locks it without waiting. `failed` if it cannot be
+  /// opened or is no regular file; errno says why. The file is never removed: that would let two processes
+  /// hold locks on different files of one name.
   Status try_lock(const std::string& path);
   /// The same, waiting until the deadline in small steps.
   Status lock_until(const std::string& path, std::chrono::steady_clock::time_point deadline);
@@ -30,7 +30,7 @@ class FileLock {
 
  private:
   UniqueFd m_fd;
-  unsigned m_forks = 0;  ///< how many forks lay behind the process when it took the lock
+  unsigned m_forks = 0;  ///< the number of forks before the process took the lock
 };
 
 }  // namespace tarsia

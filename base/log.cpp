@@ -51,7 +51,10 @@ class Holder final : public ForkAware {
     renew();
     watch_forks();
   }
-  ~Holder() { forget_forks(); }
+  ~Holder() {  // of one that another thread was quicker than
+    forget_forks();
+    delete logger.load();
+  }
   std::atomic<spdlog::logger*> logger;
 
  private:
@@ -66,7 +69,7 @@ class Holder final : public ForkAware {
   }
   void before_fork() override {}
   void after_fork_in_parent() override {}
-  // The old one is left as it is: another thread may have been inside.
+  // The old one is abandoned: another thread may have been inside.
   void after_fork_in_child() override { renew(); }
 };
 

@@ -1,6 +1,7 @@
-// Paths from the environment and from where this library lies.
+// Finds paths from the environment and from the place of this library.
 #include "base/paths.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -37,7 +39,7 @@ std::string find_library_dir() {
   std::string path;
   if (::dladdr(reinterpret_cast<const void*>(&library_dir), &info) != 0 && info.dli_fname != nullptr) {
     char resolved[PATH_MAX];
-    // A program's own name may be relative, and is whatever its parent called it.
+    // A program's own name may be relative. Its parent chooses it.
     if (::realpath(info.dli_fname, resolved) != nullptr) path = resolved;
   }
   if (path.empty()) {
@@ -67,15 +69,14 @@ std::string decompress(const std::string& packed, const std::string& path) {
   return bytes;
 }
 
-/// Whether it is no link and nobody else can have written it.
+/// Whether the path is no link and nobody else can have written the file.
 bool is_trusted(const std::string& path) {
   struct stat status;
   return ::lstat(path.c_str(), &status) == 0 && !S_ISLNK(status.st_mode) && distrust(path, status).empty();
 }
 
-/// The unpacked worker is named by the packed one's stamp. Empty when the folder cannot take it.
-std::string unpack_into(const std::string& cache_dir, const std::string& packed_path,
-                        const FileStamp& stamp) {
+/// The packed worker's stamp names the unpacked one.
+std::string unpacked_path(const std::string& cache_dir, const FileStamp& stamp) {
   const Digest name = Hasher("unpacked compiler")
                           .field(stamp.device)
                           .field(stamp.inode)
@@ -83,29 +84,49 @@ std::string unpack_into(const std::string& cache_dir, const std::string& packed_
                           .field(static_cast<std::uint64_t>(stamp.mtime_ns))
                           .field(static_cast<std::uint64_t>(stamp.ctime_ns))
                           .finish();
-  const std::string folder = cache_dir + "/compiler";
-  const std::string path = folder + "/tarsia-compiler-" + hex(name).substr(0, 16);
-  if (is_executable(path) && is_trusted(folder) && is_trusted(path)) return path;
+  return cache_dir + "/compiler/tarsia-compiler-" + hex(name).substr(0, 16);
+}
+
+/// Whether the unpacked worker is there, and nobody else can have written it.
+bool is_unpacked(const std::string& path) {
+  return is_executable(path) && is_trusted(path.substr(0, path.rfind('/'))) && is_trusted(path);
+}
+
+/// Empty if the folder cannot take it.
+std::string unpack_into(const std::string& cache_dir, const std::string& packed_path,
+                        const FileStamp& stamp) {
+  const std::string path = unpacked_path(cache_dir, stamp);
+  if (is_unpacked(path)) return path;
+  const std::string folder = path.substr(0, path.rfind('/'));
   if (make_directories(folder) != 0 || !is_trusted(folder)) return {};
   const std::string program = decompress(read_file(packed_path, k_max_compiler), packed_path);
   const std::string_view pieces[] = {program};
   if (publish(path, pieces, 0700) != 0) return {};
-  // A folder mounted noexec takes the file and yet cannot run it.
+  // A folder mounted noexec takes the file but cannot run it.
   return is_executable(path) ? path : std::string();
 }
 
-/// Kept in memory, for as long as this process lives.
-std::string unpack_into_memory(const std::string& packed_path) {
-  static std::atomic<UniqueFd*> s_program{nullptr};
-  const UniqueFd& program = made_once(s_program, [&] {
-    return make_memfd("tarsia-compiler", decompress(read_file(packed_path, k_max_compiler), packed_path));
-  });
+/// The worker that was unpacked into memory, kept as long as this process lives.
+std::atomic<UniqueFd*> g_in_memory{nullptr};
+
+std::string path_in_memory(const UniqueFd& program) {
   return "/proc/self/fd/" + std::to_string(program.get());
 }
 
-/// Held while the compiler is unpacked, so that threads that come at once do so once. That takes a while, and
-/// two processes may do it at once: a forked child need not wait.
+std::string unpack_into_memory(const std::string& packed_path) {
+  return path_in_memory(made_once(g_in_memory, [&] {
+    return make_memfd("tarsia-compiler", decompress(read_file(packed_path, k_max_compiler), packed_path));
+  }));
+}
+
+/// Held while the compiler is unpacked, so that of several threads only one does it. Unpacking takes a
+/// while, and two processes may do it at once. So a forked child need not wait.
 ForkRenewedMutex& g_unpacking = *new ForkRenewedMutex;
+
+bool is_file(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
 
 }  // namespace
 
@@ -135,6 +156,22 @@ std::string compiler_path(const std::string& cache_dir, const std::string& folde
   }
   throw NotFound("the compiler tarsia-compiler is missing from " + folder +
                  ": install Tarsia again, or set TARSIA_COMPILER to its path");
+}
+
+std::string ready_compiler_path(const std::string& cache_dir, const std::string& folder) noexcept {
+  try {
+    const char* named = std::getenv("TARSIA_COMPILER");
+    if (named != nullptr && *named != '\0') return is_executable(named) ? named : "";
+    const std::string plain = folder + "/tarsia-compiler";
+    if (is_executable(plain)) return plain;
+    struct stat status;
+    if (!cache_dir.empty() && ::stat((plain + ".zst").c_str(), &status) == 0)
+      if (const std::string path = unpacked_path(cache_dir, FileStamp::of(status)); is_unpacked(path))
+        return path;
+    if (const UniqueFd* program = g_in_memory) return path_in_memory(*program);
+  } catch (const std::bad_alloc&) {  // then there is none
+  }
+  return {};
 }
 
 std::string cache_dir_name() {
@@ -182,6 +219,41 @@ std::string prepare_private_dir(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return refuse(errno_message("it cannot be read", errno));
   const std::string why = distrust(path, status);
   return why.empty() ? why : refuse(why);
+}
+
+std::vector<std::string> llvm_folders() {
+  std::vector<std::string> folders;
+  if (DIR* stream = open_folder("/usr/lib")) {
+    while (dirent* entry = ::readdir(stream))
+      if (std::string_view(entry->d_name).starts_with("llvm-"))
+        folders.push_back(std::string("/usr/lib/") + entry->d_name + "/lib");
+    ::closedir(stream);
+  }
+  std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
+    return ::strverscmp(a.c_str(), b.c_str()) > 0;
+  });
+  return folders;
+}
+
+std::vector<std::string> openmp_libraries(const std::string& folder) {
+  std::vector<std::string> folders{folder};
+  if (const char* conda = std::getenv("CONDA_PREFIX"); conda && *conda)
+    folders.push_back(std::string(conda) + "/lib");
+  folders.insert(folders.end(), {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
+                                 "/usr/lib64", "/usr/lib"});
+  for (std::string& one : llvm_folders()) folders.push_back(std::move(one));
+  std::vector<std::string> found;
+  for (const std::string& one : folders)
+    for (const char* name : {"/libomp.so.5", "/libomp.so"})
+      if (is_file(one + name)) {
+        found.push_back(one + name);
+        break;
+      }
+  return found;
+}
+
+bool is_openmp_library(std::string_view name) {
+  return name == "libomp.so" || name.starts_with("libomp.so.");
 }
 
 }  // namespace tarsia

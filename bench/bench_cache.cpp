@@ -1,5 +1,5 @@
-// How long a source takes that is in the cache, from its text to a module that can be opened. Each round of
-// `disk` is what a new process does; the worker is only there to fill the cache (tests/unit/jit/worker).
+// Measures a source that is in the cache, from its text to a module that can be opened. A round of `disk`
+// does what a new process does. The worker only fills the cache (tests/unit/jit/worker).
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ pipeline::Settings settings() {
   }};
 }
 
-/// A source of about 4 KiB whose first line tells the worker what to do.
+/// Makes a source of about 4 KiB whose first line is a command to the test's worker.
 pipeline::Source source(const std::string& order) {
   std::string text = order + "\n";
   while (text.size() < 4096)
@@ -68,7 +68,8 @@ BENCHMARK(disk_module)
     ->Arg(1 << 20)
     ->Unit(benchmark::kMicrosecond);
 
-/// With headers that are only looked at, not read: they came to rest before the cache saw them.
+/// Measures a source with headers. Their stamps are old enough that the cache compares them and reads no
+/// header.
 void disk_headers(benchmark::State& state) {
   const Folder headers;
   for (int i = 0; i < state.range(0); ++i) {

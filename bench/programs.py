@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Compiles published CUDA programs, a file each, with nvcc and with Tarsia; with --run, runs both builds and compares
-what they print.
+"""Compiles published CUDA programs, a file each, with nvcc and with Tarsia; with --run, compares the output of both builds.
 
     bench/programs.py FOLDER_OR_FILE... [--run] [--jobs N]
 
 A file NAME.args beside NAME.cu holds the words that the program is run with.
 
-The reference is `nvcc -std=c++17 -arch=sm_90 FILE`, nvcc's own default standard and the architecture of --arch. What
-nvcc refuses is left out of the counts. Tarsia compiles with a living worker and an empty cache, each text for the first
-time; its standard is --std. As many compiles run at once as --jobs says, one by default: the times of several at once
-are only good for comparing, under the same load. A program is run with a time limit and twice where it is
-nvcc's: lines in which nvcc's own two runs differ (times, addresses) are compared with their numbers left out.
+The reference is `nvcc -std=c++17 -arch=sm_90 FILE`: nvcc's own default standard and the architecture of --arch. Programs
+that nvcc refuses do not count. Tarsia compiles with a running worker and an empty cache, each text for the first time; its
+standard is --std. --jobs is the number of compiles at once, one by default. Times of several compiles at once are only good
+for comparisons under the same load. Programs run with a time limit. nvcc's build runs twice: where its two outputs differ
+(times, addresses), lines are compared without their numbers.
 
 Needs tarsia on Python's path, and nvcc on PATH or in /usr/local/cuda/bin.
 """

@@ -1,4 +1,4 @@
-// Finding, keeping, setting aside.
+// Finds, keeps and sets aside entries on disk.
 #include "cache/disk_store.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 namespace tarsia::cache {
 namespace {
 
-// How exact "last used" has to be; a finer step would write to the disk on every hit.
+// How exact "last used" must be. A finer step would write to the disk on every hit.
 constexpr std::int64_t k_use_step = 600;  // s
 
 /// File systems whose locks and renames go over a network.
@@ -50,7 +50,7 @@ std::string local_lock_dir() {
   const std::string name = "/tarsia-locks-" + std::to_string(::geteuid());
   for (const char* base : {"/dev/shm", "/tmp"}) {
     const std::string path = base + name;
-    // Not prepare_private_dir's following of links: these parents are everybody's.
+    // Unlike prepare_private_dir, this does not follow links: these parents are open to everybody.
     struct stat status;
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) continue;
     if (::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
@@ -61,9 +61,9 @@ std::string local_lock_dir() {
   return {};
 }
 
-/// Takes the shared lock that keeps an entry from being evicted, before anything of it is read. False when an
-/// eviction has it: its name is about to go, though it still shows. Where locks do not work, an eviction may
-/// win the race for the name.
+/// Takes the shared lock that keeps an entry from being evicted, before anything of it is read. Returns
+/// false if an eviction holds the lock: the entry's name is about to go, though it still shows. If locks do
+/// not work, an eviction may win the race for the name.
 bool hold(int fd) {
   return ::flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
@@ -130,7 +130,7 @@ void DiskStore::set_aside(const std::string& path) {
   for (char& c : name) c = c == '/' ? '-' : c;
   const std::string aside = folder + '/' + name;
   int error = make_directories(folder);
-  // A folder does not replace a file, nor the other way round.
+  // A folder does not replace a file, and a file does not replace a folder.
   if (error == 0 && ::rename(path.c_str(), aside.c_str()) != 0 &&
       (::remove(aside.c_str()) != 0 || ::rename(path.c_str(), aside.c_str()) != 0)) {
     error = errno;
@@ -153,7 +153,7 @@ void DiskStore::refuse_untrusted(const std::string& folder) {
 
 bool DiskStore::is_trusted_folder(const std::string& path) {
   struct stat status;
-  // One that is not there yet is made by us.
+  // A missing folder is made by us.
   if (::lstat(path.c_str(), &status) != 0) return true;
   if (S_ISDIR(status.st_mode) && distrust(path, status).empty()) return true;
   note_fault("not used, as it is no folder of this user's alone:", path, EPERM);
@@ -176,7 +176,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
     ++m_misses;
     return Lookup::miss;
   }
-  // A link, FIFO or folder in the place of an entry is none of ours.
+  // A link, FIFO or folder in the place of an entry is not ours.
   if (error == ELOOP || error == EINVAL) {
     set_aside(hit.path);
     ++m_misses;
@@ -210,7 +210,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   }
   const std::int64_t age = ::time(nullptr) - status.st_mtim.tv_sec;
   if (age > k_use_step || age < -k_use_step) ::futimens(hit.fd.get(), nullptr);
-  // Evicted between the opening and the lock: the content is good, the name is gone.
+  // It was evicted between the opening and the lock: the content is good, but the name is gone.
   if (::fstat(hit.fd.get(), &status) != 0 || status.st_nlink == 0) {
     ++m_misses;
     return Lookup::miss;
@@ -227,6 +227,27 @@ bool DiskStore::reopen(const std::string& path, const FileStamp& stamp, UniqueFd
          FileStamp::of(status) == stamp;
 }
 
+std::string DiskStore::keep_copies(std::span<const std::pair<std::string_view, std::string_view>> files) {
+  if (!usable()) return {};
+  Hasher hasher("source copies");
+  for (const auto& [name, text] : files) hasher.field(name).field(text);
+  const std::string folder = m_root + "/source/" + hex(hasher.finish()).substr(0, 32);
+  if (!is_trusted_folder(folder)) return {};
+  for (const auto& [name, text] : files) {
+    const std::string path = folder + '/' + std::string(name);
+    int error = publish(path, {&text, 1}, 0600, IfThere::keep);
+    if (error == ENOENT) {
+      error = make_directories(path.substr(0, path.rfind('/')));
+      if (error == 0) error = publish(path, {&text, 1}, 0600, IfThere::keep);
+    }
+    if (error != 0 && error != EEXIST) {
+      note_fault("cannot store", path, error);
+      return {};
+    }
+  }
+  return folder;
+}
+
 bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::string_view meta) {
   if (!usable()) return false;
   const std::string path = path_of(kind, key);
@@ -237,8 +258,8 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   }
   const std::string footer = make_footer(kind, key, payload, meta);
   const std::string_view pieces[] = {payload, meta, footer};
-  // Entries of one key are as good as each other: the first stays, so that a name changes its file only by
-  // way of being set aside or evicted. A manifest grows, a fact ages.
+  // Entries of one key are equivalent, so the first stays. A name then changes its file only when the file
+  // is set aside or evicted. A manifest grows, and a fact ages.
   const bool replace = kind == Kind::manifest || kind == Kind::fact;
   const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);

@@ -1,21 +1,24 @@
 // Entries on disk, shared by all processes of a user.
 //
 //   FOLDER/1/KIND/ab/cdef…       an entry (cache/entry.h): two and 62 digits of its key; modules end in .so
-//   FOLDER/1/aside/…             what was found corrupt or was no file, kept for whoever wants to know why
+//   FOLDER/1/source/HASH/…       copies of the texts of modules with debug information, by their names
+//   FOLDER/1/aside/…             corrupt entries and what was no file, kept so that people can find out why
 //   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h), and of the total
 //   FOLDER/1/size                the running total of bytes (cache/sweep.h)
 //
-// Invariants: a name never shows a file that is not whole (publish renames). A reader that has an entry open
-// holds a shared lock on it, and only what nobody holds is evicted, so a hit stays loadable until it is let
-// go. An input or output error says nothing about the content: it never removes anything. What another user
-// could have written is not used, at whatever depth: a folder for which that holds takes the whole store out
-// of use when it is FOLDER or lies right below it or FOLDER/1, and its entries when it is deeper; a file is
-// set aside.
+// Invariants: a name never shows an incomplete file (publish renames). A reader that has an entry open
+// holds a shared lock on it, and only entries without a lock are evicted, so a hit stays loadable until its
+// reader closes it. An input or output error says nothing about the content, so it never removes anything.
+// Nothing is used that another user could have written, at whatever depth. If that holds of FOLDER, or of a
+// folder right below it or FOLDER/1, the whole store is out of use. If it holds of a deeper folder, that
+// folder's entries are. A file is set aside.
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "cache/entry.h"
@@ -28,7 +31,7 @@ enum class Lookup {
   fault,  ///< could not be looked up; as good as a miss, but not worth storing after
 };
 
-/// What a store has seen, for tests and `tarsia doctor`.
+/// A store's counts, for tests and `tarsia doctor`.
 struct Counters {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
@@ -50,10 +53,10 @@ struct Hit {
 /// Thread-safe.
 class DiskStore {
  public:
-  /// The folder may be refused (see refusal) or turn out read-only; neither is an error.
+  /// The folder may be refused (see refusal) or prove read-only. Neither is an error.
   DiskStore(std::string folder, std::uint64_t max_bytes);
 
-  /// Why the folder is not used, with the remedy; empty when it is.
+  /// The reason why the folder is not used, with the remedy; or empty.
   const std::string& refusal() const { return m_refusal; }
   bool usable() const { return m_refusal.empty(); }
   /// Whether files in it may be mapped as code (it may be mounted noexec).
@@ -62,13 +65,17 @@ class DiskStore {
   const std::string& folder() const { return m_folder; }
 
   Lookup find(Kind kind, const Key& key, bool keep_payload, Hit& hit);
-  /// Opens an entry that this process verified before: only compares its stamp.
+  /// Opens an entry that this process verified before. Only compares its stamp.
   bool reopen(const std::string& path, const FileStamp& stamp, UniqueFd& fd);
-  /// Publishes an entry. False when that failed, which is counted and logged.
+  /// Publishes an entry. Returns false if that failed; the failure is counted and logged.
   bool keep(Kind kind, const Key& key, std::string_view payload, std::string_view meta);
 
+  /// Keeps readable copies of texts, for debuggers. Names are relative paths without "..". Returns their
+  /// folder, which the texts and names decide; empty if they cannot be kept.
+  std::string keep_copies(std::span<const std::pair<std::string_view, std::string_view>> files);
+
   std::string path_of(Kind kind, const Key& key) const;
-  /// A lock file that this key shares with one in 4096 others; in a folder of this machine.
+  /// The lock file of this key, shared with one key in 4096, in a folder of this machine.
   std::string lock_path(const Key& key) const;
   Counters counters() const;
 

@@ -1,8 +1,7 @@
-// Writing footers, verifying entries.
+// Writes footers and verifies entries.
 #include "cache/entry.h"
 
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/file.h"
 #include "base/little_endian.h"
 
 namespace tarsia::cache {
@@ -22,7 +22,7 @@ constexpr std::size_t k_chunk = std::size_t{256} << 10;
 class Checksum {
  public:
   Checksum() {
-    // r is clamped by the algorithm; any fixed value that is not zero will do.
+    // The algorithm clamps r. Any fixed value that is not zero will do.
     static constexpr unsigned char k_key[32] = {0x74, 0x61, 0x72, 0x73, 0x69, 0x61, 0x20,
                                                 0x65, 0x6e, 0x74, 0x72, 0x79, 0x20, 0x63,
                                                 0x68, 0x65, 0x63, 0x6b, 0x73, 0x75, 0x6d};
@@ -43,20 +43,6 @@ class Checksum {
  private:
   crypto_onetimeauth_state m_state;
 };
-
-/// 0, an errno, or ENODATA when the file is shorter than it was.
-int read_at(int fd, char* bytes, std::size_t size, std::uint64_t offset) {
-  while (size > 0) {
-    const ssize_t n = ::pread(fd, bytes, size, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) return ENODATA;
-    bytes += n;
-    size -= static_cast<std::size_t>(n);
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return 0;
-}
 
 ReadStatus status_of(int error) {
   errno = error;

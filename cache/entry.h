@@ -9,12 +9,12 @@
 //   key      := 32 bytes, the whole key that the entry was kept under
 //   checksum := 16 bytes, Poly1305 under a fixed key over all bytes before it
 //
-// Numbers are little-endian. The payload comes first, so that the file of a module is itself a shared
-// library: a hit is opened by dlopen where it lies, and what follows the ELF image is not looked at.
+// Numbers are little-endian. The payload comes first, so the file of a module is itself a shared library. A
+// hit is opened by dlopen in place, and the bytes behind the ELF image are ignored.
 //
-// The checksum finds what disks, file systems and half-done copies do to a file. It is no defence against
-// somebody who can write to the folder: such folders are refused (base/paths.h). Measured over 64 KiB:
-// BLAKE2b 68 µs, Poly1305 15 µs.
+// The checksum finds damage by disks, file systems and half-done copies. It is no defence against somebody
+// who can write to the folder: such folders are refused (base/paths.h). Measured over 64 KiB: BLAKE2b 68
+// µs, Poly1305 15 µs.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ std::string make_footer(Kind kind, const Key& key, std::string_view payload, std
 enum class ReadStatus { ok, corrupt, failed };
 
 /// Reads and verifies an entry from a descriptor of `file_size` bytes. `corrupt`: it is not the entry of
-/// this kind and key, or not whole. `failed`: reading failed, which says nothing about the content; errno
-/// says why. No size is believed before it was compared with the file's.
+/// this kind and key, or it is incomplete. `failed`: reading failed, which says nothing about the content;
+/// errno says why. Every size is compared with the file's before it is used.
 ReadStatus read_entry(int fd, std::uint64_t file_size, Kind kind, const Key& key, bool keep_payload,
                       Entry& entry);
 

@@ -17,7 +17,7 @@ enum class Kind : std::uint32_t {
   prelude = 3,   ///< parts of a compile: a precompiled prelude, …
   device = 4,    ///< … device code, …
   host = 5,      ///< … an object of host code
-  fact = 6,      ///< something found out about this machine
+  fact = 6,      ///< a fact about this machine
 };
 
 /// The kind's folder in a store.

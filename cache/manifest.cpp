@@ -1,4 +1,4 @@
-// Manifests: bytes and matching.
+// Turns manifests into bytes and back, and matches them with files.
 #include "cache/manifest.h"
 
 #include <algorithm>
@@ -65,13 +65,13 @@ std::string Manifest::serialise() const {
   return bytes;
 }
 
-std::optional<Key> Manifest::match(bool& renewed) {
+std::optional<Key> Manifest::match(bool& renewed, std::string* changed) {
   struct Seen {
     Digest content;
     bool absent;
     bool same;
   };
-  // Sets differ in a file or two; what one of them found out about a file serves the others.
+  // Sets of files differ in a file or two, so a fact about a file that one set found out serves the others.
   std::unordered_map<std::string_view, Seen> seen;
   for (DependencySet& set : m_sets) {
     bool all = true;
@@ -90,7 +90,10 @@ std::optional<Key> Manifest::match(bool& renewed) {
         all = state != DependencyState::changed;
         if (m_sets.size() > 1) seen[dependency.path] = {dependency.content, dependency.absent, all};
       }
-      if (!all) break;
+      if (!all) {
+        if (changed && &set == &m_sets.front()) *changed = dependency.path;
+        break;
+      }
     }
     if (all) return set.module_key;
   }

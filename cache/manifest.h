@@ -30,14 +30,15 @@ struct DependencySet {
 
 class Manifest {
  public:
-  /// Nothing when the bytes do not follow the grammar.
+  /// Nothing if the bytes do not follow the grammar.
   static std::optional<Manifest> parse(std::string_view bytes);
   std::string serialise() const;
 
-  /// The key of the module whose dependencies are all as they were. Looks at every file at most once. Sets
-  /// `renewed` when stamps were brought up to date, so that the manifest is worth keeping again.
-  std::optional<Key> match(bool& renewed);
-  /// Puts a set in front; one of the same module goes, and the oldest beyond k_max_sets.
+  /// The key of the module whose dependencies are all unchanged. Looks at every file at most once. Sets
+  /// `renewed` if it updated stamps, so that the manifest is worth keeping again. Without a match, `changed`
+  /// is the file by which the newest set failed.
+  std::optional<Key> match(bool& renewed, std::string* changed = nullptr);
+  /// Puts a set in front. Removes another set of the same module, and the oldest beyond k_max_sets.
   void add(DependencySet set);
   const std::vector<DependencySet>& sets() const { return m_sets; }
 

@@ -35,7 +35,7 @@ void MemoryStore::keep_module(StoredModule module) {
   m_state.memory_bytes += module.memory_bytes;
   m_state.modules.push_front(std::move(module));
   m_state.index[m_state.modules.front().key] = m_state.modules.begin();
-  // The newest stays even when it is larger than all the room there is.
+  // The newest stays even if it is larger than the whole limit.
   while (m_state.modules.size() > 1 &&
          (m_state.modules.size() > m_max_modules || m_state.memory_bytes > m_max_memory_bytes)) {
     erase(m_state, std::prev(m_state.modules.end()));

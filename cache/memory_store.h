@@ -1,5 +1,5 @@
-// What this process has used already. Modules that lie on disk are remembered by name and stamp, those that
-// do not are kept in memory files.
+// Modules that this process has used. Modules on disk are remembered by name and stamp, others are kept in
+// memory files.
 #pragma once
 
 #include <list>
@@ -26,7 +26,7 @@ struct StoredModule {
   std::string meta;
 };
 
-/// Thread-safe. Holds the entries used last, up to limits of number and of memory.
+/// Thread-safe. Holds the most recently used entries, up to limits of number and of memory.
 class MemoryStore final : public ForkAware {
  public:
   explicit MemoryStore(std::size_t max_modules = 1024,
@@ -41,7 +41,7 @@ class MemoryStore final : public ForkAware {
   void keep_manifest(const Key& request_key, Manifest manifest);
 
  private:
-  using List = std::list<StoredModule>;  // the one used last is in front
+  using List = std::list<StoredModule>;  // the most recently used is in front
   struct State {
     std::mutex mutex;
     List modules;
@@ -52,7 +52,7 @@ class MemoryStore final : public ForkAware {
   static void erase(State& state, List::iterator module);
   void before_fork() override { m_state.mutex.lock(); }
   void after_fork_in_parent() override { m_state.mutex.unlock(); }
-  // The content stays good: memory files are shared with the parent, and sealed.
+  // The content stays good: memory files are sealed, and shared with the parent.
   void after_fork_in_child() override { m_state.mutex.unlock(); }
 
   const std::size_t m_max_modules;

@@ -1,4 +1,4 @@
-// Two tiers, two levels.
+// Looks entries up, and keeps them, in memory and on disk, on two levels of keys.
 #include "cache/module_cache.h"
 
 #include "base/log.h"
@@ -16,6 +16,11 @@ StoredModule in_memory(const Key& key, std::string_view bytes, std::string meta)
   module.path = path_of_descriptor(module.memory->get());
   module.memory_bytes = bytes.size();
   return module;
+}
+
+/// The beginning of a key, as far as people need it to tell keys apart.
+std::string short_name(const Key& key) {
+  return hex(key).substr(0, 12);
 }
 
 CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> file, Origin origin) {
@@ -37,7 +42,7 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
     m_memory.drop_module(key);
   }
   Hit hit;
-  // Where files of the store cannot be mapped as code, the bytes go into a memory file.
+  // If files of the store cannot be mapped as code, the bytes go into a memory file.
   if (m_disk.find(Kind::module, key, !m_disk.executable(), hit) != Lookup::hit) return std::nullopt;
   StoredModule found;
   std::shared_ptr<const UniqueFd> file;
@@ -52,28 +57,44 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
   return handed_out(std::move(found), std::move(file), Origin::disk);
 }
 
-std::optional<CachedModule> ModuleCache::find(const Key& request_key) {
+std::optional<CachedModule> ModuleCache::find(const Key& request_key, std::string* why) {
+  const auto tell = [why](std::string text) {
+    if (why) *why = std::move(text);
+  };
   if (const auto known = m_memory.find_manifest(request_key)) {
     Manifest manifest = *known;
     bool renewed = false;
-    const std::optional<Key> key = manifest.match(renewed);
+    std::string changed;
+    const std::optional<Key> key = manifest.match(renewed, &changed);
+    if (!key) tell(changed + " changed since it was compiled");
     if (renewed) m_memory.keep_manifest(request_key, std::move(manifest));
     if (key) {
       if (auto found = find_module(*key)) return found;
     }
-    // Another process may have compiled with the files as they are now: the manifest on disk knows.
+    // Another process may have compiled with the current files. The manifest on disk tells.
   } else if (auto found = find_module(request_key)) {
     return found;
   }
   Hit hit;
-  if (m_disk.find(Kind::manifest, request_key, true, hit) != Lookup::hit) return std::nullopt;
+  if (m_disk.find(Kind::manifest, request_key, true, hit) != Lookup::hit) {
+    tell("nothing is kept under this key");
+    return std::nullopt;
+  }
   std::optional<Manifest> manifest = Manifest::parse(hit.entry.payload);
-  if (!manifest) return std::nullopt;
+  if (!manifest) {
+    tell("the list of the files that it was compiled from is corrupt");
+    return std::nullopt;
+  }
   bool renewed = false;
-  const std::optional<Key> key = manifest->match(renewed);
+  std::string changed;
+  const std::optional<Key> key = manifest->match(renewed, &changed);
+  if (!key) tell(changed + " changed since it was compiled");
   if (renewed) m_disk.keep(Kind::manifest, request_key, manifest->serialise(), {});
   m_memory.keep_manifest(request_key, std::move(*manifest));
-  return key ? find_module(*key) : std::nullopt;
+  if (!key) return std::nullopt;
+  std::optional<CachedModule> found = find_module(*key);
+  if (!found) tell("its module " + short_name(*key) + " is gone");
+  return found;
 }
 
 CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, std::string meta,
@@ -99,7 +120,7 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
   if (!alone) {
     Manifest manifest;
     Hit hit;
-    // What other files once led to stays known.
+    // What other contents of the files led to stays known.
     if (const auto known = m_memory.find_manifest(request_key)) manifest = *known;
     if (m_disk.find(Kind::manifest, request_key, true, hit) == Lookup::hit) {
       if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
@@ -115,7 +136,8 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
     struct stat status;
     if (open_regular(module.path, fd, status) == 0) {
       module.stamp = FileStamp::of(status);
-      // With the lock that keeps it from being evicted; a file of that name written since is as good.
+      // Opened with the lock that keeps it from being evicted. A file written under that name since is as
+      // good.
       UniqueFd locked;
       if (m_disk.reopen(module.path, module.stamp, locked)) {
         m_memory.keep_module(module);

@@ -1,8 +1,8 @@
 // The cache of modules: memory, then disk; by the request's key, then by the contents of the files it read.
 //
-// A request's key covers all that is in the request. What the compiler read besides (headers on disk) is
+// A request's key covers all that is in the request. The other inputs of the compiler (headers on disk) are
 // listed in a manifest under that key, with the key of the module that these contents gave. A request that
-// read nothing has no manifest; its module lies under its own key.
+// read no files has no manifest; its module lies under its own key.
 #pragma once
 
 #include <memory>
@@ -22,21 +22,23 @@ namespace tarsia::cache {
 struct CachedModule {
   Key key;           ///< of its content's inputs
   std::string path;  ///< what dlopen takes
-  /// Keeps the path good. For a file on disk it may go once the module is open; a module in a memory file
-  /// needs it for as long as it is open, or dlopen may take another file of that number for it.
+  /// Keeps the path good. For a file on disk, it may go once the module is open. A module in a memory file
+  /// needs it as long as it is open: dlopen may otherwise take another file of that number for it.
   std::shared_ptr<const UniqueFd> file;
   std::string meta;
   Origin origin = Origin::memory;  ///< memory or disk
 };
 
-/// Thread-safe. Failures of the disk degrade to memory alone.
+/// Thread-safe. If the disk fails, memory alone serves.
 class ModuleCache {
  public:
   explicit ModuleCache(DiskStore& disk) : m_disk(disk) {}
 
-  std::optional<CachedModule> find(const Key& request_key);
-  /// Keeps a new module. The dependencies are compared with the file system first; `kept_whole` false: one of
-  /// them changed while the compiler ran, or cannot be vouched for, and nothing was kept but for this caller.
+  /// Without a module, `why` says what was missing or had changed.
+  std::optional<CachedModule> find(const Key& request_key, std::string* why = nullptr);
+  /// Keeps a new module. Compares the dependencies with the file system first. Sets `kept_whole` to false
+  /// if one of them changed while the compiler ran, or cannot be vouched for; then only this caller has the
+  /// module.
   CachedModule keep(const Key& request_key, std::string_view bytes, std::string meta,
                     std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
   /// A module that must not be kept.

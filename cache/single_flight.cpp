@@ -1,4 +1,4 @@
-// Flights within the process, turns between processes.
+// Flights within the process, and turns between processes.
 #include "cache/single_flight.h"
 
 #include <utility>
@@ -14,7 +14,7 @@ struct Flights::Flight {
   std::condition_variable landed;
   unsigned waiting = 0;
   unsigned tries = 1;
-  bool free = false;  ///< the leader failed and one of those who wait is to lead
+  bool free = false;  ///< the leader failed, and one of the waiting threads must lead
   bool done = false;
   std::exception_ptr error;
 };
@@ -48,7 +48,7 @@ Flights::Ticket Flights::board(const Key& key) {
   const bool landed = wait_or_interrupt(lock, flight->landed, [&] { return flight->done || flight->free; });
   --flight->waiting;
   if (!landed) {
-    // The lead was offered and nobody is left to take it: whoever comes next begins anew.
+    // The lead was offered and nobody is left to take it. The next caller begins anew.
     if (flight->free && flight->waiting == 0) state->flights.erase(key);
     throw Interrupted("the wait for another thread's compile of the same source was interrupted");
   }
@@ -104,7 +104,7 @@ void Flights::after_fork_in_parent() {
 }
 
 void Flights::after_fork_in_child() {
-  // Left behind: its leaders are threads of the parent.
+  // Abandoned: its leaders are threads of the parent.
   static_cast<void>(m_state.release());
   m_state = std::make_unique<State>();
 }
@@ -127,7 +127,7 @@ Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budge
     }
     if (is_interrupted())
       throw Interrupted("the wait for another process's compile of the same source was interrupted");
-    // A holder that was stopped after it published never lets go.
+    // A holder that was stopped after it published never releases the lock.
     if (appeared()) return Turn::appeared;
     if (Clock::now() >= end) {
       log().info("waited {} ms for another process's compile; compiling as well", budget.count());

@@ -1,9 +1,9 @@
-// One compile for many who ask for the same at once.
+// One compile for all callers that ask for the same at once.
 //
-// Within a process the first to ask leads and the others wait for it to land. Between processes the leaders
-// queue for a kernel's lock and look into the cache again once they have it. Nobody waits for ever: a leader
-// that dies lets go of its lock, one that is stopped is waited for up to a budget, after which the waiter
-// compiles for itself; both publish whole entries of one key, so that costs time and nothing else.
+// Within a process, the first caller leads and the others wait for its flight to land. Between processes,
+// the leaders queue for a kernel's lock, and look into the cache again once they have it. Nobody waits for
+// ever. A leader that dies releases its lock. A stopped one is waited for up to a budget; then the waiter
+// compiles for itself. Both publish whole entries of one key, so that costs only time.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace tarsia::cache {
 
-/// The flights of a process. Thread-safe; a forked child starts with none.
+/// The flights of a process. Thread-safe. A forked child starts with none.
 class Flights final : public ForkAware {
  public:
   class Ticket;
@@ -31,7 +31,7 @@ class Flights final : public ForkAware {
 
   /// Leads the key's flight if nobody does, else waits until it has landed. Throws Interrupted.
   Ticket board(const Key& key);
-  /// How many wait for the key's flight now.
+  /// The number of threads that now wait for the key's flight.
   unsigned waiting(const Key& key) const;
 
  private:
@@ -44,7 +44,7 @@ class Flights final : public ForkAware {
   std::unique_ptr<State> m_state;
 };
 
-/// Either leads a flight, which lands when this is destroyed, or has seen one land.
+/// Either leads a flight, which lands when this is destroyed, or has waited for one to land.
 class Flights::Ticket {
  public:
   Ticket(Ticket&&) noexcept = default;
@@ -52,8 +52,8 @@ class Flights::Ticket {
   ~Ticket();
 
   bool leads() const { return m_leads != nullptr; }
-  /// For a leader: lands with an error, which those who wait get as well. `retry`: the error may have had
-  /// nothing to do with the work itself, so one of those who wait tries again first, once.
+  /// For a leader: lands with an error, which the waiting threads get as well. `retry`: the error may have
+  /// other causes than the work itself, so one of the waiting threads first tries again, once.
   void fail(std::exception_ptr error, bool retry);
   /// For a follower: the error that the flight landed with, if any. Without one, the cache has the result.
   std::exception_ptr error() const { return m_error; }
@@ -73,12 +73,12 @@ class Flights::Ticket {
 /// How waiting for other processes ended.
 enum class Turn {
   mine,      ///< the lock is held: look into the cache, then work
-  appeared,  ///< what was waited for is there; the lock is not held
+  appeared,  ///< the awaited entry is there; the lock is not held
   overdue,   ///< the budget is spent; the lock is not held: work without
 };
 
-/// Waits for the lock file, asking `appeared` now and then. An empty path, or a lock that cannot be had for
-/// another reason than its holder, is `overdue` at once. Throws Interrupted.
+/// Waits for the lock file, and asks `appeared` now and then. Returns `overdue` at once for an empty path,
+/// or for a lock that fails for another reason than its holder. Throws Interrupted.
 Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
                    const std::function<bool()>& appeared, FileLock& lock);
 

@@ -1,9 +1,8 @@
-// The running total and the sweep.
+// Keeps the running total of the store's bytes, and removes old entries.
 //
-// The total is a hint: it is kept under a lock that is not waited for long, and put right by every sweep. An
-// entry counts with the blocks it takes, so that the limit means the disk's space. When an entry was used
-// last is its mtime, which a hit brings up to date (disk_store.cpp); atime would do where it is kept, which
-// is seldom.
+// The total is a hint. Its lock is waited for only shortly, and every sweep corrects it. An entry counts
+// with the blocks that it takes, so the limit means the disk's space. An entry's mtime is the time of its
+// last use: a hit brings it up to date (disk_store.cpp). atime would do where it is kept, but it seldom is.
 #include "cache/sweep.h"
 
 #include <dirent.h>
@@ -51,19 +50,19 @@ std::uint64_t bytes_of(const struct stat& status) {
                                  static_cast<std::uint64_t>(status.st_size));
 }
 
-/// Removes the file unless somebody holds its lock. Sweeps do not overlap, and nothing else changes the file
-/// behind a module's name, so what is locked is what is removed.
+/// Removes the file unless somebody holds its lock. Sweeps do not overlap, and nothing else changes the
+/// file behind a module's name. So the locked file is the removed one.
 bool evict(const std::string& path) {
   UniqueFd fd;
   struct stat status;
   if (open_regular(path, fd, status) != 0) return false;
-  // Some network file systems cannot lock what is open for reading alone; there the oldest entries go
-  // unasked.
+  // Some network file systems cannot lock a file that is open only for reading. There the oldest entries go
+  // without a lock.
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return ::unlink(path.c_str()) == 0;
 }
 
-/// Everything of the store that takes space; litter is removed on the way.
+/// Lists everything of the store that takes space, and removes litter on the way.
 std::vector<File> list(const std::string& root) {
   std::vector<File> files;
   const std::int64_t now = ::time(nullptr);
@@ -71,7 +70,7 @@ std::vector<File> list(const std::string& root) {
     struct stat status;
     if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     if (std::strstr(name, ".tmp.") != nullptr) {
-      // Judged by the clock: a step of it costs at worst a publish in progress, which then fails.
+      // The clock decides. A step of it costs at worst a publish in progress, which then fails.
       if (now - status.st_mtim.tv_sec > k_litter_age) ::unlink(path.c_str());
       return;
     }
@@ -84,7 +83,7 @@ std::vector<File> list(const std::string& root) {
       const std::string path = kind_dir + '/' + shard;
       if (std::strcmp(kind, "aside") == 0) {
         take(path, shard);
-        // Evidence of damage is kept, but before anything useful goes, it goes.
+        // Evidence of damage is kept, but it goes before anything useful does.
         if (!files.empty() && files.back().path == path) files.back().used = 0;
       } else {
         for_each_name(path, [&](const char* name) { take(path + '/' + name, name); });
@@ -97,7 +96,8 @@ std::vector<File> list(const std::string& root) {
 /// The total as written in the file, with its complement as a check.
 bool read_total(int fd, std::uint64_t& total) {
   std::uint64_t numbers[2];
-  if (::pread(fd, numbers, sizeof numbers, 0) != sizeof numbers || numbers[1] != ~numbers[0]) return false;
+  if (read_at(fd, reinterpret_cast<char*>(numbers), sizeof numbers, 0) != 0 || numbers[1] != ~numbers[0])
+    return false;
   total = numbers[0];
   return true;
 }
@@ -116,7 +116,7 @@ SweepResult sweep(const std::string& root, std::uint64_t max_bytes) {
   for (const File& file : files) result.bytes += file.bytes;
   if (max_bytes == 0 || result.bytes <= max_bytes) return result;
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
-  // Some room is made at once, so that the next entry does not start another walk.
+  // Makes some spare room at once, so that the next entry does not start another sweep.
   const std::uint64_t goal = max_bytes - max_bytes / 10;
   for (const File& file : files) {
     if (result.bytes <= goal) break;

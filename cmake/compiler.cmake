@@ -26,7 +26,7 @@ endforeach()
 # Objects that are linked into every module, kept as bytes in the worker.
 find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
 set(support_inc)
-foreach(part module_support attach_support cuda_support main_support)
+foreach(part module_support attach_support cuda_support driver_support main_support undefined_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fexceptions
@@ -39,7 +39,7 @@ endforeach()
 # Trigger: these objects define constructors that are marked `used`, and sources call complete ones by name. Symptom: the
 # symbol is undefined when a source is linked. Removal: Clang emits both symbols of such a constructor.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
-foreach(part op_support mxnet_support mxnet_graph_support)
+foreach(part initializer_support op_support mxnet_support mxnet_graph_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
@@ -48,6 +48,15 @@ foreach(part op_support mxnet_support mxnet_graph_support)
     DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.cpp ${public_headers})
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)
 endforeach()
+# GCC's run-time library holds what __builtin_cpu_supports and target_clones read, for static linking alone.
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-libgcc-file-name OUTPUT_VARIABLE libgcc OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/generated/cpuinfo.o
+  COMMAND ${CMAKE_AR} x ${libgcc} cpuinfo.o
+  WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/generated
+  DEPENDS ${libgcc})
+list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/cpuinfo.o)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/generated/support_objects.S
   COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/support_objects.S -DDIR=${CMAKE_BINARY_DIR}/generated

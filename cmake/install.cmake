@@ -9,11 +9,17 @@ add_custom_target(wheel DEPENDS tarsia)
 install(TARGETS tarsia LIBRARY DESTINATION ${place} COMPONENT wheel)
 install(DIRECTORY include/ DESTINATION ${place}/include COMPONENT wheel)
 configure_file(cmake/tarsia-config.cmake.in ${CMAKE_BINARY_DIR}/generated/tarsia-config.cmake @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/generated/tarsia-config.cmake DESTINATION ${place}/cmake COMPONENT wheel)
+# Before 1.0, a minor version may break what was built for another.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/tarsia-config-version.cmake
+                                 VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/generated/tarsia-config.cmake ${CMAKE_BINARY_DIR}/generated/tarsia-config-version.cmake
+        DESTINATION ${place}/cmake COMPONENT wheel)
 if(TARGET tarsia-compiler)
-  add_dependencies(wheel tarsia-compiler sysroot preludes)
+  add_dependencies(wheel tarsia-compiler sysroot preludes run_time)
   install(PROGRAMS $<TARGET_FILE:tarsia-compiler> DESTINATION ${place} COMPONENT wheel)
-  install(FILES ${TARSIA_SYSROOT_PACK} ${TARSIA_PRELUDES_PACK} DESTINATION ${place} COMPONENT wheel)
+  install(FILES ${TARSIA_SYSROOT_PACK} ${TARSIA_PRELUDES_PACK} ${TARSIA_RUN_TIME} DESTINATION ${place} COMPONENT wheel)
+  install(PROGRAMS tools/process/llvm-symbolizer DESTINATION ${place}/bin COMPONENT wheel)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/licenses/ DESTINATION ${place}/licenses COMPONENT wheel)
 endif()
 if(TARGET tarsia_command)
@@ -28,5 +34,5 @@ if(TARGET tarsia_python)
   install(FILES ${nanobind_license} DESTINATION ${place}/licenses RENAME nanobind.txt COMPONENT wheel)
 endif()
 if(TARGET tests AND TARGET tarsia-compiler)
-  add_dependencies(tests tarsia-compiler sysroot preludes)   # the tests end to end compile
+  add_dependencies(tests tarsia-compiler sysroot preludes run_time)   # the tests end to end compile
 endif()

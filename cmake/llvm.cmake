@@ -37,7 +37,7 @@ if(TARSIA_STATIC_LLVM)
   tarsia_drop_shared_llvm_and_polly()
   tarsia_link_archives_of_zstd_and_zlib()
   llvm_map_components_to_libnames(
-    llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object Option TargetParser Coverage
+    llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object DebugInfoDWARF Demangle Option TargetParser Coverage
     FrontendOpenMP FrontendHLSL FrontendOffloading FrontendDriver FrontendAtomic WindowsDriver)
   target_link_libraries(tarsia_llvm INTERFACE clangFrontend clangCodeGen clangSerialization clangParse clangSema clangAST clangLex
                         clangBasic lldELF lldCommon ${llvm_libs})

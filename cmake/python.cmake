@@ -1,5 +1,6 @@
 # The extension tarsia._tarsia, and the package ready to import from the build folder: PYTHONPATH=<build>/python.
-# One build for the stable ABI from Python 3.12 on, an ordinary one before (scripts/check-pythons builds both).
+# One build for the stable ABI from Python 3.12 on, an ordinary one before, and one for each free-threaded Python
+# (scripts/check-pythons builds them all).
 if(NOT TARSIA_BUILD_PYTHON)
   return()
 endif()
@@ -19,7 +20,7 @@ endif()
 find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_dir} NO_DEFAULT_PATH)
 
 file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/*.cpp)
-nanobind_add_module(tarsia_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${python_sources})
+nanobind_add_module(tarsia_python STABLE_ABI FREE_THREADED NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${python_sources})
 set_target_properties(tarsia_python PROPERTIES
   OUTPUT_NAME _tarsia
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python/tarsia

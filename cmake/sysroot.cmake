@@ -14,3 +14,19 @@ add_custom_command(
   COMMENT "Packing the sysroot"
   VERBATIM)
 add_custom_target(sysroot ALL DEPENDS ${TARSIA_SYSROOT_PACK})
+
+# Run-time libraries that modules may need: OpenMP's, AddressSanitizer's and ThreadSanitizer's. They travel with Tarsia. And the
+# program by the name of which sanitizers start whatever explains addresses to them.
+find_file(TARSIA_LIBOMP libomp.so.5 PATHS /usr/lib/llvm-22/lib NO_DEFAULT_PATH REQUIRED DOC "LLVM's OpenMP run-time library")
+set(TARSIA_RUN_TIME)
+foreach(file ${TARSIA_LIBOMP}
+        /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.so /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.so)
+  file(REAL_PATH ${file} real)
+  get_filename_component(name ${file} NAME)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/${name}
+    COMMAND ${CMAKE_COMMAND} -E copy ${real} ${CMAKE_BINARY_DIR}/${name}
+    DEPENDS ${real}
+    VERBATIM)
+  list(APPEND TARSIA_RUN_TIME ${CMAKE_BINARY_DIR}/${name})
+endforeach()
+add_custom_target(run_time ALL DEPENDS ${TARSIA_RUN_TIME})

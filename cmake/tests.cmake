@@ -18,13 +18,17 @@ function(tarsia_test name)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})   # what tests share
   target_link_libraries(${target} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)   # a third quicker to compile; no test waits for itself
   add_dependencies(tests ${target})
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 foreach(layer base cache jit registry pipeline)
   tarsia_test(unit/${layer} tarsia_${layer})
 endforeach()
-target_sources(test_unit_registry PRIVATE ${CMAKE_SOURCE_DIR}/jit/worker/link/support/attach_support.c)
+# By itself: a target with a source in C cannot use the tests' precompiled header.
+add_library(attach_support OBJECT ${CMAKE_SOURCE_DIR}/jit/worker/link/support/attach_support.c)
+target_include_directories(attach_support PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_sources(test_unit_registry PRIVATE $<TARGET_OBJECTS:attach_support>)
 tarsia_test(unit/worker/device tarsia_device)
 target_compile_definitions(test_unit_worker_device PRIVATE TARSIA_TEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 if(TARGET tarsia_worker)

@@ -1,4 +1,4 @@
-// MXNet's extension API as releases up to 1.7 have it (library versions 1 to 7), in the global namespace:
+// MXNet's extension API of the releases up to 1.7 (library versions 1 to 7), in the global namespace:
 // docs/mxnet.md. Functions may have the signatures of any of those releases.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Frames over a stream socket: u32 length, u8 type, payload; descriptors ride on the frame's first byte.
+// Frames over a stream socket: u32 length, u8 type, payload. Descriptors travel with the frame's first
+// byte.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -63,7 +64,7 @@ Channel::Status Channel::wait(short events, Deadline deadline) {
       if (is_interrupted()) return Status::interrupted;
       timeout = timeout < 0 ? k_step : std::min(timeout, k_step);
     }
-    // poll steps over a descriptor of -1.
+    // poll ignores a descriptor of -1.
     pollfd watched[] = {{m_socket.get(), events, 0}, {m_beside_fd, POLLIN, 0}};
     const int ready = ::poll(watched, 2, timeout);
     if (ready > 0 && watched[1].revents != 0 && !m_beside()) m_beside_fd = -1;
@@ -133,7 +134,7 @@ Channel::Status Channel::receive_bytes(char* bytes, std::size_t size, Message& m
     const ssize_t n = ::recvmsg(m_socket.get(), &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n > 0) {
       take_descriptors(header, message.descriptors);
-      // The rest of the message comes all the same, so that the stream stays in order.
+      // The rest of the message arrives all the same, and is read, so that the stream stays in order.
       if (header.msg_flags & MSG_CTRUNC) message.descriptors_lost = true;
       have += static_cast<std::size_t>(n);
     } else if (n == 0) {
@@ -162,7 +163,7 @@ Channel::Status Channel::receive(Message& message, Deadline deadline) {
     throw Error("the other side of the compiler's socket does not speak its protocol");
   }
   message.type = static_cast<MessageType>(type);
-  // In steps: a length that lies must not make us allocate it.
+  // In steps: a false length must not make us allocate it.
   constexpr std::size_t k_step = std::size_t{4} << 20;
   while (message.payload.size() < length) {
     const std::size_t have = message.payload.size();

@@ -1,7 +1,7 @@
 // Requests to the compiler and their results: plain data that the worker and its client share.
 #pragma once
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/dependency.h"
 #include "base/diagnostic.h"
 #include "jit/compile_options.h"
@@ -29,6 +29,11 @@ struct CompileRequest {
   std::vector<SourceFile> headers;  ///< … and those that are only included
   bool cuda = false;                ///< the source holds CUDA
   CompileOptions options;
+  /// What of this machine's CPU decides the host's code (base/machine/cpu.h): its level where options.march
+  /// is empty, its identity where that is "native"; else empty.
+  std::string host_cpu;
+  /// Where copies of the texts lie for debuggers. Empty: nowhere, or no debug information is wanted.
+  std::string source_dir;
   CudaParts cuda_parts;
   uint32_t timeout_ms = 0;  ///< 0: the default
 };
@@ -37,33 +42,33 @@ using tarsia::Diagnostic;
 using tarsia::Severity;
 using tarsia::Stage;
 
-/// A file outside the request that the compiler read (or looked for and found absent). Its stamp spares the
-/// client reading it again.
+/// A file outside the request that the compiler read, or looked for and found absent. With its stamp, the
+/// client need not read it again.
 using tarsia::Dependency;
 
 struct CompileResult {
   bool ok = false;
   Stage stage = Stage::host;   ///< where it failed
-  bool limit_reached = false;  ///< it failed at a limit of size, which the first diagnostic tells
+  bool limit_reached = false;  ///< it failed at a limit of size; the first diagnostic names it
   std::vector<Diagnostic> diagnostics;
   std::vector<Dependency> dependencies;
-  /// Of the functions that the request names, those that are not there to be exported; then nothing is
-  /// compiled to its end. And the names of those that are, sorted.
+  /// The functions that the request names and that cannot be exported; then nothing is compiled to its end.
+  /// And the names of those that can, sorted.
   std::vector<std::string> missing_functions, exportable_functions;
   std::string module;                                   ///< the bytes of the shared library
   bool cacheable = true;                                ///< false when the text used __TIME__ or the like
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds
 };
 
-/// The parts a compile is put together from, each cached on its own.
+/// A compile is put together from these parts. Each is cached on its own.
 enum class PartKind { prelude, device, host };
 
-/// What the worker asks back while it compiles, answered by the client from its cache.
+/// The worker's questions while it compiles. The client answers them from its cache.
 struct PartStore {
   virtual ~PartStore() = default;
-  /// The part's bytes, if it is kept. Keys are 32 bytes.
+  /// The part's bytes, if they are kept. Keys are 32 bytes.
   virtual std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>& key) = 0;
-  /// Keeps a part; failing to is no error of the compile.
+  /// Keeps a part. A failure to keep it is no error of the compile.
   virtual void keep(PartKind, const std::array<unsigned char, 32>& key, std::string bytes) = 0;
 };
 

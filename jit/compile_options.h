@@ -1,10 +1,11 @@
-// The options that the compiler is told: the rows of tarsia/compile_options.h as members.
+// The compiler's options: the rows of tarsia/compile_options.h as members.
 #pragma once
 
 #include <tarsia/detail/option_row.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,15 +13,18 @@ namespace tarsia::jit {
 
 namespace kept {
 
-/// What CompileOptions keeps for each kind.
+/// The type in which CompileOptions keeps each kind.
 using flag = bool;
 using number = int;
 using word = std::string;
 using choice = std::string;
+using mode = Mode;
 using text = std::string;
 using texts = std::vector<std::string>;
 using names = std::optional<std::vector<std::string>>;
 using paths = std::vector<std::string>;  ///< resolved to files or -l names by the linker
+using flags = std::vector<std::string>;  ///< as gcc spells them; only those that set no other option
+using symbols = std::vector<std::string>;
 using dirs = std::vector<std::string>;   ///< absolute
 using archs = std::vector<std::string>;  ///< "sm_90", …; resolved before the request is made
 using defines = std::vector<std::pair<std::string, std::optional<std::string>>>;
@@ -29,9 +33,9 @@ using defines = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
 #define TARSIA_MEMBER(kind, name, field, initial, values, in_key, command, help) kept::kind field = initial;
 
-/// Members are named like the fields of tarsia_options. With `kernels` the module is device code alone, of
-/// these kernels of one file: "ns::scale<float, 4>", "saxpy"; `kernels_file` is empty for the first file, and
-/// with `kernels_to_read` they are not launched: variables may be theirs alone.
+/// Members are named like the fields of tarsia_options. With `kernels`, the module is only device code:
+/// these kernels of one file, as "ns::scale<float, 4>" or "saxpy". `kernels_file` is empty for the first
+/// file. With `kernels_to_read`, nobody launches them, so they may use variables that are theirs alone.
 struct CompileOptions {
   TARSIA_COMPILER_OPTIONS(TARSIA_MEMBER)
 };
@@ -49,10 +53,24 @@ void for_each_option(Options& options, Visit&& visit) {
 
 /// Whether the source's lines are kept in the code.
 inline bool keeps_lines(const CompileOptions& options) {
-  return options.debug || options.lineinfo;
+  return bool(options.debug) || options.lineinfo;
 }
 
-/// Whether C and C++ headers are the machine's, not those that Tarsia brings along.
+/// Whether host code checks itself while it runs: "undefined", "address" or "thread".
+inline bool has_checks(const CompileOptions& options, std::string_view which) {
+  return options.debug.word() == which;
+}
+
+/// Whether pragmas of OpenMP's do not turn it on: all are ignored, or all but those of loops that one thread
+/// runs.
+inline bool keeps_openmp_off(const CompileOptions& options) {
+  if (options.openmp) return false;
+  for (const std::string& flag : options.cflags)
+    if (flag == "-fno-openmp" || flag == "-fopenmp-simd") return true;
+  return false;
+}
+
+/// Whether C and C++ headers are those of the machine, not those that Tarsia brings along.
 inline bool has_system_headers(const CompileOptions& options) {
   return options.host_headers == "system";
 }

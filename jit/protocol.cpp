@@ -1,5 +1,5 @@
-// The structs of jit/compile.h to msgpack and back. Fields go by short names, so that a missing or
-// misplaced one is noticed by its decoder.
+// Converts the structs of jit/compile.h to msgpack and back. Fields have short names, so that the decoder
+// notices a missing or misplaced one.
 #include "jit/protocol.h"
 
 #include <nlohmann/json.hpp>
@@ -85,6 +85,10 @@ Json to_json(const kept::defines& defines) {
   return json;
 }
 
+Json to_json(const kept::mode& mode) {
+  return mode.word();
+}
+
 template <class Value>
 void read(const Json& json, Value& value) {
   json.get_to(value);
@@ -92,6 +96,10 @@ void read(const Json& json, Value& value) {
 
 void read(const Json& json, kept::names& names) {
   if (!json.is_null()) names = json.get<std::vector<std::string>>();
+}
+
+void read(const Json& json, kept::mode& mode) {
+  mode = json.get<std::string>();
 }
 
 void read(const Json& json, kept::defines& defines) {
@@ -125,7 +133,7 @@ Hello decode_hello(std::string_view payload) {
   return unpack("hello", payload, [](const Json& json) {
     Hello hello;
     json.at("protocol").get_to(hello.protocol);
-    // What follows may have changed its shape in another version.
+    // The rest may have another shape in another version.
     if (hello.protocol != k_protocol_version) return hello;
     json.at("build_id").get_to(hello.build_id);
     json.at("compilers").get_to(hello.compilers);
@@ -140,6 +148,8 @@ std::string encode(const CompileRequest& request) {
                {"headers", files_json(request.headers)},
                {"cuda", request.cuda},
                {"options", options_json(request.options)},
+               {"host_cpu", request.host_cpu},
+               {"source_dir", request.source_dir},
                {"cuda_parts",
                 {{"include_dirs", cuda.include_dirs},
                  {"nvrtc", cuda.nvrtc},
@@ -158,6 +168,8 @@ CompileRequest decode_request(std::string_view payload) {
     request.headers = files_of(json.at("headers"));
     json.at("cuda").get_to(request.cuda);
     request.options = options_of(json.at("options"));
+    json.at("host_cpu").get_to(request.host_cpu);
+    json.at("source_dir").get_to(request.source_dir);
     const Json& cuda = json.at("cuda_parts");
     cuda.at("include_dirs").get_to(request.cuda_parts.include_dirs);
     cuda.at("nvrtc").get_to(request.cuda_parts.nvrtc);

@@ -24,7 +24,7 @@ inline constexpr int k_exit_out_of_memory = 87;
 inline constexpr std::uint32_t k_max_frame = std::uint32_t{256} << 20;
 inline constexpr std::uint64_t k_max_blob = std::uint64_t{2} << 30;
 
-/// Monotonic, so that a stepped wall clock neither cuts nor stretches a wait.
+/// Monotonic, so that a change of the wall clock neither cuts nor stretches a wait.
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 inline constexpr Deadline k_no_deadline = Deadline::max();
@@ -47,12 +47,13 @@ struct Message {
   MessageType type = MessageType::ping;
   std::string payload;  ///< msgpack; see the encode and decode functions
   std::vector<UniqueFd> descriptors;
-  /// Descriptors came that this process had no room for (its limit of open files); the rest is whole.
+  /// Descriptors came that this process had no room for (its limit of open files). The rest is complete.
   bool descriptors_lost = false;
 };
 
-/// One end of the socket pair. Not thread-safe. Waits can be interrupted (base/interrupt.h). After any status
-/// but `ok`, or an exception, the stream is in an unknown state and the channel is of no further use.
+/// One end of the socket pair. Not thread-safe. Waits can be interrupted (base/interrupt.h). After any
+/// status but `ok`, or an exception, the stream is in an unknown state, and the channel must not be used
+/// any more.
 class Channel {
  public:
   enum class Status { ok, closed, timed_out, interrupted };
@@ -67,7 +68,7 @@ class Channel {
   int fd() const { return m_socket.get(); }
 
   /// Called whenever `fd` becomes readable while the channel waits, so that a peer that writes there never
-  /// blocks. Gives false when `fd` has ended and need not be watched any more.
+  /// blocks. Returns false when `fd` has ended and need not be watched any more.
   void watch_beside(int fd, std::function<bool()> readable);
 
  private:
@@ -93,7 +94,7 @@ struct FindPart {
   std::array<unsigned char, 32> key{};
 };
 
-/// The answer: where in the descriptor that comes with it the part lies.
+/// The answer: the part's place in the descriptor that comes with it.
 struct Part {
   bool found = false;
   std::uint64_t offset = 0;

@@ -26,8 +26,8 @@ void expect_client(Channel::Status status) {
 }
 
 /// The client's cache, seen through the socket. One exchange at a time. Nothing is thrown, because the
-/// callers' threads would have to carry it: a part that cannot be had is made anew, and without a client
-/// there is nothing left to do.
+/// callers' threads would have to carry it. A part that cannot be had is made anew. Without a client,
+/// nothing is left to do.
 class RemotePartStore final : public PartStore {
  public:
   explicit RemotePartStore(Channel& channel) : m_channel(channel) {}
@@ -95,7 +95,7 @@ Channel::Status answer_compile(Channel& channel, const Message& message, Handler
   return channel.send(MessageType::result, encode(result), {&fd, 1});
 }
 
-/// Said before anything of the request is looked at: from here on a death may be the request's fault.
+/// Sent before the request is looked at: from here on, a death may be the request's fault.
 Channel::Status say_started(Channel& channel) {
   return channel.send(MessageType::started, {});
 }
@@ -117,8 +117,8 @@ Channel::Status answer(Channel& channel, const Message& message, Handler& handle
   }
 }
 
-/// Ends the process as soon as the client's end is closed, in the middle of a compile if need be. (The
-/// kernel's parent death signal would not do: it comes when the thread that started us ends.)
+/// Ends the process as soon as the client's end is closed, even in the middle of a compile. (The kernel's
+/// parent death signal would not do: it comes when the thread that started us ends.)
 void watch_client(int socket) {
   std::thread([socket] {
     pollfd watched{socket, POLLRDHUP, 0};

@@ -14,17 +14,17 @@
 
 namespace tarsia::jit {
 
-/// What the worker does. Calls come one at a time, all from serve's thread.
+/// The worker's work. Calls come one at a time, all from serve's thread.
 class Handler {
  public:
   virtual ~Handler() = default;
-  /// `parts` may be used from several threads, until compile returns; its calls throw nothing but
-  /// std::bad_alloc. A std::exception thrown from here becomes a failed result of stage `worker`;
-  /// std::bad_alloc ends the process with k_exit_out_of_memory.
+  /// Several threads may use `parts` until compile returns. Its calls throw nothing but std::bad_alloc. A
+  /// std::exception thrown from compile becomes a failed result of stage `worker`. std::bad_alloc ends the
+  /// process with k_exit_out_of_memory.
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
-  /// "sm_90", … of the GPUs present, without doubles; empty where there is none.
+  /// "sm_90", … of the GPUs present, without doubles; empty if there is none.
   virtual std::vector<std::string> archs() = 0;
-  /// False once something failed in a way that leaves the process in doubt: it answers, then it leaves.
+  /// False after a failure that leaves the process in doubt: it answers, then it leaves.
   virtual bool usable() const { return true; }
   /// Called when a compile's result has been sent and no other request is waiting for it; must return at
   /// once.

@@ -1,10 +1,9 @@
-// A fact about the machine, kept in the cache.
+// Keeps the architectures of the machine's GPUs as a fact in the cache.
 //
-// An answer without architectures is believed for a minute only: it may be that the driver was not up yet.
-// Time is that since the boot, which the key names, so no step of the wall clock matters.
+// An answer without architectures holds only for a minute, since the driver may not have been up yet. The
+// time counts from the boot, which the key names, so a step of the wall clock does not matter.
 #include "pipeline/archs.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,9 +19,8 @@ namespace {
 constexpr std::int64_t k_none_lasts = 60;  // s
 
 std::string text_of(const char* path) {
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   std::string text;
-  if (!fd || read_all(fd.get(), text, 64 << 10) != 0) return {};
+  if (read_file(path, text, 64 << 10) != 0) return {};
   return text;
 }
 
@@ -40,7 +38,7 @@ std::string encode(const std::vector<std::string>& archs) {
   return text;
 }
 
-/// False when the fact has expired.
+/// Returns false if the fact has expired.
 bool decode(const std::string& text, std::vector<std::string>& archs) {
   if (text.starts_with("until:")) return std::atoll(text.c_str() + 6) > seconds_since_boot();
   for (std::size_t start = 0; start < text.size();) {

@@ -1,4 +1,4 @@
-// The architectures of the GPUs present, found out without CUDA in this process.
+// The architectures of the machine's GPUs, found without CUDA in this process.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 
 namespace tarsia::pipeline {
 
-/// What a source is compiled for where no GPU is seen.
+/// The architecture that a source is compiled for if there is no GPU.
 inline constexpr char k_default_arch[] = "sm_90";
 
-/// The default architectures. A worker is asked once per boot, driver, set of GPU device files and
-/// CUDA_VISIBLE_DEVICES, and the answer kept in the store; where there is no GPU or none is visible nobody is
-/// asked. Thread-safe.
+/// The default architectures. A worker is asked once for each boot, driver, set of GPU device files and
+/// CUDA_VISIBLE_DEVICES, and the store keeps the answer. Without a visible GPU, nobody is asked.
+/// Thread-safe.
 class Archs final : public ForkAware {
  public:
-  /// The device files of GPUs: "0 1 " for /dev/nvidia0 and 1; "x " where GPUs come another way (WSL); empty
-  /// where there are none.
+  /// The device files of GPUs: "0 1 " for /dev/nvidia0 and 1; "x " if GPUs come another way (WSL); empty if
+  /// there are none.
   static std::string device_files();
 
-  /// `find_devices` is another than device_files in tests alone.
+  /// Only tests pass another `find_devices` than device_files.
   explicit Archs(std::string (*find_devices)() = &device_files) : m_find_devices(find_devices) {
     watch_forks();
   }
   ~Archs() { forget_forks(); }
 
-  /// Never empty. A failure to ask gives k_default_arch and is not kept; what says nothing about the GPUs
-  /// (Interrupted, ResourceLimit) is thrown.
+  /// Never empty. After a failure to ask, the result is k_default_arch, which is not kept. Errors that say
+  /// nothing about the GPUs (Interrupted, ResourceLimit) are thrown.
   std::vector<std::string> defaults(cache::DiskStore& store,
                                     const std::function<std::vector<std::string>()>& ask);
 

@@ -1,5 +1,5 @@
-// Checks of texts, names and options. Everything that becomes part of a compiler's command line is held to a
-// list of what it may consist of: an option must never turn into another one.
+// Checks texts, names and options. Everything that becomes part of a compiler's command line is checked
+// against a list of allowed characters: an option must never turn into another one.
 #include "pipeline/check.h"
 
 #include <algorithm>
@@ -187,6 +187,12 @@ void check_function(const std::string& function) {
   }
 }
 
+void check_symbol(const std::string& symbol) {
+  if (symbol.empty() || symbol.find_first_of(std::string_view("\n\r\"\\\0", 5)) != std::string::npos) {
+    refuse("exports: " + quoted(symbol) + " is no name of a function or variable");
+  }
+}
+
 /// "a, b or c"
 std::string listed(const OptionRow& row) {
   std::string text;
@@ -217,11 +223,16 @@ void check_option(const OptionRow& row, const std::string& word) {
   if (!row.values.empty() && index_of_value(row, word) < 0) refuse_value(row, quoted(word), listed(row));
 }
 
+void check_option(const OptionRow& row, const Mode& mode) {
+  if (number_of_mode(row, mode) < 0) refuse_value(row, quoted(mode.word()), "on, off, " + listed(row));
+}
+
 void check_option(const OptionRow& row, const std::vector<std::string>& list) {
   for (const std::string& item : list) {
     if (row.kind == OptionKind::dirs) check_path(row.name, item);
     if (row.kind == OptionKind::paths) check_library(item);
     if (row.kind == OptionKind::archs) check_arch(item);
+    if (row.kind == OptionKind::symbols) check_symbol(item);
   }
 }
 
@@ -241,7 +252,7 @@ void check_options(const jit::CompileOptions& options) {
 }  // namespace
 
 void count_bytes(const std::string& name, std::uint64_t bytes, std::uint64_t& total) {
-  // Sums of sizes that a caller makes up must not wrap around.
+  // A caller may make up sizes; their sum must not wrap around.
   if (bytes <= k_max_source_bytes && (total += bytes) <= k_max_source_bytes) return;
   throw InvalidSource({name, 0, 0, Severity::error,
                        "the source is larger than " + std::to_string(k_max_source_bytes >> 20) +

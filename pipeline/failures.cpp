@@ -1,4 +1,4 @@
-// A map that forgets.
+// Keeps compile errors for a short time.
 #include "pipeline/failures.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Compile errors of the last moments, so that many who ask for the same broken source get one compile.
+// Recent compile errors, so that many callers with the same broken source cause only one compile.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace tarsia::pipeline {
 
-/// Thread-safe. Holds errors that the text brought about; time-outs and crashes are not for it.
+/// Thread-safe. Holds errors that the text caused, but no time-outs and crashes.
 class Failures final : public ForkAware {
  public:
   explicit Failures(std::chrono::milliseconds lasts) : m_lasts(lasts) { watch_forks(); }

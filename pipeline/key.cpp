@@ -1,4 +1,4 @@
-// Every field of the request, in order.
+// Hashes every field of the request, in order.
 #include "pipeline/key.h"
 
 #include <tarsia/abi.h>
@@ -33,6 +33,10 @@ void add(Hasher& hasher, const std::string& text) {
   hasher.field(text);
 }
 
+void add(Hasher& hasher, const Mode& mode) {
+  hasher.field(mode.word());
+}
+
 void add(Hasher& hasher, int number) {
   hasher.field(static_cast<std::uint64_t>(number));
 }
@@ -52,8 +56,8 @@ void add(Hasher& hasher, const jit::kept::defines& defines) {
     hasher.field(name).field(std::uint64_t{value.has_value()}).field(value.value_or(""));
 }
 
-// The manifest tells what was read; which folders were looked through first decides what is read, so folders
-// count.
+// The manifest lists the files that were read. The order of the searched folders decides which files these
+// are, so folders count.
 void add(Hasher& hasher, const jit::CompileOptions& options) {
   jit::for_each_option(options, [&](const OptionRow& row, const auto& value) {
     if (row.in_key) add(hasher, value);
@@ -69,8 +73,9 @@ cache::Key request_key(const jit::CompileRequest& request) {
   add_headers(hasher, request.headers);
   hasher.field(std::uint64_t{request.cuda});
   add(hasher, request.options);
+  hasher.field(request.host_cpu).field(request.source_dir);
   hasher.field(request.cuda_parts.nvrtc_identity).field(static_cast<std::uint64_t>(request.cuda_parts.major));
-  // A library is looked for there by its name alone.
+  // There, a library is looked for by its name alone.
   if (!request.options.libraries.empty()) add(hasher, request.cuda_parts.library_dirs);
   return hasher.finish();
 }

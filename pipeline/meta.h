@@ -16,7 +16,7 @@
 namespace tarsia::pipeline {
 
 std::string encode_meta(const std::vector<Diagnostic>& warnings);
-/// Empty when the bytes do not follow the grammar: warnings are not worth a compile.
+/// Empty if the bytes do not follow the grammar: warnings are not worth a compile.
 std::vector<Diagnostic> decode_meta(std::string_view meta);
 
 }  // namespace tarsia::pipeline

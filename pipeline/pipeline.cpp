@@ -6,16 +6,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <limits>
 #include <mutex>
 #include <type_traits>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine/cpu.h"
 #include "base/paths.h"
 #include "jit/build_id.h"
+#include "pipeline/cflags.h"
 #include "pipeline/check.h"
 #include "pipeline/key.h"
 #include "pipeline/meta.h"
@@ -33,7 +36,7 @@ std::string absolute(const std::string& path) {
 }
 
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
-  // An unpacked worker does not lie beside what it needs, so it is told where that is.
+  // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
   return {.path = compiler_path(cache_dir),
           .arguments = {"--serve", library_dir()},
           .build_id = std::string(jit::build_id()),
@@ -43,6 +46,7 @@ jit::WorkerProgram own_compiler(const std::string& cache_dir) {
 Module ready(cache::CachedModule&& found, bool cuda) {
   Module module{
       .key = hex(found.key), .origin = found.origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
+  if (!found.path.starts_with("/proc/")) module.path = std::move(found.path);
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
   if (!module.file) throw Error(errno_message("cannot open a module", errno));
   return module;
@@ -50,6 +54,17 @@ Module ready(cache::CachedModule&& found, bool cuda) {
 
 std::string named(const jit::CompileRequest& request) {
   return request.name.empty() ? request.files.front().name : request.name;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// As far as people need the key to tell sources apart.
+std::string short_name(const cache::Key& key) {
+  return hex(key).substr(0, 12);
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -93,29 +108,39 @@ Pipeline::~Pipeline() {
 }
 
 Pipeline& Pipeline::instance() {
-  // Never destroyed: threads may still compile while the program ends. The workers see our end by themselves.
+  // Never destroyed: threads may still compile while the program ends. The workers notice our end by
+  // themselves.
   static std::atomic<Pipeline*> s_pipeline{nullptr};
   return made_once(s_pipeline, [] { return Pipeline(); });
 }
 
 Module Pipeline::compile(Source source) {
-  // 1. Check. From here on every text is UTF-8 and every option is one that we know.
+  // 1. Check. From here on every text is UTF-8, every option is a known one, and what two options could say
+  // is
+  //    said by one.
+  take_cflags(source.options);
+  take_environment(source.options);
   check(source);
   const bool cached_only = source.cached_only;
 
-  // 2. Resolve. From here on the request says all that decides the module's bytes, save what the compiler
-  // will
-  //    read from disk.
+  // 2. Resolve. From here on the request holds all that decides the module's bytes, save the files that the
+  //    compiler will read from disk.
   Stores& stores = this->stores();
   const jit::CompileRequest request = resolve(std::move(source), stores);
 
   // 3. Key.
   const cache::Key key = request_key(request);
 
-  // 4. Look into the cache, which knows what was read from disk.
-  if (auto found = stores.modules.find(key)) {
+  // 4. Look into the cache, which knows the files that were read from disk.
+  const auto began = Clock::now();
+  std::string why;
+  if (auto found = stores.modules.find(key, &why)) {
+    log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
+               found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
     return ready(std::move(*found), request.cuda);
   }
+
+  log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why);
 
   if (cached_only)
     throw Unsupported(
@@ -123,7 +148,7 @@ Module Pipeline::compile(Source source) {
         "load it once "
         "before the capture begins");
 
-  // 5. Compile, once for all who ask now.
+  // 5. Compile, once for all callers that ask now.
   return compile_once(request, key, stores);
 }
 
@@ -152,6 +177,11 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
           path = absolute(path);
   });
 
+  if (request.options.march.empty())
+    request.host_cpu = cpu_level();
+  else if (request.options.march == k_native_cpu)
+    request.host_cpu = cpu_identity();
+
   const Kind kind = kind_of(source.files, source.headers);
   request.cuda = kind == Kind::cuda;
   if (kind != Kind::host) {
@@ -160,7 +190,7 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
       throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);
     request.cuda_parts = findings->parts;
   } else if (!request.options.libraries.empty()) {
-    // One of them may be NVIDIA's.
+    // One of the libraries may be NVIDIA's.
     request.cuda_parts.library_dirs = find_cuda_parts().library_dirs;
   }
   if (!request.cuda) {
@@ -171,6 +201,12 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   }
   request.files = std::move(source.files);
   request.headers = std::move(source.headers);
+  if (request.options.debug || request.options.lineinfo) {
+    std::vector<std::pair<std::string_view, std::string_view>> texts;
+    for (const auto* group : {&request.files, &request.headers})
+      for (const jit::SourceFile& file : *group) texts.emplace_back(file.name, file.text);
+    request.source_dir = stores.disk.keep_copies(texts);
+  }
   return request;
 }
 
@@ -181,7 +217,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
     return ready(std::move(*found), request.cuda);
   };
   for (;;) {
-    // One thread of this process leads; the others wait for what it stores, or share its error.
+    // One thread of this process leads. The others wait for the entry that it stores, or share its error.
     cache::Flights::Ticket ticket = m_flights.board(key);
     if (!ticket.leads()) {
       if (ticket.error()) std::rethrow_exception(ticket.error());
@@ -193,7 +229,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
       std::rethrow_exception(error);
     }
     try {
-      // One process at a time, as long as the other makes haste.
+      // One process at a time, as long as the other is quick.
       FileLock turn;
       std::optional<Module> appeared;
       if (stores.disk.usable()) {
@@ -204,7 +240,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
       if (appeared) return std::move(*appeared);
       return compile_now(request, key, stores);
     } catch (const Interrupted&) {
-      throw;  // those who wait did not give up: one of them leads now
+      throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
       // Perhaps somebody killed the worker.
       ticket.fail(std::current_exception(), true);
@@ -217,9 +253,16 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
 }
 
 Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+  const auto began = Clock::now();
+  log().debug("{} [{}]: begins to compile", named(request), short_name(key));
   jit::CompileResult result = m_pool.compile(request, stores.parts);
+  for (const auto& [step, ms] : result.timings)
+    log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
+  if (!result.ok)
+    log().info("{} [{}]: failed to compile after {:.1f} ms", named(request), short_name(key),
+               milliseconds_since(began));
   std::vector<Dependency> dependencies = std::move(result.dependencies);
-  // The order in which files were read is the compiler's affair.
+  // The order in which the compiler read the files does not matter.
   std::ranges::sort(dependencies, {}, &Dependency::path);
   if (!result.ok) {
     const bool by_text = result.stage != Stage::worker;
@@ -238,6 +281,10 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
   cache::CachedModule kept =
       result.cacheable ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies))
                        : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
+  log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
+             !result.cacheable      ? "not kept, since its text asks for the time"
+             : stores.disk.usable() ? "kept in the cache"
+                                    : "kept in memory alone");
   Module module = ready(std::move(kept), request.cuda);
   module.origin = Origin::compiled;
   module.timings = std::move(result.timings);

@@ -22,28 +22,29 @@
 
 namespace tarsia::pipeline {
 
-/// A module: the whole of `file` is a shared library (what follows its ELF image is the cache's own).
+/// A module. `file` is a shared library as a whole (the bytes behind its ELF image are the cache's own).
 struct Module {
-  UniqueFd file;    ///< read-only; nobody changes it any more. While it is open it is not evicted
-  std::string key;  ///< 64 digits: names the content
+  std::string path;  ///< where `file` lies now; empty: in memory
+  UniqueFd file;     ///< read-only and final. It is not evicted while it is open
+  std::string key;   ///< 64 digits: names the content
   Origin origin = Origin::compiled;
   bool cuda = false;  ///< whether it was compiled as CUDA
   std::vector<Diagnostic> warnings;
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds; empty unless compiled
 };
 
-/// What tests change; the defaults are those of the library.
+/// Settings that tests change. The defaults are those of the library.
 struct Settings {
   /// The worker's program, given the cache's folder. Empty: tarsia-compiler beside the library.
   std::function<jit::WorkerProgram(const std::string& cache_dir)> program;
   unsigned max_workers = 0;
-  /// How long another process's compile of the same source is waited for. Long: only a holder that was
-  /// stopped needs it, and what takes a minute to compile should not be compiled by every rank of a job.
+  /// The longest wait for another process's compile of the same source. It is long: only a stopped holder
+  /// needs it, and not every rank of a job should compile a source that takes a minute.
   std::chrono::milliseconds patience = std::chrono::seconds(120);
   std::chrono::milliseconds failures_last = std::chrono::seconds(2);
 };
 
-/// Thread-safe, and safe across fork. The environment is looked at on each call: TARSIA_CACHE_DIR,
+/// Thread-safe, and safe across fork. Each call reads the environment: TARSIA_CACHE_DIR,
 /// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, CUDA_VISIBLE_DEVICES.
 class Pipeline final : public ForkAware {
  public:
@@ -54,11 +55,11 @@ class Pipeline final : public ForkAware {
   /// CompilerCrashed, ResourceLimit, NotFound, Unsupported. A failure leaves nothing in the cache.
   Module compile(Source source);
 
-  /// What was asked of the store that the environment names now, by this process.
+  /// This process's counts of the store that the environment names now.
   cache::Counters counters() { return stores().disk.counters(); }
-  /// Why the cache's folder is not used; empty when it is.
+  /// The reason why the cache's folder is not used; or empty.
   std::string cache_refusal() { return stores().disk.refusal(); }
-  /// Workers started so far.
+  /// The number of workers started so far.
   unsigned workers_started() const { return m_pool.started(); }
 
   /// The pipeline of this process.

@@ -10,7 +10,7 @@ namespace {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-// Every character of a source goes through this, on every look into the cache.
+// Every character of a source goes through this function, on every look into the cache.
 constexpr std::array<bool, 256> k_word = [] {
   std::array<bool, 256> table{};
   for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
@@ -30,7 +30,7 @@ bool is_cuda_word(std::string_view word) {
     case 'c':
       return word.size() > 4 && word.starts_with("cuda") && word[4] >= 'A' && word[4] <= 'Z';
     case 'C':
-      // The driver's types, CUstream and the like.
+      // The driver's types: CUstream and the like.
       return word.size() > 2 && word[1] == 'U' && word[2] >= 'a' && word[2] <= 'z';
     case '_':
     case 't':
@@ -133,7 +133,7 @@ class Scanner {
   bool starts(std::string_view what) const { return m_text.substr(m_at, what.size()) == what; }
 
   void skip_line() {
-    // A backslash carries a line comment over to the next line.
+    // A backslash continues a line comment on the next line.
     while (m_at < m_text.size() && m_text[m_at] != '\n') m_at += m_text[m_at] == '\\' ? 2 : 1;
   }
 
@@ -150,7 +150,7 @@ class Scanner {
   }
 
   void skip_number() {
-    // With digit separators, whose quote begins no character literal.
+    // A number, with digit separators, whose quote begins no character literal.
     while (m_at < m_text.size() &&
            (is_word(m_text[m_at]) || m_text[m_at] == '.' ||
             (m_text[m_at] == '\'' && m_at + 1 < m_text.size() && is_word(m_text[m_at + 1])))) {

@@ -8,8 +8,8 @@
 
 namespace tarsia::pipeline {
 
-/// True when the text, comments and strings left out, has a word or an include that only CUDA knows. A guess:
-/// what macros of headers on disk hide is not seen.
+/// Whether the text has a word or an include that only CUDA knows, outside of comments and strings. This is
+/// a guess: it does not see what macros of headers on disk hide.
 bool mentions_cuda(std::string_view text);
 
 enum class Kind {
@@ -18,8 +18,8 @@ enum class Kind {
   cuda,
 };
 
-/// What a source is. A file's suffix decides where it tells (.cu is CUDA; .c, .cc, .cpp, .cxx are not), else
-/// what the file and the virtual headers mention.
+/// The kind of a source. A file's suffix decides if it can (.cu is CUDA; .c, .cc, .cpp, .cxx are not).
+/// Otherwise the words of the file and the virtual headers decide.
 Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers);
 
 }  // namespace tarsia::pipeline

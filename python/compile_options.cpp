@@ -1,4 +1,4 @@
-// Takes the options out of a dict of the package's, and lists the rows of the table.
+// Takes the options out of a dict of the package, and lists the rows of the table.
 #include "python/compile_options.h"
 
 #include <nanobind/stl/map.h>
@@ -26,7 +26,7 @@ nb::str text(std::string_view utf8) {
   return nb::str(utf8.data(), utf8.size());
 }
 
-/// `values` has those of the options that were given, by their names.
+/// `values` holds the given options by their names.
 void make(CompileOptions* self, const std::optional<std::string>& name, const nb::dict& values,
           bool cached_only, std::vector<std::string> kernels, std::string kernels_file,
           bool kernels_to_read) {
@@ -43,12 +43,14 @@ void make(CompileOptions* self, const std::optional<std::string>& name, const nb
       self->headers = nb::cast<Texts>(value);
     else if constexpr (k_is_seconds<T>)
       option = std::chrono::milliseconds(nb::cast<std::int64_t>(value));
+    else if constexpr (std::is_same_v<T, Mode>)
+      option = Mode(nb::cast<std::string>(value));
     else
       option = nb::cast<T>(value);
   });
 }
 
-/// What a value may be: words, the first and last number, or None.
+/// The allowed values: words, the first and last number, or None.
 nb::object values_of(const OptionRow& row) {
   if (row.values.empty()) return nb::none();
   if (row.values.find("..") != row.values.npos) {
@@ -68,6 +70,7 @@ nb::list rows() {
     nb::object initial = nb::none();
     if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, int> || std::is_same_v<T, std::string>)
       initial = nb::cast(option);
+    if constexpr (std::is_same_v<T, Mode>) initial = nb::bool_(bool(option));
     list.append(nb::make_tuple(text(row.name), text(row.kind_name), initial, values_of(row), row.in_key,
                                text(row.command), text(row.help)));
   });

@@ -1,4 +1,4 @@
-// The options of a compile, as Python gives them.
+// The options of a compile, in Python's form.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,7 +14,7 @@ namespace tarsia::python {
 /// Texts by name; none for a source that is one string.
 using Texts = std::vector<std::pair<std::optional<std::string>, nanobind::bytes>>;
 
-/// What a source is compiled under. The package has checked and normalised all of it.
+/// The options of a source. The package has checked and normalised all of them.
 struct CompileOptions {
   Options options;  ///< but for `headers`
   Texts headers;    ///< not copied
@@ -24,7 +24,7 @@ struct CompileOptions {
   bool kernels_to_read = false;
 };
 
-/// Adds tarsia._tarsia.CompileOptions, and compile_options(), which gives the rows of
+/// Adds tarsia._tarsia.CompileOptions, and compile_options(), which returns the rows of
 /// <tarsia/compile_options.h>.
 void add_compile_options(nanobind::module_& module);
 

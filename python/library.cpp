@@ -1,4 +1,4 @@
-// Loading and compiling, and what a library tells about itself.
+// Loads and compiles libraries, and describes them.
 #include "python/library.h"
 
 #include <nanobind/stl/optional.h>
@@ -138,6 +138,16 @@ nb::list ops(const Handle& self) {
   return list;
 }
 
+/// Name to address.
+nb::dict symbols(const Handle& self) {
+  uint64_t n = 0;
+  const char* const* names = tarsia_library_symbols(self.get(), &n);
+  nb::dict all;
+  for (uint64_t i = 0; i < n; ++i)
+    all[text(names[i])] = reinterpret_cast<uintptr_t>(tarsia_library_symbol(self.get(), names[i]));
+  return all;
+}
+
 nb::list images(const Handle& self) {
   uint64_t n = 0;
   const tarsia_image* images = tarsia_library_images(self.get(), &n);
@@ -175,12 +185,12 @@ void export_to(const Handle& self, const std::string& path) {
   check(code);
 }
 
-/// The bytes of a source so far, with a text of that many. Raises InvalidSource when they are too many; the
-/// text need not be at hand for it.
+/// The bytes of a source so far, with a text of this size added. Raises InvalidSource if there are too
+/// many; the text itself is not needed for it.
 uint64_t count_source(const std::optional<std::string>& name, uint64_t bytes, uint64_t before) {
   const uint64_t total = before + std::min(bytes, TARSIA_MAX_SOURCE_BYTES + 1);
   if (total <= TARSIA_MAX_SOURCE_BYTES) return total;
-  // Libtarsia says why, as to every other caller.
+  // libtarsia gives the reason, as to every other caller.
   const tarsia_file file{name ? name->c_str() : nullptr, nullptr, total};
   tarsia_library* none = nullptr;
   check(tarsia_load_inline(&file, 1, nullptr, &none));
@@ -203,7 +213,9 @@ std::vector<const char*> pointers_of(const std::vector<std::string>& strings) {
 /// A source and its options in the C interface's form.
 class Request {
  public:
-  Request(const Texts& source, const CompileOptions& options)
+  /// `caller_file` and `caller_line` are where the call stands, if it matters. They must outlive the request.
+  Request(const Texts& source, const CompileOptions& options, const char* caller_file = nullptr,
+          uint32_t caller_line = 0)
       : m_request(options.options, files_of(source), files_of(options.headers)),
         m_kernels(pointers_of(options.kernels)) {
     tarsia_options& more = *m_request.options();
@@ -212,6 +224,7 @@ class Request {
     more.kernels = m_kernels.data(), more.n_kernels = m_kernels.size();
     more.kernels_file = options.kernels_file.c_str();
     more.kernels_to_read = options.kernels_to_read;
+    more.caller_file = caller_file, more.caller_line = caller_line;
   }
 
   Handle load() {
@@ -221,7 +234,7 @@ class Request {
         return tarsia_load_inline(m_request.files(), m_request.n_files(), m_request.options(), &library);
       });
     } catch (...) {
-      if (library) tarsia_library_release(library);  // it was there when a signal's handler raised
+      if (library) tarsia_library_release(library);  // the result existed when a signal's handler raised
       throw;
     }
     return Handle(library);
@@ -234,7 +247,7 @@ class Request {
   }
 
  private:
-  /// Calls without the GIL; throws what went wrong.
+  /// Makes the call without the GIL, and throws its error.
   template <class F>
   void wait_for(F&& call) {
     tarsia_options& options = *m_request.options();
@@ -248,9 +261,10 @@ class Request {
     }
     if (raise_interruption()) throw nb::python_error();
     check(code);
+    tarsia_report_double_interrupts();  // Python's handler is there by now
   }
 
-  tarsia::detail::Request m_request;
+  tarsia::detail::CompileRequest m_request;
   std::vector<const char*> m_kernels;
 };
 
@@ -262,6 +276,7 @@ Handle load(const std::string& path) {
     code = tarsia_load(path.c_str(), &library);
   }
   check(code);
+  tarsia_report_double_interrupts();
   return Handle(library);
 }
 
@@ -279,6 +294,8 @@ void add_library(nb::module_& module) {
       .def("templates", templates)
       .def("global_tensor", global_tensor)
       .def("ops", ops)
+      .def("symbols", symbols)
+      .def("path", [](const Handle& self) { return text(tarsia_library_path(self.get())); })
       .def("images", images)
       .def("skipped", skipped)
       .def("warnings", warnings)
@@ -295,6 +312,10 @@ void add_library(nb::module_& module) {
   module.def("load", load);
   module.def("load_inline", [](const Texts& source, const CompileOptions& options) {
     return Request(source, options).load();
+  });
+  module.def("load_inline", [](const Texts& source, const CompileOptions& options,
+                               const nb::bytes& caller_file, uint32_t caller_line) {
+    return Request(source, options, caller_file.c_str(), caller_line).load();
   });
   module.def("compile", [](const Texts& source, const CompileOptions& options, const std::string& output) {
     Request(source, options).compile(output);

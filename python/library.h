@@ -1,4 +1,4 @@
-// A library in Python, as the package's Library class holds it; and the doors to one.
+// A library in Python, as the package's Library class holds it, and the functions that make one.
 #pragma once
 
 #include <nanobind/nanobind.h>

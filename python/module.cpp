@@ -64,6 +64,12 @@ std::string doctor() {
   return take_text(code, json);
 }
 
+std::string environment_for(const std::string& debug) {
+  char* text = nullptr;
+  const int32_t code = tarsia_environment_for(debug.c_str(), &text);
+  return take_text(code, text);
+}
+
 std::string statistics() {
   char* json = nullptr;
   const int32_t code = tarsia_statistics(&json);
@@ -94,4 +100,5 @@ NB_MODULE(_tarsia, module) {
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
   module.def("statistics", statistics);
+  module.def("environment_for", environment_for);
 }

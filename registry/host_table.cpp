@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/op/bound_op.h"
@@ -19,7 +19,7 @@ namespace tarsia::registry {
 
 namespace {
 
-/// What f gives, or null with the last error set.
+/// f's result, or null with the last error set.
 template <class F>
 auto pointer_or_null(F&& f) noexcept -> decltype(f()) {
   try {
@@ -112,7 +112,7 @@ void* host_random_states(tarsia_device device, std::int32_t kind, std::uint32_t*
   return pointer_or_null([&] { return random_states(device, kind, *n); });
 }
 
-// Handles cross the ABI as pointers to the C struct of that name, which nobody defines.
+// Handles cross the ABI as pointers to an undefined C struct of that name.
 tarsia_bound_op* to_handle(BoundOp* bound) {
   return reinterpret_cast<tarsia_bound_op*>(bound);
 }
@@ -143,6 +143,13 @@ const tarsia_meta* host_op_outputs(const tarsia_bound_op* bound, std::uint32_t* 
 
 void host_warn(const char* op, const char* text) {
   guarded([&] { log().warn("op '{}': {}", op, text); });
+}
+
+std::int32_t host_check_interrupt() {
+  if (!is_call_interrupted()) return 0;
+  if (last_error().code != TARSIA_INTERRUPTED)
+    return host_set_error(TARSIA_INTERRUPTED, "the call was interrupted");
+  return TARSIA_INTERRUPTED;
 }
 
 void host_op_release(tarsia_bound_op* bound) {
@@ -179,6 +186,7 @@ const tarsia_host* host_table() {
       .op_outputs = &host_op_outputs,
       .warn = &host_warn,
       .parallel = &parallel,
+      .check_interrupt = &host_check_interrupt,
   };
   return &table;
 }

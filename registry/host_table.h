@@ -1,4 +1,4 @@
-// The table of functions that modules are given.
+// The table of functions that modules get.
 #pragma once
 
 #include <tarsia/host.h>

@@ -1,30 +1,39 @@
-// From a file to a Library: open a private copy, map it, attach, register its ops.
+// Opens a private copy, maps it, attaches it, registers its ops.
 //
 // A module's file lies in memory, so a rebuilt file on disk is never confused with the mapped one, and
 // directories mounted noexec do no harm.
+#include "registry/loader.h"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tarsia/host.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
-#include <regex>
+#include <string_view>
 #include <system_error>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/log.h"
+#include "base/machine/cpu.h"
+#include "base/machine/sanitizer.h"
+#include "base/paths.h"
+#include "registry/crash/crash_handler.h"
+#include "registry/crash/thread_record.h"
 #include "registry/host_table.h"
 #include "registry/library/elf.h"
-#include "registry/library/library.h"
 #include "registry/op/op_registry.h"
+#include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/recent_launches.h"
 #include "registry/resources/unmap.h"
@@ -35,19 +44,37 @@ namespace {
 
 constexpr std::uint64_t k_max_library_bytes = std::uint64_t{4} << 30;
 
-/// A path that names the descriptor and that no module was opened by before: /proc/self/fd/N, with a number
-/// written in slashes and dots.
+/// Whether the path leads to the open file.
+bool leads_to(const std::string& path, int fd) {
+  struct stat named, opened;
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+/// A path that leads to the module and that no module was opened by before: its own path, or that of its
+/// descriptor, with a number written in slashes and dots. Debuggers and profilers open the module by this
+/// path, from processes of their own. So the path of a descriptor names this process.
 ///
 /// Work-around: glibc knows a mapped library by its path as well as by its inode.
-/// Trigger: a module's descriptor gets the number that the descriptor of a module mapped before had.
-/// Symptom: dlopen gives the old module back.
+/// Trigger: a module lies where a module mapped before lay, or its descriptor has the number that the other's
+/// had. Symptom: dlopen gives the old module back.
 /// Removal: dlopen takes a descriptor, or tells files of one path apart by their inodes.
-std::string unique_path(int fd) {
+std::string unique_path(const ModuleFile& module) {
   static std::atomic<std::uint64_t> s_next{0};
-  std::uint64_t number = s_next.fetch_add(1);
-  std::string path = "/proc/self/fd/";
-  for (; number; number >>= 1) path += (number & 1) ? "./" : "/";
-  return path + std::to_string(fd);
+  const int fd = module.file.get();
+  const std::string path = !module.file_path.empty() && leads_to(module.file_path, fd)
+                               ? module.file_path
+                               : "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd);
+  const std::size_t name = path.rfind('/') + 1;
+  std::string unique = path.substr(0, name);
+  for (std::uint64_t number = s_next.fetch_add(1); number; number >>= 1) unique += (number & 1) ? "./" : "/";
+  return unique + path.substr(name);
+}
+
+/// Whether so few descriptors are taken that a library may keep one.
+bool has_descriptors_to_spare(int fd) {
+  struct rlimit limit;
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 4;
 }
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
@@ -63,9 +90,62 @@ bool launches_by_itself(const ElfLibrary& elf) {
   });
 }
 
-/// Opens NVIDIA's libraries that the module needs and the loader would not find by itself.
+bool is_open(const char* name) {
+  void* const loaded = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (loaded) dlclose(loaded);
+  return loaded != nullptr;
+}
+
+/// Initialises libomp, just opened, so that it starts anew in forked children.
+///
+/// Work-around: joblib forbids OpenMP to start anew in forked children.
+/// Trigger: joblib was imported first: it sets KMP_INIT_AT_FORK=FALSE for an Intel OpenMP of 2019.
+/// Symptom: libomp believes in a forked child that its parent's threads are there, and waits for them for
+/// ever. Removal: joblib leaves KMP_INIT_AT_FORK alone.
+void initialise_for_forks(void* openmp) {
+  static constexpr const char* k_variable = "KMP_INIT_AT_FORK";
+  const char* const value = std::getenv(k_variable);
+  const auto initialise = reinterpret_cast<int (*)(void*)>(dlsym(openmp, "__kmpc_global_thread_num"));
+  if (!value || !initialise) return;
+  // Replacing the value of a variable that exists moves no other one: threads may read them meanwhile.
+  const std::string before = value;
+  ::setenv(k_variable, "TRUE", 1);
+  initialise(nullptr);
+  ::setenv(k_variable, before.c_str(), 1);
+}
+
+/// Opens LLVM's libomp, and never closes it: its threads outlive the modules that started them.
+void open_openmp(const std::string& name, const std::string& path) {
+  if (is_open(name.c_str())) {
+    (void)dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    return;
+  }
+  // A second copy ends the process, unless it is told not to.
+  const char* const allowed = std::getenv("KMP_DUPLICATE_LIB_OK");
+  for (const char* other : {"libiomp5.so", "libomp.so", "libomp.so.5"})
+    if (!allowed && is_open(other))
+      throw LoadError(path + " needs " + name + ", and this process has " + other +
+                      ", another copy of the same OpenMP, which cannot run beside it: load the library with "
+                      "OpenMP in a process without that one, or set KMP_DUPLICATE_LIB_OK=TRUE at your own "
+                      "risk");
+  for (const std::string& candidate : openmp_libraries(library_dir())) {
+    void* const opened = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!opened) {
+      log().warn("cannot open {}: {}", candidate, dlerror());
+      continue;
+    }
+    if (is_open(name.c_str())) return initialise_for_forks(opened);
+    dlclose(opened);  // it has another name
+  }
+  if (void* const opened = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return initialise_for_forks(opened);
+  throw LoadError(path + " needs " + name +
+                  ", OpenMP's run-time library, which was not found: " + std::string(k_openmp_remedy));
+}
+
+/// Opens NVIDIA's libraries and OpenMP's that the module needs and the loader would not find by itself.
 void open_needed(const ElfLibrary& elf, const std::string& path) {
   for (const std::string& name : elf.needed) {
+    if (is_openmp_library(name)) open_openmp(name, path);
     if (!starts_with_any(name, {"libcu", "libnv", "libnpp"}) || name.starts_with("libcuda.so")) continue;
     if (void* loaded = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
       dlclose(loaded);
@@ -99,6 +179,17 @@ void open_needed(const ElfLibrary& elf, const std::string& path) {
   }
 }
 
+/// Its code would end the process at the first instruction that this CPU lacks.
+void check_cpu(const ElfLibrary& elf, const std::string& path) {
+  const std::vector<std::string> missing = missing_cpu_features(elf.cpu_features);
+  if (missing.empty()) return;
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+  throw LoadError(path + " is compiled for a CPU with " + names +
+                  ", which this machine's lacks: compile it for " + std::string(cpu_level()) +
+                  ", as in march='" + std::string(cpu_level()) + "'");
+}
+
 /// initialize(int) of such a library, whether it is declared extern "C" or not; null if it is not exported.
 void* find_initialize(void* handle) {
   void* found = dlsym(handle, "initialize");
@@ -112,21 +203,41 @@ std::string demangled(const std::string& symbol) {
   return status == 0 ? std::string(text.get()) + " [" + symbol + "]" : symbol;
 }
 
+/// What stands in `text` behind `before` and in front of the first of the characters `ends`, if `after`
+/// follows it.
+std::string found_in(std::string_view text, std::string_view before, std::string_view ends,
+                     std::string_view after = "") {
+  const size_t at = text.find(before);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + before.size());
+  const size_t end = std::min(text.find_first_of(ends), text.size());
+  return text.substr(end).starts_with(after) ? std::string(text.substr(0, end)) : std::string();
+}
+
+/// What a module that needs a symbol of elsewhere is told.
+[[noreturn]] void throw_undefined(const std::string& path, const std::string& symbol) {
+  if (starts_with_any(symbol, {"Py", "_Py"}))
+    throw LoadError(
+        path + " uses " + symbol +
+        " of Python's C API, which this process does not have, or has in another version: load it "
+        "in the Python that it is compiled for");
+  throw LoadError(path + " uses " + demangled(symbol) +
+                  ", which no library defines that it links, and none that is loaded for all (RTLD_GLOBAL): "
+                  "link the library that has it (libraries=[…], -l…), load that library first with "
+                  "RTLD_GLOBAL, or define it");
+}
+
 /// Turns the dynamic linker's text into one that names the library and the remedy.
 [[noreturn]] void throw_dlopen_error(const std::string& path, std::string text) {
-  std::smatch found;
-  static const std::regex k_symbol("undefined symbol: ([^ ,]+)");
-  static const std::regex k_missing("^([^:]+): cannot open shared object file");
-  static const std::regex k_version("version `([^']+)' not found");
-  if (std::regex_search(text, found, k_symbol))
-    throw LoadError(path + " uses " + demangled(found[1]) +
-                    ", which no library defines: link the library that has it (-l…), or define it");
-  if (std::regex_search(text, found, k_version))
-    throw LoadError(path + " needs " + found[1].str() +
+  if (const std::string symbol = found_in(text, "undefined symbol: ", " ,"); !symbol.empty())
+    throw_undefined(path, symbol);
+  if (const std::string version = found_in(text, "version `", "'", "' not found"); !version.empty())
+    throw LoadError(path + " needs " + version +
                     ", newer than what this machine has: build it on this machine or an older one");
-  if (std::regex_search(text, found, k_missing) && found[1].str().find("/proc/self/fd") == std::string::npos)
+  if (const std::string missing = found_in(text, "", ":", ": cannot open shared object file");
+      !missing.empty() && !missing.starts_with("/proc/"))
     throw LoadError(
-        path + " needs " + found[1].str() +
+        path + " needs " + missing +
         ", which is not found: install it, or add its folder to LD_LIBRARY_PATH or to the library's rpath");
   if (text.find(std::generic_category().message(EMFILE)) != std::string::npos)
     throw LoadError(errno_message(path + " cannot be loaded", EMFILE));
@@ -140,6 +251,7 @@ class LibraryLoader {
   explicit LibraryLoader(ModuleFile module) : m_module(std::move(module)) {}
 
   Ref<Library> load() {
+    const auto began = std::chrono::steady_clock::now();
     Mapping file(m_module.file.get());
     const ElfLibrary elf = read_elf(file.bytes(), m_module.path);
     const bool is_module = std::find(elf.tarsia_symbols.begin(), elf.tarsia_symbols.end(),
@@ -149,6 +261,8 @@ class LibraryLoader {
           m_module.path +
           " exports nothing for Tarsia: no function, kernel or op. Mark functions with TARSIA_EXPORT(f) or "
           "ops with TARSIA_OP(name), from <tarsia/op.h>");
+    check_cpu(elf, m_module.path);
+    if (elf.sanitizer) require_in_process(*elf.sanitizer, m_module.path);
     const InLoader in_loader;
     open_needed(elf, m_module.path);
 
@@ -159,27 +273,57 @@ class LibraryLoader {
     library->m_warning_texts = std::move(m_module.warnings);
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
-    library->m_handle = dlopen(unique_path(m_module.file.get()).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
-    // A process may hold more libraries than descriptors: what is mapped needs none. Sanitizers and other
-    // tools in the process find debug information by the path that the library was opened by.
     library->m_bytes = std::move(file);
-    if (elf.has_debug_info) library->m_debug_file = std::move(m_module.file);
+    library->m_origins = std::move(m_module.origins);
+    report_crashes();
+    const std::string path = unique_path(m_module);
+    {
+      const LoadingScope loading(call_slot(), library->m_name, library->m_bytes.bytes(), library->m_origins,
+                                 m_module.file.get());
+      library->m_path = path;
+      library->m_handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
+    check_initializers(library->m_handle);
+    library->m_range.describe(library->m_handle, library->m_name, library->m_bytes.bytes(),
+                              library->m_origins);
+    // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
+    // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
+    // So it stays open while there are many.
+    if (path.starts_with("/proc/") && has_descriptors_to_spare(m_module.file.get()))
+      library->m_debug_file = std::move(m_module.file);
     m_module.file.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
     library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && launches_by_itself(elf);
+    if (const auto take =
+            reinterpret_cast<TakeFindings>(std::ranges::count(elf.tarsia_symbols, k_take_findings)
+                                               ? dlsym(library->m_handle, k_take_findings)
+                                               : nullptr)) {
+      library->m_checks = std::make_unique<CheckedCode>(library->m_name, take);
+      library->m_range.describe_findings(take);
+    }
     if (is_module)
-      attach(*library);
+      attach(*library, elf.has_effects);
     else
       attach_mxnet(*library);
-    for (const Diagnostic& warning : library->m_warning_texts) library->m_warnings.push_back(to_c(warning));
-    OpRegistry::instance().add(library);
+    if (library->m_checks) {
+      for (const tarsia_op*& op : library->m_ops) op = library->m_checks->add(*op);
+      library->m_checks->check_loading();
+    }
+    library->add_ops(library);
+    const bool needs_torch =
+        std::ranges::any_of(elf.needed, [](const std::string& name) { return name.starts_with("libtorch"); });
+    if (elf.has_effects && needs_torch) library->pin();
+    log().info("{}: loaded ({}) in {:.1f} ms: functions {}, kernels {}, ops {}", library->name(),
+               origin_name(library->origin()),
+               std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count(),
+               library->functions().size(), library->kernels().size(), library->ops().size());
     return library;
   }
 
  private:
-  void attach(Library& library) {
+  void attach(Library& library, bool has_effects) {
     const auto entry =
         reinterpret_cast<tarsia_module_attach_fn>(dlsym(library.m_handle, TARSIA_MODULE_SYMBOL));
     const tarsia_module* module = entry ? entry(host_table()) : nullptr;
@@ -207,10 +351,19 @@ class LibraryLoader {
     if (module->images) library.m_images = {module->images, module->n_images};
     if (module->skipped) library.m_skipped = {module->skipped, module->n_skipped};
     if (library.m_functions.empty() && library.m_kernels.empty() && library.m_templates.empty() &&
-        library.m_ops.empty() && !library.m_has_extension)
+        library.m_ops.empty() && !library.m_has_extension && !has_effects)
       throw_nothing(library);
     order_functions(library.m_functions);
     complete_functions(library);
+  }
+
+  /// A static initialiser may have thrown. Its module is unmapped again.
+  void check_initializers(void* handle) {
+    const auto error = reinterpret_cast<const char* (*)()>(dlsym(handle, TARSIA_INITIALIZER_ERROR_SYMBOL));
+    if (!error || !error()) return;
+    std::string text = error();
+    text.resize(std::min(text.find("\nException raised from "), text.size()));  // PyTorch's own backtrace
+    throw LoadError(m_module.path + ": a static initialiser threw: " + text);
   }
 
   static void take_kernels(Library& library, const tarsia_module& module) {
@@ -221,7 +374,7 @@ class LibraryLoader {
       if (taken.kernel.stub_slot) taken.kernel.stub = *taken.kernel.stub_slot;
       taken.runtime = library.m_errors.runtime;
       taken.library = &library;
-      taken.known_as = kept_name(std::string("kernel ") + taken.kernel.name);
+      taken.display_name = kept_name(std::string("kernel ") + taken.kernel.name);
     }
     for (const LibraryKernel& k : library.m_owned_kernels) library.m_kernels.push_back(&k.kernel);
     if (module.size < offsetof(tarsia_module, managed_pointer) + sizeof(module.managed_pointer)) return;
@@ -237,10 +390,16 @@ class LibraryLoader {
   void attach_extension(Library& library, const tarsia_extension& extension) {
     auto* found = reinterpret_cast<std::int32_t (*)(std::int32_t)>(find_initialize(library.m_handle));
     if (extension.initialize(found, k_mxnet_version)) throw_extension_error();
-    const tarsia_op* const* ops = nullptr;
     std::uint64_t n = 0;
-    if (extension.ops(&ops, &n)) throw_extension_error();
-    for (std::uint64_t i = 0; i < n; ++i) add_op(library, ops[i]);
+    if (extension.size >= sizeof(tarsia_mxnet_extension)) {
+      const auto& mxnet = reinterpret_cast<const tarsia_mxnet_extension&>(extension);
+      library.m_mxnet = std::make_unique<MxnetLibrary>(*mxnet.library(), m_module.path);
+      for (const tarsia_op* op : library.m_mxnet->ops()) add_op(library, op);
+    } else {
+      const tarsia_op* const* ops = nullptr;
+      if (extension.ops(&ops, &n)) throw_extension_error();
+      for (std::uint64_t i = 0; i < n; ++i) add_op(library, ops[i]);
+    }
     const char* const* ignored = extension.ignored(&n);
     std::vector<std::string> names(ignored, ignored + n);
     if (!names.empty()) warn_ignored(library, names);
@@ -314,6 +473,7 @@ class LibraryLoader {
       library.m_described.push_back(
           {copy, library.m_errors,
            library.m_errors.runtime ? kept_name(std::string("function ") + copy.name) : copy.name});
+      if (library.m_checks) library.m_checks->add(library.m_described.back());
       function = &library.m_described.back().function;
     }
   }
@@ -326,13 +486,15 @@ Ref<Library> load_module(ModuleFile module) {
 }
 
 Ref<Library> load_file(const std::string& path) {
-  UniqueFd source(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd source;
   struct stat status;
-  if (!source || fstat(source.get(), &status) != 0)
-    throw LoadError(errno_message("cannot open " + path, errno));
-  if (!S_ISREG(status.st_mode)) throw LoadError(path + " is no file: load() takes a shared library");
+  if (const int error = open_regular(path, source, status, Links::follow)) {
+    if (error == EMFILE || error == ENFILE) raise_errno("cannot read " + path, error);
+    if (error == EINVAL) throw LoadError(path + " is no file: load() takes a shared library");
+    throw LoadError(errno_message("cannot read " + path, error));
+  }
   ModuleFile module;
-  module.file = make_memfd("tarsia-library", read_descriptor(source.get(), k_max_library_bytes));
+  module.file = make_memfd("tarsia-library", read_descriptor(source.get(), k_max_library_bytes, path));
   source.reset();
   module.path = path;
   module.name = path.substr(path.rfind('/') + 1);
@@ -348,7 +510,8 @@ tarsia_diagnostic to_c(const Diagnostic& diagnostic) {
 bool seems_empty(std::string_view file, bool is_cuda) {
   const std::string path = "the compiled module";
   const std::uint64_t own = is_cuda ? 1 : 0;  // support/cuda_support.c
-  return !lists_entries(file, path) && count_initializers(file, path) <= own;
+  return !lists_entries(file, path) && count_initializers(file, path) <= own &&
+         !read_elf(file, path).has_effects;
 }
 
 void export_library(std::string_view file, const std::string& path) {
@@ -358,6 +521,30 @@ void export_library(std::string_view file, const std::string& path) {
 
 void Library::export_to(const std::string& path) const {
   export_library(m_bytes.bytes(), path);
+}
+
+void Library::pin() {
+  if (!m_pinned.exchange(true)) retain();
+}
+
+void Library::unpin() {
+  if (m_pinned.exchange(false)) release();
+}
+
+std::span<const char* const> Library::symbols() const {
+  std::call_once(m_symbols_read, [this] {
+    if (!m_handle) return;
+    m_symbol_texts = shown_symbols(m_bytes.bytes(), m_name);
+    for (const std::string& name : m_symbol_texts) m_symbols.push_back(name.c_str());
+  });
+  return m_symbols;
+}
+
+void* Library::symbol(const char* name) const {
+  const std::span<const char* const> all = symbols();
+  const bool shown = std::ranges::binary_search(all, std::string_view(name), {},
+                                                [](const char* one) { return std::string_view(one); });
+  return shown ? dlsym(m_handle, name) : nullptr;
 }
 
 Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op* const> ops,
@@ -370,8 +557,18 @@ Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op*
     library->m_ops.push_back(op);
     library->m_op_names.push_back(op->name);
   }
-  OpRegistry::instance().add(library);
+  library->add_ops(library);
   return library;
+}
+
+void Library::add_ops(const Ref<Library>& self) {
+  m_warning_texts.reserve(m_warning_texts.size() + m_ops.size());  // m_warnings points into them
+  for (const Diagnostic& warning : m_warning_texts) m_warnings.push_back(to_c(warning));
+  OpRegistry::instance().add(self, [this](const std::string& text) {
+    m_warning_texts.push_back({"", 0, 0, Severity::warning, text});
+    m_warnings.push_back(to_c(m_warning_texts.back()));
+    log().warn("{}: {}", m_name, text);
+  });
 }
 
 void Library::destroy() {

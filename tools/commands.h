@@ -31,11 +31,43 @@ struct CheckCommand {
   std::string shapes, dtypes;           ///< "3,4;4,5" and "float32;int64"
   std::vector<std::string> attributes;  ///< "NAME=VALUE"
   bool gradient = true;
-  bool asan = false;
-  bool exact_memory = false;
   uint64_t seed = 0;
 };
 int check(const CheckCommand& command);
+
+struct SanitizeCommand {
+  CompileOptions options;
+  std::vector<std::string> with;       ///< further files of the source
+  std::vector<std::string> run_words;  ///< the options of `tarsia run` as they were given
+  std::string tool = "memcheck";
+  bool all = false;
+  bool as_json = false;
+  std::string file;                    ///< a source with a main, or such a library, or a Python script
+  std::vector<std::string> arguments;  ///< for it
+
+  bool is_script() const { return file.ends_with(".py"); }
+};
+int sanitize(const SanitizeCommand& command);
+
+struct ShowCommand {
+  CompileOptions options;
+  std::string file;                ///< a source, or a library built ahead of time
+  std::vector<std::string> names;  ///< parts of names of functions or kernels; none: all
+  bool ptx = false, sass = false, assembly = false, ir = false, registers = false;
+};
+int show(ShowCommand command);
+
+struct BenchCommand {
+  CompileOptions options;
+  std::string file;                    ///< a source, or a library built ahead of time
+  std::string what;                    ///< a function or an op
+  std::vector<std::string> arguments;  ///< "float32[4096]", "int:5", "factor=2"
+  std::string device;                  ///< "cpu", "gpu"; "": where it runs
+};
+int bench(const BenchCommand& command);
+
+/// Writes a folder with an op, its test and a README. An empty `folder` is the name.
+int new_op(const std::string& name, const std::string& folder);
 
 int doctor(bool as_json);
 

@@ -1,4 +1,4 @@
-// Finds comments that are not UTF-8, and replaces the bytes that are to blame.
+// Finds comments that are not UTF-8 and replaces their invalid bytes.
 #include "tools/comments.h"
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace tarsia::tools {
 namespace {
 
-/// Roughly: whether only lead bytes are followed by as many others as they announce.
+/// Whether each lead byte is followed by as many bytes as it announces. This is not a full test of UTF-8.
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i++]);
@@ -19,7 +19,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// One past the end of the line, those that a backslash continues included.
+/// Returns the place after the end of the line. A backslash continues the line.
 std::size_t line_end(std::string_view text, std::size_t at) {
   for (; at < text.size(); ++at) {
     if (text[at] != '\n') continue;
@@ -30,7 +30,7 @@ std::size_t line_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// One past the literal that opens with the quote at `at`.
+/// Returns the place after the literal that opens with the quote at `at`.
 std::size_t literal_end(std::string_view text, std::size_t at) {
   const char quote = text[at];
   if (quote == '"' && at > 0 && text[at - 1] == 'R') {

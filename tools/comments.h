@@ -1,12 +1,12 @@
-// Comments that are in another encoding than the code they stand in.
+// Comments in another encoding than the code around them.
 #pragma once
 
 #include <string>
 
 namespace tarsia::tools {
 
-/// The text of a file with each byte of a comment that is not UTF-8 as a question mark: lines and columns
-/// stay. What is not UTF-8 elsewhere stays too, and is refused where it counts.
+/// Replaces each byte of a comment that is not UTF-8 by a question mark, so that lines and columns stay.
+/// Invalid bytes outside of comments stay as well; the compiler refuses them.
 std::string with_plain_comments(std::string text);
 
 }  // namespace tarsia::tools

@@ -8,10 +8,10 @@
 namespace tarsia::tools {
 namespace {
 
-/// Where details begin.
+/// The column at which details begin.
 constexpr int k_column = 33;
 
-/// The first line follows the part's name; the others stand below it.
+/// Prints details: the first line after the part's name, the others below it.
 std::string indented(std::string text, int columns) {
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; ++at)
     text.insert(at + 1, static_cast<std::size_t>(columns), ' ');

@@ -13,6 +13,6 @@ if package is None or not package.submodule_search_locations:
     sys.exit(f"tarsia: the package is not installed for {sys.executable}")
 program = os.path.join(package.submodule_search_locations[0], "bin", "tarsia")
 try:
-    os.execv(program, ["tarsia", *sys.argv[1:]])
+    os.execve(program, ["tarsia", *sys.argv[1:]], {**os.environ, "TARSIA_COMMAND_PYTHON": sys.executable or ""})
 except OSError as error:
     sys.exit(f"tarsia: cannot run {program}: {error.strerror}; install Tarsia again")

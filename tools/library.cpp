@@ -88,7 +88,7 @@ std::string value_text(const tarsia_value& value) {
     case TARSIA_KIND_BOOL:
       return value.i ? "true" : "false";
     case TARSIA_KIND_INT:
-      return std::to_string(value.i);
+      return value.size == TARSIA_UNSIGNED ? std::to_string(value.u) : std::to_string(value.i);
     case TARSIA_KIND_FLOAT:
       std::snprintf(number, sizeof number, "%g", value.f);
       return number;
@@ -124,7 +124,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// "scale(x, bias?; factor: float = 1) -> y  [cpu, gpu, cpu backward]".
+/// Returns the signature of an op: "scale(x, bias?; factor: float = 1) -> y  [cpu, gpu, cpu backward]".
 std::string op_text(const tarsia_op& op) {
   std::vector<std::string> inputs, attributes, outputs, runs;
   for (uint32_t i = 0; i < op.n_inputs; ++i) inputs.push_back(port_text(op.inputs[i]));

@@ -1,33 +1,68 @@
 // The command `tarsia`: docs/command.md.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
+#include <filesystem>
 
 #include "tools/commands.h"
+#include "tools/process/restart.h"
 #include "tools/report.h"
+#include "tools/words.h"
 
 namespace {
 
 using namespace tarsia::tools;
 
-/// Writes what follows the options of `run`, which takes its file and arguments as they come.
+/// Shows the arguments of `run` and `sanitize` in their help texts. They take file and arguments as they
+/// come.
 class Formatter final : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string text = CLI::Formatter::make_usage(app, std::move(name));
-    if (app->get_name() == "run") text.insert(text.find_last_not_of('\n') + 1, " FILE [ARGUMENTS...]");
+    if (app->get_name() == "run" || app->get_name() == "sanitize")
+      text.insert(text.find_last_not_of('\n') + 1, " FILE [ARGUMENTS...]");
     return text;
   }
 };
 
-/// Everything from FILE on is the program's, options too.
-void take_file(const CLI::App& app, RunCommand& command) {
+/// Takes everything from FILE on as the program's arguments, options included.
+template <class Command>
+void take_file(const CLI::App& app, Command& command) {
   std::vector<std::string> words = app.remaining();
   if (words.empty()) throw CLI::RequiredError("FILE");
   command.file = words.front();
   if (command.file.size() > 1 && command.file.front() == '-')
-    throw CLI::ExtrasError("run", {"unknown option " + command.file});
+    throw CLI::ExtrasError(app.get_name(), {"unknown option " + command.file});
   const bool marked = words.size() > 1 && words[1] == "--";
   command.arguments.assign(words.begin() + (marked ? 2 : 1), words.end());
+}
+
+/// The options of `sanitize` that are those of `run`.
+std::vector<std::string> options_of_run(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--tool")
+      ++i;
+    else if (words[i] != "--all" && words[i] != "--json" && !words[i].starts_with("--tool="))
+      kept.push_back(words[i]);
+  }
+  return kept;
+}
+
+/// Suggests a subcommand for a misspelt first word.
+int refuse_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* one : app.get_subcommands(nullptr)) known.push_back(one->get_name());
+  const std::string near = nearest(word, known);
+  std::string text = "there is no command '" + word + "'";
+  if (std::filesystem::exists(word))
+    text += "; to run the file: tarsia run " + word;
+  else if (!near.empty())
+    text += "; did you mean '" + near + "'?";
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  print_error(text + "\nThere are " + list + "; tarsia COMMAND --help lists the options of one.");
+  return k_usage;
 }
 
 int call(int argc, char** argv) {
@@ -72,24 +107,108 @@ int call(int argc, char** argv) {
       "!--no-gradient", check_command.gradient,
       "Do not compare the gradient with finite differences: it is not meant to be the derivative");
   check_app->add_option("--seed", check_command.seed, "Of the inputs and the random states");
-  check_app->add_flag("--asan", check_command.asan,
-                      "Build the source with g++ and AddressSanitizer, to find memory errors in CPU code");
-  check_app->add_flag("--exact-memory", check_command.exact_memory)->group("");
+  check_app->add_flag_callback(
+      "--asan", [&] { check_command.options.options.debug = "address"; },
+      "As --debug=address: AddressSanitizer finds memory errors in CPU code");
+
+  SanitizeCommand sanitize_command;
+  CLI::App* sanitize_app = app.add_subcommand("sanitize",
+                                              "Runs a program, or a Python script, under NVIDIA's "
+                                              "compute-sanitizer, and shows what it finds in kernels: bad "
+                                              "memory accesses, or what another tool looks for");
+  sanitize_app
+      ->add_option(
+          "--tool", sanitize_command.tool,
+          "memcheck: bad accesses and failed calls; racecheck: races in shared memory; initcheck: reads of "
+          "memory that nothing was written to; synccheck: barriers; memcheck by default")
+      ->check(CLI::IsMember(std::vector<std::string>{"memcheck", "racecheck", "initcheck", "synccheck"}))
+      ->type_name("TOOL");
+  sanitize_app->add_flag("--all", sanitize_command.all, "Run it once under each tool");
+  sanitize_app->add_flag("--json", sanitize_command.as_json, "The findings as JSON");
+  add_compile_options(*sanitize_app, sanitize_command.options);
+  sanitize_app->add_option("--with", sanitize_command.with, "A further file of the source")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  sanitize_app->prefix_command();
+
+  ShowCommand show_command;
+  CLI::App* show_app =
+      app.add_subcommand("show", "Shows the code that a source became; without an option, what it has");
+  add_compile_options(*show_app, show_command.options);
+  show_app->remove_option(show_app->get_option("--ptx"));
+  show_app->add_option("FILE", show_command.file, "A source, or a library built ahead of time")->required();
+  show_app->add_option("NAME", show_command.names,
+                       "Parts of the names of functions or kernels; all without any");
+  show_app->add_flag("--ptx", show_command.ptx, "The kernels' PTX");
+  show_app->add_flag("--sass", show_command.sass, "The kernels' machine code, by nvdisasm");
+  show_app->add_flag("--asm", show_command.assembly,
+                     "The functions' machine code, by objdump; with --lineinfo, their lines");
+  show_app->add_flag("--ir", show_command.ir,
+                     "The functions in LLVM's IR, after optimisation; with -O0 or --dev as Clang wrote them");
+  show_app->add_flag("--regs", show_command.registers, "The kernels' registers and memory");
+
+  BenchCommand bench_command;
+  CLI::App* bench_app = app.add_subcommand("bench", "Times a function or an op");
+  add_compile_options(*bench_app, bench_command.options);
+  bench_app->add_option("FILE", bench_command.file, "A source, or a library built ahead of time")->required();
+  bench_app->add_option("NAME", bench_command.what, "A function or an op");
+  bench_app->add_option(
+      "ARGUMENT", bench_command.arguments,
+      "5, 0.5, true, none, a text, [1,2,3], float32[64,128]; of an op tensors and NAME=VALUE");
+  bench_app->add_option("--device", bench_command.device, "Where the tensors are; otherwise where it runs")
+      ->check(CLI::IsMember(std::vector<std::string>{"cpu", "gpu"}));
+
+  std::string new_kind, new_name, new_folder;
+  CLI::App* new_app = app.add_subcommand("new", "Writes a folder to begin with: tarsia new op NAME");
+  new_app->add_option("WHAT", new_kind, "What to begin")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>{"op"}));
+  new_app->add_option("NAME", new_name, "Its name")->required();
+  new_app->add_option("--folder", new_folder, "Where; otherwise the name");
 
   bool as_json = false;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "Tells what is found or missing on this machine and what to do about it");
   doctor_app->add_flag("--json", as_json, "As JSON");
 
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && !words[0].starts_with('-')) {
+    const std::vector<CLI::App*> all = app.get_subcommands(nullptr);
+    const auto found = std::ranges::find(all, words[0], [](const CLI::App* one) { return one->get_name(); });
+    CLI::App* const command = found == all.end() ? nullptr : *found;
+    if (!command) return refuse_command(app, words[0]);
+    std::vector<std::string> rest = in_own_spelling(*command, {words.begin() + 1, words.end()},
+                                                    command == run_app || command == sanitize_app);
+    if (command == bench_app)  // CLI11 takes lists in brackets apart
+      for (std::string& word : rest)
+        if (word.starts_with('[')) word.insert(0, "list:");
+    words.resize(1);
+    words.insert(words.end(), rest.begin(), rest.end());
+  }
   try {
-    app.parse(argc, argv);
+    const std::vector<std::string> given = words;
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(std::move(words));
     if (*run_app) take_file(*run_app, run_command);
+    if (*sanitize_app) {
+      take_file(*sanitize_app, sanitize_command);
+      const std::size_t n_behind = sanitize_app->remaining().size();
+      sanitize_command.run_words =
+          options_of_run({given.begin() + 1, given.end() - std::ptrdiff_t(n_behind)});
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? k_done : k_usage;
   }
+  if (*run_app) start_again_for_sanitizer(run_command.options, argv);
+  if (*check_app) start_again_for_sanitizer(check_command.options, argv);
+  if (*bench_app) start_again_for_sanitizer(bench_command.options, argv);
   if (*run_app) return run(run_command);
   if (*compile_app) return compile(compile_command);
   if (*check_app) return check(check_command);
+  if (*sanitize_app) return sanitize(sanitize_command);
+  if (*show_app) return show(show_command);
+  if (*bench_app) return bench(bench_command);
+  if (*new_app) return new_op(new_name, new_folder);
   return doctor(as_json);
 }
 

@@ -1,4 +1,4 @@
-// Declares the compiler options of the table for CLI11.
+// Declares the compile options of the table for CLI11.
 #include "tools/options.h"
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Adds a row's option by the type of what it sets.
+/// Adds the option of a row according to the type of its member.
 class Adder {
  public:
   explicit Adder(CLI::App& command) : m_command(command) {}
@@ -24,6 +24,16 @@ class Adder {
     typed(m_command.add_option(names(row), value, help(row)), row)
         ->check(CLI::Range(static_cast<int>(range.first), static_cast<int>(range.last)))
         ->capture_default_str();
+  }
+
+  /// Alone, it is on, which CLI11 calls true. A word stands behind "=", because the next one may be a file.
+  void operator()(const OptionRow& row, Mode& value) const {
+    Texts known{"true"};
+    for_each_value(row, [&](std::string_view word) { known.emplace_back(word); });
+    const std::string shown = help(row);
+    m_command.add_flag(names(row), shown)
+        ->check(CLI::IsMember(known))
+        ->each([&value](const std::string& word) { value = word == "true" ? Mode(true) : Mode(word); });
   }
 
   void operator()(const OptionRow& row, std::string& value) const {
@@ -64,7 +74,7 @@ class Adder {
         ->check(CLI::Range(static_cast<double>(range.first), static_cast<double>(range.last)));
   }
 
-  /// Texts of their own have no option: they are files.
+  /// Headers have no option, because they are files.
   void operator()(const OptionRow&, std::map<std::string, std::string>&) const {}
 
  private:
@@ -75,7 +85,7 @@ class Adder {
   static CLI::Option* typed(CLI::Option* option, const OptionRow& row) {
     return option->type_name(std::string(row.command.substr(row.command.find(' ') + 1)));
   }
-  /// One value for each time it is given: what follows is a file.
+  /// Takes one value each time, because the word after it may be a file.
   static CLI::Option* one_by_one(CLI::Option* option, const OptionRow& row) {
     return typed(option, row)->allow_extra_args(false);
   }
@@ -90,6 +100,20 @@ void add_compile_options(CLI::App& command, CompileOptions& given) {
   for_each_option(given.options, [&](const OptionRow& row, auto& value) {
     if (!row.command.empty()) add(row, value);
   });
+  const auto take = [&given](const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (name == "error" || name.starts_with("error=") || name.starts_with("no-"))
+        given.warnings.push_back(name);
+      else
+        given.options.cflags.push_back("-W" + name);
+  };
+  command
+      .add_option_function<std::vector<std::string>>("-W", take,
+                                                     "-WNAME shows warnings of this name, -Wno-NAME hides "
+                                                     "them, -Werror and -Werror=NAME make errors of them")
+      ->allow_extra_args(false)
+      ->type_name("WARNING");
+  command.add_flag("-w", given.no_warnings, "Hide all warnings");
   command.add_flag("-v,--verbose", given.verbose, "Tell what is done, and how long it takes");
 }
 

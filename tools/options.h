@@ -16,12 +16,15 @@ namespace tarsia::tools {
 struct CompileOptions {
   Options options;
   bool verbose = false;
+  bool no_warnings = false;  ///< -w
+  std::vector<std::string>
+      warnings;  ///< of -W: "error", "error=NAME", "no-NAME"; others are in options.cflags
 };
 
-/// Lets `command` take them: those of the table that have a name in the command, and --verbose.
+/// Adds the options to `command`: those of the table that have a name in the command, and --verbose.
 void add_compile_options(CLI::App& command, CompileOptions& options);
 
-/// The options under which a source of files is compiled: its files' own folders come first.
+/// Returns the options for compiling a source of files. The folders of the files come first.
 Options options_for(const Sources& sources, const CompileOptions& given, const std::string& name);
 
 }  // namespace tarsia::tools

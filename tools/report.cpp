@@ -7,17 +7,6 @@
 namespace tarsia::tools {
 namespace {
 
-/// A line of a text with a caret below a column. Columns count bytes; tabs stay tabs, so that the caret
-/// stands below its character, and of one in UTF-8 only the first byte takes room.
-void print_excerpt(const std::string& line, int number, int column) {
-  std::fprintf(stderr, "%5d | %s\n", number, line.c_str());
-  if (column <= 0) return;
-  std::string blanks;
-  for (const char c : line.substr(0, column - 1))
-    if (c == '\t' || (static_cast<unsigned char>(c) & 0xC0) != 0x80) blanks += c == '\t' ? '\t' : ' ';
-  std::fprintf(stderr, "      | %s^\n", blanks.c_str());
-}
-
 void print(const tarsia_diagnostic& d, const Sources& sources) {
   std::string place = *d.file ? sources.shown(d.file) : "tarsia";
   if (*d.file && d.line > 0) {
@@ -30,6 +19,17 @@ void print(const tarsia_diagnostic& d, const Sources& sources) {
 }
 
 }  // namespace
+
+// The line of the caret keeps tabs and skips all but the first byte of a UTF-8 character, so that the caret
+// stands below its character.
+void print_excerpt(const std::string& line, int number, int column) {
+  std::fprintf(stderr, "%5d | %s\n", number, line.c_str());
+  if (column <= 0) return;
+  std::string blanks;
+  for (const char c : line.substr(0, column - 1))
+    if (c == '\t' || (static_cast<unsigned char>(c) & 0xC0) != 0x80) blanks += c == '\t' ? '\t' : ' ';
+  std::fprintf(stderr, "      | %s^\n", blanks.c_str());
+}
 
 void print_error(const std::string& message) {
   std::fprintf(stderr, "tarsia: error: %s\n", message.c_str());
@@ -46,7 +46,7 @@ Exit report_last_error(const Sources* sources) {
     int errors = 0;
     for (uint64_t i = 0; i < error->n_diagnostics; ++i)
       errors += std::strstr(error->diagnostics[i].severity, "error") != nullptr;
-    // The first line of the message says what came of it; the others repeat the diagnostics.
+    // The first line of the message is the headline. The others repeat the diagnostics.
     const std::string headline(error->message, std::strcspn(error->message, "\n"));
     std::fprintf(stderr, "tarsia: %s (%d error%s)\n", headline.c_str(), errors, errors == 1 ? "" : "s");
     return k_failed;

@@ -1,4 +1,4 @@
-// Reads the files of a command line, and names them in a source.
+// Reads the files of a command line and gives them names in a source.
 #include "tools/sources.h"
 
 #include <algorithm>
@@ -15,16 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Reads a text; "-" is standard input. A path may also be a pipe or a device, whose size is unknown: the
+/// limit is checked while it is read.
 std::string read_text(const std::string& path) {
   errno = 0;
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(path == "-" ? "/dev/stdin" : path, std::ios::binary);
   std::error_code ec;
   if (in && fs::is_directory(path, ec)) errno = EISDIR;
   if (!in || errno == EISDIR) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
   std::string text;
   for (char chunk[1 << 16]; in.read(chunk, sizeof chunk), in.gcount() > 0;) {
     text.append(chunk, static_cast<std::size_t>(in.gcount()));
-    // Devices and pipes tell no size.
     if (text.size() > TARSIA_MAX_SOURCE_BYTES)
       throw std::runtime_error("'" + path + "' is larger than " +
                                std::to_string(TARSIA_MAX_SOURCE_BYTES >> 20) +
@@ -34,8 +35,8 @@ std::string read_text(const std::string& path) {
   return with_plain_comments(std::move(text));
 }
 
-/// The name in the source: the path itself where it is relative and stays below the working directory, else
-/// what is left without the folders that lead elsewhere.
+/// Returns the name of a file in the source: the path itself if it is relative and stays below the working
+/// directory, else the path without the folders that lead elsewhere.
 std::string name_of(const std::string& path) {
   std::string name;
   const fs::path clean = fs::path(path).lexically_normal();
@@ -50,7 +51,8 @@ std::string name_of(const std::string& path) {
   return name;
 }
 
-/// What the text's `#include "…"` name; "" for one that is a macro. Ones in comments are no harm.
+/// Returns the names in the text's `#include "…"`, or "" if the name is a macro. Includes in comments are
+/// listed too and do no harm.
 std::vector<std::string_view> quoted_includes(std::string_view text) {
   std::vector<std::string_view> names;
   const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -76,8 +78,9 @@ Sources::Sources(const std::vector<std::string>& paths) {
           "'" + path +
           "' is Python: run it with python, and test ops that are written in Python with "
           "tarsia.testing.assert_op(\"NAME\")");
-    File file{path, name_of(path), fs::absolute(path).lexically_normal().parent_path().string(),
-              read_text(path)};
+    // The includes of standard input are looked up in the working directory.
+    File file{path == "-" ? "<stdin>" : path, path == "-" ? "stdin" : name_of(path),
+              fs::absolute(path).lexically_normal().parent_path().string(), read_text(path)};
     while (find(file.name)) file.name.insert(0, "other/");
     m_files.push_back(std::move(file));
   }
@@ -117,7 +120,7 @@ const Sources::File* Sources::find(std::string_view name) const {
 
 std::string Sources::shown(std::string_view name) const {
   if (const File* file = find(name)) return file->path;
-  // A header beside one of the files is written as that file was.
+  // A header beside one of the files is spelt as that file was.
   for (const File& file : m_files) {
     if (file.folder.empty() || !name.starts_with(file.folder) ||
         !name.substr(file.folder.size()).starts_with('/'))
@@ -161,7 +164,7 @@ std::optional<std::string> Sources::line(std::string_view name, int number) cons
 
 bool is_library(const std::string& path) {
   std::error_code ec;
-  // Reading from a pipe would take what is wanted later.
+  // Reading from a pipe would consume the text that is read later.
   if (!fs::is_regular_file(path, ec)) return false;
   char magic[4] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof magic);

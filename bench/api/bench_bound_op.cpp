@@ -1,6 +1,5 @@
-// What a call of a bound op costs from C++: an op that does next to nothing, called through Tarsia, against
-// the same function called directly through a pointer. Both take turns in one run; the best of the rounds
-// each.
+// Measures a call of a bound op from C++. An op that does next to nothing is called through Tarsia, and the
+// same function directly through a pointer. Both take turns in one run; the best round of each counts.
 //
 //     build/release/bench_bound_op [rounds]
 #include <tarsia/tarsia.h>

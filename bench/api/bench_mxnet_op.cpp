@@ -1,7 +1,7 @@
-// What a call of an op for MXNet's extension API costs above the op's own work, through both doors: its
-// source, compiled while the program runs, and its library, built by g++ against the same header. The op is a
-// matrix product of arguments by pointer; its own work is the same product called directly. All take turns in
-// one run; the best of the rounds each.
+// Measures the cost of a call of an op for MXNet's extension API beyond the op's own work. The op is loaded
+// in two ways: from its source, compiled while the program runs, and from its library, which g++ built
+// against the same header. The op is a matrix product with arguments by pointer; its own work is the same
+// product called directly. All take turns in one run; the best round of each counts.
 //
 //     build/release/bench_mxnet_op INCLUDE [rounds]      INCLUDE: the folder of lib_api.h
 #include <tarsia/tarsia.h>
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <type_traits>
 
 namespace {
 
@@ -51,7 +52,7 @@ double nanoseconds(const Call& call) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / k_calls;
 }
 
-/// The library that g++ builds of the source.
+/// Returns the library that g++ builds from the source.
 std::string build(const std::string& include) {
   const std::string base = "/tmp/bench_mxnet_op_" + std::to_string(getpid());
   std::ofstream(base + ".cc") << k_source;
@@ -73,7 +74,7 @@ int main(int argc, char** argv) {
     const tarsia::Library source = tarsia::load_inline(k_source);
     void (*volatile gemm)(const float*, const float*, float*, unsigned, unsigned, unsigned) = nullptr;
     const tarsia::Function address = source["address_of_gemm"];
-    gemm = reinterpret_cast<decltype(gemm)>(address.call<int64_t>());
+    gemm = reinterpret_cast<std::remove_volatile_t<decltype(gemm)>>(address.call<int64_t>());
     const tarsia::BoundOp inline_op = tarsia::Op("bench_gemm").bind(in);
     const std::string path = build(argv[1]);
     const tarsia::Library library = tarsia::load(path);

@@ -1,7 +1,7 @@
-"""What a call from Python costs: a function that does nothing, with two tensors, two arrays, two ints.
+"""Measures a call from Python: a function that does nothing, with two tensors, two arrays, two ints.
 
-Compared in one run with tvm-ffi, pybind11 and numpy.add on one element, as far as they are installed; the rounds of
-all take turns, and the best of each counts. Ratios below 1 are Tarsia's.
+The same run measures tvm-ffi, pybind11 and numpy.add on one element, as far as they are installed. The rounds of all
+take turns, and the best of each counts. A ratio below 1 means that Tarsia is faster.
 
     python bench/python/bench_call.py [--rounds 15] [--torch-extension] [--json FILE]
 

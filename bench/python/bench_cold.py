@@ -1,11 +1,11 @@
-"""The first compile of a process, with every cache empty: from the string to a callable op, and to its first result.
+"""Measures the first compile of a process with empty caches: from the string to a callable op, and to its first result.
 
-Each round is a new process with caches of its own; imports and CUDA's context stand before the measured time, starting
-Tarsia's compiler is in it. Medians, and the worst.
+Each round is a new process with caches of its own. Imports and CUDA's context come before the measured time; the start
+of Tarsia's compiler is part of it. Prints the medians and the worst times.
 
     python bench/python/bench_cold.py [--rounds 5] [--without-torch] [--caches DIR]
 
-PyTorch compiles once; the others --rounds times. --caches keeps what the last round of each contender cached, for
+PyTorch compiles once, the others --rounds times. --caches keeps the caches of each contender's last round for
 bench_warm.py --caches.
 """
 

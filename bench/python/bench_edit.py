@@ -1,15 +1,15 @@
-"""Editing: what a changed source costs in a process whose compiler is running.
+"""Measures an edit: the compile of a changed source in a process whose compiler is running.
 
 * Kernels that include CUB, cooperative_groups.h or curand_kernel.h: the second version and those after it, against bare
   NVRTC (nvrtcCompileProgram, no precompiled headers) on the kernel's text.
 * ReLU, host and device: versions never seen before, against bare NVRTC on the kernel alone.
 * A host-only C-style op: versions never seen before. bench_worker compares its compile with bare Clang.
 
-Both sides take turns in one run; medians. The versions differ in a number, and each is compiled once.
+Both sides take turns in one run; prints medians. The versions differ in a number, and each is compiled once.
 
     python bench/python/bench_edit.py [--rounds 7] [--pause 3]
 
---pause is how many seconds pass between the first version and the second, as when someone edits.
+--pause is the number of seconds between the first version and the second, the time of an edit.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Elementwise ops and reductions of one line against copies of memory, CuPy, PyTorch and NumPy, in one run.
+"""Compares elementwise ops and reductions of one line with copies of memory, CuPy, PyTorch and NumPy, in one run.
 
-On a GPU: bytes read and written a second at large sizes, and how that compares with a copy from device to device
-(cudaMemcpyAsync). On the CPU: milliseconds against NumPy and PyTorch. Then what a call costs at one element. Medians of
-rounds in which all take turns.
+On a GPU, prints the bytes read and written per second at large sizes, and the ratio to a copy from device to device
+(cudaMemcpyAsync). On the CPU, prints milliseconds, with those of NumPy and PyTorch. Then prints the time of a call with
+one element. All figures are medians of rounds in which all take turns.
 
     python bench/python/bench_elementwise.py [--megabytes 1024] [--rounds 20]
 """

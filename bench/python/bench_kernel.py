@@ -1,7 +1,9 @@
-"""What launching a kernel directly costs, lib.kernel[grid, block](x, y, n), with two and with nine PyTorch tensors, against
-a bare loop of cuLaunchKernel in C++ and, as far as they are installed, tvm-ffi, CuPy's RawKernel, Triton and, around a launch
-by Tarsia, torch.library and Tarsia's own operators of PyTorch. All launch the same empty kernel and take turns in one run; the loop is itself a function compiled by Tarsia. Medians of rounds; the
-GPU's queue is emptied before each.
+"""Measures direct launches of a kernel, lib.kernel[grid, block](x, y, n), with two and with nine PyTorch tensors.
+
+The yardstick is a bare loop of cuLaunchKernel in C++, itself a function that Tarsia compiles. As far as they are installed,
+tvm-ffi, CuPy's RawKernel and Triton are measured too, and torch.library and Tarsia's own operators of PyTorch around a launch
+by Tarsia. All launch the same empty kernel and take turns in one run. Prints medians of rounds; the GPU's queue is empty
+before each.
 
     python bench/python/bench_kernel.py [--rounds 30]
 """

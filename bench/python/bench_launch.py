@@ -1,6 +1,8 @@
-"""What launching a kernel from Python costs, with two PyTorch tensors, against a bare loop of cuLaunchKernel in C++ and, as
-far as they are installed, tvm-ffi and CuPy. All launch the same empty kernel and take turns in one run; the loop is
-itself a function compiled by Tarsia. Medians of rounds; the GPU's queue is emptied before each.
+"""Measures launches of a kernel from Python, with two PyTorch tensors.
+
+The yardstick is a bare loop of cuLaunchKernel in C++, itself a function that Tarsia compiles. tvm-ffi and CuPy are measured
+too if they are installed. All launch the same empty kernel and take turns in one run. Prints medians of rounds; the GPU's
+queue is empty before each.
 
     python bench/python/bench_launch.py [--rounds 30]
 """

@@ -1,5 +1,6 @@
-"""What a call of an op for MXNet's extension API costs from Python, through both doors: its source, and its library
-built by g++. The op is the 2 by 2 product of bench/api/bench_mxnet_op.cpp, whose own work takes about 10 ns.
+"""Measures a call from Python of an op for MXNet's extension API, loaded from its source and from a library that g++ built.
+
+The op is the 2 by 2 product of bench/api/bench_mxnet_op.cpp, whose own work takes about 10 ns.
 
     python bench/python/bench_mxnet_op.py [--rounds 15]
 """

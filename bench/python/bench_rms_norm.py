@@ -1,5 +1,6 @@
-"""The fused op of examples/rms_norm.cu on a GPU, against PyTorch: its own functions one by one, and what torch.compile makes
-of them. All take turns in one run; medians of rounds, each timed by events around many calls.
+"""Compares the fused op of examples/rms_norm.cu on a GPU with PyTorch's own functions, one by one and under torch.compile.
+
+All take turns in one run. Prints medians of rounds; events around many calls time each round.
 
     python bench/python/bench_rms_norm.py [--rows 16384] [--rounds 20]
 """

@@ -1,7 +1,6 @@
-"""What torch.ops.tarsia.f costs over a direct call of f, over torch.library.custom_op around it, and over a
-torch.autograd.Function by hand.
+"""Compares torch.ops.tarsia.f with a direct call of f, with torch.library.custom_op and with a torch.autograd.Function.
 
-Functions that do next to nothing, on tensors of four elements, on the GPU where there is one. The rounds of all take
+The functions do next to nothing. The tensors have four elements and lie on the GPU if there is one. The rounds of all take
 turns, and the best of each counts.
 
     python bench/python/bench_torch_op.py [--rounds 15] [--json FILE]

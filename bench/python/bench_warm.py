@@ -1,10 +1,11 @@
-"""A process in which everything is in the caches: from the string to a callable op, and to its first result.
+"""Measures a process that finds everything in the caches: from the string to a callable op, and to its first result.
 
-Each round is a new process; imports and CUDA's context stand before the measured time. Medians, and the worst.
+Each round is a new process. Imports and CUDA's context come before the measured time. Prints the medians and the worst times.
 
     python bench/python/bench_warm.py [--rounds 15] [--without-torch] [--caches DIR]
 
---caches takes what bench_cold.py --caches kept; without it the caches are filled first, which compiles everything once.
+--caches uses the caches that bench_cold.py --caches kept. Without it, the caches are filled first, which compiles everything
+once.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """One op, ReLU, written for each system that bench_cold.py and bench_warm.py compare.
 
-A contender is a function that does all that is not to be measured (imports, inputs, CUDA's context) and gives
-(load, call): load() makes the op callable, call(what load gave) runs it once and checks the result.
+A contender is a function that does everything that is not measured (imports, inputs, CUDA's context) and returns
+(load, call): load() makes the op callable, call(load's result) runs it once and checks the result.
 
     python contenders.py NAME      prints {"callable": ms, "result": ms} as measured in this process
 """

@@ -1,4 +1,4 @@
-"""NVRTC as it is, by ctypes: the yardstick for device code."""
+"""Bare NVRTC through ctypes: the yardstick for device code."""
 
 import ctypes
 
@@ -22,7 +22,7 @@ class Nvrtc:
             raise RuntimeError(self.library.nvrtcGetErrorString(code).decode())
 
     def compile(self, text, arch, *options):
-        """The cubin of a text. What is measured is one call of this."""
+        """The cubin of a text. The benchmarks time one call of this."""
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         self.check(self.library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"bare.cu", 0, None, None))
         options = [option.encode() for option in (f"--gpu-architecture={arch}", "-std=c++20", *options)]

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the machine's description, tables, and contenders in processes of their own."""
+"""Parts that the benchmarks share: the machine's description, tables, and contenders in processes of their own."""
 
 import importlib.metadata
 import json

@@ -1,6 +1,6 @@
-// A host-only op written in C's style, never compiled before: the worker's whole compile, from the source to
-// a module that can be opened, against bare Clang in this process, from the same text to an object. Both take
-// turns; medians, and their ratio.
+// Measures the compile of a host-only op in C style that was never compiled before. The worker's whole
+// compile, from the source to a module that can be opened, is compared with Clang alone in this process, from
+// the same text to an object. Both take turns; prints the medians and their ratio.
 //
 //     build/release/bench_worker [rounds]
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string version(int k) {
   return text.replace(text.find("VERSION"), 7, std::to_string(k));
 }
 
-/// What a program does that embeds Clang and has no header to find: -O2, position-independent, to memory.
+/// Compiles as a program that embeds Clang and has no header to find: -O2, position-independent, to memory.
 bool bare_clang(const std::string& text) {
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   files->addFile("/op.cc", 0, llvm::MemoryBuffer::getMemBuffer(text));

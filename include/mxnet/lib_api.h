@@ -1,4 +1,4 @@
-// MXNet's extension API as releases 1.8 to 2.0 have it (library versions 10 and 11): docs/mxnet.md.
+// MXNet's extension API of the releases 1.8 to 2.0 (library versions 10 and 11): docs/mxnet.md.
 //
 // The header is whole: no lib_api.cc is compiled along. Any number of translation units may include it.
 #pragma once

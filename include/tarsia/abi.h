@@ -6,15 +6,17 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/error_rows.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// Bumped whenever a struct below changes in a way that old modules cannot survive. Structs that may
-/// grow carry their size, so that a newer libtarsia reads older modules.
+/// The version of this interface. It rises when a struct below changes in a way that breaks older modules.
+/// Structs that may grow carry their size, so that a newer libtarsia reads older modules.
 #define TARSIA_ABI_VERSION 1
 
-/// Device types and dtype codes are DLPack's (https://dmlc.github.io/dlpack/latest/c_api.html).
+/// Device types, those of DLPack (https://dmlc.github.io/dlpack/latest/c_api.html).
 typedef enum tarsia_device_type {
   TARSIA_CPU = 1,
   TARSIA_GPU = 2,
@@ -22,6 +24,7 @@ typedef enum tarsia_device_type {
   TARSIA_GPU_MANAGED = 13
 } tarsia_device_type;
 
+/// Codes of dtypes, those of DLPack. Further codes of DLPack may occur in tensors.
 typedef enum tarsia_dtype_code {
   TARSIA_INT = 0,
   TARSIA_UINT = 1,
@@ -32,42 +35,30 @@ typedef enum tarsia_dtype_code {
   TARSIA_ANY_DTYPE = 255 /* a `void*` parameter: elements of any dtype */
 } tarsia_dtype_code;
 
-/// What went wrong: the class of an error, the same at every face.
+/// The class of an error, the same in C, C++ and Python. Its values are the rows of detail/error_rows.h:
+/// TARSIA_ERROR = 1 and so on.
 typedef enum tarsia_code {
-  TARSIA_OK = 0,
-  TARSIA_ERROR = 1,            /* none of the classes below */
-  TARSIA_COMPILE_ERROR = 2,    /* the source does not compile or link; has diagnostics */
-  TARSIA_COMPILER_CRASHED = 3, /* the compiler died under this source */
-  TARSIA_COMPILE_TIMEOUT = 4,  /* the compile took longer than it may */
-  TARSIA_RESOURCE_LIMIT = 5,   /* the compile wanted more memory than it may have */
-  TARSIA_INVALID_SOURCE = 6,   /* NUL byte, not UTF-8, too large, no file */
-  TARSIA_LOAD_ERROR = 7,       /* a file that cannot be loaded as a library */
-  TARSIA_ARGUMENT_TYPE = 8,    /* a wrong type or number of arguments, dtype, device */
-  TARSIA_ARGUMENT_VALUE = 9,   /* right type, unfit value: range, shape, contiguity, attribute */
-  TARSIA_CUDA_ERROR = 10,      /* no GPU, no driver, or CUDA reported an error */
-  TARSIA_NOT_FOUND = 11,       /* no such op, function, kernel */
-  TARSIA_UNSUPPORTED = 12,     /* this build, machine or op cannot do that */
-  TARSIA_OP_ERROR = 13,        /* the author's code threw; the four below say what kind */
-  TARSIA_OP_VALUE_ERROR = 14,  /* std::invalid_argument, std::domain_error */
-  TARSIA_OP_INDEX_ERROR = 15,  /* std::out_of_range, std::length_error */
-  TARSIA_OP_TYPE_ERROR = 16,   /* tarsia::TypeError, std::bad_cast */
-  TARSIA_OUT_OF_MEMORY = 17,   /* std::bad_alloc, or device memory is spent */
-  TARSIA_INTERRUPTED = 18      /* tarsia_options.interrupted said so */
+  TARSIA_OK = 0
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) , code_ = number_
+  TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
 } tarsia_code;
 
+/// A device, laid out as DLPack's DLDevice.
 typedef struct tarsia_device {
   int32_t type; /* tarsia_device_type */
-  int32_t id;
+  int32_t id;   /* which one of its type, from 0 */
 } tarsia_device;
 
+/// The type of a tensor's elements, laid out as DLPack's DLDataType.
 typedef struct tarsia_dtype {
-  uint8_t code; /* tarsia_dtype_code */
-  uint8_t bits;
-  uint16_t lanes;
+  uint8_t code;   /* tarsia_dtype_code */
+  uint8_t bits;   /* of one lane */
+  uint16_t lanes; /* 1 for scalars */
 } tarsia_dtype;
 
-/// A view of a tensor; the layout is that of DLPack's DLTensor. Strides are in elements; null strides
-/// mean row-major contiguous. The first element lies at (char*)data + byte_offset.
+/// A view of a tensor, laid out as DLPack's DLTensor. Strides are in elements. Null strides mean row-major
+/// and contiguous. The first element lies at `(char*)data + byte_offset`. The view owns nothing.
 typedef struct tarsia_tensor {
   void* data;
   tarsia_device device;
@@ -78,19 +69,21 @@ typedef struct tarsia_tensor {
   uint64_t byte_offset;
 } tarsia_tensor;
 
-/// An owned tensor. `refs` is changed atomically; whoever takes it to zero calls `release`.
+/// An owned tensor. References are counted atomically in `refs`. The one who takes `refs` to zero calls
+/// `release`, on any thread.
 typedef struct tarsia_storage {
   const tarsia_tensor* tensor;
   int32_t refs;
-  int32_t framework; /* who made it: 0 Tarsia, else the number the face that made the call gave */
-  void* context;     /* the framework's own handle, DLManagedTensorVersioned* for DLPack speakers */
+  int32_t framework; /* who made it: 0 for Tarsia, or tarsia_call_context.framework */
+  void* context;     /* the framework's own handle, DLManagedTensorVersioned* for DLPack exporters */
   void (*release)(struct tarsia_storage*);
 } tarsia_storage;
 
+/// The kinds of arguments and results, and the field of tarsia_value that holds each.
 typedef enum tarsia_kind {
   TARSIA_KIND_NONE = 0,     /* void result, empty optional */
   TARSIA_KIND_BOOL = 1,     /* .i */
-  TARSIA_KIND_INT = 2,      /* .i, or .u for uint64_t */
+  TARSIA_KIND_INT = 2,      /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
   TARSIA_KIND_FLOAT = 3,    /* .f */
   TARSIA_KIND_STRING = 4,   /* .s, .size bytes; NUL-terminated */
   TARSIA_KIND_TENSOR = 5,   /* argument: .t borrowed; result: .storage, one reference handed over */
@@ -101,7 +94,17 @@ typedef enum tarsia_kind {
   TARSIA_KIND_ARGUMENT = 10 /* result only: .t is one of this call's argument views, returned as it came */
 } tarsia_kind;
 
-/// One argument or result. 16 bytes.
+/// Whether the 64 bits of an integer argument have a sign. -1 does not fit a parameter of type uint64_t;
+/// 18446744073709551615, which has the same bits, fits. tarsia_signed and tarsia_unsigned (c_api.h) make such
+/// arguments.
+typedef enum tarsia_sign {
+  TARSIA_SIGN_OF_PARAMETER = 0, /* the caller does not say: they have none if the parameter is a uint64_t */
+  TARSIA_SIGNED = 1,            /* .i is the number */
+  TARSIA_UNSIGNED = 2           /* .u is the number */
+} tarsia_sign;
+
+/// One argument or result. 16 bytes. Arguments are borrowed for the call; results of kind string, list or
+/// tuple live until the call is left.
 typedef struct tarsia_value {
   union {
     int64_t i;
@@ -117,15 +120,17 @@ typedef struct tarsia_value {
   uint32_t size;
 } tarsia_value;
 
-enum {                           /* tarsia_type.flags */
-       TARSIA_TYPE_OPTIONAL = 1, /* may be absent: kind is then TARSIA_KIND_NONE */
-       TARSIA_TYPE_CONST = 2,    /* the callee does not write through it */
-       TARSIA_TYPE_CPU = 4,      /* declared to be on the CPU (tarsia::cpu<T>) */
-       TARSIA_TYPE_GPU = 8,      /* declared to be on a GPU (tarsia::gpu<T>) */
-       TARSIA_TYPE_NO_NUL = 16,  /* a string that ends at its first NUL (const char*) */
-       /* Of kernels' parameters that nothing outside of the source can give: */
-       TARSIA_TYPE_NOT_COPYABLE = 32, /* a class with a copy constructor or destructor of its own */
-       TARSIA_TYPE_REFERENCE = 64
+/// Flags of tarsia_type.
+enum {
+  TARSIA_TYPE_OPTIONAL = 1, /* may be absent: the value's kind is then TARSIA_KIND_NONE */
+  TARSIA_TYPE_CONST = 2,    /* the callee does not write through it */
+  TARSIA_TYPE_CPU = 4,      /* declared to be on the CPU (tarsia::cpu<T>) */
+  TARSIA_TYPE_GPU = 8,      /* declared to be on a GPU (tarsia::gpu<T>) */
+  TARSIA_TYPE_NO_NUL = 16,  /* a string that ends at its first NUL (const char*) */
+  /* The next two mark parameters of kernels for which nothing outside of the source can give a value. */
+  TARSIA_TYPE_NOT_COPYABLE = 32, /* a class with a copy constructor or destructor of its own */
+  TARSIA_TYPE_REFERENCE = 64,    /* a reference */
+  TARSIA_TYPE_STRIDED = 128      /* a tensor with any strides (tarsia::StridedTensor) */
 };
 
 /// The type of a parameter or result.
@@ -137,23 +142,25 @@ typedef struct tarsia_type {
   const struct tarsia_type* elements; /* tuple, list */
 } tarsia_type;
 
+/// A parameter of a function or kernel.
 typedef struct tarsia_param {
   const char* name; /* may be "" */
   tarsia_type type;
 } tarsia_param;
 
-/// Calls the function. `args` has n values that already match the descriptor (kinds, dtypes, devices,
-/// ranges checked by the caller); n_required <= n <= n_params. Returns 0, or an error code after the
-/// C++ exception was handed to tarsia_host.capture_exception.
+/// Calls an exported function. `args` has n values, n_required <= n <= n_params. The caller has checked that
+/// they match the descriptor: kinds, dtypes, devices, ranges. Returns 0, or a tarsia_code after it has passed
+/// the C++ exception to tarsia_host.capture_exception. May be called from any thread.
 typedef int32_t (*tarsia_adapter)(const tarsia_value* args, uint32_t n, tarsia_value* result);
 
-enum { /* tarsia_function.flags */
-       TARSIA_FUNCTION_SOURCE_HAS_CUDA = 1,
-       TARSIA_FUNCTION_TAKES_STREAM = 2,
-       TARSIA_FUNCTION_MAIN = 4 /* int main(...): takes one list of strings, argv[0] first; gives an int */
+/// Flags of tarsia_function.
+enum {
+  TARSIA_FUNCTION_SOURCE_HAS_CUDA = 1, /* its source has CUDA: it may launch kernels */
+  TARSIA_FUNCTION_TAKES_STREAM = 2,    /* one of its parameters is a stream */
+  TARSIA_FUNCTION_MAIN = 4 /* int main(...): takes one list of strings, argv[0] first; returns an int */
 };
 
-/// An exported function.
+/// An exported function. It lives as long as its module is mapped.
 typedef struct tarsia_function {
   uint32_t size; /* sizeof(tarsia_function) */
   uint32_t flags;
@@ -167,60 +174,62 @@ typedef struct tarsia_function {
   tarsia_adapter call;
 } tarsia_function;
 
-/// A kernel of an inline module. Fields from `param_aligns` on are missing where `size` says so.
+/// A kernel of an inline module. `size` says which of the fields from `param_aligns` on are there.
 typedef struct tarsia_kernel {
   uint32_t size;
   const char* name; /* as in the source: "ns::scale<float>" */
   const char* signature;
   const char* location;
-  const void* stub; /* the address that stands for it in the CUDA runtime; null: *stub_slot does */
+  const void* stub; /* its address for the CUDA runtime; null: *stub_slot is it */
   uint32_t n_params;
-  const tarsia_param* params; /* kind TARSIA_KIND_NONE: bytes of param_sizes[i], given as they are; the dtype
-                                 is that of the elements if they all have one (float4, complex) */
+  const tarsia_param* params; /* kind TARSIA_KIND_NONE: param_sizes[i] bytes, given as they are; the dtype is
+                                 that of the elements if they all have the same (float4, complex) */
   const uint32_t* param_sizes;
   const uint32_t* param_aligns;
   const void* const* stub_slot;
-  const char* symbol; /* its name in the device code; "": it has none there */
-  const char* file;   /* that of the images that hold it */
+  const char* symbol; /* its name in the device code; "": it is not in there */
+  const char* file;   /* the `file` of the images that hold it */
 } tarsia_kernel;
 
-/// A variable in device memory, __device__, __constant__ or __managed__.
+/// A variable in device memory: `__device__`, `__constant__` or `__managed__`.
 typedef struct tarsia_global {
   uint32_t size;
   uint32_t flags;   /* TARSIA_GLOBAL_… */
   const char* name; /* qualified: "ns::table" */
   const char* type; /* for people: "float [256]" */
   const char* location;
-  const void* const* shadow_slot; /* *shadow_slot: the address that stands for it in the CUDA runtime; null if
-                                     the device code does not have it */
+  const void* const* shadow_slot; /* *shadow_slot is its address for the CUDA runtime; null if the device code
+                                     does not have it */
   uint64_t bytes;
   tarsia_dtype dtype; /* of its elements; uint8 for structs */
   int32_t ndim;
   const int64_t* shape;
 } tarsia_global;
 
-enum { /* tarsia_template_param.kind */
-       TARSIA_TEMPLATE_TYPE = 0,
-       TARSIA_TEMPLATE_VALUE = 1,
-       TARSIA_TEMPLATE_TEMPLATE = 2,
-       TARSIA_TEMPLATE_PACK = 3
+/// Kinds of tarsia_template_param.
+enum {
+  TARSIA_TEMPLATE_TYPE = 0,
+  TARSIA_TEMPLATE_VALUE = 1,
+  TARSIA_TEMPLATE_TEMPLATE = 2,
+  TARSIA_TEMPLATE_PACK = 3
 };
 
+/// A template parameter of a kernel template.
 typedef struct tarsia_template_param {
   const char* name;
-  uint32_t kind;
-  uint32_t has_default;
-  const char* default_text; /* as the names of instantiations have it, where it is that simple; else "" */
+  uint32_t kind;            /* TARSIA_TEMPLATE_… */
+  uint32_t has_default;     /* 1: it has a default argument */
+  const char* default_text; /* the default as instantiations spell it; "" if it is not that simple */
 } tarsia_template_param;
 
-/// A parameter of a kernel template's function.
+/// A parameter of the function of a kernel template.
 typedef struct tarsia_deducible {
   const char* name;
-  int32_t deduces; /* the template parameter whose type it has, or points to; -1: none alone */
-  uint32_t is_pointer;
+  int32_t deduces;     /* which template parameter is its type, or the type that it points to; -1: none */
+  uint32_t is_pointer; /* 1: it points to that type */
 } tarsia_deducible;
 
-/// A template of kernels, which the source's compiler instantiates when asked to (tarsia_options.kernels).
+/// A template of kernels. tarsia_options.kernels asks the compiler to instantiate it.
 typedef struct tarsia_kernel_template {
   uint32_t size;
   uint32_t n_template_params;
@@ -233,10 +242,11 @@ typedef struct tarsia_kernel_template {
   uint32_t n_params;
 } tarsia_kernel_template;
 
-enum {                             /* tarsia_global.flags */
-       TARSIA_GLOBAL_CONSTANT = 1, /* in constant memory */
-       TARSIA_GLOBAL_MANAGED = 2,
-       TARSIA_GLOBAL_READ_ONLY = 4 /* declared const */
+/// Flags of tarsia_global.
+enum {
+  TARSIA_GLOBAL_CONSTANT = 1, /* in constant memory */
+  TARSIA_GLOBAL_MANAGED = 2,
+  TARSIA_GLOBAL_READ_ONLY = 4 /* declared const */
 };
 
 /// Device code of an inline module.
@@ -255,26 +265,26 @@ typedef struct tarsia_skipped {
 
 struct tarsia_op; /* <tarsia/op_abi.h> */
 
-/// What a library adds whose ops were written for another interface: MXNet's, <lib_api.h>.
+/// The part of a library whose ops were written for another interface: MXNet's `<lib_api.h>`.
 typedef struct tarsia_extension {
   uint32_t size; /* sizeof(tarsia_extension) */
   uint32_t reserved;
-  /// Called first, once, with the interface's version of the host; `found` is an exported function
-  /// initialize(int), or null. 0, or a code with the last error set: the library refuses.
+  /// Called first and once, with the version of the interface that the host has. `found` is the exported
+  /// function initialize(int), or null. Returns 0, or a code if the library refuses; the last error is set.
   int32_t (*initialize)(int32_t (*found)(int32_t), int32_t version);
-  /// Lists the ops, n of them. 0, or a code with the last error set.
+  /// Lists the ops and sets `*n`. Returns 0, or a code; the last error is set.
   int32_t (*ops)(const struct tarsia_op* const** ops, uint64_t* n);
-  /// What else is registered, and ignored: "pass 'x'".
+  /// Lists registrations of other things, which Tarsia ignores, as in "pass 'x'".
   const char* const* (*ignored)(uint64_t* n);
 } tarsia_extension;
 
-/// What a module holds. Arrays of pointers may contain nulls, which are stepped over.
+/// The contents of a module. Arrays of pointers may contain nulls, which are skipped.
 typedef struct tarsia_module {
   uint32_t abi_version; /* TARSIA_ABI_VERSION */
   uint32_t size;        /* sizeof(tarsia_module) */
   const tarsia_function* const* functions;
   const tarsia_function* const* functions_end;
-  const struct tarsia_op* const* ops; /* walked at attach */
+  const struct tarsia_op* const* ops; /* read when the module is attached */
   const struct tarsia_op* const* ops_end;
   const tarsia_kernel* const* kernels;
   const tarsia_kernel* const* kernels_end;
@@ -283,24 +293,32 @@ typedef struct tarsia_module {
   const tarsia_skipped* skipped;
   uint64_t n_skipped;
   const tarsia_extension* extension; /* null: none */
-  /// Gives the cudaError_t of this thread's last launch that failed, and forgets it; 0: none. Null: not
-  /// known.
+  /// Returns the cudaError_t of this thread's last launch that failed, and forgets it; 0: none failed. Null:
+  /// the module cannot say.
   int32_t (*take_launch_error)(void);
   const tarsia_global* const* globals;
   const tarsia_global* const* globals_end;
-  /// What a managed variable's slot (its shadow) points to, once its code is loaded; null without device
-  /// code.
+  /// Returns what a managed variable's slot (its shadow) points to once its code is loaded. Null: the module
+  /// has no device code.
   void* (*managed_pointer)(void** slot);
   const tarsia_kernel_template* const* templates;
   const tarsia_kernel_template* const* templates_end;
 } tarsia_module;
 
-struct tarsia_host; /* <tarsia/host.h>: what libtarsia gives to a module */
+struct tarsia_host; /* <tarsia/host.h>: the functions that a module may call */
 
-/// The one symbol that every Tarsia module exports, inline or prebuilt: keeps `host` for the module's
-/// own use and returns its description, which lives as long as the module is mapped.
+/// The type of the one function that every Tarsia module exports, inline or prebuilt. It keeps `host` for the
+/// module's use and returns the module's description, which lives as long as the module is mapped.
 typedef const tarsia_module* (*tarsia_module_attach_fn)(const struct tarsia_host* host);
+
+/// The name of that function.
 #define TARSIA_MODULE_SYMBOL "tarsia_module_attach"
+/// const char* tarsia_initializer_error(void): what a static initialiser of the module has thrown; null if
+/// none has. Only modules that Tarsia's compiler made of sources with such initialisers have it.
+#define TARSIA_INITIALIZER_ERROR_SYMBOL "tarsia_initializer_error"
+/// Shown by a module that Tarsia's compiler made of a source that does something by being loaded, or that
+/// shows symbols of its own. Such a module needs nothing to call.
+#define TARSIA_EFFECTS_SYMBOL "tarsia_module_effects"
 
 #ifdef __cplusplus
 }

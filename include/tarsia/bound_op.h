@@ -1,4 +1,4 @@
-// Registered ops as programs use them.
+// Registered ops for programs: binding and calling them.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -17,15 +17,18 @@
 
 namespace tarsia {
 
-/// An attribute's value: text is parsed as the op declares it.
+/// The value of an attribute. A text is parsed as the op declares the attribute.
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+
+/// The attributes of an op: a map of names to values.
 using Attributes = std::map<std::string, Attribute>;
 
-/// An op with attributes parsed, shapes inferred and implementation chosen. Copies share it. Keeps its
-/// library.
+/// An op whose attributes are parsed, whose shapes are inferred and whose implementation is chosen. Copies
+/// share it. Keeps its library. May be called from several threads at once; threads take turns if the op has
+/// state.
 class BoundOp {
  public:
-  /// Takes one reference over.
+  /// Takes over one reference.
   explicit BoundOp(tarsia_bound_op* bound) : m_bound(bound) {
     uint32_t n = 0;
     const tarsia_meta* metas = tarsia_bound_inputs(m_bound, &n);
@@ -41,7 +44,8 @@ class BoundOp {
   }
   ~BoundOp() { tarsia_bound_release(m_bound); }
 
-  /// Runs on tensors like those that it was bound with; makes the outputs. Throws ArgumentError, OpError.
+  /// Makes the outputs and runs the op. The tensors have the shapes, dtypes and device that it was bound
+  /// with. Throws ArgumentError, OpError, CudaError, OutOfMemory.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const {
     uint32_t n = 0;
     const tarsia_meta* metas = tarsia_bound_outputs(m_bound, &n);
@@ -50,17 +54,19 @@ class BoundOp {
     run(inputs, outputs);
     return outputs;
   }
-  /// Runs into tensors that exist; `requests` is one tarsia_request for each output, or empty for "write".
-  /// Allocates nothing for up to 16 tensors.
+  /// Runs the op into existing outputs. `requests` has a tarsia_request for each output, or is empty to
+  /// overwrite all. Allocates nothing for up to 16 inputs and 16 outputs. Throws ArgumentError, OpError,
+  /// CudaError.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
            std::span<const uint8_t> requests = {}) const {
     call(inputs, outputs, requests, TARSIA_FORWARD);
   }
-  /// The same: `bound.run({x}, {y})`.
+  /// Overwrites existing outputs: `bound.run({x}, {y})`.
   void run(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) const {
     call({inputs.begin(), inputs.size()}, {outputs.begin(), outputs.size()}, {}, TARSIA_FORWARD);
   }
-  /// The gradients of the inputs; Tensor() for those that have none.
+  /// Makes and returns the gradients of the inputs; `Tensor()` for an input that has none. Throws Unsupported
+  /// if the op has no gradient, and what operator() throws.
   std::vector<Tensor> backward(const std::vector<Tensor>& out_grads, const std::vector<Tensor>& inputs,
                                const std::vector<Tensor>& outputs) const {
     uint32_t n = 0;
@@ -73,12 +79,13 @@ class BoundOp {
     call(all, grads, {}, TARSIA_BACKWARD);
     return grads;
   }
-  /// Runs the gradient into tensors that exist: `tensors` are output gradients, inputs, outputs.
+  /// Runs the gradient into existing tensors. `tensors` are the output gradients, the inputs and the outputs,
+  /// in this order. `requests` are those of the gradients, as for run().
   void run_backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients,
                     std::span<const uint8_t> requests = {}) const {
     call(tensors, gradients, requests, TARSIA_BACKWARD);
   }
-  /// The same for ops with sparse tensors among theirs: runs, and makes the outputs.
+  /// Makes the outputs and runs an op some of whose tensors are sparse. Throws what operator() throws.
   std::vector<AnyTensor> run_any(const std::vector<AnyTensor>& inputs) const {
     uint32_t n_in = 0, n_out = 0;
     const tarsia_meta* in_metas = tarsia_bound_inputs(m_bound, &n_in);
@@ -91,7 +98,8 @@ class BoundOp {
     call(in.data(), in.size(), out.data(), out.size(), nullptr, TARSIA_FORWARD);
     return out.take();
   }
-  /// The gradients of the inputs; a null Tensor for those that have none.
+  /// Makes and returns the gradients of an op some of whose tensors are sparse; a null Tensor for an input
+  /// that has none. Throws what backward() throws.
   std::vector<AnyTensor> backward_any(const std::vector<AnyTensor>& out_grads,
                                       const std::vector<AnyTensor>& inputs,
                                       const std::vector<AnyTensor>& outputs) const {
@@ -116,12 +124,14 @@ class BoundOp {
     call(in.data(), in.size(), out.data(), out.size(), nullptr, TARSIA_BACKWARD);
     return out.take();
   }
-  /// Whether input i, given, has a gradient: mutable ones have none.
+  /// Whether input i was given and has a gradient. Mutable inputs have none.
   bool has_gradient(uint32_t i) const { return tarsia_bound_has_gradient(m_bound, i) != 0; }
+  /// Whether the op has a gradient for the device that it is bound to.
   bool has_backward() const { return tarsia_bound_has_backward(m_bound) != 0; }
+  /// The handle of the C interface, borrowed.
   tarsia_bound_op* get() const { return m_bound; }
 
-  /// A CPU or GPU device for tensors of one call.
+  /// Returns the device for a call with these tensors: the GPU of the first that lies on one, or the CPU.
   static Device device_of(const std::vector<Tensor>& tensors) {
     for (const Tensor& t : tensors)
       if (t && t.is_gpu()) return t.device();
@@ -134,10 +144,11 @@ class BoundOp {
     detail::check(tarsia_empty(meta.shape, meta.ndim, meta.dtype, device, &storage));
     return Tensor::own(storage);
   }
-  /// Views of tensors, in place for a few.
+  /// Views of tensors; up to 16 need no allocation.
   class Views {
    public:
-    Views(std::span<const Tensor> tensors, size_t n) : m_n(n) {  // n: or more, null
+    /// Makes n views; those beyond the tensors are null.
+    Views(std::span<const Tensor> tensors, size_t n) : m_n(n) {
       if (n > m_few.size()) m_many.resize(n);
       m_views = n > m_few.size() ? m_many.data() : m_few.data();
       for (size_t i = 0; i < n; ++i) m_views[i] = i < tensors.size() ? tensors[i].get() : nullptr;
@@ -158,7 +169,7 @@ class BoundOp {
     if (m_sparse) detail::wrong_tensor("the op is bound to sparse tensors: use run_any and backward_any");
     uint32_t n_inputs = 0;
     tarsia_bound_inputs(m_bound, &n_inputs);
-    // In forward, optional inputs may be left out.
+    // In forward, the caller may omit optional inputs.
     const Views in(inputs, pass == TARSIA_FORWARD && inputs.size() < n_inputs ? n_inputs : inputs.size());
     const Views out(outputs, outputs.size());
     call(in.data(), in.size(), out.data(), out.size(), requests.empty() ? nullptr : requests.data(), pass);
@@ -181,10 +192,11 @@ class BoundOp {
   bool m_sparse = false;
 };
 
-/// A registered op, by name. Copies share it.
+/// A registered op as it was when it was looked up. Copies share it. Keeps its library. May be used from
+/// several threads at once.
 class Op {
  public:
-  /// Throws NotFound.
+  /// Looks up an op by its name. Throws NotFound.
   explicit Op(const std::string& name) { detail::check(tarsia_op_find(name.c_str(), &m_op)); }
   Op(const Op& o) : m_op(o.m_op) { tarsia_op_retain(m_op); }
   Op& operator=(Op o) noexcept {
@@ -193,22 +205,24 @@ class Op {
   }
   ~Op() { tarsia_op_release(m_op); }
 
+  /// The description: ports, attributes, implementations. It lives as long as this object.
   const tarsia_op& describe() const { return *tarsia_op_describe(m_op); }
 
-  /// Parses attributes, infers, chooses the implementation for the tensors' device.
+  /// Parses the attributes, infers shapes and dtypes, and chooses the implementation for the tensors' device.
+  /// Throws ArgumentError, Unsupported, OpError.
   BoundOp bind(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
     detail::AnyViews views;
     for (const Tensor& t : inputs) views.add(t);
     return bind(views, BoundOp::device_of(inputs), attributes);
   }
-  /// The same for inputs some of which are sparse.
+  /// Binds to inputs some of which are sparse. Throws what bind() throws.
   BoundOp bind_any(const std::vector<AnyTensor>& inputs, const Attributes& attributes = {}) const {
     detail::AnyViews views;
     for (const AnyTensor& t : inputs) views.add(t);
     return bind(views, detail::device_of(inputs), attributes);
   }
 
-  /// Binds and runs.
+  /// Binds the op and runs it. Throws what bind() and BoundOp::operator() throw.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
     return bind(inputs, attributes)(inputs);
   }

@@ -1,20 +1,20 @@
-// The options of a compile, each once. From these rows follow tarsia_options (c_api.h), tarsia::Options
-// (options.h), the keywords of Python and of %%tarsia, the options of the command, what travels to the
-// compiler, the key of the cache, and the tables of docs/.
+// The table of compile options. From its rows follow tarsia_options (c_api.h), tarsia::Options (options.h),
+// the keywords of Python and of %%tarsia, the options of the command, the requests to the compiler, the key
+// of the cache, and the tables of docs/.
 //
 // A new option is a row at the end of TARSIA_OPTIONS_ADDED and code that acts on it: for the host's half in
 // jit/worker/host/clang_setup.cpp, for the device's in jit/worker/device/device_plan.cpp. `scripts/options
-// --write` then brings the stub and docs/ up to date, and tests/python/test_compile_options.py asks for a
-// value to test it with. A row is never moved or taken out: the rows are the C struct's layout.
+// --write` then updates the stub and docs/, and test_compile_options.py fails until it has a value to test
+// the option with. A row is never moved or removed, because the rows are the C struct's layout.
 //
 // The columns of X(kind, name, field, initial, values, in_key, command, help):
-//   kind     what values it takes, below
+//   kind     the kind of its values, below
 //   name     in Python, in C++ and in messages
 //   field    in tarsia_options and jit::CompileOptions
-//   initial  the default in C++; what is shown where it is left out
-//   values   of those that take few: a range "0..3", or words "own system"
-//   in_key   whether it can change the bytes of a module, so that the cache tells them apart
-//   command  the option's names in the command and what stands behind them; "": there is none
+//   initial  the default in C++, and the default that the pages show
+//   values   if there are few: a range "0..3", or words "own system"
+//   in_key   whether it can change the bytes of a module, so that the cache's key must contain it
+//   command  the option's names in the command and its value; "": the command does not have it
 //   help     one sentence, without the full stop
 //
 // clang-format off
@@ -23,12 +23,17 @@
 //   number   int, one of `values`   int                      int32_t
 //   word     str, of `values`       std::string              const char*
 //   choice   str, one of `values`   std::string              int32_t, the place among `values`
+//   mode     bool, or one of        tarsia::Mode             int32_t, 0: off, 1: on, from 2 on: of `values`
+//            `values`
 //   names    list of str or None    optional of a vector     const char* const*, n_…, restrict_…: it is given
 //   paths    list of names, paths   vector of std::string    const char* const*, n_…
 //   dirs     list of folders        vector of std::string    const char* const*, n_…
 //   archs    str, int, or a list    vector of std::string    const char* const*, n_…
 //   headers  dict of name to text   std::map                 const tarsia_file*, n_…
 //   defines  dict of name to value  std::map                 const tarsia_define*, n_…
+//   flags    list of options as gcc  vector of std::string    const char* const*, n_…
+//            spells them
+//   symbols  list of str            vector of std::string    const char* const*, n_…
 //   seconds  float or None          milliseconds             uint32_t, milliseconds; 0: the default
 // clang-format on
 // Rows that no person writes have kinds of their own: texts (as paths) and text (as word, of any value).
@@ -52,26 +57,32 @@
   X(flag, ptx, ptx, false, "", true, "--ptx", "Add PTX, for newer GPUs")
 #define TARSIA_OPTIONS_CODE(X) \
   X(flag, fast_math, fast_math, false, "", true, "--fast-math", "Trade exactness of floating-point math for speed, as nvcc's -use_fast_math") \
-  X(flag, debug, debug, false, "", true, "-g,--debug", "Add debug information, as nvcc's -g and -G") \
+  X(mode, debug, debug, {}, "undefined address thread", true, "-g,--debug", "Add debug information, as nvcc's -g and -G; or checks of host code, too: for undefined behaviour, by AddressSanitizer, by ThreadSanitizer") \
   X(flag, lineinfo, lineinfo, false, "", true, "--lineinfo", "Add line numbers for profilers, as nvcc's -lineinfo")
 #define TARSIA_OPTIONS_HOST_HEADERS(X) \
   X(choice, host_headers, host_headers, "own", "own system", true, "--host-headers WHOSE", "Whose C and C++ headers the source includes, Tarsia's own or the system's")
 #define TARSIA_OPTIONS_TIMEOUT(X) \
   X(seconds, timeout, timeout_ms, {}, "0..4294967", false, "--timeout SECONDS", "The most seconds that the compile may take, 300 if it is left out")
-#define TARSIA_OPTIONS_ADDED(X)
+#define TARSIA_OPTIONS_ADDED(X) \
+  X(word, march, march, "", "", true, "--march CPU", "The CPU that host code is for, as in x86-64-v3, znver4 or native; otherwise the x86-64 level of this machine") \
+  X(flag, openmp, openmp, false, "", true, "--fopenmp", "Turn OpenMP on for host code; by itself it is on where the source has a pragma of OpenMP's") \
+  X(flag, dev, dev, false, "", true, "--dev", "Compile as fast as possible, for code that runs slower: while it is being written") \
+  X(flags, cflags, cflags, {}, "", true, "--cflags FLAG", "Options as gcc spells them, of those that docs/options.md lists") \
+  X(choice, undefined, undefined, "error", "error load", true, "--undefined WHAT", "What symbols are that neither the source nor a library defines: an error, or left to the loader") \
+  X(symbols, exports, exports, {}, "", true, "--exports NAME", "Functions and variables whose symbols the library shows to others, by their C or qualified C++ names")
 
-/* What libtarsia asks of itself when more of a source's kernels are wanted; described in tarsia_options. */
+/* The options by which libtarsia requests more of a source's kernels; described in tarsia_options. */
 #define TARSIA_KERNEL_OPTIONS(X) \
   X(texts, kernels, kernels, {}, "", true, "", "") \
   X(text, kernels_file, kernels_file, {}, "", true, "", "") \
   X(flag, kernels_to_read, kernels_to_read, false, "", true, "", "")
 
-/* All, in the order of the faces. That of tarsia_options is older in places. */
+/* All options, in the order of the faces. The order of tarsia_options is older and differs. */
 #define TARSIA_COMPILE_OPTIONS(X) \
   TARSIA_OPTIONS_EXPORTS(X) TARSIA_OPTIONS_HEADERS(X) TARSIA_OPTIONS_SOURCE(X) TARSIA_OPTIONS_ARCH(X) TARSIA_OPTIONS_PTX(X) \
   TARSIA_OPTIONS_CODE(X) TARSIA_OPTIONS_HOST_HEADERS(X) TARSIA_OPTIONS_TIMEOUT(X) TARSIA_OPTIONS_ADDED(X)
 
-/* Those that the compiler is told as they are; the source's texts and the limit travel beside them. */
+/* The options that the compiler gets unchanged. The source's texts and the time limit are sent separately. */
 #define TARSIA_COMPILER_OPTIONS(X) \
   TARSIA_OPTIONS_EXPORTS(X) TARSIA_OPTIONS_SOURCE(X) TARSIA_OPTIONS_ARCH(X) TARSIA_OPTIONS_PTX(X) \
   TARSIA_OPTIONS_CODE(X) TARSIA_OPTIONS_HOST_HEADERS(X) TARSIA_OPTIONS_ADDED(X) TARSIA_KERNEL_OPTIONS(X)
@@ -84,6 +95,7 @@
 #define TARSIA_OPTION_FIELD_flag(field) int32_t field;
 #define TARSIA_OPTION_FIELD_number(field) int32_t field;
 #define TARSIA_OPTION_FIELD_choice(field) int32_t field;
+#define TARSIA_OPTION_FIELD_mode(field) int32_t field;
 #define TARSIA_OPTION_FIELD_seconds(field) uint32_t field;
 #define TARSIA_OPTION_FIELD_word(field) const char* field;
 #define TARSIA_OPTION_FIELD_text(field) const char* field;
@@ -92,6 +104,8 @@
   uint64_t n_##field;
 #define TARSIA_OPTION_FIELD_texts(field) TARSIA_OPTION_FIELD_list(const char*, field)
 #define TARSIA_OPTION_FIELD_paths(field) TARSIA_OPTION_FIELD_list(const char*, field)
+#define TARSIA_OPTION_FIELD_flags(field) TARSIA_OPTION_FIELD_list(const char*, field)
+#define TARSIA_OPTION_FIELD_symbols(field) TARSIA_OPTION_FIELD_list(const char*, field)
 #define TARSIA_OPTION_FIELD_dirs(field) TARSIA_OPTION_FIELD_list(const char*, field)
 #define TARSIA_OPTION_FIELD_archs(field) TARSIA_OPTION_FIELD_list(const char*, field)
 #define TARSIA_OPTION_FIELD_headers(field) TARSIA_OPTION_FIELD_list(tarsia_file, field)

@@ -1,4 +1,4 @@
-// Choosing a C++ type by a tensor's dtype.
+// TARSIA_DISPATCH: selects a C++ type by a tensor's dtype.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -15,10 +15,10 @@ namespace detail {
 }  // namespace detail
 }  // namespace tarsia
 
-/// Runs the statements with `type` standing for the C++ type of `dtype`, one of up to eight in parentheses:
-///   TARSIA_DISPATCH(x.dtype(), T, (float, double), { scale<T><<<grid, block, 0, stream>>>(x.data<T>(), n);
-///   })
-/// Throws a TypeError for other dtypes.
+/// Runs statements in which `type` stands for the C++ type of `dtype`. The types in parentheses are the
+/// candidates, up to eight:
+///   TARSIA_DISPATCH(x.dtype(), T, (float, double), { scale<T><<<grid, block>>>(x.data<T>(), n); })
+/// Throws TypeError for other dtypes; the error names the place.
 #define TARSIA_DISPATCH(dtype_, type_, types_, ...)                                                     \
   do {                                                                                                  \
     const ::tarsia::DType tarsia_dtype_ = (dtype_);                                                     \

@@ -11,9 +11,9 @@
 //   TARSIA_ELEMENTWISE(gelu, Gelu, GeluGradient);
 //
 // The functor takes an element of each input, one to four of them. A gradient functor for each input may
-// follow; it takes the output's gradient, the inputs, the output. Every write request is honoured. The
-// functor is the op's struct of parameters: .attribute("alpha", &Gelu::alpha); a gradient functor that
-// derives from it has them too. Elements of 16 bits come and go as float.
+// follow. It takes an element of the output's gradient, of each input, and of the output. Every write request
+// is honoured. The functor is the op's struct of parameters: .attribute("alpha", &Gelu::alpha). A gradient
+// functor that derives from it has the parameters too. Elements of 16 bits are converted to and from float.
 #pragma once
 
 #include <tarsia/device.h>
@@ -25,8 +25,9 @@
 
 namespace tarsia {
 
-/// The element types of an elementwise op, as a member of its functor:
-/// `typedef tarsia::element_types<float, int> elements;`. Without it they are the four float types.
+/// The element types of an elementwise op. A functor names them by a member:
+/// `typedef tarsia::element_types<float, int> elements;`. A functor without it takes float16, bfloat16,
+/// float32 and float64.
 template <class... T_>
 struct element_types {};
 
@@ -34,14 +35,14 @@ namespace detail {
 
 enum { k_most_elements = 6 };
 
-/// What a functor works on: pointers to contiguous elements.
+/// The tensors that a functor works on: pointers to contiguous elements.
 template <class T_>
 struct Elements {
   const T_* in[k_most_elements];
   T_* out;
 };
 
-/// What the functor sees of an element.
+/// The type as which the functor gets an element.
 template <class T_>
 struct seen_as {
   typedef T_ type;
@@ -97,7 +98,7 @@ TARSIA_HOST_DEVICE inline void elementwise_at(const F_& f_, const Elements<T_>& 
 }  // namespace detail
 }  // namespace tarsia
 
-// The kernel stands in the author's own text: kernels are looked for there.
+// The macro puts the kernel into the author's own text, because the compiler looks for kernels there.
 #define TARSIA_DETAIL_ELEMENTWISE_KERNEL(name_)                                                          \
   template <class F_, class T_, int n_>                                                                  \
   __global__ void tarsia_elementwise_##name_(F_ f_, ::tarsia::detail::Elements<T_> e_, long long count_, \
@@ -113,7 +114,7 @@ TARSIA_HOST_DEVICE inline void elementwise_at(const F_& f_, const Elements<T_>& 
 namespace tarsia {
 namespace detail {
 
-/// How many elements the functor takes.
+/// The number of elements that a functor takes.
 template <class F_>
 struct arity_of {
   template <class... E_>
@@ -142,7 +143,7 @@ struct elements_of {
   typedef decltype(test<F_>(0)) type;
 };
 
-/// The functor of a gradient, with the op's parameters if it derives from the op's functor.
+/// Makes the functor of a gradient. It gets the op's parameters if it derives from the op's functor.
 template <class G_, class F_>
 G_ with_params(const F_& f_, const F_*) {
   G_ g_ = G_();
@@ -187,7 +188,7 @@ void elementwise_of(const F_& f_, const Context& c_, const Tensor* inputs_, cons
     elementwise_of<L_, F_, n_>(f_, c_, inputs_, output_, request_, element_types<R_...>());
 }
 
-/// The op of functor F and the functors of its gradients; L launches its kernels.
+/// The op of functor F and gradient functors G. L launches its kernels.
 template <class L_, class F_, class... G_>
 struct ElementwiseOp {
   enum { n = arity_of<F_>::value };
@@ -209,7 +210,7 @@ struct ElementwiseOp {
   }
   static void backward(Context& c_) {
     check(c_, n);
-    // The gradient, n inputs, the output: what the functors take. The output may not be given.
+    // The functors take the gradient, n inputs and the output. The caller may omit the output.
     Tensor inputs_[n + 2];
     for (int k_ = 0; k_ < n + 2; ++k_) inputs_[k_] = c_.input(k_);
     Tensor& y_ = inputs_[n + 1];
@@ -265,20 +266,23 @@ struct ElementwiseOp {
   }
 #endif
 
-/// Declares the elementwise op `name` of a functor, and of a gradient functor for each of its inputs, at
-/// namespace scope. More may be chained: attributes, descriptions, names of inputs.
+/// Declares the elementwise op `name`. Stands at namespace scope. The further arguments are the functor and,
+/// if the op has a gradient, a gradient functor for each input. Attributes, descriptions and names of inputs
+/// may be chained to it:
+///   TARSIA_ELEMENTWISE(gelu, Gelu, GeluGradient).input("x").attribute("alpha", &Gelu::alpha);
 #define TARSIA_ELEMENTWISE(name_, ...)                                                             \
   TARSIA_DETAIL_ELEMENTWISE_LAUNCH(name_)                                                          \
   __attribute__((unused)) static ::tarsia::OpDefinition& TARSIA_DETAIL_JOIN(tarsia_op_definition_, \
                                                                             __COUNTER__) =         \
       ::tarsia::detail::ElementwiseOp<tarsia_launcher_##name_, __VA_ARGS__>::declare(              \
-          ::tarsia::OpDefinition::add(#name_, __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__)))
+          ::tarsia::OpDefinition::add(TARSIA_DETAIL_OP_NAME(#name_),                               \
+                                      __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__)))
 
 #else
 
 namespace tarsia {
 namespace detail {
-/// What is chained to a declaration, which device code does not read.
+/// Takes the functions that are chained to a declaration. Device code ignores them.
 struct Unread {
   template <class... A_>
   constexpr Unread input(A_...) const {

@@ -1,4 +1,4 @@
-// The exceptions that programs get from Tarsia, one class for each kind.
+// The exceptions that Tarsia throws in programs, a class for each kind.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -9,18 +9,19 @@
 
 namespace tarsia {
 
-/// A message of a compiler, at a place of the source.
+/// A message of the compiler about a place in the source.
 struct Diagnostic {
   std::string file;
-  int line = 0;    ///< from 1; 0: no place
-  int column = 0;  ///< from 1, in bytes; 0: unknown
-  std::string severity;
+  int line = 0;          ///< from 1; 0: no place
+  int column = 0;        ///< from 1, in bytes; 0: unknown
+  std::string severity;  ///< "note", "warning", "error", "fatal error"
   std::string message;
 };
 
-/// The base of all. what() names the place and the remedy.
+/// The base class of all errors. what() names the place and the remedy.
 class Error : public std::runtime_error {
  public:
+  /// Copies an error of the C interface.
   explicit Error(const tarsia_error& error)
       : std::runtime_error(error.message), m_code(error.code), m_stage(error.stage), m_log(error.log) {
     for (uint64_t i = 0; i < error.n_diagnostics; ++i) {
@@ -28,12 +29,13 @@ class Error : public std::runtime_error {
       m_diagnostics.push_back({d.file, d.line, d.column, d.severity, d.message});
     }
   }
-  /// A tarsia_code.
+  /// The class of the error as a tarsia_code.
   int code() const noexcept { return m_code; }
   /// The step that failed: "host", "device", "link", "load", "call", …
   const std::string& stage() const noexcept { return m_stage; }
   /// Further text for people; may be empty.
   const std::string& log() const noexcept { return m_log; }
+  /// The compiler's messages; empty if the error is not the compiler's.
   const std::vector<Diagnostic>& diagnostics() const noexcept { return m_diagnostics; }
 
  private:
@@ -42,49 +44,60 @@ class Error : public std::runtime_error {
   std::vector<Diagnostic> m_diagnostics;
 };
 
-/// The source does not compile or link, or is not text.
+/// The source does not compile or link. diagnostics() has the compiler's messages.
 class CompileError : public Error {
   using Error::Error;
 };
+/// The source is not text: it holds a NUL byte, is not UTF-8, is too large, or has no file.
 class InvalidSource : public CompileError {
   using CompileError::CompileError;
 };
+/// The compiler's process crashed while it compiled the source. The calling process is not affected.
 class CompilerCrashed : public Error {
   using Error::Error;
 };
+/// The compile took longer than Options::timeout allows.
 class CompileTimeout : public Error {
   using Error::Error;
 };
-/// The compile wanted more memory than it may have.
+/// The compile needed more memory than it may have.
 class ResourceLimit : public Error {
   using Error::Error;
 };
+/// The file cannot be loaded as a library.
 class LoadError : public Error {
   using Error::Error;
 };
-/// A wrong number, type or value of arguments.
+/// The number, type or value of an argument is wrong, or a result was requested as another type.
 class ArgumentError : public Error {
   using Error::Error;
 };
-/// No GPU, no driver, or CUDA reported an error.
+/// There is no GPU or no driver, or CUDA reported an error.
 class CudaError : public Error {
   using Error::Error;
 };
+/// There is no function, kernel or op of that name.
 class NotFound : public Error {
   using Error::Error;
 };
+/// This build, machine or op does not support the request.
 class Unsupported : public Error {
   using Error::Error;
 };
-/// The author's code threw.
+/// The code of a function or op threw an exception; what() has its text.
 class OpError : public Error {
   using Error::Error;
 };
+/// The memory of the CPU or of a GPU is exhausted.
 class OutOfMemory : public Error {
   using Error::Error;
 };
 /// tarsia_options.interrupted ended the wait for a compile.
 class Interrupted : public Error {
+  using Error::Error;
+};
+/// Code that was compiled with debug="undefined" did what C++ leaves undefined; what() says what and where.
+class UndefinedBehaviour : public Error {
   using Error::Error;
 };
 
@@ -94,41 +107,17 @@ namespace detail {
 [[noreturn]] inline void throw_error() {
   const tarsia_error& error = *tarsia_last_error();
   switch (error.code) {
-    case TARSIA_COMPILE_ERROR:
-      throw CompileError(error);
-    case TARSIA_COMPILER_CRASHED:
-      throw CompilerCrashed(error);
-    case TARSIA_COMPILE_TIMEOUT:
-      throw CompileTimeout(error);
-    case TARSIA_RESOURCE_LIMIT:
-      throw ResourceLimit(error);
-    case TARSIA_INVALID_SOURCE:
-      throw InvalidSource(error);
-    case TARSIA_LOAD_ERROR:
-      throw LoadError(error);
-    case TARSIA_ARGUMENT_TYPE:
-    case TARSIA_ARGUMENT_VALUE:
-      throw ArgumentError(error);
-    case TARSIA_CUDA_ERROR:
-      throw CudaError(error);
-    case TARSIA_NOT_FOUND:
-      throw NotFound(error);
-    case TARSIA_UNSUPPORTED:
-      throw Unsupported(error);
-    case TARSIA_OP_ERROR:
-    case TARSIA_OP_VALUE_ERROR:
-    case TARSIA_OP_INDEX_ERROR:
-    case TARSIA_OP_TYPE_ERROR:
-      throw OpError(error);
-    case TARSIA_OUT_OF_MEMORY:
-      throw OutOfMemory(error);
-    case TARSIA_INTERRUPTED:
-      throw Interrupted(error);
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) \
+  case code_:                                                         \
+    throw cpp_(error);
+    TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
     default:
       throw Error(error);
   }
 }
 
+/// Throws the calling thread's last error unless `code` is 0.
 inline void check(int32_t code) {
   if (code) throw_error();
 }

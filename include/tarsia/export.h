@@ -1,5 +1,5 @@
-// TARSIA_EXPORT: exports functions of a library that g++, Clang or nvcc builds ahead of time. In an inline
-// source it marks what the compiler exports, and nothing else is.
+// TARSIA_EXPORT: exports functions of a library that g++, Clang or nvcc builds ahead of time. An inline
+// source with TARSIA_EXPORT exports the marked functions alone.
 #pragma once
 
 #include <tarsia/detail/adapter.h>
@@ -9,9 +9,10 @@
 #define TARSIA_DETAIL_TEXT_(a_) #a_
 #define TARSIA_DETAIL_TEXT(a_) TARSIA_DETAIL_TEXT_(a_)
 
-/// TARSIA_EXPORT(f) exports f under its name as written, TARSIA_EXPORT(f, float(const float*, int)) the
-/// overload of that type. At namespace scope, where f is visible with the default arguments that callers may
-/// leave out (those of overloads may not be left out).
+/// Exports a function. `TARSIA_EXPORT(f)` exports f under its name as written;
+/// `TARSIA_EXPORT(f, float(const float*, int))` exports the overload of that type. Stands at namespace scope,
+/// where f is declared with its default arguments: callers may omit those. They may not omit those of an
+/// overload that is exported by its type.
 #define TARSIA_EXPORT(...)                                                                             \
   TARSIA_DETAIL_EXPORT_CHOOSE(__VA_ARGS__, TARSIA_DETAIL_EXPORT_TYPED, TARSIA_DETAIL_EXPORT_PLAIN, 0)( \
       __COUNTER__, __VA_ARGS__)

@@ -1,4 +1,4 @@
-// Ops in GoogleTest: EXPECT_TRUE(tarsia::testing::op_holds("relu")), with the failed checks as its message.
+// Tests of ops in GoogleTest: EXPECT_TRUE(tarsia::testing::op_holds("relu")).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace tarsia::testing {
 
-/// Whether the registered op passes all checks: see OpCheck.
+/// Tests a registered op. The message of a failure lists the failed checks. Throws NotFound.
 inline ::testing::AssertionResult op_holds(const std::string& name, const OpCheck& check = {}) {
   const OpReport report = check_op(name, check);
   return (report.passed() ? ::testing::AssertionSuccess() : ::testing::AssertionFailure()) << report.text();

@@ -1,4 +1,4 @@
-// InnerOp: another registered op, called from an op's code.
+// InnerOp: a registered op that another op's code calls.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -9,16 +9,24 @@
 
 namespace tarsia {
 
-/// A value for an attribute of an InnerOp: {"slope", 0.1}, {"mode", "exact"}. Texts are parsed as the op
-/// declares, and are borrowed.
+/// An attribute of an InnerOp, as in `{"slope", 0.1}` or `{"mode", "exact"}`. Texts are borrowed and parsed
+/// as the op declares the attribute.
 struct InnerAttribute {
+  /// Gives an attribute a number, a bool or a text.
   InnerAttribute(const char* name_, bool x_) : name(name_), value() {
     value.kind = TARSIA_KIND_BOOL, value.i = x_;
   }
   InnerAttribute(const char* name_, int x_) : InnerAttribute(name_, static_cast<long long>(x_)) {}
   InnerAttribute(const char* name_, long x_) : InnerAttribute(name_, static_cast<long long>(x_)) {}
   InnerAttribute(const char* name_, long long x_) : name(name_), value() {
-    value.kind = TARSIA_KIND_INT, value.i = x_;
+    value.kind = TARSIA_KIND_INT, value.i = x_, value.size = TARSIA_SIGNED;
+  }
+  InnerAttribute(const char* name_, unsigned x_)
+      : InnerAttribute(name_, static_cast<unsigned long long>(x_)) {}
+  InnerAttribute(const char* name_, unsigned long x_)
+      : InnerAttribute(name_, static_cast<unsigned long long>(x_)) {}
+  InnerAttribute(const char* name_, unsigned long long x_) : name(name_), value() {
+    value.kind = TARSIA_KIND_INT, value.u = x_, value.size = TARSIA_UNSIGNED;
   }
   InnerAttribute(const char* name_, double x_) : name(name_), value() {
     value.kind = TARSIA_KIND_FLOAT, value.f = x_;
@@ -26,16 +34,18 @@ struct InnerAttribute {
   InnerAttribute(const char* name_, const char* x_) : name(name_), value() {
     value.kind = TARSIA_KIND_STRING, value.s = x_, value.size = static_cast<uint32_t>(__builtin_strlen(x_));
   }
-  const char* name;
-  tarsia_value value;
+  const char* name;    ///< the attribute's name
+  tarsia_value value;  ///< its value, typed or as a text
 };
 
-/// Another registered op, bound to tensors like those that it will be called with. It runs on the stream of
-/// the call under way and has scratch of its own. Keeps the op's library; may be kept in an op's state.
+/// A registered op, bound to tensors of the shapes, dtypes and device that it will be called with. It runs on
+/// the stream of the call under way and has scratch of its own. Keeps the op's library; may be kept in an
+/// op's state. May be called from several threads at once.
 class InnerOp {
  public:
-  /// Parses the attributes and infers. Throws what the op says, and if there is no such op. An absent
-  /// optional input is Tensor().
+  /// Looks up the op, parses the attributes, infers, and chooses the implementation. `Tensor()` stands for an
+  /// absent optional input. There are at most 32 tensors and 32 attributes. Throws CallError with the op's
+  /// own error, and if there is no such op.
   InnerOp(const char* name_, std::initializer_list<Tensor> inputs_,
           std::initializer_list<InnerAttribute> attributes_ = {})
       : m_bound(bind(name_, inputs_.begin(), inputs_.size(), attributes_.begin(), attributes_.size())) {}
@@ -46,18 +56,23 @@ class InnerOp {
     if (m_bound) detail::host()->op_release(m_bound);
   }
 
+  /// The number of inputs.
   int n_inputs() const { return count(detail::host()->op_inputs, m_bound); }
+  /// The number of outputs.
   int n_outputs() const { return count(detail::host()->op_outputs, m_bound); }
-  /// A tensor for output i, in scratch of the call under way.
+  /// Makes a tensor for output i, in scratch of the call under way. Throws ValueError if there is no such
+  /// output.
   Tensor scratch_output(int i_, Device device_) const { return scratch_for(m_bound, i_, device_); }
 
-  /// Runs. One request may be given for each output.
+  /// Runs the op into existing outputs. `requests` has a request for each output, or is empty to overwrite
+  /// all. Throws CallError with the op's own error, ValueError for wrong numbers of tensors or requests.
   void operator()(std::initializer_list<Tensor> inputs_, std::initializer_list<Tensor> outputs_,
                   std::initializer_list<Request> requests_ = {}) const {
     call(m_bound, inputs_.begin(), inputs_.size(), outputs_.begin(), outputs_.size(), requests_.begin(),
          requests_.size(), TARSIA_FORWARD);
   }
-  /// Runs the gradient: takes output gradients, inputs, outputs, in this order; writes input gradients.
+  /// Runs the gradient. `inputs` are the output gradients, the inputs and the outputs, in this order;
+  /// `gradients` are the input gradients to write. Throws what operator() throws.
   void backward(std::initializer_list<Tensor> inputs_, std::initializer_list<Tensor> gradients_,
                 std::initializer_list<Request> requests_ = {}) const {
     call(m_bound, inputs_.begin(), inputs_.size(), gradients_.begin(), gradients_.size(), requests_.begin(),

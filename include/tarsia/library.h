@@ -1,4 +1,4 @@
-// Compiling, loading, and calling what a library exports.
+// Compiling and loading libraries, calling their functions, launching their kernels.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -21,7 +21,7 @@
 
 namespace tarsia {
 
-/// A source of several files: name → text.
+/// A source of several files: a map of names to texts.
 using Files = std::map<std::string, std::string>;
 
 namespace detail {
@@ -32,6 +32,7 @@ class LibraryHandle {
   /// Takes one reference over.
   explicit LibraryHandle(tarsia_library* library) : m_library(library) {}
   LibraryHandle(const LibraryHandle& o) : m_library(o.m_library) { tarsia_library_retain(m_library); }
+  LibraryHandle(LibraryHandle&& o) noexcept : m_library(std::exchange(o.m_library, nullptr)) {}
   LibraryHandle& operator=(LibraryHandle o) noexcept {
     std::swap(m_library, o.m_library);
     return *this;
@@ -47,13 +48,14 @@ class LibraryHandle {
 
 namespace detail {
 
-/// What a Result converts to. Not optionals: they convert from what they hold, which would be ambiguous.
+/// Whether a Result converts to T. It does not convert to an optional, because an optional converts from its
+/// value, which would be ambiguous.
 template <class T>
 inline constexpr bool k_is_result =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
     std::is_same_v<T, Tensor> || is_vector<T>::value || is_tuple<T>::value;
 
-/// A result that is one of the arguments keeps the memory that the argument keeps.
+/// Lets a result that is one of the arguments keep the memory that the argument keeps.
 template <class A>
 void keep_argument(tarsia_value& result, const A& argument) {
   if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
@@ -71,15 +73,17 @@ void keep_argument(tarsia_value& result, const A& argument) {
 
 }  // namespace detail
 
-/// The result of a call, until it is stored as a type: `const float y = f(x);`. Throws ArgumentError if it is
-/// of another kind. For std::optional there is call<std::optional<T>>.
+/// The result of a call until it is stored as a type: `const float y = f(x);`. For a std::optional, use
+/// `f.call<std::optional<T>>(x)`.
 class Result {
  public:
-  /// Takes the tensors of the value over, and copies what ends with the call.
+  /// Takes over the tensors of the value and copies the parts that end with the call.
   explicit Result(const tarsia_value& value) : m_value(value) { keep(m_value); }
   Result(const Result&) = delete;
   ~Result() { detail::drop(m_value); }
 
+  /// Converts the result to a number, an enumeration, std::string, Tensor, std::vector, std::tuple or
+  /// std::pair. Throws ArgumentError if the result is of another kind.
   template <class T>
     requires detail::k_is_result<T>
   operator T() && {
@@ -105,17 +109,21 @@ class Result {
   std::vector<std::unique_ptr<char[]>> m_texts;
 };
 
-/// An exported function, all overloads of a name. Keeps its library. May be called from any thread.
+/// An exported function with all its overloads. Keeps its library. May be called from several threads at
+/// once.
 class Function {
  public:
+  /// Library::function makes functions. There is at least one overload.
   Function(detail::LibraryHandle library, std::vector<const tarsia_function*> overloads)
       : m_library(std::move(library)), m_overloads(std::move(overloads)) {}
 
+  /// The qualified name, as in "ns::f".
   const char* name() const { return m_overloads[0]->name; }
+  /// The descriptions of the overloads, in the source's order. They live as long as this object.
   std::span<const tarsia_function* const> overloads() const { return m_overloads; }
 
-  /// Calls the first overload that takes the arguments exactly, else the first that takes them:
-  /// f.call<float>(tensor, 3). Throws ArgumentError, OpError, CudaError.
+  /// Calls the first overload that takes the arguments exactly, or else the first that takes them converted,
+  /// and returns the result as an R: `f.call<float>(tensor, 3)`. Throws ArgumentError, OpError, CudaError.
   template <class R = void, class... A>
   R call(const A&... args) const {
     const detail::Frame frame;
@@ -126,7 +134,8 @@ class Function {
     } drop{result};
     if constexpr (!std::is_void_v<R>) return detail::from_value<R>(result);
   }
-  /// The same. The variable that takes the result gives its type: `const float y = f(tensor, 3);`.
+  /// Calls the function in the same way. The variable that stores the result gives its type:
+  /// `const float y = f(tensor, 3);`.
   template <class... A>
   Result operator()(const A&... args) const {
     const detail::Frame frame;
@@ -134,7 +143,7 @@ class Function {
   }
 
  private:
-  /// Within a frame.
+  /// Calls the function within a frame.
   template <class... A>
   tarsia_value run(const A&... args) const {
     detail::Lists lists;
@@ -155,7 +164,7 @@ class Function {
   std::vector<const tarsia_function*> m_overloads;
 };
 
-/// Blocks of a grid or threads of a block; an omitted extent is 1: {256}, {16, 16}.
+/// The blocks of a grid or the threads of a block, as in `{256}` or `{16, 16}`. An omitted extent is 1.
 struct Dim3 {
   uint32_t x = 1, y = 1, z = 1;
 };
@@ -163,24 +172,27 @@ struct Dim3 {
 /// How a kernel is launched.
 struct Launch {
   Dim3 grid, block;
-  uint32_t shared_bytes = 0;
-  std::optional<Stream> stream = {};  ///< none: the thread's current one
-  int device = -1;                    ///< that of the tensors, else CUDA's current
-  std::optional<Dim3> cluster = {};   ///< blocks of a cluster
-  bool cooperative = false;           ///< all blocks run at once: the grid can be synchronised
+  uint32_t shared_bytes = 0;          ///< dynamic shared memory of a block
+  std::optional<Stream> stream = {};  ///< if omitted, the thread's current stream
+  int device = -1;                    ///< -1: the tensors' device, or CUDA's current one without tensors
+  std::optional<Dim3> cluster = {};   ///< the blocks of a cluster
+  bool cooperative = false;           ///< all blocks run at once, so that the grid can be synchronised
 };
 
-/// A __global__ function. Keeps its library.
+/// A `__global__` function. Keeps its library. May be launched from several threads at once.
 class Kernel {
  public:
+  /// Library::kernel makes kernels.
   Kernel(detail::LibraryHandle library, const tarsia_kernel* kernel)
       : m_library(std::move(library)), m_kernel(kernel) {}
 
+  /// The name as in the source: "ns::scale<float>".
   const char* name() const { return m_kernel->name; }
+  /// The description of its parameters. It lives as long as this object.
   const tarsia_kernel& describe() const { return *m_kernel; }
 
-  /// Launches: k.launch({.grid = {blocks}, .block = {256}}, x, n). Does not wait. Throws ArgumentError,
-  /// CudaError.
+  /// Launches the kernel: `k.launch({.grid = {blocks}, .block = {256}}, x, n)`. Does not wait. Throws
+  /// ArgumentError, CudaError.
   template <class... A>
   void launch(const Launch& how, const A&... args) const {
     detail::Lists lists;
@@ -199,21 +211,23 @@ class Kernel {
     detail::check(tarsia_kernel_launch(m_kernel, &c, values, sizeof...(A)));
   }
 
-  /// Registers, shared memory and so on; without a GPU from the code for the newest architecture.
+  /// Returns registers, shared memory and so on for a GPU (-1: the current one). Without any GPU they are
+  /// read from the code for the newest architecture.
   tarsia_kernel_attributes attributes(int device = -1) const {
     tarsia_kernel_attributes found{};
     found.size = sizeof(found);
     detail::check(tarsia_kernel_get_attributes(m_kernel, device, &found));
     return found;
   }
-  /// How many blocks of this many threads run at once. Throws CudaError without a GPU.
+  /// Returns how many blocks of `threads` threads run at once. Throws CudaError without a GPU.
   tarsia_occupancy occupancy(uint32_t threads, uint32_t shared_bytes = 0, int device = -1) const {
     tarsia_occupancy found{};
     found.size = sizeof(found);
     detail::check(tarsia_kernel_occupancy(m_kernel, device, threads, shared_bytes, &found));
     return found;
   }
-  /// The block size with which most threads run at once. Throws CudaError without a GPU.
+  /// Returns the block size with which most threads run at once. `limit` is the largest that is allowed, or
+  /// 0. Throws CudaError without a GPU.
   uint32_t suggest_block(uint32_t shared_bytes = 0, uint32_t limit = 0, int device = -1) const {
     uint32_t threads = 0;
     detail::check(tarsia_kernel_suggest_block(m_kernel, device, shared_bytes, limit, &threads));
@@ -225,34 +239,51 @@ class Kernel {
   const tarsia_kernel* m_kernel;
 };
 
-/// A loaded library. Copies share it; it unloads when nothing holds it.
+/// A loaded library. Copies share it. It is unloaded when nothing holds it: no library object, function,
+/// kernel or op. The lists that it returns live as long as a copy of it.
 class Library {
  public:
+  /// Takes over one reference.
   explicit Library(tarsia_library* library) : m_library(library) {}
 
+  /// The name: Options::name, or one made from the source's hash.
   std::string name() const { return tarsia_library_name(get()); }
-  /// "compiled", "memory", "disk", "prebuilt"
+  /// Where it came from: "compiled", "memory", "disk" or "prebuilt".
   std::string origin() const { return tarsia_library_origin(get()); }
+  /// The exported functions, overloads one by one.
   std::span<const tarsia_function* const> functions() const { return list(tarsia_library_functions); }
+  /// The kernels; none for prebuilt libraries.
   std::span<const tarsia_kernel* const> kernels() const { return list(tarsia_library_kernels); }
-  /// Names of the ops that it registered.
+  /// The names of the ops that it registered.
   std::span<const char* const> ops() const { return list(tarsia_library_ops); }
+  /// The device code; none for prebuilt libraries.
   std::span<const tarsia_image> images() const { return list(tarsia_library_images); }
+  /// The functions of the source that were not exported, each with the reason.
   std::span<const tarsia_skipped> skipped() const { return list(tarsia_library_skipped); }
+  /// The warnings of compiling and loading.
   std::span<const tarsia_diagnostic> warnings() const { return list(tarsia_library_warnings); }
 
-  /// A function by its qualified name, or by its last part where that is unambiguous. Throws NotFound.
+  /// Returns the function of a qualified name, or of the last part of a name if only one has it. Throws
+  /// NotFound.
   Function function(std::string_view name) const {
     return Function(m_library, find(functions(), name, "function"));
   }
+  /// Returns `function(name)`.
   Function operator[](std::string_view name) const { return function(name); }
-  /// A kernel by its name, as functions are found.
+  /// Returns the kernel of a name, which is looked up as for functions. Throws NotFound.
   Kernel kernel(std::string_view name) const { return Kernel(m_library, find(kernels(), name, "kernel")[0]); }
 
-  /// Writes the shared library so that tarsia::load takes it. Throws Error.
+  /// The names of the symbols that it shows to others: those of Options::exports, and those that the source
+  /// marks with __attribute__((visibility("default"))).
+  std::span<const char* const> symbols() const { return list(tarsia_library_symbols); }
+  /// The address of such a symbol, valid as long as the library; null if it shows none of that name.
+  void* symbol(const std::string& name) const { return tarsia_library_symbol(get(), name.c_str()); }
+
+  /// Writes the shared library to a file, which tarsia::load takes. Throws Error.
   void export_to(const std::string& path) const { detail::check(tarsia_library_export(get(), path.c_str())); }
-  /// Takes its ops out of the registry.
+  /// Takes its ops out of the registry. Its code stays as long as something holds the library.
   void unload() const { detail::check(tarsia_library_unload(get())); }
+  /// The handle of the C interface, borrowed.
   tarsia_library* get() const { return m_library.get(); }
 
  private:
@@ -287,36 +318,37 @@ class Library {
   detail::LibraryHandle m_library;
 };
 
-/// Compiles (or takes from the cache) and loads a source that may hold C++ and CUDA. Throws CompileError with
-/// diagnostics, and the other classes of errors.h.
+/// Compiles a source of C++ and CUDA, or takes it from the cache, and loads it. Throws CompileError with
+/// diagnostics, InvalidSource, CompilerCrashed, CompileTimeout, ResourceLimit, LoadError, Unsupported.
 inline Library load_inline(std::string_view source, const Options& options = {}) {
-  const detail::Request request(options, source);
+  const detail::CompileRequest request(options, source);
   tarsia_library* library = nullptr;
   detail::check(tarsia_load_inline(request.files(), request.n_files(), request.options(), &library));
   return Library(library);
 }
-/// The same of several files: {{"a.cu", "…"}, {"b.h", "…"}}.
+/// Loads a source of several files in the same way: `{{"a.cu", "…"}, {"b.h", "…"}}`.
 inline Library load_inline(const Files& files, const Options& options = {}) {
-  const detail::Request request(options, files);
+  const detail::CompileRequest request(options, files);
   tarsia_library* library = nullptr;
   detail::check(tarsia_load_inline(request.files(), request.n_files(), request.options(), &library));
   return Library(library);
 }
 
-/// Loads a library built ahead of time. Throws LoadError.
+/// Loads a library that was built ahead of time, from a private copy of the file. Throws LoadError.
 inline Library load(const std::string& path) {
   tarsia_library* library = nullptr;
   detail::check(tarsia_load(path.c_str(), &library));
   return Library(library);
 }
 
-/// Compiles a source to a shared library file.
+/// Compiles a source as load_inline does and writes the shared library to the file `output`. Loads nothing.
+/// Throws what load_inline throws, and Error if the file cannot be written.
 inline void compile(std::string_view source, const std::string& output, const Options& options = {}) {
-  const detail::Request request(options, source);
+  const detail::CompileRequest request(options, source);
   detail::check(tarsia_compile(request.files(), request.n_files(), request.options(), output.c_str()));
 }
 inline void compile(const Files& files, const std::string& output, const Options& options = {}) {
-  const detail::Request request(options, files);
+  const detail::CompileRequest request(options, files);
   detail::check(tarsia_compile(request.files(), request.n_files(), request.options(), output.c_str()));
 }
 

@@ -1,5 +1,5 @@
-// For authors of ops, inline or built ahead of time: tensors, streams, exporting functions, declaring ops.
-// In device code compiled by NVRTC only <tarsia/device.h> remains of it.
+// For authors of functions and ops, inline or built ahead of time: tensors, streams, exporting functions,
+// declaring ops. In device code that NVRTC compiles, only <tarsia/device.h> is left of it.
 #pragma once
 
 #include <tarsia/device.h>
@@ -9,7 +9,7 @@
 #include <tarsia/detail/macros_push.h>
 
 #if !defined(TARSIA_INLINE_SOURCE)
-#include <tuple>  // inline sources are asked at their end what they have included
+#include <tuple>  // an inline source needs none: the compiler sees at its end what it has included
 #endif
 
 #include <tarsia/dispatch.h>

@@ -1,4 +1,4 @@
-// The binary interface of registered operations: what a module says of an op, and what it is called with.
+// The binary interface of registered ops: the description that a module gives, and the arguments of calls.
 // Plain C; <tarsia/op.h> builds it from C++.
 #pragma once
 
@@ -10,16 +10,18 @@
 extern "C" {
 #endif
 
+/// The most dimensions of an op's tensors.
 enum { TARSIA_MAX_NDIM = 32 };
 
+/// How a tensor is stored.
 typedef enum tarsia_storage_type {
   TARSIA_DENSE = 0,
-  TARSIA_ROW_SPARSE = 1, /* values of some rows; indices: their numbers */
-  TARSIA_CSR = 2,        /* values; indices: columns; indptr: where rows start */
-  TARSIA_ANY_STORAGE = 255
+  TARSIA_ROW_SPARSE = 1,   /* values: some rows; indices: their numbers */
+  TARSIA_CSR = 2,          /* values: elements; indices: their columns; indptr: where rows start */
+  TARSIA_ANY_STORAGE = 255 /* unknown */
 } tarsia_storage_type;
 
-/// What is asked to happen to an output.
+/// A write request: what the caller wants to happen to an output.
 typedef enum tarsia_request {
   TARSIA_REQUEST_NULL = 0,    /* nothing: leave it alone; the tensor may be null */
   TARSIA_REQUEST_WRITE = 1,   /* overwrite */
@@ -27,53 +29,57 @@ typedef enum tarsia_request {
   TARSIA_REQUEST_ADD = 3      /* add to what is there */
 } tarsia_request;
 
-/// Shape, dtype and storage type of an input or output, each of which may be unknown.
+/// The shape, dtype and storage type of an input or output. Each may be unknown.
 typedef struct tarsia_meta {
   int32_t ndim; /* -1: unknown */
   tarsia_dtype dtype;
   uint8_t storage; /* tarsia_storage_type */
   uint8_t present; /* 0: an optional input that was not given */
-  uint16_t flags;  /* of an input, TARSIA_PORT_MUTABLE: found mutable by inference */
+  uint16_t flags;  /* of an input: TARSIA_PORT_MUTABLE if inference found that the op changes it */
   uint32_t reserved;
   int64_t shape[TARSIA_MAX_NDIM]; /* -1: unknown extent */
 } tarsia_meta;
 
-/// A sparse tensor. Stands where a tarsia_tensor stands when the meta says so: `whole` comes first, its data
-/// is null and its shape that of the whole. An absent part has null data and shape.
+/// A sparse tensor. It takes the place of a tarsia_tensor where the meta says that the tensor is sparse.
+/// `whole` comes first: its data is null, and its shape is that of the whole tensor. An absent part has null
+/// data and shape.
 typedef struct tarsia_sparse {
   tarsia_tensor whole;
   tarsia_tensor values;
   tarsia_tensor indices; /* int64 */
   tarsia_tensor indptr;  /* int64; CSR */
-  /// Of an output, after the call: what allocate_sparse made, values, indices, indptr; the caller's to
-  /// release. The caller sets them to null.
+  /// The caller sets these to null. After the call, they are the parts of an output that allocate_sparse
+  /// made: values, indices, indptr. The caller releases them.
   tarsia_storage* made[3];
 } tarsia_sparse;
 
-enum {                              /* tarsia_port.flags */
-       TARSIA_PORT_OPTIONAL = 1,    /* input: may be absent */
-       TARSIA_PORT_VARIADIC = 2,    /* the last port: any number of tensors */
-       TARSIA_PORT_MUTABLE = 4,     /* input: auxiliary state that the op changes; has no gradient */
-       TARSIA_PORT_NO_GRADIENT = 8, /* input: has no gradient */
-       TARSIA_PORT_HIDDEN = 16      /* output: not given to the caller */
+/// Flags of tarsia_port.
+enum {
+  TARSIA_PORT_OPTIONAL = 1,    /* input: may be absent */
+  TARSIA_PORT_VARIADIC = 2,    /* the last port: any number of tensors */
+  TARSIA_PORT_MUTABLE = 4,     /* input: auxiliary state that the op changes; has no gradient */
+  TARSIA_PORT_NO_GRADIENT = 8, /* input: has no gradient */
+  TARSIA_PORT_HIDDEN = 16      /* output: not given to the caller */
 };
 
-/// An input or output.
+/// An input or output of an op.
 typedef struct tarsia_port {
   const char* name;
   const char* description;
   uint32_t flags;
 } tarsia_port;
 
-enum { /* tarsia_attribute.flags */
-       TARSIA_ATTRIBUTE_REQUIRED = 1,
-       TARSIA_ATTRIBUTE_MIN = 2,   /* `min` holds */
-       TARSIA_ATTRIBUTE_MAX = 4,   /* `max` holds */
-       TARSIA_ATTRIBUTE_CUSTOM = 8 /* `check` parses the text; the value is a string */
+/// Flags of tarsia_attribute.
+enum {
+  TARSIA_ATTRIBUTE_REQUIRED = 1,
+  TARSIA_ATTRIBUTE_MIN = 2,   /* `min` holds */
+  TARSIA_ATTRIBUTE_MAX = 4,   /* `max` holds */
+  TARSIA_ATTRIBUTE_CUSTOM = 8 /* `check` parses the text; the value is a string */
 };
 
-/// A declared attribute. Values arrive as text or typed, and reach the op typed, of kind `type.kind`: bool,
-/// int, float, string, list of these; absent optionals are of kind TARSIA_KIND_NONE.
+/// A declared attribute. A caller gives its value as text or typed. The op gets it typed, of kind
+/// `type.kind`: bool, int, float, string, or a list of these. An absent optional attribute has kind
+/// TARSIA_KIND_NONE.
 typedef struct tarsia_attribute {
   uint32_t size;
   uint32_t flags;
@@ -84,23 +90,24 @@ typedef struct tarsia_attribute {
   const tarsia_value* default_value; /* null: none; typed */
   double min;
   double max;
-  const char* const* choices; /* the texts that a string may be; an int then is the choice's index */
+  const char* const* choices; /* the texts that a caller may give; an int attribute gets the index */
   uint32_t n_choices;
-  /// Custom attributes: 0 if the text can be parsed.
+  /// For custom attributes: returns 0 if the text can be parsed.
   int32_t (*check)(void* user, const char* text);
   void* user;
-  /// Stores the value `offset` bytes into the op's params; null: params have no such member.
+  /// Stores the value in a member of the op's params, which lies at `offset` bytes. Null: there is no such
+  /// member.
   int32_t (*set)(void* member, const tarsia_value* value);
   uint64_t offset;
 } tarsia_attribute;
 
-/// What is known of a bound op, or of one being bound.
+/// An op that is bound or being bound, as its functions see it.
 typedef struct tarsia_bind_info {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs;
   uint32_t n_attributes;
-  tarsia_meta* inputs; /* during inference both may be written, to fill in what is unknown */
+  tarsia_meta* inputs; /* inference may write inputs and outputs, to fill in what is unknown */
   tarsia_meta* outputs;
   const tarsia_value* attributes; /* in declared order, then undeclared ones as strings */
   const char* const* attribute_names;
@@ -110,7 +117,7 @@ typedef struct tarsia_bind_info {
   const struct tarsia_op* declared;
 } tarsia_bind_info;
 
-/// What an implementation is called with.
+/// The arguments of an implementation, valid for one call.
 typedef struct tarsia_op_context {
   uint32_t size;
   uint32_t n_inputs;
@@ -118,43 +125,46 @@ typedef struct tarsia_op_context {
   uint32_t pass;                       /* tarsia_pass */
   const tarsia_tensor* const* inputs;  /* null where an optional one is absent; sparse: tarsia_sparse */
   const tarsia_tensor* const* outputs; /* null where the request is TARSIA_REQUEST_NULL */
-  const uint8_t* requests;             /* tarsia_request, one an output */
+  const uint8_t* requests;             /* a tarsia_request for each output */
   const tarsia_bind_info* info;
   void* state; /* what create_state made */
   void* stream;
   tarsia_device device;
-  /// Gives a sparse output its size, n_indices elements or rows: fills the parts of outputs[i]. n_indptr is
-  /// the number of rows + 1 for CSR, 0 for row-sparse. The last call counts. Before it, the parts are what is
-  /// added to under TARSIA_REQUEST_ADD, else absent.
+  /// Gives sparse output i its size, `n_indices` elements or rows, and fills in the parts of outputs[i].
+  /// `n_indptr` is the number of rows + 1 for CSR, 0 for row-sparse. The last call counts. Before the first
+  /// call, the parts are the tensor to add to under TARSIA_REQUEST_ADD, and absent otherwise.
   int32_t (*allocate_sparse)(const struct tarsia_op_context* self, uint32_t i, int64_t n_indices,
                              int64_t n_indptr);
   void* caller; /* libtarsia's own */
 } tarsia_op_context;
 
+/// Whether an op runs, or its gradient.
 typedef enum tarsia_pass { TARSIA_FORWARD = 0, TARSIA_BACKWARD = 1 } tarsia_pass;
 
-/// One way to run an op. Backward takes output gradients, inputs, outputs, in this order, and writes input
-/// gradients.
+/// An implementation of an op. In backward, it takes the output gradients, the inputs and the outputs, in
+/// this order, and writes the input gradients.
 typedef struct tarsia_implementation {
   uint32_t size;
   uint32_t pass;       /* tarsia_pass */
   int32_t device_type; /* TARSIA_CPU, TARSIA_GPU */
-  int32_t priority;    /* the highest that applies is taken; among equals the one registered first */
-  uint32_t requests; /* bit 1 << tarsia_request for each request that it honours; others go through a copy */
+  int32_t priority;    /* the highest that applies is chosen; among equals, the one that was declared first */
+  uint32_t requests;   /* bit 1 << tarsia_request for each request that it honours; others need a copy */
   uint32_t storage_any; /* 1: takes sparse tensors */
   const char* name;     /* for people; may be "" */
-  /// Whether it can run what is bound; below 0: an error was set, and nothing is bound. Null: always.
+  /// Returns 1 if it can run the op that is being bound, 0 if it cannot. Below 0: the last error is set, and
+  /// nothing is bound. Null: it always can.
   int32_t (*applies)(void* user, const tarsia_bind_info* info);
   void* applies_user;
-  /// Runs. 0, or a code after the exception was captured.
+  /// Runs the op. Returns 0, or a code after it has captured the exception.
   int32_t (*run)(void* user, const tarsia_op_context* context);
   void* run_user;
 } tarsia_implementation;
 
-enum {                               /* tarsia_op.flags */
-       TARSIA_OP_ANY_ATTRIBUTES = 1, /* undeclared attributes are allowed and given as strings */
-       TARSIA_OP_INFERS_STORAGE = 2, /* sparse inputs are allowed: infer fills storage types */
-       TARSIA_OP_RANDOM = 4          /* draws random numbers: two calls differ */
+/// Flags of tarsia_op.
+enum {
+  TARSIA_OP_ANY_ATTRIBUTES = 1, /* undeclared attributes are allowed and given as strings */
+  TARSIA_OP_INFERS_STORAGE = 2, /* sparse inputs are allowed: infer fills storage types */
+  TARSIA_OP_RANDOM = 4          /* draws random numbers: two calls differ */
 };
 
 /// An in-place pair: output `output` may share the memory of input `input`.
@@ -163,7 +173,8 @@ typedef struct tarsia_inplace {
   uint32_t output;
 } tarsia_inplace;
 
-/// An operation. All functions may be called from several threads at once.
+/// The description of an op. Its functions may be called from several threads at once. Those that return an
+/// int32_t return 0, or a code with the last error set.
 typedef struct tarsia_op {
   uint32_t size;
   uint32_t flags;
@@ -182,33 +193,38 @@ typedef struct tarsia_op {
   const tarsia_implementation* implementations;
   const tarsia_inplace* inplace;
   void* user; /* first argument of the functions below */
-  /// Numbers of inputs and outputs, where they depend on attributes; null: those of the ports.
+  /// Sets the numbers of inputs and outputs if they depend on attributes. Null: they are those of the ports.
   int32_t (*arity)(void* user, const tarsia_bind_info* info, uint32_t* n_inputs, uint32_t* n_outputs);
-  /// The author's own form of the attributes; null: none. Attributes with `set` are then stored into it.
+  /// Makes the author's own struct of the attributes, into which attributes with `set` are stored. Null:
+  /// there is none.
   int32_t (*create_params)(void* user, const tarsia_bind_info* info, void** params);
   void (*destroy_params)(void* user, void* params);
-  /// Fills in metas. What was known and is changed is the op's error, told by the caller. Null: all inputs
-  /// and outputs have one shape and dtype.
+  /// Fills in what is unknown of the metas. If it changes what was known, the caller reports an error. Null:
+  /// all inputs and outputs have the same shape and dtype.
   int32_t (*infer)(void* user, const tarsia_bind_info* info);
-  /// State of a bound op, made at bind; null: none.
+  /// Makes the state of a bound op when it is bound. Null: there is no state.
   int32_t (*create_state)(void* user, const tarsia_bind_info* info, void** state);
   void (*destroy_state)(void* user, void* state);
+  /// A mistake in the declaration, "has …", for which the library is refused; null: none. `size` says whether
+  /// this field is there.
+  const char* fault;
 } tarsia_op;
 
-/// What an op is bound with.
+/// The arguments of binding an op, borrowed for the call.
 typedef struct tarsia_op_request {
   uint32_t size;
   uint32_t n_inputs;
   uint32_t n_outputs; /* 0, or the number of `outputs` */
   uint32_t n_attributes;
   const tarsia_meta* inputs;
-  const tarsia_meta* outputs; /* what is known of outputs; null: nothing */
+  const tarsia_meta* outputs; /* what is known of the outputs; null: nothing */
   const char* const* attribute_names;
-  const tarsia_value* attributes; /* strings, or typed */
+  const tarsia_value* attributes; /* texts, or typed values */
   tarsia_device device;
 } tarsia_op_request;
 
-/// What a bound op is called with: tensors of the metas that it was bound with.
+/// The arguments of running a bound op, borrowed for the call. The tensors match the metas that it was bound
+/// with.
 typedef struct tarsia_op_call {
   uint32_t size;
   uint32_t n_inputs;
@@ -216,10 +232,10 @@ typedef struct tarsia_op_call {
   uint32_t reserved;
   const tarsia_tensor* const* inputs;
   const tarsia_tensor* const* outputs;
-  const uint8_t* requests; /* null: TARSIA_REQUEST_WRITE for all */
-  void* stream;            /* with `has_stream`; else the calling context's current one */
-  uint32_t has_stream;
-  uint32_t pass; /* tarsia_pass */
+  const uint8_t* requests; /* a tarsia_request for each output; null: TARSIA_REQUEST_WRITE for all */
+  void* stream;            /* a cudaStream_t, if has_stream is 1 */
+  uint32_t has_stream;     /* 0: the calling context's current stream */
+  uint32_t pass;           /* tarsia_pass */
 } tarsia_op_call;
 
 #ifdef __cplusplus

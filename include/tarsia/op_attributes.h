@@ -1,8 +1,9 @@
-// Types of attributes: what a C++ type is declared as, how its value is had from what the caller gave, and
-// how a default is written down.
+// Types of attributes: how a C++ type is declared, how a value is converted to it, and how a default is
+// stored.
 //
-// Numbers, strings, enumerations, std::optional and std::vector are what functions take (adapter.h). Beyond
-// these an attribute may be a std::array, std::pair or std::tuple, and any type that operator>> reads.
+// An attribute may be a number, a string, an enumeration, a std::optional or a std::vector, as a parameter of
+// a function may (adapter.h). Beyond these, it may be a std::array, std::pair or std::tuple, or any type that
+// operator>> reads.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -22,7 +23,7 @@ inline tarsia_value make_value(tarsia_kind kind_) {
   v_.kind = kind_;
   return v_;
 }
-/// Values of defaults; lists and texts are copies, which free_value gives back.
+/// Makes the value of a default. Lists and texts are copies, which free_value frees.
 TARSIA_DETAIL_SUPPORT tarsia_value make_text(const char* text_, size_t n_) {
   tarsia_value v_ = make_value(TARSIA_KIND_STRING);
   char* copy_ = new char[n_ + 1];
@@ -46,8 +47,8 @@ TARSIA_DETAIL_SUPPORT void free_value(const tarsia_value& v_) {
   delete[] v_.v;
 }
 
-/// An attribute of type T: `describe()`, `get(value)`, `default_of(x)`; `check` is there for types whose text
-/// the author reads.
+/// An attribute of type T: `describe()`, `get(value)`, `default_of(x)`. `check()` is not null for types whose
+/// text the author reads.
 template <class T_, int class_ = scalar<T_>::value>
 struct attribute_type;
 
@@ -67,7 +68,7 @@ template <class T_>
 struct attribute_type<T_, k_int> : plain_attribute<T_> {
   static tarsia_value default_of(T_ x_) {
     tarsia_value v_ = make_value(TARSIA_KIND_INT);
-    v_.i = static_cast<int64_t>(x_);
+    v_.i = static_cast<int64_t>(x_), v_.size = T_(-1) < T_(0) ? TARSIA_SIGNED : TARSIA_UNSIGNED;
     return v_;
   }
 };
@@ -138,7 +139,7 @@ struct attribute_type<std::optional<T_>, k_unsupported> {
 };
 #endif
 
-/// Tuples: as many values as it has elements, each of its own type.
+/// A tuple has as many values as elements, each of its own type.
 template <class... T_>
 struct tuple_attribute {
   static constexpr int32_t (*check())(void*, const char*) { return nullptr; }
@@ -209,7 +210,7 @@ struct attribute_type<std::array<T_, n_>, k_unsupported> {
   }
 };
 
-/// Any other type is read by operator>> from the text that was given, and written by operator<<. Both need
+/// Any other type: operator>> reads it from the caller's text, operator<< writes its default. Both need
 /// <sstream>.
 template <class T_, int class_>
 struct attribute_type {
@@ -248,7 +249,7 @@ struct attribute_type {
   }
 };
 
-/// The members' own defaults.
+/// The parameters with the members' own defaults.
 template <class P_>
 const P_& default_params() {
   static const P_ params_ = P_();
@@ -256,7 +257,7 @@ const P_& default_params() {
 }
 template <class T_>
 int32_t set_member(void* member_, const tarsia_value* value_) {
-  // The default of a type that only its author can write down is the member's own.
+  // If only the author can write a type, the default is the member's own.
   if (value_->kind == TARSIA_KIND_NONE && !(attribute_type<T_>::describe().flags & TARSIA_TYPE_OPTIONAL))
     return 0;
   try {

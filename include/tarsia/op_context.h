@@ -1,4 +1,4 @@
-// What the functions of an op see: BindInfo while it is bound and inferred, Context while it runs.
+// The arguments of an op's functions: BindInfo while the op is bound and inferred, Context while it runs.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -9,16 +9,18 @@
 
 namespace tarsia {
 
-/// What a caller asks to happen to an output.
+/// A write request: what the caller wants to happen to an output. `null`: leave it alone. `write`: overwrite
+/// it. `inplace`: overwrite it; it shares its memory with an input. `add`: add to it.
 enum class Request { null = 0, write = 1, inplace = 2, add = 3 };
 
-/// Shape, dtype and storage type of an input or output, as far as known. A reference: assigning writes
-/// through.
+/// The shape, dtype and storage type of an input or output. Each may be unknown. A Meta refers to the op's
+/// own data: assigning to it changes those, and it must not outlive the call that gave it.
 class Meta {
  public:
+  /// Refers to a tarsia_meta.
   explicit Meta(tarsia_meta* meta_) : m_meta(meta_) {}
   Meta(const Meta&) = default;
-  /// Takes over what the other knows.
+  /// Takes over what is known in the other; keeps the rest.
   Meta& operator=(const Meta& o_) {
     if (o_.has_shape()) set_shape(o_.shape());
     if (o_.has_dtype()) set_dtype(o_.dtype());
@@ -30,28 +32,38 @@ class Meta {
   bool present() const { return m_meta->present != 0; }
   /// Whether the number of dimensions is known; an extent may still be -1.
   bool has_shape() const { return m_meta->ndim >= 0; }
+  /// Whether the dtype is known.
   bool has_dtype() const { return m_meta->dtype.code != TARSIA_ANY_DTYPE; }
+  /// The number of dimensions; -1 if it is unknown.
   int ndim() const { return m_meta->ndim; }
+  /// The extents, -1 for an unknown one; empty if the number of dimensions is unknown.
   Dims shape() const { return Dims(m_meta->shape, m_meta->ndim < 0 ? 0 : m_meta->ndim); }
+  /// The extent of dimension i, counted from the end if negative. Throws IndexError if there is none.
   int64_t size(int i_) const { return shape()[i_]; }
+  /// The dtype; its code is TARSIA_ANY_DTYPE if it is unknown.
   DType dtype() const { return m_meta->dtype; }
+  /// The storage type; TARSIA_ANY_STORAGE if it is unknown.
   tarsia_storage_type storage() const { return tarsia_storage_type(m_meta->storage); }
 
+  /// Sets the shape; -1 stands for an unknown extent. Throws ValueError for more than 32 dimensions.
   TARSIA_DETAIL_SUPPORT void set_shape(const Dims& shape_) const {
     if (shape_.size() > TARSIA_MAX_NDIM) throw ValueError("tensors have at most 32 dimensions");
     m_meta->ndim = shape_.size();
     for (int i_ = 0; i_ < shape_.size(); ++i_) m_meta->shape[i_] = shape_[i_];
   }
+  /// Sets the dtype.
   void set_dtype(DType d_) const { m_meta->dtype = d_; }
+  /// Sets the storage type.
   void set_storage(tarsia_storage_type s_) const { m_meta->storage = uint8_t(s_); }
 
+  /// The struct that this refers to.
   tarsia_meta* get() const { return m_meta; }
 
  private:
   tarsia_meta* m_meta;
 };
 
-/// Writes "(2, 3)", with ? for what is unknown.
+/// Writes a shape, as in "(2, 3)", with a ? for each unknown extent.
 TARSIA_DETAIL_SUPPORT Message& operator<<(Message& text_, const Meta& m_) {
   if (!m_.has_shape()) return text_ << "(?)";
   text_ << "(";
@@ -69,7 +81,8 @@ inline Message& operator<<(Message&& text_, const Meta& m_) {
   return text_ << m_;
 }
 
-/// Makes two metas alike: each takes over what only the other knows. Throws ValueError if they differ.
+/// Makes two shapes the same: each takes over the extents that only the other knows. Throws ValueError if the
+/// shapes differ.
 TARSIA_DETAIL_SUPPORT void unify_shape(Meta a_, Meta b_) {
   if (!a_.has_shape() || !b_.has_shape()) {
     if (a_.has_shape()) b_.set_shape(a_.shape());
@@ -88,6 +101,7 @@ TARSIA_DETAIL_SUPPORT void unify_shape(Meta a_, Meta b_) {
   text_ << a_ << " and " << b_ << " have to be the same";
   throw ValueError(text_);
 }
+/// Makes two dtypes the same: one takes over what only the other knows. Throws ValueError if they differ.
 TARSIA_DETAIL_SUPPORT void unify_dtype(Meta a_, Meta b_) {
   if (!a_.has_dtype()) a_.set_dtype(b_.dtype());
   if (!b_.has_dtype()) b_.set_dtype(a_.dtype());
@@ -96,49 +110,91 @@ TARSIA_DETAIL_SUPPORT void unify_dtype(Meta a_, Meta b_) {
   throw ValueError(Message("dtypes ") << name_of(a_.dtype(), x_) << " and " << name_of(b_.dtype(), y_)
                                       << " have to be the same");
 }
+/// Makes two shapes and two dtypes the same. Throws ValueError if they differ.
 TARSIA_DETAIL_SUPPORT void unify(Meta a_, Meta b_) {
   unify_shape(a_, b_);
   unify_dtype(a_, b_);
 }
 
-/// An op that is bound or being bound: metas, attributes, device. Inference writes the metas.
+namespace detail {
+[[noreturn]] TARSIA_DETAIL_SUPPORT void no_such(int i_, uint32_t n_, const char* what_) {
+  Message text_(what_);
+  text_ << " " << static_cast<long long>(i_) << " is asked for; ";
+  if (n_)
+    text_ << "there " << (n_ == 1 ? "is " : "are ") << static_cast<long long>(n_) << ", counted from 0";
+  else
+    text_ << "there is none";
+  throw IndexError(text_);
+}
+/// Returns i. Throws IndexError unless it is one of 0 … n-1.
+inline uint32_t checked(int i_, uint32_t n_, const char* what_) {
+  if (static_cast<uint32_t>(i_) >= n_) no_such(i_, n_, what_);
+  return static_cast<uint32_t>(i_);
+}
+constexpr const char* k_no_params = "params: declare .attribute(\"name\", &P::name), or .params<P>()";
+constexpr const char* k_no_state = "state: declare .state(f), whose f gives a new S";
+[[noreturn]] TARSIA_DETAIL_SUPPORT void none_made(const tarsia_bind_info* info_, const char* what_) {
+  Message text_("the op (");
+  throw ValueError(text_ << (info_->declared && info_->declared->location ? info_->declared->location : "")
+                         << ") has no " << what_);
+}
+}  // namespace detail
+
+/// An op that is bound or being bound: its metas, attributes and device. Inference writes the metas. Valid
+/// during the call that gets it.
 class BindInfo {
  public:
+  /// Refers to a tarsia_bind_info.
   explicit BindInfo(const tarsia_bind_info* info_) : m_info(info_) {}
 
+  /// The op's name.
   const char* op() const { return m_info->op; }
+  /// The number of inputs, absent ones included.
   int n_inputs() const { return int(m_info->n_inputs); }
+  /// The number of outputs, hidden ones included.
   int n_outputs() const { return int(m_info->n_outputs); }
-  Meta input(int i_) const { return Meta(m_info->inputs + i_); }
-  Meta output(int i_) const { return Meta(m_info->outputs + i_); }
-  /// By the names that the op declares. Throw ValueError for others.
+  /// Input i, counted from 0. Throws IndexError if there is none.
+  Meta input(int i_) const { return Meta(m_info->inputs + detail::checked(i_, m_info->n_inputs, "input")); }
+  /// Output i, counted from 0. Throws IndexError if there is none.
+  Meta output(int i_) const {
+    return Meta(m_info->outputs + detail::checked(i_, m_info->n_outputs, "output"));
+  }
+  /// The input of a declared name. Throws ValueError if there is none.
   Meta input(const char* name_) const { return input(input_index(name_)); }
+  /// The output of a declared name. Throws ValueError if there is none.
   Meta output(const char* name_) const { return output(output_index(name_)); }
+  /// The number of the input of a declared name. Throws ValueError if there is none.
   int input_index(const char* name_) const {
     return port(m_info, "input", m_info->declared->inputs, m_info->declared->n_inputs, name_);
   }
+  /// The number of the output of a declared name. Throws ValueError if there is none.
   int output_index(const char* name_) const {
     return port(m_info, "output", m_info->declared->outputs, m_info->declared->n_outputs, name_);
   }
+  /// The device that the op is bound to.
   Device device() const { return m_info->device; }
+  /// Whether that device is a GPU.
   bool is_gpu() const { return m_info->device.type == TARSIA_GPU; }
 
-  /// Whether the attribute is declared or given, and not none.
+  /// Whether the attribute is declared or given, and has a value.
   bool has_attribute(const char* name_) const {
     const tarsia_value* v_ = find(m_info, name_);
     return v_ && v_->kind != TARSIA_KIND_NONE;
   }
-  /// An attribute's value. Throws TypeError if it is none or cannot be had as a T.
+  /// The value of an attribute. Throws ValueError if there is no such attribute, TypeError if it has no value
+  /// or its value is not a T. An integer may be read as a float.
   template <class T_>
   T_ attribute(const char* name_) const {
     return detail::attribute_type<T_>::get(find_as(m_info, name_, detail::attribute_type<T_>::describe()));
   }
-  /// The struct whose members the attributes were declared as.
+  /// The op's struct of parameters. Throws ValueError if the op declares none.
   template <class P_>
   const P_& params() const {
+    if (!m_info->params) detail::none_made(m_info, detail::k_no_params);
     return *static_cast<const P_*>(m_info->params);
   }
 
+  /// The struct that this refers to.
   const tarsia_bind_info* get() const { return m_info; }
 
  private:
@@ -159,119 +215,176 @@ class BindInfo {
     if (!v_) throw ValueError(Message("op '") << info_->op << "' has no attribute '" << name_ << "'");
     if (v_->kind == TARSIA_KIND_INT && wanted_.kind == TARSIA_KIND_FLOAT) {
       tarsia_value f_ = *v_;
-      f_.kind = TARSIA_KIND_FLOAT, f_.f = double(v_->i);
+      f_.kind = TARSIA_KIND_FLOAT, f_.f = v_->size == TARSIA_UNSIGNED ? double(v_->u) : double(v_->i);
       return f_;
     }
-    const bool absent_ = v_->kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL);
-    if (v_->kind != wanted_.kind && !absent_)
+    if (!is_of(*v_, wanted_))
       throw TypeError(Message("attribute '") << name_ << "' of op '" << info_->op
                                              << "' is asked for as a type that it does not have");
     return *v_;
   }
+  /// Whether a value, and every value in it, has the wanted type.
+  TARSIA_DETAIL_SUPPORT static bool is_of(const tarsia_value& v_, const tarsia_type& wanted_) {
+    if (v_.kind != wanted_.kind) return v_.kind == TARSIA_KIND_NONE && (wanted_.flags & TARSIA_TYPE_OPTIONAL);
+    const bool list_ = v_.kind == TARSIA_KIND_LIST;
+    if (!list_ && v_.kind != TARSIA_KIND_TUPLE) return true;
+    if (!list_ && v_.size != wanted_.n_elements) return false;
+    for (uint32_t i_ = 0; i_ < v_.size; ++i_)
+      if (!is_of(v_.v[i_], wanted_.elements[list_ ? 0 : i_])) return false;
+    return true;
+  }
   const tarsia_bind_info* m_info;
 };
 
-/// A sparse input or output: values, and where they belong.
+/// A sparse input or output: the stored values and their positions. Valid until the op returns.
 class Sparse {
  public:
+  /// Refers to a tarsia_sparse, which may be null.
   Sparse(const tarsia_sparse* sparse_, tarsia_storage_type storage_)
       : m_sparse(sparse_), m_storage(storage_) {}
 
-  /// False for an absent input, and for an output that nobody wants.
+  /// False for an absent input, and for an output whose request is null.
   explicit operator bool() const noexcept { return m_sparse != nullptr; }
   /// TARSIA_CSR or TARSIA_ROW_SPARSE.
   tarsia_storage_type storage() const { return m_storage; }
-  /// Of the whole tensor.
-  Dims shape() const { return Dims(m_sparse->whole.shape, m_sparse->whole.ndim); }
-  DType dtype() const { return m_sparse->whole.dtype; }
-  /// How many elements (CSR) or rows (row-sparse) are stored. 0 for an output whose size is not set yet.
-  int64_t count() const { return m_sparse->indices.shape ? m_sparse->indices.shape[0] : 0; }
-  /// CSR: the elements stored. Row-sparse: the rows stored, as one dense tensor.
-  Tensor values() const { return Tensor(&m_sparse->values); }
+  /// The shape of the whole tensor. This and the functions below throw ValueError if there is no tensor.
+  Dims shape() const { return Dims(given()->whole.shape, m_sparse->whole.ndim); }
+  /// The dtype of the elements.
+  DType dtype() const { return given()->whole.dtype; }
+  /// The number of stored elements (CSR) or rows (row-sparse); 0 for an output whose size is not set yet.
+  int64_t count() const { return given()->indices.shape ? m_sparse->indices.shape[0] : 0; }
+  /// CSR: the stored elements. Row-sparse: the stored rows, as one dense tensor.
+  Tensor values() const {
+    return given()->values.shape ? Tensor(&m_sparse->values) : nothing(m_sparse, m_storage);
+  }
+  /// The first stored value; null if none is stored. Throws TypeError if the dtype is not that of T.
   template <class T_>
   T_* values() const {
     return count() ? values().template data<T_>() : nullptr;
   }
-  /// The column of each element, or the number of each row.
-  int64_t* indices() const { return static_cast<int64_t*>(m_sparse->indices.data); }
-  /// CSR: where each row starts, rows + 1 numbers.
-  int64_t* indptr() const { return static_cast<int64_t*>(m_sparse->indptr.data); }
+  /// CSR: the column of each stored element. Row-sparse: the number of each stored row.
+  int64_t* indices() const { return static_cast<int64_t*>(given()->indices.data); }
+  /// CSR: where each row starts among the elements, rows + 1 numbers.
+  int64_t* indptr() const { return static_cast<int64_t*>(given()->indptr.data); }
 
+  /// The struct that this refers to.
   const tarsia_sparse* get() const { return m_sparse; }
 
  private:
+  const tarsia_sparse* given() const {
+    if (!m_sparse) Tensor().shape();  // throws
+    return m_sparse;
+  }
+  /// The values of a tensor that stores nothing. Its parts are absent.
+  TARSIA_DETAIL_SUPPORT static Tensor nothing(const tarsia_sparse* sparse_, tarsia_storage_type storage_) {
+    int64_t extents_[TARSIA_MAX_NDIM] = {0};
+    for (int i_ = 1; i_ < sparse_->whole.ndim; ++i_) extents_[i_] = sparse_->whole.shape[i_];
+    return scratch_tensor(Dims(extents_, storage_ == TARSIA_CSR ? 1 : sparse_->whole.ndim),
+                          sparse_->whole.dtype, sparse_->whole.device);
+  }
+
   const tarsia_sparse* m_sparse;
   tarsia_storage_type m_storage;
 };
 
-/// One run of an op.
+/// One run of an op: its tensors, attributes and resources. Valid until the implementation returns, on the
+/// thread that calls it. Inputs and outputs are counted from 0.
 class Context {
  public:
+  /// Refers to a tarsia_op_context.
   explicit Context(const tarsia_op_context* context_) : m_context(context_) {}
 
+  /// The number of inputs of this pass. In backward these are the output gradients, inputs and outputs.
   int n_inputs() const { return int(m_context->n_inputs); }
+  /// The number of outputs of this pass. In backward these are the input gradients.
   int n_outputs() const { return int(m_context->n_outputs); }
-  /// Input i of this pass; an absent optional one converts to false.
-  Tensor input(int i_) const { return Tensor(m_context->inputs[i_]); }
-  /// Output i of this pass; converts to false if its request is null.
-  Tensor output(int i_) const { return Tensor(m_context->outputs[i_]); }
-  Request request(int i_) const { return Request(m_context->requests[i_]); }
-  /// In forward, by the names that the op declares. Throw ValueError for others.
+  /// Input i of this pass. An absent optional input converts to false. Throws IndexError if there is no such
+  /// input.
+  Tensor input(int i_) const {
+    return Tensor(m_context->inputs[detail::checked(i_, m_context->n_inputs, "input")]);
+  }
+  /// Output i of this pass. It converts to false if its request is null. Throws IndexError if there is no
+  /// such output.
+  Tensor output(int i_) const {
+    return Tensor(m_context->outputs[detail::checked(i_, m_context->n_outputs, "output")]);
+  }
+  /// The write request of output i of this pass. Throws IndexError if there is no such output.
+  Request request(int i_) const {
+    return Request(m_context->requests[detail::checked(i_, m_context->n_outputs, "output")]);
+  }
+  /// In forward: the input of a declared name. Throws ValueError if there is none.
   Tensor input(const char* name_) const { return input(info().input_index(name_)); }
+  /// In forward: the output of a declared name. Throws ValueError if there is none.
   Tensor output(const char* name_) const { return output(info().output_index(name_)); }
+  /// In forward: the write request of the output of a declared name. Throws ValueError if there is none.
   Request request(const char* name_) const { return request(info().output_index(name_)); }
 
-  /// How input and output i of this pass are stored. The functions below give sparse ones.
+  /// How input i of this pass is stored. Throws IndexError if there is no such input.
   tarsia_storage_type input_storage(int i_) const {
     return static_cast<tarsia_storage_type>(input_meta(m_context, i_)->storage);
   }
+  /// How output i of this pass is stored. Throws IndexError if there is no such output.
   tarsia_storage_type output_storage(int i_) const {
     return static_cast<tarsia_storage_type>(output_meta(m_context, i_)->storage);
   }
-  /// Input i of this pass, which is sparse. Throws TypeError if it is dense.
+  /// The sparse input i of this pass. Throws TypeError if it is dense, IndexError if there is no such input.
   Sparse sparse_input(int i_) const {
-    return sparse(m_context->info->op, m_context->inputs[i_], input_meta(m_context, i_), "input", i_);
+    const tarsia_meta* meta_ = input_meta(m_context, i_);  // checks i
+    return sparse(m_context->info->op, m_context->inputs[i_], meta_, "input", i_);
   }
-  /// Output i of this pass, which is sparse: if the request is to add, the tensor to add to. Throws TypeError
-  /// if it is dense.
+  /// The sparse output i of this pass. If the request is to add, this is the tensor to add to. Throws
+  /// TypeError if it is dense, IndexError if there is no such output.
   Sparse sparse_output(int i_) const {
-    return sparse(m_context->info->op, m_context->outputs[i_], output_meta(m_context, i_), "output", i_);
+    const tarsia_meta* meta_ = output_meta(m_context, i_);  // checks i
+    return sparse(m_context->info->op, m_context->outputs[i_], meta_, "output", i_);
   }
-  /// Gives sparse output i its size, in elements (CSR) or rows (row-sparse), and memory to be filled. The
-  /// last call counts; without a call it has no elements. Throws ValueError if it is dense or not wanted.
+  /// Gives sparse output i its size in elements (CSR) or rows (row-sparse), and returns memory to fill. The
+  /// last call counts; without a call the output stores nothing. Throws ValueError if the output is dense or
+  /// its request is null, IndexError if there is no such output.
   Sparse allocate_sparse(int i_, int64_t count_) const { return allocate_sparse(m_context, i_, count_); }
 
-  /// In backward: the gradient of output i, the op's own input and output i, and where the gradient of input
-  /// i goes.
-  Tensor out_grad(int i_) const { return input(i_); }
-  Tensor forward_input(int i_) const { return input(int(m_context->info->n_outputs) + i_); }
-  Tensor forward_output(int i_) const {
-    return input(int(m_context->info->n_outputs + m_context->info->n_inputs) + i_);
+  /// In backward: the gradient of the op's output i. Throws IndexError in forward, or if there is no such
+  /// output.
+  Tensor out_grad(int i_) const {
+    return Tensor(m_context->inputs[in_backward(i_, m_context->info->n_outputs, "output gradient")]);
   }
-  Tensor in_grad(int i_) const { return output(i_); }
-  Sparse sparse_forward_input(int i_) const { return sparse_input(int(m_context->info->n_outputs) + i_); }
-  Sparse sparse_forward_output(int i_) const {
-    return sparse_input(int(m_context->info->n_outputs + m_context->info->n_inputs) + i_);
+  /// In backward: the op's input i. Throws IndexError in forward, or if there is no such input.
+  Tensor forward_input(int i_) const { return Tensor(m_context->inputs[forward_input_at(i_)]); }
+  /// In backward: the op's output i. It converts to false if the caller does not pass it. Throws IndexError
+  /// in forward, or if there is no such output.
+  Tensor forward_output(int i_) const { return Tensor(m_context->inputs[forward_output_at(i_)]); }
+  /// In backward: the tensor for the gradient of input i, which is output i of this pass. It converts to
+  /// false if its request is null. Throws IndexError in forward, or if there is no such input.
+  Tensor in_grad(int i_) const {
+    return Tensor(m_context->outputs[in_backward(i_, m_context->info->n_inputs, "input gradient")]);
   }
+  /// In backward: the op's sparse input i. Throws TypeError if it is dense, IndexError as forward_input.
+  Sparse sparse_forward_input(int i_) const { return sparse_input(int(forward_input_at(i_))); }
+  /// In backward: the op's sparse output i. Throws TypeError if it is dense, IndexError as forward_output.
+  Sparse sparse_forward_output(int i_) const { return sparse_input(int(forward_output_at(i_))); }
 
+  /// The device that the op runs on.
   Device device() const { return m_context->device; }
+  /// Whether that device is a GPU.
   bool is_gpu() const { return m_context->device.type == TARSIA_GPU; }
+  /// The stream that the op runs on. Launch all work there.
   Stream stream() const { return Stream(static_cast<CUstream_st*>(m_context->stream)); }
-  /// Room for n elements that lives until the op returns, on the op's device. Never overlaps other scratch.
-  /// Throws ValueError for a number that is negative or that no memory holds.
+  /// Returns memory for n elements on the op's device. It lives until the op returns, is unset, and never
+  /// overlaps other scratch. On a GPU it is ordered on stream(). Throws ValueError if n is negative or no
+  /// memory holds so many, CallError if the memory is exhausted.
   template <class T_>
   T_* scratch(int64_t n_) const {
     return static_cast<T_*>(tarsia::scratch(n_, sizeof(T_), device()));
   }
 
-  /// The same as a contiguous tensor, to pass on to another op.
+  /// Returns such memory as a contiguous tensor, for instance for another op.
   Tensor scratch_tensor(const Dims& shape_, DType dtype_) const {
     return tarsia::scratch_tensor(shape_, dtype_, device());
   }
-  /// Random states of the device, the call's until it returns: on the CPU 1024 of std::mt19937, on a GPU
-  /// 32768 of curandStatePhilox4_32_10_t, for use on stream(). The next call goes on with them, and starts
-  /// anew after tarsia.seed; calls at the same time have different ones. `n`, if given, is set to their
-  /// number.
+  /// Returns random states of the device, which belong to this call until it returns. On the CPU T is
+  /// std::mt19937 and there are 1024; on a GPU T is curandStatePhilox4_32_10_t and there are 32768, for use
+  /// on stream(). The next call continues with them; after tarsia::seed it starts anew. Calls at the same
+  /// time have different states. Sets `*n`, if it is given, to their number.
   template <class T_>
   T_* random_states(int* n_ = nullptr) const {
     static_assert(sizeof(T_) == 64 || sizeof(T_) == 5000,
@@ -279,39 +392,60 @@ class Context {
     return static_cast<T_*>(tarsia::random_states(device(), sizeof(T_) == 64 ? 2 : 1, n_));
   }
 
+  /// The bound op: its metas, attributes and device.
   BindInfo info() const { return BindInfo(m_context->info); }
+  /// The value of an attribute. Throws as BindInfo::attribute.
   template <class T_>
   T_ attribute(const char* name_) const {
     return info().attribute<T_>(name_);
   }
+  /// The op's struct of parameters. Throws ValueError if the op declares none. P must be the declared type.
   template <class P_>
   const P_& params() const {
-    return *static_cast<const P_*>(m_context->info->params);
+    return *static_cast<const P_*>(made(m_context->info->params, detail::k_no_params));
   }
-  /// What the op's state function made for this bound op.
+  /// The state that the op's state function made for this bound op. Throws ValueError if the op declares
+  /// none. S must be the declared type.
   template <class S_>
   S_& state() const {
-    return *static_cast<S_*>(m_context->state);
+    return *static_cast<S_*>(made(m_context->state, detail::k_no_state));
   }
 
+  /// The struct that this refers to.
   const tarsia_op_context* get() const { return m_context; }
 
  private:
-  /// Backward takes output gradients, inputs, outputs, and gives input gradients.
+  uint32_t in_backward(int i_, uint32_t n_, const char* what_) const {
+    return detail::checked(i_, m_context->pass == TARSIA_BACKWARD ? n_ : 0, what_);
+  }
+  uint32_t forward_input_at(int i_) const {
+    return m_context->info->n_outputs + in_backward(i_, m_context->info->n_inputs, "forward input");
+  }
+  uint32_t forward_output_at(int i_) const {
+    return m_context->info->n_outputs + m_context->info->n_inputs +
+           in_backward(i_, m_context->info->n_outputs, "forward output");
+  }
+  void* made(void* object_, const char* what_) const {
+    if (!object_) detail::none_made(m_context->info, what_);
+    return object_;
+  }
+  /// Backward takes output gradients, inputs and outputs, and writes input gradients.
   TARSIA_DETAIL_SUPPORT static const tarsia_meta* input_meta(const tarsia_op_context* c_, int i_) {
-    const uint32_t n_in_ = c_->info->n_inputs, n_out_ = c_->info->n_outputs, k_ = static_cast<uint32_t>(i_);
+    const uint32_t n_in_ = c_->info->n_inputs, n_out_ = c_->info->n_outputs,
+                   k_ = detail::checked(i_, c_->n_inputs, "input");
     if (c_->pass == TARSIA_FORWARD) return c_->info->inputs + k_;
     return k_ < n_out_           ? c_->info->outputs + k_
            : k_ < n_out_ + n_in_ ? c_->info->inputs + (k_ - n_out_)
                                  : c_->info->outputs + (k_ - n_out_ - n_in_);
   }
   static const tarsia_meta* output_meta(const tarsia_op_context* c_, int i_) {
-    return (c_->pass == TARSIA_FORWARD ? c_->info->outputs : c_->info->inputs) + i_;
+    return (c_->pass == TARSIA_FORWARD ? c_->info->outputs : c_->info->inputs) +
+           detail::checked(i_, c_->n_outputs, "output");
   }
   TARSIA_DETAIL_SUPPORT static Sparse sparse(const char* op_, const tarsia_tensor* tensor_,
                                              const tarsia_meta* meta_, const char* what_, int i_) {
     if (meta_->storage == TARSIA_DENSE)
-      throw TypeError(Message(what_) << " " << static_cast<long long>(i_ + 1) << " of op '" << op_
+      throw TypeError(Message(what_) << " " << static_cast<long long>(i_) << " of op '" << op_
                                      << "' is dense, and is asked for as a sparse tensor");
     return Sparse(reinterpret_cast<const tarsia_sparse*>(tensor_),
                   static_cast<tarsia_storage_type>(meta_->storage));

@@ -1,18 +1,18 @@
 // TARSIA_OP: declares an op and registers it when its library is loaded.
 //
 // A declaration fills the plain structs of op_abi.h and leaves the rest to libtarsia. It uses no std header
-// and instantiates next to nothing, so that an inline source with ops compiles as fast as one without. Texts
-// (names, descriptions) are kept as pointers: give literals.
+// and instantiates next to nothing, so that an inline source with ops compiles as fast as one without.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/plain_list.h>
 #include <tarsia/export.h>
 #include <tarsia/op_attributes.h>
 #include <tarsia/op_context.h>
 
-// Declarations run once, when the library is loaded. Optimising them would take longer than all the rest of a
-// small inline source.
+// Declarations run once, when the library is loaded. Optimising them would take longer than compiling the
+// rest of a small inline source.
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
 #pragma clang optimize off
 #endif
@@ -21,48 +21,25 @@ namespace tarsia {
 
 namespace detail {
 
-/// A list that grows by doubling; items are plain structs.
-template <class T_>
-struct PlainList {
-  T_* items = nullptr;
-  uint32_t n = 0;
-
-  T_& add() {
-    if ((n & (n + 1)) == 0) {  // full at 0, 1, 3, 7, …
-      T_* more_ = new T_[2 * n + 1];
-      for (uint32_t i_ = 0; i_ < n; ++i_) more_[i_] = items[i_];
-      delete[] items;
-      items = more_;
-    }
-    items[n] = T_();
-    return items[n++];
-  }
-  T_& last() { return items[n - 1]; }
-};
-
-/// Frees what the declarations made when the library is unloaded.
-struct Keeper {
-  void* object;
-  void (*destroy)(void*);
-};
-TARSIA_DETAIL_SUPPORT void keep(PlainList<Keeper>& list_, void* object_, void (*destroy_)(void*)) {
-  Keeper& k_ = list_.add();
-  k_.object = object_;
-  k_.destroy = destroy_;
-}
-template <class T_>
-T_* keep(PlainList<Keeper>& list_, T_* object_) {
-  keep(list_, object_, [](void* p_) { delete static_cast<T_*>(p_); });
-  return object_;
+/// Checks the name that TARSIA_OP got, and returns it.
+template <bool without_quotes_, bool at_namespace_scope_>
+constexpr const char* op_name(const char* name_) {
+  static_assert(without_quotes_, "tarsia: write TARSIA_OP(name), without quotes");
+  static_assert(at_namespace_scope_,
+                "tarsia: TARSIA_OP stands at namespace scope; inside of a function it registers nothing");
+  return name_;
 }
 
 }  // namespace detail
 
-/// An op being declared. Each function returns the same object, so calls can be chained. Qualifiers
-/// (`describe`, `range`, …) apply to what was declared last.
+/// The declaration of an op. Each function returns the same object, so that calls can be chained. Some
+/// functions qualify the input, output, attribute or implementation that was declared last (`describe`,
+/// `range`, `priority`). The first mistake in a declaration, such as a qualifier before anything that it can
+/// qualify, makes the load of the library fail with a LoadError that names the op and its place. Texts
+/// (names, descriptions, choices) are kept as pointers: pass literals.
 class OpDefinition {
  public:
-  /// Registers a new definition for this library.
+  /// Adds a definition to this library's ops. TARSIA_OP calls this. The library owns the definition.
   TARSIA_DETAIL_SUPPORT static OpDefinition& add(const char* name_, const char* location_) {
     OpDefinition* d_ = new OpDefinition();
     d_->m_op.size = sizeof(tarsia_op);
@@ -74,64 +51,69 @@ class OpDefinition {
   }
   OpDefinition(const OpDefinition&) = delete;
 
-  /// The number of inputs if none are declared; at most four.
+  /// Sets the number of inputs for an op that declares none: 0 to 4. One is called "x"; more are called "a",
+  /// "b", "c", "d".
   TARSIA_DETAIL_SUPPORT OpDefinition& default_inputs(int n_) {
-    m_default_inputs = n_;
+    if (n_ < 0 || n_ > 4) fault(Message("has .default_inputs(") << static_cast<long long>(n_) << "): 0 to 4");
+    m_default_inputs = m_fault ? 0 : n_;
     m_last = 0;
     return *this;
   }
-  /// Describes the op, or the port or attribute declared last.
+  /// Describes the input, output or attribute that was declared last, or else the op.
   TARSIA_DETAIL_SUPPORT OpDefinition& describe(const char* text_) {
     (m_last == 'i'   ? m_inputs.last().description
      : m_last == 'o' ? m_outputs.last().description
      : m_last == 'a' ? m_attributes.last().description
-                     : m_op.description) = text_;
+                     : m_op.description) = text_ ? text_ : "";
     return *this;
   }
 
+  /// Declares an input. `flags` are the TARSIA_PORT_… flags; the functions below set them by name.
   TARSIA_DETAIL_SUPPORT OpDefinition& input(const char* name_, unsigned flags_ = 0) {
     return port(m_inputs, 'i', name_, flags_);
   }
+  /// Declares an output. An op that declares none has one, "y".
   TARSIA_DETAIL_SUPPORT OpDefinition& output(const char* name_, unsigned flags_ = 0) {
     return port(m_outputs, 'o', name_, flags_);
   }
-  /// An input that callers may omit.
+  /// Declares an input that callers may omit.
   TARSIA_DETAIL_SUPPORT OpDefinition& optional_input(const char* name_) {
     return input(name_, TARSIA_PORT_OPTIONAL);
   }
-  /// An input that the op changes: auxiliary state, which has no gradient.
+  /// Declares an input that the op changes: auxiliary state, which has no gradient.
   TARSIA_DETAIL_SUPPORT OpDefinition& mutable_input(const char* name_) {
     return input(name_, TARSIA_PORT_MUTABLE);
   }
-  /// The input declared last has no gradient.
+  /// Declares that the last input has no gradient.
   TARSIA_DETAIL_SUPPORT OpDefinition& no_gradient() {
-    m_inputs.last().flags |= TARSIA_PORT_NO_GRADIENT;
+    if (follows(m_inputs.n, "no_gradient", "any .input(…)")) m_inputs.last().flags |= TARSIA_PORT_NO_GRADIENT;
     return *this;
   }
-  /// Callers do not get the output declared last.
+  /// Hides the last output: callers do not get it. In backward, it and its gradient may be absent.
   TARSIA_DETAIL_SUPPORT OpDefinition& hidden() {
-    m_outputs.last().flags |= TARSIA_PORT_HIDDEN;
+    if (follows(m_outputs.n, "hidden", "any .output(…)")) m_outputs.last().flags |= TARSIA_PORT_HIDDEN;
     return *this;
   }
-  /// Any number of inputs, after the others.
+  /// Declares that any number of inputs follows the others.
   TARSIA_DETAIL_SUPPORT OpDefinition& variadic_input(const char* name_) {
     return input(name_, TARSIA_PORT_VARIADIC);
   }
 
-  /// A required attribute, unless T is a std::optional.
+  /// Declares an attribute of type T without a default. Callers must give it unless T is a std::optional.
   template <class T_>
   OpDefinition& attribute(const char* name_) {
     return add_attribute(name_, detail::attribute_type<T_>::describe(), nullptr,
                          detail::attribute_type<T_>::check());
   }
-  /// An attribute with a default. A type of the author's own needs operator<< for it.
+  /// Declares an attribute with a default. A type of the author's own needs `operator<<` for the default.
   template <class T_>
   OpDefinition& attribute(const char* name_, T_ default_) {
     return add_attribute(name_, detail::attribute_type<T_>::describe(),
                          new_value(detail::attribute_type<T_>::default_of(default_)),
                          detail::attribute_type<T_>::check());
   }
-  /// An attribute that sets a member of the op's struct of parameters, P, whose default is the member's own.
+  /// Declares an attribute that sets a member of the op's struct of parameters, P. The default is that of the
+  /// member in `P()`.
   template <class P_, class M_>
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
     const P_& defaults_ = detail::default_params<P_>();
@@ -143,7 +125,8 @@ class OpDefinition {
                                                        reinterpret_cast<const char*>(&defaults_));
     return m_op.create_params ? *this : params<P_>();
   }
-  /// The op's struct of parameters, if it is not that of the first member that is declared.
+  /// Sets the op's struct of parameters, if the first attribute with a member does not name it. Each bound op
+  /// has its own, which Context::params returns.
   template <class P_>
   OpDefinition& params() {
     m_op.create_params = [](void*, const tarsia_bind_info*, void** params_) -> int32_t {
@@ -157,48 +140,58 @@ class OpDefinition {
     m_op.destroy_params = [](void*, void* params_) { delete static_cast<P_*>(params_); };
     return *this;
   }
-  /// Callers have to give the attribute declared last.
+  /// Declares that callers must give the last attribute.
   TARSIA_DETAIL_SUPPORT OpDefinition& required() {
+    if (!follows_attribute("required")) return *this;
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
     drop_default(m_attributes.last());
     return *this;
   }
-  /// The least and the greatest value of the attribute declared last.
-  TARSIA_DETAIL_SUPPORT OpDefinition& range(double min_, double max_) { return at_least(min_).at_most(max_); }
+  /// Bounds the value of the last attribute, both ends included.
+  TARSIA_DETAIL_SUPPORT OpDefinition& range(double min_, double max_) {
+    return follows_attribute("range") ? at_least(min_).at_most(max_) : *this;
+  }
+  /// Sets the least value of the last attribute.
   TARSIA_DETAIL_SUPPORT OpDefinition& at_least(double min_) {
+    if (!follows_attribute("at_least")) return *this;
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_MIN;
     m_attributes.last().min = min_;
     return *this;
   }
+  /// Sets the greatest value of the last attribute.
   TARSIA_DETAIL_SUPPORT OpDefinition& at_most(double max_) {
+    if (!follows_attribute("at_most")) return *this;
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_MAX;
     m_attributes.last().max = max_;
     return *this;
   }
-  /// The texts that callers may give for it. An attribute of an enumeration gets the index.
+  /// Lists the texts that callers may give for the last attribute. An attribute of an enumeration gets the
+  /// index of the text.
   TARSIA_DETAIL_SUPPORT OpDefinition& choices(std::initializer_list<const char*> list_) {
+    if (!follows_attribute("choices")) return *this;
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
-    for (const char* text_ : list_) copy_[n_++] = text_;
+    for (const char* text_ : list_) copy_[n_++] = text_ ? text_ : "";
     delete[] m_attributes.last().choices;
     m_attributes.last().choices = copy_;
     m_attributes.last().n_choices = n_;
     return *this;
   }
-  /// Undeclared attributes are allowed, as strings.
+  /// Allows undeclared attributes. The op gets them as strings.
   TARSIA_DETAIL_SUPPORT OpDefinition& any_attributes() {
     m_op.flags |= TARSIA_OP_ANY_ATTRIBUTES;
     return *this;
   }
 
-  /// It draws random numbers: frameworks may neither merge two calls nor repeat one.
+  /// Declares that the op draws random numbers. Frameworks then neither merge two calls nor repeat one.
   TARSIA_DETAIL_SUPPORT OpDefinition& random() {
     m_op.flags |= TARSIA_OP_RANDOM;
     return *this;
   }
 
-  /// Inference: `void f(tarsia::BindInfo&)` sets what is unknown of outputs, and of inputs if it can.
-  /// Without it all inputs and outputs have one shape and dtype.
+  /// Sets the inference: `void f(tarsia::BindInfo&)`. It sets the unknown shapes and dtypes of the outputs,
+  /// and of the inputs if it can. An op without inference has one shape and dtype for all inputs and outputs.
+  /// May be called from several threads at once, as all functions that a declaration gets, and may throw.
   template <class F_>
   OpDefinition& infer(F_ f_) {
     m_infer = detail::keep(m_kept, new F_(f_));
@@ -213,8 +206,8 @@ class OpDefinition {
     };
     return *this;
   }
-  /// The attributes decide how many inputs and outputs there are: `void f(const BindInfo&, int* n_in, int*
-  /// n_out)`.
+  /// Sets a function that computes the numbers of inputs and outputs from the attributes:
+  /// `void f(const BindInfo&, int* n_in, int* n_out)`.
   template <class F_>
   OpDefinition& arity(F_ f_) {
     m_arity = detail::keep(m_kept, new F_(f_));
@@ -222,6 +215,7 @@ class OpDefinition {
       try {
         int a_ = int(*in_), b_ = int(*out_);
         (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_arity))(BindInfo(c_), &a_, &b_);
+        if (a_ < 0 || b_ < 0) throw ValueError("there cannot be fewer than no inputs or outputs");
         *in_ = uint32_t(a_), *out_ = uint32_t(b_);
         return 0;
       } catch (...) {
@@ -230,7 +224,8 @@ class OpDefinition {
     };
     return *this;
   }
-  /// State of each bound op: `S* f(const BindInfo&)`, deleted with it.
+  /// Sets a function that makes the state of each bound op: `S* f(const BindInfo&)`. The bound op deletes it.
+  /// Calls of one bound op with state do not overlap.
   template <class F_>
   OpDefinition& state(F_ f_) {
     m_state = detail::keep(m_kept, new F_(f_));
@@ -248,19 +243,22 @@ class OpDefinition {
     return *this;
   }
 
-  /// An implementation for "cpu" or "gpu": `void f(tarsia::Context&)`.
+  /// Adds an implementation for the device "cpu" or "gpu": `void f(tarsia::Context&)`. If it throws, the call
+  /// fails with that error.
   template <class F_>
   OpDefinition& forward(const char* device_, F_ f_) {
     return implementation(TARSIA_FORWARD, device_, f_);
   }
-  /// The gradient: inputs are output gradients, inputs, outputs; outputs are input gradients.
+  /// Adds an implementation of the gradient for a device. It takes the output gradients, the inputs and the
+  /// outputs, and writes the input gradients: Context::out_grad, forward_input, forward_output, in_grad.
   template <class F_>
   OpDefinition& backward(const char* device_, F_ f_) {
     return implementation(TARSIA_BACKWARD, device_, f_);
   }
-  /// The implementation declared last runs only if `bool f(const BindInfo&)` returns true.
+  /// Restricts the last implementation to ops for which `bool f(const BindInfo&)` returns true.
   template <class F_>
   OpDefinition& when(F_ f_) {
+    if (!follows_implementation("when")) return *this;
     m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
     m_implementations.last().applies = [](void* user_, const tarsia_bind_info* info_) -> int32_t {
       try {
@@ -271,29 +269,30 @@ class OpDefinition {
     };
     return *this;
   }
-  /// The implementation declared last is preferred to those of lower priority.
+  /// Sets the priority of the last implementation, 0 by default. Of those that apply, the highest is chosen.
   TARSIA_DETAIL_SUPPORT OpDefinition& priority(int priority_) {
-    m_implementations.last().priority = priority_;
+    if (follows_implementation("priority")) m_implementations.last().priority = priority_;
     return *this;
   }
-  /// It takes sparse tensors: Context::sparse_input and sparse_output. If no implementation does, all
-  /// tensors of the op are dense.
+  /// Declares that the last implementation takes sparse tensors: Context::sparse_input and sparse_output. If
+  /// no implementation does, all tensors of the op are dense.
   TARSIA_DETAIL_SUPPORT OpDefinition& sparse() {
-    m_implementations.last().storage_any = 1;
+    if (follows_implementation("sparse")) m_implementations.last().storage_any = 1;
     m_op.flags |= TARSIA_OP_INFERS_STORAGE;
     return *this;
   }
-  /// It honours every write request itself.
+  /// Declares that the last implementation honours every write request itself. Without this, it always
+  /// overwrites its outputs, and Tarsia serves the other requests through a copy.
   TARSIA_DETAIL_SUPPORT OpDefinition& honours_requests() {
-    m_implementations.last().requests = 15;
+    if (follows_implementation("honours_requests")) m_implementations.last().requests = 15;
     return *this;
   }
-  /// A name for people.
+  /// Names the last implementation, for people.
   TARSIA_DETAIL_SUPPORT OpDefinition& named(const char* name_) {
-    m_implementations.last().name = name_;
+    if (follows_implementation("named")) m_implementations.last().name = name_ ? name_ : "";
     return *this;
   }
-  /// Output `output_` may share the memory of input `input_`.
+  /// Allows output `output_` to share the memory of input `input_`. Both are counted from 0.
   TARSIA_DETAIL_SUPPORT OpDefinition& inplace(unsigned input_, unsigned output_) {
     tarsia_inplace& p_ = m_inplace.add();
     p_.input = input_;
@@ -343,8 +342,9 @@ class OpDefinition {
 
   TARSIA_DETAIL_SUPPORT OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_,
                                            const char* name_, unsigned flags_) {
+    if (!name_) fault(Message(last_ == 'i' ? "has an input without a name" : "has an output without a name"));
     tarsia_port& p_ = list_.add();
-    p_.name = name_;
+    p_.name = name_ ? name_ : "";
     p_.description = "";
     p_.flags = flags_;
     m_last = last_;
@@ -356,7 +356,7 @@ class OpDefinition {
     attribute_.default_value = nullptr;
   }
   TARSIA_DETAIL_SUPPORT static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
-  /// The default of a member; of a type that the author reads it stays in the struct.
+  /// The default of a member. If the author reads the type, the default stays in the struct.
   template <class M_>
   static decltype(detail::attribute_type<M_>::read_by_author(), static_cast<tarsia_value*>(nullptr))
   default_of(const M_&, int) {
@@ -371,7 +371,8 @@ class OpDefinition {
                                                     int32_t (*check_)(void*, const char*)) {
     tarsia_attribute& a_ = m_attributes.add();
     a_.size = sizeof(tarsia_attribute);
-    a_.name = name_;
+    if (!name_) fault(Message("has an attribute without a name"));
+    a_.name = name_ ? name_ : "";
     a_.description = "";
     a_.type = type_;
     a_.default_value = default_;
@@ -400,6 +401,7 @@ class OpDefinition {
     tarsia_implementation& i_ = m_implementations.add();
     i_.size = sizeof(tarsia_implementation);
     i_.pass = pass_;
+    if (!device_) device_ = "";  // an unknown device
     i_.device_type = !__builtin_strcmp(device_, "cpu")   ? static_cast<int32_t>(TARSIA_CPU)
                      : !__builtin_strcmp(device_, "gpu") ? static_cast<int32_t>(TARSIA_GPU)
                                                          : 0;
@@ -419,10 +421,30 @@ class OpDefinition {
     m_op.implementations = m_implementations.items, m_op.n_implementations = m_implementations.n;
     m_op.inplace = m_inplace.items, m_op.n_inplace = m_inplace.n;
     m_op.user = this;
+    m_op.fault = m_fault ? m_fault->text() : nullptr;
     return &m_op;
   }
 
+  /// Keeps the first mistake of the declaration, for which the library is refused when it is loaded.
+  TARSIA_DETAIL_SUPPORT void fault(const Message& text_) {
+    if (!m_fault) m_fault = detail::keep(m_kept, new Message(text_));
+  }
+  /// Returns whether something that a function of this name qualifies was declared before it; notes the
+  /// mistake otherwise.
+  TARSIA_DETAIL_SUPPORT bool follows(uint32_t n_, const char* function_, const char* what_) {
+    if (!n_)
+      fault(Message("has .") << function_ << "(…) before " << what_ << ": it is about the one declared last");
+    return n_ != 0;
+  }
+  TARSIA_DETAIL_SUPPORT bool follows_attribute(const char* function_) {
+    return follows(m_attributes.n, function_, "any .attribute(…)");
+  }
+  TARSIA_DETAIL_SUPPORT bool follows_implementation(const char* function_) {
+    return follows(m_implementations.n, function_, "any .forward(…) or .backward(…)");
+  }
+
   tarsia_op m_op = tarsia_op();
+  Message* m_fault = nullptr;
   int m_default_inputs = 1;
   char m_last = 0;  ///< what was declared last: 'i', 'o', 'a', or the op itself
   detail::PlainList<tarsia_port> m_inputs, m_outputs;
@@ -443,9 +465,22 @@ class OpDefinition {
 
 #include <tarsia/detail/macros_pop.h>
 
-/// Declares the op `name`, at namespace scope:
+// Inside a function, the definition would begin when the function is called, long after the library's ops
+// were listed.
+#if defined(__clang__) || !defined(__CUDACC__)
+#define TARSIA_DETAIL_AT_NAMESPACE_SCOPE (__builtin_FUNCTION()[0] == 0)
+#else  // nvcc's front end has no such constant
+#define TARSIA_DETAIL_AT_NAMESPACE_SCOPE true
+#endif
+
+#define TARSIA_DETAIL_OP_NAME(text_) \
+  ::tarsia::detail::op_name<(text_)[0] != '"', TARSIA_DETAIL_AT_NAMESPACE_SCOPE>(text_)
+
+/// Declares an op. Stands at namespace scope, with the op's name without quotes. Calls of OpDefinition
+/// follow:
 ///   TARSIA_OP(relu).input("x").output("y").forward("cpu", relu_cpu).forward("gpu", relu_gpu);
 #define TARSIA_OP(...)                                                                             \
   __attribute__((unused)) static ::tarsia::OpDefinition& TARSIA_DETAIL_JOIN(tarsia_op_definition_, \
                                                                             __COUNTER__) =         \
-      ::tarsia::OpDefinition::add(#__VA_ARGS__, __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__))
+      ::tarsia::OpDefinition::add(TARSIA_DETAIL_OP_NAME(#__VA_ARGS__),                             \
+                                  __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__))

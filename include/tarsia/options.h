@@ -1,4 +1,4 @@
-// How C++ programs say how a source is compiled, and the same in the C interface's form.
+// Compile options of C++ programs, and their form for the C interface.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -17,13 +17,16 @@ namespace tarsia {
 
 namespace detail {
 
-/// What tarsia::Options keeps for the kinds of compile_options.h.
+/// The types of the members of tarsia::Options, for the kinds of compile_options.h.
 using option_flag = bool;
 using option_number = int;
 using option_word = std::string;
 using option_choice = std::string;
+using option_mode = Mode;
 using option_names = std::optional<std::vector<std::string>>;
 using option_paths = std::vector<std::string>;
+using option_flags = std::vector<std::string>;
+using option_symbols = std::vector<std::string>;
 using option_dirs = std::vector<std::string>;
 using option_archs = std::vector<std::string>;
 using option_headers = std::map<std::string, std::string>;
@@ -35,17 +38,17 @@ using option_seconds = std::chrono::milliseconds;
 #define TARSIA_OPTION_MEMBER(kind, name, field, initial, values, in_key, command, help) \
   detail::option_##kind name = initial;
 
-/// How a source is compiled: tarsia::load_inline(source, {.name = "relu", .opt = 3}). The members behind
-/// `name` are those of Python's load_inline; docs/options.md lists them.
+/// How a source is compiled: `tarsia::load_inline(source, {.name = "relu", .opt = 3})`. The members after
+/// `name` are the options of Python's load_inline; docs/options.md explains them.
 struct Options {
-  std::string name = {};  ///< of the library; made from the source's hash if empty
+  std::string name = {};  ///< the library's name; if it is empty, one made from the source's hash
   TARSIA_COMPILE_OPTIONS(TARSIA_OPTION_MEMBER)
 };
 
 #undef TARSIA_OPTION_MEMBER
 
-/// Calls visit(row, member) for each option, in the table's order. `options` is a tarsia::Options, const or
-/// not.
+/// Calls `visit(row, member)` for each option in the table's order, with its OptionRow and its member of
+/// `options`, a tarsia::Options that may be const.
 template <class SomeOptions, class Visit>
 void for_each_option(SomeOptions& options, Visit&& visit) {
 #define TARSIA_VISIT_OPTION(kind, name, ...) visit(TARSIA_OPTION_ROW(kind, name, __VA_ARGS__), options.name);
@@ -55,11 +58,12 @@ void for_each_option(SomeOptions& options, Visit&& visit) {
 
 namespace detail {
 
-/// Options and files in the C interface's form. Borrows from all that it is made of, which has to outlive it.
-class Request {
+/// Options and files in the form of the C interface. Borrows them: they must outlive the request.
+class CompileRequest {
  public:
-  /// `headers` are in addition to those of the options.
-  Request(const Options& options, std::vector<tarsia_file> files, std::vector<tarsia_file> headers = {})
+  /// Adds `headers` to those of the options.
+  CompileRequest(const Options& options, std::vector<tarsia_file> files,
+                 std::vector<tarsia_file> headers = {})
       : m_files(std::move(files)), m_headers(std::move(headers)) {
     tarsia_options_init(&m_options);
     m_options.name = options.name.empty() ? nullptr : options.name.c_str();
@@ -70,9 +74,12 @@ class Request {
 #define TARSIA_SET_OPTION_number(name, field, row) m_options.field = options.name;
 #define TARSIA_SET_OPTION_word(name, field, row) m_options.field = options.name.c_str();
 #define TARSIA_SET_OPTION_choice(name, field, row) m_options.field = index_of_value(row, options.name);
+#define TARSIA_SET_OPTION_mode(name, field, row) m_options.field = number_of_mode(row, options.name);
 #define TARSIA_SET_OPTION_seconds(name, field, row) \
   m_options.field = static_cast<uint32_t>(options.name.count());
 #define TARSIA_SET_OPTION_paths(name, field, row) set(options.name, m_options.field, m_options.n_##field);
+#define TARSIA_SET_OPTION_flags(name, field, row) set(options.name, m_options.field, m_options.n_##field);
+#define TARSIA_SET_OPTION_symbols(name, field, row) set(options.name, m_options.field, m_options.n_##field);
 #define TARSIA_SET_OPTION_dirs(name, field, row) set(options.name, m_options.field, m_options.n_##field);
 #define TARSIA_SET_OPTION_archs(name, field, row) set(options.name, m_options.field, m_options.n_##field);
 #define TARSIA_SET_OPTION_headers(name, field, row) set(options.name, m_options.field, m_options.n_##field);
@@ -86,25 +93,28 @@ class Request {
 #undef TARSIA_SET_OPTION_number
 #undef TARSIA_SET_OPTION_word
 #undef TARSIA_SET_OPTION_choice
+#undef TARSIA_SET_OPTION_mode
 #undef TARSIA_SET_OPTION_seconds
 #undef TARSIA_SET_OPTION_paths
+#undef TARSIA_SET_OPTION_flags
+#undef TARSIA_SET_OPTION_symbols
 #undef TARSIA_SET_OPTION_dirs
 #undef TARSIA_SET_OPTION_archs
 #undef TARSIA_SET_OPTION_headers
 #undef TARSIA_SET_OPTION_defines
 #undef TARSIA_SET_OPTION_names
   }
-  Request(const Options& options, const std::map<std::string, std::string>& files)
-      : Request(options, to_files(files)) {}
-  Request(const Options& options, std::string_view source)
-      : Request(options, std::vector<tarsia_file>{{nullptr, source.data(), source.size()}}) {}
-  Request(const Request&) = delete;
-  Request& operator=(const Request&) = delete;
+  CompileRequest(const Options& options, const std::map<std::string, std::string>& files)
+      : CompileRequest(options, to_files(files)) {}
+  CompileRequest(const Options& options, std::string_view source)
+      : CompileRequest(options, std::vector<tarsia_file>{{nullptr, source.data(), source.size()}}) {}
+  CompileRequest(const CompileRequest&) = delete;
+  CompileRequest& operator=(const CompileRequest&) = delete;
 
   const tarsia_file* files() const { return m_files.data(); }
   uint64_t n_files() const { return m_files.size(); }
   const tarsia_options* options() const { return &m_options; }
-  /// For what is no option of the table.
+  /// To set fields that are no options of the table.
   tarsia_options* options() { return &m_options; }
 
  private:

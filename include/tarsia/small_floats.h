@@ -1,5 +1,5 @@
-// Elements of float16 and bfloat16 tensors, on hosts without such types and on every device: storage that
-// converts to and from float.
+// Elements of float16 and bfloat16 tensors for hosts without such types and for every device. They are stored
+// as 16 bits and convert to and from float.
 #pragma once
 
 #include <tarsia/detail/small_float_elements.h>

@@ -1,5 +1,4 @@
-// Sparse tensors of programs, and the arguments and results of a bound op's call if some of its tensors are
-// sparse.
+// Sparse tensors of programs, and the calls of bound ops that have them.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -14,23 +13,26 @@
 
 namespace tarsia {
 
-/// A CSR or row-sparse tensor: its parts, which share their memory with copies, and the shape of the whole.
+/// A CSR or row-sparse tensor: its parts and the shape of the whole. Copies share the memory of the parts.
 struct SparseTensor {
-  tarsia_storage_type storage;
-  Tensor values;   ///< CSR: one for each element; row-sparse: rows
-  Tensor indices;  ///< int64; CSR: columns; row-sparse: which rows
-  Tensor indptr;   ///< int64; CSR: where rows start; row-sparse: none
-  std::vector<int64_t> shape;
+  tarsia_storage_type storage;  ///< TARSIA_CSR or TARSIA_ROW_SPARSE
+  Tensor values;                ///< CSR: the stored elements; row-sparse: the stored rows
+  Tensor indices;               ///< int64; CSR: the elements' columns; row-sparse: the rows' numbers
+  Tensor indptr;                ///< int64; CSR: where each row starts; row-sparse: none
+  std::vector<int64_t> shape;   ///< the shape of the whole tensor
 
+  /// Makes a CSR tensor of two dimensions. `indptr` has rows + 1 numbers. A call checks the parts.
   static SparseTensor csr(Tensor values, Tensor indices, Tensor indptr, std::vector<int64_t> shape) {
     return {TARSIA_CSR, std::move(values), std::move(indices), std::move(indptr), std::move(shape)};
   }
+  /// Makes a row-sparse tensor. `values` has the stored rows, `indices` their numbers. A call checks the
+  /// parts.
   static SparseTensor row_sparse(Tensor values, Tensor indices, std::vector<int64_t> shape) {
     return {TARSIA_ROW_SPARSE, std::move(values), std::move(indices), Tensor(), std::move(shape)};
   }
 };
 
-/// A tensor of either kind. `Tensor()` is none.
+/// A dense or sparse tensor. `Tensor()` means that there is none.
 using AnyTensor = std::variant<Tensor, SparseTensor>;
 
 namespace detail {
@@ -40,7 +42,7 @@ inline Device device_of(const AnyTensor& tensor) {
   const Tensor& part = dense ? *dense : std::get<SparseTensor>(tensor).values;
   return part && part.is_gpu() ? part.device() : cpu_device();
 }
-/// A GPU if one of them lies there.
+/// Returns the GPU on which one of the tensors lies, or the CPU.
 inline Device device_of(const std::vector<AnyTensor>& tensors) {
   for (const AnyTensor& tensor : tensors)
     if (device_of(tensor).type == TARSIA_GPU) return device_of(tensor);
@@ -52,8 +54,8 @@ inline Device device_of(const std::vector<AnyTensor>& tensors) {
   throw_error();
 }
 
-/// The tensors of one side of a call, as the binary interface takes them. Throws ArgumentError for parts that
-/// make no tensor.
+/// The inputs or the outputs of a call, in the form of the binary interface. Throws ArgumentError for parts
+/// that do not make a tensor.
 class AnyViews {
  public:
   AnyViews() = default;
@@ -62,14 +64,14 @@ class AnyViews {
     for (tarsia_sparse& sparse : m_sparse) take_parts(sparse);
   }
 
-  /// An argument. `tensor` outlives this.
+  /// Adds an argument. `tensor` outlives this object.
   void add(const AnyTensor& tensor) {
     const auto* sparse = std::get_if<SparseTensor>(&tensor);
     m_dense.emplace_back();
     m_views.push_back(sparse ? view(*sparse) : std::get<Tensor>(tensor).get());
     m_storages.push_back(sparse ? sparse->storage : TARSIA_DENSE);
   }
-  /// An output to be made; the op gives a sparse one its size. `meta` outlives this.
+  /// Makes and adds an output. The op gives a sparse output its size. `meta` outlives this object.
   void add_output(const tarsia_meta& meta, Device device) {
     m_dense.emplace_back();
     m_storages.push_back(static_cast<tarsia_storage_type>(meta.storage));
@@ -87,10 +89,10 @@ class AnyViews {
     sparse.whole.shape = const_cast<int64_t*>(meta.shape);
     m_views.push_back(&sparse.whole);
   }
-  /// Nothing.
+  /// Adds an absent tensor.
   void add_none() { add(AnyTensor()); }
 
-  /// What the call made, in order.
+  /// Returns the outputs that the call made, in order.
   std::vector<AnyTensor> take() {
     std::vector<AnyTensor> all;
     auto sparse = m_sparse.begin();
@@ -108,7 +110,7 @@ class AnyViews {
     return all;
   }
 
-  /// Throws ArgumentError if a tensor is not of the storage type that the op is bound to.
+  /// Throws ArgumentError if a tensor's storage type is not the one that the op is bound to.
   void check_storage(size_t i, const tarsia_meta& meta, const char* what) const {
     if (!m_views[i] || m_storages[i] == meta.storage) return;
     static const char* const k_names[] = {"dense", "row-sparse", "CSR"};

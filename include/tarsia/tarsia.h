@@ -1,12 +1,13 @@
-// For programs: compile or load op libraries, call their functions, kernels and ops. C++20, header-only, over
-// the C interface of libtarsia; link with -ltarsia.
+// For programs that compile or load libraries and call their functions, kernels and ops. C++20, header-only,
+// over the C interface of libtarsia; link with -ltarsia.
 //
 //   tarsia::Library lib = tarsia::load_inline("float twice(float x) { return 2 * x; }");
 //   float y = lib["twice"].call<float>(21);
 #pragma once
 
 #if !defined(TARSIA_ADAPTER_H)
-#define TARSIA_NO_MODULE  // a program is no module, unless it includes <tarsia/op.h> first
+/// Leaves out the entry of a module: a program is not a module unless it includes `<tarsia/op.h>` first.
+#define TARSIA_NO_MODULE
 #endif
 
 #include <tarsia/bound_op.h>
@@ -16,6 +17,7 @@
 
 namespace tarsia {
 
+/// The version of libtarsia, as in "0.1.0".
 inline std::string version() {
   return tarsia_version();
 }
@@ -25,12 +27,12 @@ inline void seed(uint64_t number) {
   tarsia_seed(number);
 }
 
-/// Makes a stream the current one of this thread for a GPU.
+/// Makes a stream the current one of this thread on a GPU. Calls and launches without a stream use it.
 inline void set_stream(int device, Stream stream) {
   tarsia_set_stream(device, stream);
 }
 
-/// Waits for a stream's work. Throws CudaError for errors of the kernels on it.
+/// Waits until the work on a stream is done. Throws CudaError, also for errors of the kernels on it.
 inline void synchronize(int device = 0, Stream stream = {}) {
   detail::check(tarsia_synchronize(device, stream));
 }

@@ -1,4 +1,4 @@
-// Tensors, streams, devices and dtypes as an op's code sees them. Light: no heavy std header.
+// Tensors, streams, devices and dtypes in the code of functions and ops. Includes no heavy std header.
 #pragma once
 
 #if defined(__CUDACC_RTC__)
@@ -12,67 +12,80 @@
 #include <tarsia/detail/exceptions.h>
 
 #include <tarsia/detail/adapter.h>
+#include <tarsia/detail/dims.h>
 #include <tarsia/device.h>
 
+/// Whether two dtypes are the same.
 inline bool operator==(tarsia_dtype a_, tarsia_dtype b_) {
   return a_.code == b_.code && a_.bits == b_.bits && a_.lanes == b_.lanes;
 }
+/// Whether two dtypes differ.
 inline bool operator!=(tarsia_dtype a_, tarsia_dtype b_) {
   return !(a_ == b_);
 }
+/// Whether two devices are the same.
 inline bool operator==(tarsia_device a_, tarsia_device b_) {
   return a_.type == b_.type && a_.id == b_.id;
 }
+/// Whether two devices differ.
 inline bool operator!=(tarsia_device a_, tarsia_device b_) {
   return !(a_ == b_);
 }
 
 namespace tarsia {
 
+/// The type of a tensor's elements.
 typedef tarsia_dtype DType;
+/// The CPU or a GPU.
 typedef tarsia_device Device;
 
-/// The dtype of C++ type T.
+/// Returns the dtype of the C++ type T. Does not compile if T is not an element type.
 template <class T_>
 constexpr DType dtype() {
   static_assert(detail::dtype_of<T_>::code != TARSIA_ANY_DTYPE, "tarsia: not an element type of tensors");
   return detail::dtype<T_>();
 }
 
+/// The dtypes of tensors.
 constexpr DType bool8{TARSIA_BOOL, 8, 1}, int8{TARSIA_INT, 8, 1}, int16{TARSIA_INT, 16, 1},
     int32{TARSIA_INT, 32, 1}, int64{TARSIA_INT, 64, 1}, uint8{TARSIA_UINT, 8, 1}, uint16{TARSIA_UINT, 16, 1},
     uint32{TARSIA_UINT, 32, 1}, uint64{TARSIA_UINT, 64, 1}, float16{TARSIA_FLOAT, 16, 1},
     float32{TARSIA_FLOAT, 32, 1}, float64{TARSIA_FLOAT, 64, 1}, bfloat16{TARSIA_BFLOAT, 16, 1},
     complex64{TARSIA_COMPLEX, 64, 1}, complex128{TARSIA_COMPLEX, 128, 1};
 
-/// Bytes of one element.
+/// Returns the number of bytes of one element.
 constexpr int64_t bytes_of(DType d_) {
   return (int64_t(d_.bits) * d_.lanes + 7) / 8;
 }
 
+/// The CPU.
 constexpr Device cpu_device() {
   return Device{TARSIA_CPU, 0};
 }
+/// A GPU by its number, from 0.
 constexpr Device gpu_device(int id_ = 0) {
   return Device{TARSIA_GPU, id_};
 }
-/// Whether kernels run on it.
+/// Whether a device is a GPU.
 constexpr bool is_gpu(Device d_) {
   return d_.type == TARSIA_GPU;
 }
 
-/// How many GPUs there are.
+/// Returns the number of GPUs; 0 without a driver.
 inline int device_count() {
   return detail::host()->device_count();
 }
 
-/// A CUDA stream, not owned. Converts to and from cudaStream_t.
+/// A CUDA stream, not owned. As a parameter of a function, it gets the current stream if the caller omits it.
 class Stream {
  public:
+  /// CUDA's default stream.
   Stream() noexcept : m_stream(nullptr) {}
+  /// Refers to a cudaStream_t.
   Stream(CUstream_st* stream_) noexcept : m_stream(stream_) {}
+  /// The stream as a cudaStream_t.
   operator CUstream_st*() const noexcept { return m_stream; }
-  /// The stream of the call under way on GPU `device` (-1: the call's own).
+  /// Returns the stream of the call under way on GPU `device` (-1: the call's own GPU).
   static Stream current(int device_ = -1) {
     return Stream(static_cast<CUstream_st*>(detail::host()->current_stream(device_)));
   }
@@ -81,78 +94,49 @@ class Stream {
   CUstream_st* m_stream;
 };
 
-/// A pointer parameter that is declared to point to CPU memory.
+/// A pointer to CPU memory, for parameters of functions. A tensor on a GPU is refused.
 template <class T_>
 class cpu {
  public:
+  /// Wraps a pointer.
   cpu(T_* data_) noexcept : m_data(data_) {}
+  /// The pointer.
   operator T_*() const noexcept { return m_data; }
+  /// The pointer.
   T_* get() const noexcept { return m_data; }
 
  private:
   T_* m_data;
 };
 
-/// A pointer parameter that is declared to point to GPU memory.
+/// A pointer to GPU memory, for parameters of functions. A tensor on the CPU is refused.
 template <class T_>
 class gpu {
  public:
+  /// Wraps a pointer.
   gpu(T_* data_) noexcept : m_data(data_) {}
+  /// The pointer.
   operator T_*() const noexcept { return m_data; }
+  /// The pointer.
   T_* get() const noexcept { return m_data; }
 
  private:
   T_* m_data;
 };
 
-/// Extents or strides: a view of 64-bit integers.
-class Dims {
- public:
-  Dims() noexcept : m_data(nullptr), m_size(0) {}
-  Dims(const int64_t* data_, int size_) noexcept : m_data(data_), m_size(size_) {}
-  /// Of a braced list: for arguments only, the numbers live as long as the list.
-  Dims(std::initializer_list<int64_t> list_) noexcept : m_data(nullptr), m_size(int(list_.size())) {
-    m_data = list_.begin();
-  }
-  /// Of a std::vector<int64_t> and the like.
-  template <class C_, class = decltype(static_cast<const int64_t*>(static_cast<const C_*>(nullptr)->data()))>
-  Dims(const C_& list_) noexcept : m_data(list_.data()), m_size(int(list_.size())) {}
-
-  int64_t operator[](int i_) const { return m_data[i_ < 0 ? i_ + m_size : i_]; }
-  int size() const noexcept { return m_size; }
-  const int64_t* data() const noexcept { return m_data; }
-  const int64_t* begin() const noexcept { return m_data; }
-  const int64_t* end() const noexcept { return m_data + m_size; }
-  /// The product.
-  int64_t numel() const noexcept {
-    int64_t n_ = 1;
-#if defined(__clang__)
-#pragma clang loop unroll(disable) vectorize(disable)  // a few numbers, in very many places
-#endif
-    for (int i_ = 0; i_ < m_size; ++i_) n_ *= m_data[i_];
-    return n_;
-  }
-  bool operator==(const Dims& o_) const noexcept {
-    if (m_size != o_.m_size) return false;
-    for (int i_ = 0; i_ < m_size; ++i_)
-      if (m_data[i_] != o_.m_data[i_]) return false;
-    return true;
-  }
-  bool operator!=(const Dims& o_) const noexcept { return !(*this == o_); }
-
- private:
-  const int64_t* m_data;
-  int m_size;
-};
-
-/// A tensor: a view of an argument of the call under way, or an owner made by tarsia::empty. Copies share the
-/// elements; a view must not outlive the call.
+/// A tensor: a view of an argument of the call under way, or an owner that tarsia::empty made. Copies share
+/// the elements. A view must not outlive the call. References are counted atomically. The functions throw
+/// ValueError if there is no tensor, as for an optional input that the caller omitted.
+///
+/// As a function's parameter, a Tensor is contiguous; a call with another tensor is refused. StridedTensor
+/// takes any strides.
 class Tensor {
  public:
+  /// No tensor.
   Tensor() noexcept : m_tensor(nullptr), m_storage(nullptr) {}
-  /// A view, not owned.
+  /// A view that owns nothing.
   explicit Tensor(const tarsia_tensor* tensor_) noexcept : m_tensor(tensor_), m_storage(nullptr) {}
-  /// Takes one reference over.
+  /// Takes over one reference.
   static Tensor own(tarsia_storage* storage_) noexcept {
     Tensor t_;
     t_.m_tensor = storage_->tensor;
@@ -177,27 +161,36 @@ class Tensor {
       m_storage->release(m_storage);
   }
 
-  /// False for an optional input that was not given.
+  /// Whether there is a tensor.
   explicit operator bool() const noexcept { return m_tensor != nullptr; }
-  Dims shape() const noexcept { return Dims(m_tensor->shape, m_tensor->ndim); }
+  /// The extents. The view lives as long as the tensor.
+  Dims shape() const { return Dims(given()->shape, m_tensor->ndim); }
+  /// The extent of dimension i, counted from the end if negative. Throws IndexError if there is none.
   int64_t size(int i_) const { return shape()[i_]; }
-  int ndim() const noexcept { return m_tensor->ndim; }
-  DType dtype() const noexcept { return m_tensor->dtype; }
-  Device device() const noexcept { return m_tensor->device; }
-  bool is_gpu() const noexcept { return m_tensor->device.type == TARSIA_GPU; }
-  int64_t numel() const noexcept { return shape().numel(); }
-  int64_t bytes() const noexcept { return numel() * bytes_of(dtype()); }
-  /// In elements; of dimension i, counted from the end if negative.
-  int64_t stride(int i_) const noexcept {
-    if (i_ < 0) i_ += m_tensor->ndim;
+  /// The number of dimensions.
+  int ndim() const { return given()->ndim; }
+  /// The type of the elements.
+  DType dtype() const { return given()->dtype; }
+  /// The device that holds the elements.
+  Device device() const { return given()->device; }
+  /// Whether that device is a GPU.
+  bool is_gpu() const { return given()->device.type == TARSIA_GPU; }
+  /// The number of elements.
+  int64_t numel() const { return shape().numel(); }
+  /// The number of bytes of all elements, without gaps.
+  int64_t bytes() const { return numel() * bytes_of(dtype()); }
+  /// The stride of dimension i in elements; i is counted from the end if negative. Throws IndexError if there
+  /// is no such dimension.
+  int64_t stride(int i_) const {
+    i_ = Dims::checked(i_, given()->ndim);
     if (m_tensor->strides) return m_tensor->strides[i_];
     int64_t n_ = 1;
     for (int k_ = i_ + 1; k_ < m_tensor->ndim; ++k_) n_ *= m_tensor->shape[k_];
     return n_;
   }
-  /// Row-major without gaps.
-  bool is_contiguous() const noexcept {
-    if (!m_tensor->strides) return true;
+  /// Whether the elements lie in row-major order without gaps.
+  bool is_contiguous() const {
+    if (!given()->strides) return true;
     int64_t n_ = 1;
     for (int i_ = m_tensor->ndim - 1; i_ >= 0; --i_) {
       if (m_tensor->shape[i_] != 1 && m_tensor->strides[i_] != n_) return numel() == 0;
@@ -205,9 +198,13 @@ class Tensor {
     }
     return true;
   }
-  /// The first element, untyped.
-  void* data() const noexcept { return static_cast<char*>(m_tensor->data) + m_tensor->byte_offset; }
-  /// The first element. Throws TypeError if the tensor's dtype is another, ValueError if there is no tensor.
+  /// Returns the tensor itself if it is contiguous, or else a contiguous copy that lives until the call under
+  /// way returns. Writing to the copy does not change the tensor. Throws TypeError for a strided tensor on a
+  /// GPU.
+  Tensor contiguous() const;
+  /// The address of the first element, untyped.
+  void* data() const { return static_cast<char*>(given()->data) + m_tensor->byte_offset; }
+  /// The address of the first element. Throws TypeError if the tensor's dtype is not that of T.
   template <class T_>
   T_* data() const {
     typedef typename detail::remove_const<T_>::type E_;
@@ -218,10 +215,30 @@ class Tensor {
       wrong_dtype(m_tensor->dtype, detail::dtype<E_>());
     return static_cast<T_*>(data());
   }
+  /// The element at an index, with a number for each dimension: `x.at<float>(i, j)`. Follows strides. Every
+  /// call is checked. Throws IndexError for an index outside of the tensor, a negative index, or another
+  /// number of dimensions. Throws TypeError for another dtype or a tensor on a GPU.
+  template <class T_, class... I_>
+  T_& at(I_... i_) const {
+    const int64_t index_[sizeof...(I_) + 1] = {static_cast<int64_t>(i_)..., 0};
+    T_* const first_ = data<T_>();
+    if (m_tensor->ndim != int(sizeof...(I_)) || m_tensor->device.type == TARSIA_GPU)
+      no_element(m_tensor, index_, int(sizeof...(I_)));
+    int64_t at_ = 0;
+    for (int k_ = 0; k_ < int(sizeof...(I_)); ++k_) {
+      if (static_cast<uint64_t>(index_[k_]) >= static_cast<uint64_t>(m_tensor->shape[k_]))
+        no_element(m_tensor, index_, int(sizeof...(I_)));
+      at_ = m_tensor->strides ? at_ + index_[k_] * m_tensor->strides[k_]
+                              : at_ * m_tensor->shape[k_] + index_[k_];
+    }
+    return first_[at_];
+  }
 
+  /// The view of the tensor, borrowed; null if there is none.
   const tarsia_tensor* get() const noexcept { return m_tensor; }
+  /// The owner, borrowed; null for a view.
   tarsia_storage* storage() const noexcept { return m_storage; }
-  /// Hands the reference over to the caller.
+  /// Hands over the reference to the caller, and leaves no tensor. Returns null for a view.
   tarsia_storage* release() noexcept {
     tarsia_storage* s_ = m_storage;
     m_tensor = nullptr, m_storage = nullptr;
@@ -231,12 +248,17 @@ class Tensor {
  private:
   [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
   [[noreturn]] static void absent();
+  [[noreturn]] static void no_element(const tarsia_tensor* t_, const int64_t* index_, int n_);
+  const tarsia_tensor* given() const {
+    if (!m_tensor) absent();
+    return m_tensor;
+  }
 
   const tarsia_tensor* m_tensor;
   tarsia_storage* m_storage;
 };
 
-/// "float32" and so on, written to `text` (16 bytes).
+/// Writes the name of a dtype, as in "float32", to `text`, which has 16 bytes. Returns `text`.
 TARSIA_DETAIL_SUPPORT const char* name_of(DType d_, char* text_) {
   const char* base_ = d_.code == TARSIA_INT       ? "int"
                       : d_.code == TARSIA_UINT    ? "uint"
@@ -265,28 +287,55 @@ TARSIA_DETAIL_SUPPORT void Tensor::wrong_dtype(DType have_, DType wanted_) {
 
 TARSIA_DETAIL_SUPPORT void Tensor::absent() {
   throw ValueError(
-      "a tensor is asked for its data that was not given: an optional input, the forward output of a "
+      "a tensor is asked for its shape or data that was not given: an optional input, the forward output of "
+      "a "
       "gradient, or an output whose request is null");
 }
 
-/// A new contiguous tensor, elements unset, made by the framework of the caller.
+TARSIA_DETAIL_SUPPORT void Tensor::no_element(const tarsia_tensor* t_, const int64_t* index_, int n_) {
+  if (t_->device.type == TARSIA_GPU)
+    throw TypeError("at() reads and writes elements on the CPU, and the tensor is on a GPU");
+  Message text_("element (");
+  for (int i_ = 0; i_ < n_; ++i_) text_ << (i_ ? ", " : "") << static_cast<long long>(index_[i_]);
+  text_ << (n_ == 1 ? ",) of a tensor of shape (" : ") of a tensor of shape (");
+  for (int i_ = 0; i_ < t_->ndim; ++i_) text_ << (i_ ? ", " : "") << static_cast<long long>(t_->shape[i_]);
+  text_ << (t_->ndim == 1 ? ",)" : ")") << " is asked for";
+  if (n_ != t_->ndim) text_ << ": one index is needed for each dimension";
+  throw IndexError(text_);
+}
+
+/// A tensor with any strides, for parameters of functions. stride(i) and at<T>(…) follow the strides;
+/// contiguous() makes a copy without gaps. A parameter of type `const StridedTensor&` is only read.
+class StridedTensor : public Tensor {
+ public:
+  /// No tensor.
+  StridedTensor() noexcept {}
+  /// The tensor, shared.
+  StridedTensor(Tensor t_) noexcept : Tensor(static_cast<Tensor&&>(t_)) {}
+};
+
+/// Makes a contiguous tensor in the caller's framework. Its elements are unset. Throws CallError if the
+/// framework fails.
 TARSIA_DETAIL_SUPPORT Tensor empty(const Dims& shape_, DType dtype_, Device device_) {
   tarsia_storage* s_ = detail::host()->empty(shape_.data(), shape_.size(), dtype_, device_);
   if (!s_) detail::throw_last(detail::host());
   return Tensor::own(s_);
 }
+/// Makes a tensor of the same shape, dtype and device. Its elements are unset. Throws as empty().
 TARSIA_DETAIL_SUPPORT Tensor empty_like(const Tensor& t_) {
   return empty(t_.shape(), t_.dtype(), t_.device());
 }
 
-/// Memory that lives until the call under way returns; on a GPU, ordered on the current stream.
+/// Returns memory that lives until the call under way returns. On a GPU it is ordered on the current stream.
+/// Throws CallError if the memory is exhausted.
 TARSIA_DETAIL_SUPPORT void* scratch(uint64_t bytes_, Device device_) {
   void* p_ = detail::host()->scratch(bytes_, device_);
   if (!p_ && bytes_) detail::throw_last(detail::host());
   return p_;
 }
 
-/// The same for n elements of a size in bytes. Throws ValueError for a number that no memory holds.
+/// Returns such memory for n elements of `element_` bytes each. Throws ValueError also if n is negative or no
+/// memory holds so many.
 TARSIA_DETAIL_SUPPORT void* scratch(int64_t n_, uint64_t element_, Device device_) {
   uint64_t bytes_ = 0;
   if (n_ >= 0 && !__builtin_mul_overflow(static_cast<uint64_t>(n_), element_, &bytes_))
@@ -297,7 +346,8 @@ TARSIA_DETAIL_SUPPORT void* scratch(int64_t n_, uint64_t element_, Device device
                    << (n_ < 0 ? "a number of elements is not negative" : "no memory holds them"));
 }
 
-/// A contiguous tensor in such memory, elements unset.
+/// Makes a contiguous tensor in such memory. Its elements are unset. Throws ValueError for a negative extent
+/// or a shape that no memory holds.
 TARSIA_DETAIL_SUPPORT Tensor scratch_tensor(const Dims& shape_, DType dtype_, Device device_) {
   uint64_t bytes_ = static_cast<uint64_t>(bytes_of(dtype_));
   bool wraps_ = false;
@@ -320,7 +370,43 @@ TARSIA_DETAIL_SUPPORT Tensor scratch_tensor(const Dims& shape_, DType dtype_, De
   return Tensor(t_);
 }
 
-/// The device's persistent states: see Context::random_states.
+TARSIA_DETAIL_SUPPORT Tensor Tensor::contiguous() const {
+  if (is_contiguous()) return *this;
+  if (is_gpu())
+    throw TypeError(
+        "contiguous() copies on the CPU, and the tensor is on a GPU: let the caller pass a contiguous one");
+  Tensor copy_ = scratch_tensor(shape(), dtype(), device());
+  const size_t bytes_ = static_cast<size_t>(tarsia::bytes_of(dtype()));
+  char* to_ = static_cast<char*>(copy_.data());
+  const char* from_ = static_cast<const char*>(data());
+  const int last_ = ndim() - 1;  // what is not contiguous has dimensions, and elements
+  const int64_t n_ = size(last_), step_ = stride(last_) * static_cast<int64_t>(bytes_);
+  int64_t* at_ =
+      static_cast<int64_t*>(scratch(static_cast<uint64_t>(ndim()) * sizeof(int64_t), cpu_device()));
+  for (int i_ = 0; i_ <= last_; ++i_) at_[i_] = 0;
+  for (int k_ = 0; k_ >= 0;) {
+    for (int64_t i_ = 0; i_ < n_; ++i_, to_ += bytes_) __builtin_memcpy(to_, from_ + i_ * step_, bytes_);
+    for (k_ = last_ - 1; k_ >= 0; --k_) {
+      const int64_t row_ = stride(k_) * static_cast<int64_t>(bytes_);
+      from_ += row_;
+      if (++at_[k_] < size(k_)) break;
+      from_ -= row_ * size(k_);
+      at_[k_] = 0;
+    }
+  }
+  return copy_;
+}
+
+/// Ends the call under way by an exception if its caller wants that: in Python, if Ctrl-C is pressed or
+/// another signal's handler raises. A long loop calls this now and then. It takes a few nanoseconds and asks
+/// the caller at most 50 times a second. Python runs signal handlers only on its main thread: calls from
+/// other threads go on, as do threads that the loop itself has started. Throws CallError.
+TARSIA_DETAIL_SUPPORT void check_interrupt() {
+  if (int32_t code_ = detail::host()->check_interrupt()) detail::throw_last(detail::host(), code_);
+}
+
+/// Returns the device's random states, as Context::random_states does. `kind` is 1 for std::mt19937 on the
+/// CPU and 2 for curandStatePhilox4_32_10_t on a GPU. Throws CallError.
 TARSIA_DETAIL_SUPPORT void* random_states(Device device_, int kind_, int* n_) {
   uint32_t count_ = 0;
   void* states_ = detail::host()->random_states(device_, kind_, &count_);
@@ -329,12 +415,14 @@ TARSIA_DETAIL_SUPPORT void* random_states(Device device_, int kind_, int* n_) {
   return states_;
 }
 
-/// Reserves n numbers of the device's random sequence: what curand_init(seed, thread, offset) takes, or what
-/// seeds a generator on the CPU.
+/// A part of a device's random sequence: arguments of curand_init(seed, thread, offset), or a seed for a
+/// generator on the CPU.
 struct RandomRange {
   uint64_t seed;
   uint64_t offset;
 };
+
+/// Reserves n numbers of the device's random sequence for this call. Throws CallError.
 TARSIA_DETAIL_SUPPORT RandomRange reserve_random(Device device_, uint64_t n_) {
   RandomRange r_ = {0, 0};
   if (int32_t code_ = detail::host()->random_reserve(device_, n_, &r_.seed, &r_.offset))
@@ -356,6 +444,16 @@ struct arg<const Tensor&, k_unsupported> : arg<Tensor> {
   static constexpr tarsia_type describe() { return add_flags(arg<Tensor>::describe(), TARSIA_TYPE_CONST); }
 };
 template <>
+struct arg<StridedTensor, k_unsupported> : arg<Tensor> {
+  static constexpr tarsia_type describe() { return add_flags(arg<Tensor>::describe(), TARSIA_TYPE_STRIDED); }
+};
+template <>
+struct arg<const StridedTensor&, k_unsupported> : arg<StridedTensor> {
+  static constexpr tarsia_type describe() {
+    return add_flags(arg<StridedTensor>::describe(), TARSIA_TYPE_CONST);
+  }
+};
+template <>
 struct result<Tensor, k_unsupported> : arg<Tensor> {
   static int32_t put(tarsia_value* r_, Tensor x_) {
     if (x_.storage()) {
@@ -369,6 +467,8 @@ struct result<Tensor, k_unsupported> : arg<Tensor> {
   }
 };
 template <>
+struct result<StridedTensor, k_unsupported> : result<Tensor> {};
+template <>
 struct arg<Stream, k_unsupported> : arg<CUstream_st*> {};
 template <class T_>
 struct arg<cpu<T_>, k_unsupported> {
@@ -380,7 +480,7 @@ struct arg<gpu<T_>, k_unsupported> {
   static constexpr tarsia_type describe() { return add_flags(arg<T_*>::describe(), TARSIA_TYPE_GPU); }
   static T_* get(const tarsia_value& v_) { return static_cast<T_*>(v_.p); }
 };
-// const char is an element here: only a bare const char* is a string.
+// Here, const char is an element: only a bare const char* is a string.
 template <>
 struct arg<cpu<const char>, k_unsupported> {
   static constexpr tarsia_type describe() {

@@ -1,4 +1,4 @@
-// Testing ops from C++ programs, without any framework. For GoogleTest: <tarsia/gtest.h>.
+// Tests of ops in C++ programs, without any framework. <tarsia/gtest.h> is for GoogleTest.
 #pragma once
 
 #include <tarsia/bound_op.h>
@@ -13,30 +13,32 @@
 
 namespace tarsia::testing {
 
-/// What an op is tested on. Tarsia chooses inputs and dtypes that are not given.
+/// How an op is tested. Tarsia chooses inputs and dtypes that are omitted.
 struct OpCheck {
+  /// An input on which the op is tested.
   struct Input {
     std::vector<int64_t> shape;
-    std::optional<DType> dtype = {};
-    tarsia_storage_type storage = TARSIA_DENSE;
+    std::optional<DType> dtype = {};             ///< if omitted, Tarsia chooses
+    tarsia_storage_type storage = TARSIA_DENSE;  ///< how it is stored
   };
   std::vector<Input> inputs = {};
-  std::vector<std::pair<std::string, std::string>> attributes = {};
-  bool gradient = true;  ///< false for gradients that are no derivatives: straight-through ones
-  uint64_t seed = 0;
-  bool exact_memory = false;  ///< see TARSIA_CHECK_EXACT_MEMORY
+  std::vector<std::pair<std::string, std::string>> attributes = {};  ///< names and values as texts
+  bool gradient = true;       ///< false if the gradient is not the derivative, as a straight-through one
+  uint64_t seed = 0;          ///< of the inputs and the random states
+  bool exact_memory = false;  ///< TARSIA_CHECK_EXACT_MEMORY: for AddressSanitizer
 };
 
 /// The results of a test.
 struct OpReport {
+  /// The result of one check: its name, why it failed or was skipped, and how it ended.
   struct Result {
     std::string check, message;
     tarsia_check_status status;
   };
-  std::string op;
-  std::vector<Result> results;
+  std::string op;               ///< the op's name
+  std::vector<Result> results;  ///< in the order of the checks
 
-  /// Whether nothing failed, and something passed.
+  /// Whether no check failed and at least one passed.
   bool passed() const {
     bool any = false;
     for (const Result& r : results) {
@@ -45,7 +47,7 @@ struct OpReport {
     }
     return any;
   }
-  /// A line for each failed check, or for each check if `all`.
+  /// Returns a headline and a line for each failed check, or for every check if `all` is true.
   std::string text(bool all = false) const {
     std::string text = "op '" + op + "'" + (passed() ? " passes" : " fails");
     for (const Result& r : results) {
@@ -59,7 +61,8 @@ struct OpReport {
   }
 };
 
-/// Tests a registered op: see tarsia_op_check. Throws NotFound.
+/// Tests a registered op; tarsia_op_check says how. A failed check is a result, not an error. Throws
+/// NotFound.
 inline OpReport check_op(const std::string& name, const OpCheck& check = {}) {
   std::vector<tarsia_meta> inputs;
   for (const OpCheck::Input& input : check.inputs) {
@@ -83,8 +86,8 @@ inline OpReport check_op(const std::string& name, const OpCheck& check = {}) {
   request.n_attributes = static_cast<uint32_t>(names.size());
   request.attribute_names = names.data();
   request.attribute_texts = texts.data();
-  request.flags = (check.gradient ? 0u : TARSIA_CHECK_NO_GRADIENT) |
-                  (check.exact_memory ? TARSIA_CHECK_EXACT_MEMORY : 0u);
+  request.flags = (check.gradient ? 0u : uint32_t{TARSIA_CHECK_NO_GRADIENT}) |
+                  (check.exact_memory ? uint32_t{TARSIA_CHECK_EXACT_MEMORY} : 0u);
   request.seed = check.seed;
   tarsia_op_handle* op = nullptr;
   detail::check(tarsia_op_find(name.c_str(), &op));

@@ -1,4 +1,4 @@
-// How C++ values become arguments of a call, and results become C++ values; tensors of programs.
+// Conversion of C++ values to arguments and of results to C++ values; tensors of programs.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -28,7 +28,7 @@ inline tarsia_call_context** call_slot() {
   return slot;
 }
 
-/// A context of a call that this program makes.
+/// The context of a call that this program makes.
 class Frame {
  public:
   Frame() {
@@ -44,7 +44,7 @@ class Frame {
   tarsia_call_context m_context{};
 };
 
-/// What list arguments point to, for the length of a call.
+/// The elements of list arguments, kept for the length of a call.
 class Lists {
  public:
   tarsia_value* add(size_t n) {
@@ -71,7 +71,16 @@ struct is_tuple<std::tuple<T...>> : std::true_type {};
 template <class A, class B>
 struct is_tuple<std::pair<A, B>> : std::true_type {};
 
-/// The value of an argument; borrows from `x` and `lists`.
+/// Whether an integer or enumeration type has a sign.
+template <class T>
+constexpr bool is_signed() {
+  if constexpr (std::is_enum_v<T>)
+    return std::is_signed_v<std::underlying_type_t<T>>;
+  else
+    return std::is_signed_v<T>;
+}
+
+/// Returns an argument as a value that borrows from `x` and `lists`.
 template <class T>
 tarsia_value to_value(const T& x, Lists& lists) {
   tarsia_value v{};
@@ -79,6 +88,7 @@ tarsia_value to_value(const T& x, Lists& lists) {
     v.kind = TARSIA_KIND_BOOL, v.i = x;
   } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
     v.kind = TARSIA_KIND_INT, v.i = static_cast<int64_t>(x);
+    v.size = is_signed<T>() ? TARSIA_SIGNED : TARSIA_UNSIGNED;
   } else if constexpr (std::is_floating_point_v<T>) {
     v.kind = TARSIA_KIND_FLOAT, v.f = static_cast<double>(x);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -112,7 +122,7 @@ tarsia_value to_value(const T& x, Lists& lists) {
   throw_error();
 }
 
-/// A result as a T. Takes the reference of a tensor over.
+/// Returns a result as a T. Takes over the reference to a tensor. Throws ArgumentError.
 template <class T>
 T from_value(tarsia_value& v) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -168,8 +178,8 @@ struct View {
 
 }  // namespace detail
 
-/// A tensor over memory of the program, contiguous. `owner` is kept as long as the tensor; without it the
-/// memory has to outlive the tensor.
+/// Makes a contiguous tensor over memory of the program. The tensor keeps `owner`. Without an owner, the
+/// memory must outlive the tensor.
 template <class T>
 Tensor view(T* data, std::vector<int64_t> shape, Device device = cpu_device(),
             std::shared_ptr<void> owner = nullptr) {
@@ -190,7 +200,8 @@ Tensor view(T* data, std::vector<int64_t> shape, Device device = cpu_device(),
   return Tensor::own(&made->storage);
 }
 
-/// A CPU tensor that holds a copy of the elements; of one dimension unless a shape is given.
+/// Makes a CPU tensor with a copy of the elements. It has one dimension unless a shape is given. Throws
+/// ArgumentError if the shape does not hold as many elements.
 template <class T>
 Tensor tensor(const std::vector<T>& elements, std::vector<int64_t> shape = {}) {
   if (shape.empty()) shape.push_back(static_cast<int64_t>(elements.size()));
@@ -207,7 +218,8 @@ Tensor tensor(const std::vector<T>& elements, std::vector<int64_t> shape = {}) {
   return made;
 }
 
-/// A copy on another device, contiguous. To the CPU it has arrived when this returns.
+/// Copies a contiguous tensor to another device. The copy is ordered on `stream`. A copy to the CPU is
+/// complete when this returns. Throws ArgumentError, OutOfMemory, CudaError.
 inline Tensor copy_to(const Tensor& from, Device device, Stream stream = {}) {
   tarsia_storage* storage = nullptr;
   detail::check(tarsia_empty(from.shape().data(), from.ndim(), from.dtype(), device, &storage));
@@ -216,7 +228,8 @@ inline Tensor copy_to(const Tensor& from, Device device, Stream stream = {}) {
   return made;
 }
 
-/// The elements, from whatever device.
+/// Returns a copy of the elements, from any device; waits for a GPU. The tensor must be contiguous. Throws
+/// TypeError if its dtype is not that of T, ArgumentError if it is not contiguous.
 template <class T>
 std::vector<T> to_vector(const Tensor& from) {
   const Tensor here = from.is_gpu() || !from.is_contiguous() ? copy_to(from, cpu_device()) : from;

@@ -1,7 +1,6 @@
-// pidfds, and what stands in for them on kernels without.
+// pidfds, and their replacement on kernels without them.
 #include "jit/client/child.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,9 +23,8 @@ constexpr int k_wait_for_pidfd = 3;  // P_PIDFD
 
 /// The 22nd field of /proc/PID/stat; 0 if there is no such process, or no /proc.
 std::uint64_t start_time(pid_t pid) {
-  const UniqueFd fd(::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  if (!fd || read_all(fd.get(), text, 4096) != 0) return 0;
+  if (read_file("/proc/" + std::to_string(pid) + "/stat", text, 4096) != 0) return 0;
   // The second field is the program's name in brackets, which may hold blanks and brackets.
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
@@ -70,7 +68,7 @@ bool ChildProcess::reap(End& end) {
   // The C library's waitid has no place for the usage.
   if (m_pidfd)
     waited = ::syscall(SYS_waitid, k_wait_for_pidfd, m_pidfd.get(), &info, WEXITED | WNOHANG, &usage);
-  // Kernels between the first pidfds and the wait for them.
+  // Kernels that have pidfds but cannot wait for them yet.
   if (waited < 0 && (errno == EINVAL || errno == ENOSYS))
     waited = ::syscall(SYS_waitid, P_PID, m_pid, &info, WEXITED | WNOHANG, &usage);
   if (waited < 0 && errno == EINTR) return false;

@@ -1,4 +1,4 @@
-// A child process that is signalled and waited for without a doubt about which process that is.
+// A child process that can be signalled and waited for without confusing it with another process.
 #pragma once
 
 #include <sys/types.h>
@@ -9,10 +9,10 @@
 
 namespace tarsia::jit {
 
-/// Owns the duty to reap a child. A number (pid) names another process as soon as its own is reaped, and the
-/// program that we live in may reap it: it may wait for all its children, or ignore SIGCHLD. A pidfd names
-/// one process for ever. Where the kernel has none (before Linux 5.3) or a sandbox refuses it, the process is
-/// known by its number and the time it started. Not thread-safe.
+/// Owns the duty to reap a child. A number (pid) names another process as soon as its own is reaped, and
+/// our program may reap it: it may wait for all its children, or ignore SIGCHLD. A pidfd names one process
+/// for ever. If the kernel has none (before Linux 5.3), or a sandbox refuses it, the process is identified
+/// by its number and the time at which it started. Not thread-safe.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -21,10 +21,10 @@ class ChildProcess {
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
 
-  /// Whether there is one that was not reaped.
+  /// Whether this holds a child that was not reaped.
   explicit operator bool() const { return m_pid > 0; }
   pid_t pid() const { return m_pid; }
-  /// Becomes readable when the process ends; -1 where the kernel has no such thing.
+  /// Becomes readable when the process ends; -1 if the kernel has no pidfds.
   int fd() const { return m_pidfd.get(); }
   /// SIGKILL to this process, and to no other.
   void kill() const;
@@ -35,15 +35,16 @@ class ChildProcess {
     int number = 0;                                                    ///< exit code or signal
     std::uint64_t peak_bytes = 0;                                      ///< of its resident memory
   };
-  /// Reaps it if it has ended; never waits. True once it is gone; then this holds no process any more.
+  /// Reaps the child if it has ended, and never waits. True once it is gone; this then holds no process any
+  /// more.
   bool reap(End& end);
-  /// Drops it without touching it: for a forked child, whose parent's process it is.
+  /// Lets go of it without touching it: for a forked child, since the process is its parent's.
   void abandon();
 
  private:
   pid_t m_pid = -1;
   UniqueFd m_pidfd;
-  std::uint64_t m_start_time = 0;  ///< in clock ticks since the boot; for where pidfds do not work
+  std::uint64_t m_start_time = 0;  ///< in clock ticks since the boot; used if pidfds do not work
 };
 
 }  // namespace tarsia::jit

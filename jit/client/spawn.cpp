@@ -1,8 +1,8 @@
-// clone as posix_spawn does it, and exec. A plain fork would copy the page tables of a process that may hold
-// a terabyte of mappings; posix_spawn can set neither limits nor the OOM score, vfork gives no pidfd: asked
-// for afterwards, it could be that of another process, where the program reaps children that are not its own.
-// Between clone and exec we stand still and the child shares our memory: it makes system calls on a stack of
-// its own and touches nothing but `Child`.
+// Starts a worker by clone, as posix_spawn does, and exec. A plain fork would copy the page tables of a
+// process that may hold a terabyte of mappings. posix_spawn can set neither limits nor the OOM score. vfork
+// gives no pidfd; one that is opened afterwards could be that of another process, if the program reaps all
+// its children. Between clone and exec the parent stands still and the child shares its memory. The child
+// makes system calls on a stack of its own and touches nothing but `Child`.
 #include "jit/client/spawn.h"
 
 #include <fcntl.h>
@@ -17,8 +17,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 
 #include "base/file.h"
+#include "base/machine/sanitizer.h"
 #include "jit/protocol.h"
 
 extern char** environ;
@@ -40,6 +42,7 @@ constexpr int k_clone_pidfd = 0x1000;
 struct Child {
   const char* program;
   char* const* arguments;
+  char* const* environment;
   int socket;
   int standard_error;
   int null;
@@ -47,7 +50,7 @@ struct Child {
   volatile int error = 0;  ///< written by the child, behind the optimiser's back
 };
 
-/// For what runs on the child's stack, which AddressSanitizer takes for a thread's that has overflowed.
+/// For functions on the child's stack: AddressSanitizer takes it for a thread's stack that overflowed.
 #define TARSIA_IN_CHILD __attribute__((no_sanitize_address))
 
 TARSIA_IN_CHILD void lower_limit(int resource, rlim_t wanted) {
@@ -59,8 +62,8 @@ TARSIA_IN_CHILD void lower_limit(int resource, rlim_t wanted) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-/// As many open files as the machine lets us have: a program with a small limit gets errors of its own, the
-/// compiler would take a header that it cannot open for one that is not there.
+/// As many open files as the machine allows. A program with a small limit gets errors of its own, but the
+/// compiler would take a header that it cannot open for one that does not exist.
 TARSIA_IN_CHILD void raise_file_limit() {
   struct rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -69,10 +72,11 @@ TARSIA_IN_CHILD void raise_file_limit() {
 }
 
 [[noreturn]] TARSIA_IN_CHILD void become_worker(Child& child) {
+  // The kernel's own call: a sanitizer that the program runs under would note that the program, whose memory
+  // this is, has no handlers any more. Some numbers refuse, as they should.
   for (int number = 1; number < NSIG; ++number) {
-    struct sigaction action = {};
-    action.sa_handler = SIG_DFL;
-    ::sigaction(number, &action, nullptr);  // some numbers refuse, as they should
+    const unsigned long normal[4] = {};  // handler, flags, restorer, mask
+    ::syscall(SYS_rt_sigaction, number, normal, nullptr, sizeof(unsigned long));
   }
   ::setpgid(0, 0);
   lower_limit(RLIMIT_CORE, 0);
@@ -80,13 +84,13 @@ TARSIA_IN_CHILD void raise_file_limit() {
   lower_limit(RLIMIT_STACK, k_stack);
   raise_file_limit();
   if (child.memory != 0) lower_limit(RLIMIT_DATA, child.memory);
-  // When memory runs out, the kernel shall take the compiler and not the user's program.
+  // If memory runs out, the kernel must kill the compiler and not the user's program.
   const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score >= 0) {
     static_cast<void>(::write(score, "500", 3) == 3);
     ::close(score);
   }
-  // All sources lie above k_worker_fd (see spawn), so that none is overwritten before its turn.
+  // All sources lie above k_worker_fd (see spawn), so none is overwritten before its turn.
   if (::dup2(child.null, 0) < 0 || ::dup2(child.null, 1) < 0 || ::dup2(child.standard_error, 2) < 0 ||
       ::dup2(child.socket, k_worker_fd) < 0) {
     child.error = errno;
@@ -98,12 +102,12 @@ TARSIA_IN_CHILD void raise_file_limit() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execve(child.program, child.arguments, environ);
+  ::execve(child.program, child.arguments, child.environment);
   child.error = errno;
   ::_exit(127);
 }
 
-/// A copy of the descriptor above those that the child is given.
+/// A copy of the descriptor, above those that the child is given.
 UniqueFd lift(int fd) {
   return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, k_worker_fd + 1));
 }
@@ -131,20 +135,20 @@ class ChildStack {
   void* m_memory;
 };
 
-/// Starts the child and waits until it has become another program or failed to. Gives its pid, or -errno.
+/// Starts the child and waits until it runs another program or failed to. Returns its pid, or -errno.
 pid_t start_child(Child& child, int& pidfd) {
-#ifdef __SANITIZE_THREAD__
-  // Its runtime keeps the signals' handlers in our memory and follows no clone: it makes a fork of this.
-  const pid_t pid = ::vfork();
-  if (pid == 0) become_worker(child);
-#else
+  // ThreadSanitizer does not follow a clone. It turns this into a fork.
+  if (is_in_process(*sanitizer_of_mode("thread"))) {
+    const pid_t pid = ::vfork();
+    if (pid == 0) become_worker(child);
+    return pid < 0 ? -errno : pid;
+  }
   const ChildStack stack;
   if (!stack) return -errno;
   constexpr int k_flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
   pid_t pid = ::clone(&run_child, stack.top(), k_flags | k_clone_pidfd, &child, &pidfd);
-  // Linux knows the flag or steps over it. Others that run Linux programs may refuse it.
+  // Linux knows the flag or ignores it. Other systems that run Linux programs may refuse it.
   if (pid < 0 && errno == EINVAL) pid = ::clone(&run_child, stack.top(), k_flags, &child);
-#endif
   return pid < 0 ? -errno : pid;
 }
 
@@ -156,13 +160,19 @@ int spawn(const SpawnPlan& plan, ChildProcess& started) {
   const UniqueFd null = lift(opened.get()), socket = lift(plan.socket), words = lift(plan.standard_error);
   if (!null || !socket || !words) return errno;
 
+  const bool watched = is_sanitizer_in_process();
   std::vector<char*> arguments{const_cast<char*>(plan.program.c_str())};
   for (const std::string& argument : plan.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  Child child{plan.program.c_str(), arguments.data(), socket.get(),
+  // A sanitizer watches the program, not the compiler.
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable; ++variable)
+    if (!watched || !std::string_view(*variable).starts_with("LD_PRELOAD=")) environment.push_back(*variable);
+  environment.push_back(nullptr);
+  Child child{plan.program.c_str(), arguments.data(), environment.data(), socket.get(),
               words.get(),          null.get(),       plan.memory_bytes};
 
-  // A signal handler of ours that ran in the child would run on our memory.
+  // A signal handler of ours would run in the child on our memory.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -173,7 +183,7 @@ int spawn(const SpawnPlan& plan, ChildProcess& started) {
   if (pidfd < 0) pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u));
   ChildProcess process(pid, UniqueFd(pidfd));
   if (child.error != 0) {
-    // It has left already, or is about to.
+    // The child has left already, or is about to.
     ChildProcess::End end;
     while (!process.reap(end)) ::sched_yield();
     return child.error;

@@ -1,4 +1,4 @@
-// Leases of workers, the exchange of a compile, and what a worker's end means to the caller.
+// Leases of workers, the exchange of a compile, and how a worker's end is reported to the caller.
 #include "jit/client/worker_pool.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct WorkerPool::State {
   std::vector<WorkerProcess*> leased;
 };
 
-/// A worker that is ours for the moment. Unless given back it is ended.
+/// A leased worker. It is ended unless it is given back.
 class WorkerPool::Lease {
  public:
   explicit Lease(WorkerPool& pool) : m_pool(&pool), m_state(pool.m_state.get()) {}
@@ -161,7 +161,7 @@ Channel::Status begin(Channel& channel, MessageType request, std::string_view pa
   return status;
 }
 
-/// How long a worker that was idle may take to begin with a request of that size.
+/// How long an idle worker may take to begin with a request of that size.
 std::chrono::milliseconds patience_for(std::chrono::milliseconds least, std::size_t bytes) {
   constexpr std::size_t k_bytes_per_ms = 20'000;  // slower than any machine copies
   return least + std::chrono::milliseconds(bytes / k_bytes_per_ms);
@@ -174,7 +174,7 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
                           std::string_view payload, Talk talk) {
   Lease lease = acquire(what);
   // An idle worker may have been stopped or killed, or may leave just as it is asked. As long as it has not
-  // begun, that says nothing about the request, and a new worker is asked, once.
+  // begun, its end says nothing about the request. A new worker is then asked, once.
   for (bool first = true;; first = false) {
     const bool was_idle = lease.has_worker();
     if (!was_idle) start_worker(lease);
@@ -281,7 +281,7 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
           take_part(message, parts);
           break;
         case MessageType::result:
-          // The worker did its part and stays.
+          // The worker has done its part and stays.
           lost = message.descriptors_lost;
           if (!lost) result = take_result(message);
           return status;
@@ -325,7 +325,7 @@ void WorkerPool::after_fork_in_parent() {
 }
 
 void WorkerPool::after_fork_in_child() {
-  // The old state is left behind with its locked mutex: threads of the parent may have been waiting in it.
+  // The old state is abandoned with its mutex locked: threads of the parent may have been waiting for it.
   State* old = m_state.release();
   for (const auto& worker : old->idle) worker->abandon();
   for (WorkerProcess* worker : old->leased) worker->abandon();

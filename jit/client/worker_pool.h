@@ -1,5 +1,5 @@
-// Workers for parallel compiles: at most as many as asked for, one compile at a time in each, kept for the
-// next.
+// Workers for parallel compiles: at most as many as the settings allow. Each runs one compile at a time and
+// is kept for the next.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct PartFile {
   std::uint64_t size = 0;
 };
 
-/// Where the worker's parts are kept on this side. Called from the thread that compiles; may throw, which the
+/// Where this side keeps the worker's parts. Called from the thread that compiles. May throw, which the
 /// worker sees as a part not found, or not kept.
 struct PartFileStore {
   virtual ~PartFileStore() = default;
@@ -33,10 +33,10 @@ struct PartFileStore {
 struct PoolSettings {
   /// Called when a worker is to be started; may throw.
   std::function<WorkerProgram()> program;
-  unsigned max_workers = 0;                                     ///< 0: as many as there are cores
+  unsigned max_workers = 0;                                     ///< 0: one for each core
   std::chrono::milliseconds timeout = std::chrono::minutes(5);  ///< of a compile whose request names none
   std::chrono::milliseconds start_timeout = std::chrono::seconds(60);
-  /// Within which a worker that was idle begins with a request, else another takes its place. Longer than a
+  /// An idle worker must begin with a request within this time, or another takes its place. Longer than a
   /// busy machine needs to wake a process.
   std::chrono::milliseconds begin_timeout = std::chrono::seconds(2);
   std::uint64_t max_resident_bytes = std::uint64_t{2} << 30;  ///< an idle worker larger than this is let go
@@ -48,12 +48,12 @@ class WorkerPool final : public ForkAware {
   explicit WorkerPool(PoolSettings settings);
   ~WorkerPool();
 
-  /// Compiles in a worker, waiting for a free one; the request's time limit counts from when it has one. A
-  /// source that does not compile is a result. Throws CompileTimeout, CompilerCrashed, ResourceLimit,
-  /// Interrupted, and what WorkerProcess::start throws. A worker that ends or stands still before it has
-  /// begun with the request is replaced.
+  /// Compiles in a worker, after waiting for a free one. The request's time limit counts from when it has
+  /// one. A source that does not compile gives a result. Throws CompileTimeout, CompilerCrashed,
+  /// ResourceLimit, Interrupted, and what WorkerProcess::start throws. A worker that ends or stands still
+  /// before it has begun with the request is replaced.
   CompileResult compile(const CompileRequest& request, PartFileStore& parts);
-  /// The architectures of the GPUs present; throws like compile.
+  /// The architectures of the GPUs of this machine. Throws like compile.
   std::vector<std::string> archs();
 
   /// Workers started by this pool so far, in this process.
@@ -81,8 +81,8 @@ class WorkerPool final : public ForkAware {
   std::unique_ptr<State> m_state;
 };
 
-/// The worker's memory limit: TARSIA_COMPILER_MEMORY_MB, else 8 GiB; 0 takes the limit away. Throws
-/// ArgumentError if it is no size.
+/// The worker's memory limit: TARSIA_COMPILER_MEMORY_MB, or 8 GiB if that is not set. 0 means no limit.
+/// Throws ArgumentError if the value is no size.
 std::uint64_t compiler_memory_limit();
 
 }  // namespace tarsia::jit

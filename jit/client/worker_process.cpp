@@ -24,9 +24,8 @@ constexpr std::size_t k_tail = 16 << 10;
 
 /// How many processes the kernel has killed for want of memory; 0 if it does not say.
 std::uint64_t oom_kills() {
-  UniqueFd fd(::open("/proc/vmstat", O_RDONLY | O_CLOEXEC));
   std::string text;
-  if (!fd || read_all(fd.get(), text, 1 << 20) != 0) return 0;
+  if (read_file("/proc/vmstat", text, 1 << 20) != 0) return 0;
   const std::size_t at = text.find("\noom_kill ");
   std::uint64_t count = 0;
   if (at != std::string::npos) std::from_chars(text.data() + at + 10, text.data() + text.size(), count);
@@ -110,7 +109,7 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
 
 WorkerProcess::~WorkerProcess() {
   if (!m_child) return;
-  // Closing the socket would do, but a worker in the middle of something is ended at once by the signal.
+  // Closing the socket would suffice, but the signal also ends a worker that is busy, at once.
   kill();
   bury();
 }
@@ -127,9 +126,8 @@ bool WorkerProcess::idle() const {
 }
 
 std::uint64_t WorkerProcess::resident_bytes() const {
-  UniqueFd fd(::open(("/proc/" + std::to_string(pid()) + "/statm").c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  if (!fd || read_all(fd.get(), text, 4096) != 0) return 0;
+  if (read_file("/proc/" + std::to_string(pid()) + "/statm", text, 4096) != 0) return 0;
   const std::size_t space = text.find(' ');
   std::uint64_t pages = 0;
   if (space != std::string::npos) std::from_chars(text.data() + space + 1, text.data() + text.size(), pages);
@@ -153,8 +151,8 @@ bool WorkerProcess::drain() {
 
 ChildProcess::End WorkerProcess::await_end() {
   ChildProcess::End end;
-  // It may have closed its socket and live on: it gets a moment to leave by itself. One that cannot even be
-  // killed (a file system that hangs) is left to the kernel.
+  // A worker may close its socket and live on. It gets a moment to leave by itself. One that cannot even be
+  // killed (a file system hangs) is left to the kernel.
   const Deadline patience = Clock::now() + 2s, end_of_patience = patience + 10s;
   int words = m_stderr.get();
   for (auto pause = 1ms; !m_child.reap(end); pause = std::min(2 * pause, 10ms)) {
@@ -164,7 +162,7 @@ ChildProcess::End WorkerProcess::await_end() {
       m_child.abandon();
       break;
     }
-    // Without a pidfd nothing tells the end, so it is asked for.
+    // Without a pidfd nothing reports the end, so it is polled.
     const auto step =
         m_child.fd() < 0 ? pause : std::clamp(ceil<std::chrono::milliseconds>(patience - now), 1ms, 2000ms);
     pollfd watched[] = {{m_child.fd(), POLLIN, 0}, {words, POLLIN, 0}};
@@ -180,7 +178,7 @@ WorkerProcess::Death WorkerProcess::bury() {
   if (m_tail.size() > k_tail) m_tail.erase(0, m_tail.size() - k_tail);
   while (!m_tail.empty() && m_tail.back() == '\n') m_tail.pop_back();
 
-  // A program that waits for all its children, or ignores SIGCHLD, takes the state away from us.
+  // A program that waits for all its children, or ignores SIGCHLD, takes the exit state away from us.
   if (end.how == ChildProcess::End::How::unknown) {
     return {speaks_of_memory(m_tail) ? End::out_of_memory : End::crashed, "ended for a reason unknown",
             m_tail};

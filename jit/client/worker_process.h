@@ -18,14 +18,14 @@ struct WorkerProgram {
   std::uint64_t memory_bytes = 0;      ///< limit of its data (RLIMIT_DATA); 0: none
 };
 
-/// The process, its socket, and what it wrote to standard error. Not thread-safe.
+/// The process, its socket, and the text that it wrote to standard error. Not thread-safe.
 class WorkerProcess {
  public:
-  /// Starts the program and takes its hello. Throws NotFound when it cannot be run, CompilerCrashed when it
-  /// ends or is silent beyond `deadline`, Unsupported when it is of another build, ResourceLimit when memory
-  /// or file descriptors do not suffice, Interrupted.
+  /// Starts the program and takes its hello. Throws NotFound if it cannot be run, CompilerCrashed if it
+  /// ends or is silent beyond `deadline`, Unsupported if it is of another build, ResourceLimit if memory or
+  /// file descriptors do not suffice, and Interrupted.
   static std::unique_ptr<WorkerProcess> start(const WorkerProgram& program, Deadline deadline);
-  /// Ends the process (a worker that sits idle leaves by itself; a busy one is killed).
+  /// Ends the process: an idle worker leaves by itself, a busy one is killed.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -33,7 +33,7 @@ class WorkerProcess {
   Channel& channel() { return m_channel; }
   const Hello& hello() const { return m_hello; }
   pid_t pid() const { return m_child.pid(); }
-  /// Whether it waits for an exchange: false when it has ended or says something unasked.
+  /// Whether it waits for an exchange. False if it has ended, or has sent something unasked.
   bool idle() const;
   /// Its memory in use, in bytes; 0 if unknown.
   std::uint64_t resident_bytes() const;
@@ -46,7 +46,7 @@ class WorkerProcess {
     std::string how;         ///< for people: "was killed by signal 11 (Segmentation fault)"
     std::string last_words;  ///< the tail of its standard error
   };
-  /// Waits for the process, which has ended or closed its socket, and tells why.
+  /// Waits for the process, which has ended or closed its socket, and reports why.
   Death bury();
 
   /// For a forked child: drops the parent's process without touching it.

@@ -9,12 +9,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/hash.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/ptx.h"
+#include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -147,14 +148,10 @@ DeviceRequest DeviceJob::make_request() const {
     }
     request.headers.push_back({name_in_request(file.name), file.text});
   }
-  // Of Tarsia's own headers device code may include these.
-  for (const char* name :
-       {"tarsia/op.h", "tarsia/device.h", "tarsia/elementwise.h", "tarsia/detail/loop.h",
-        "tarsia/detail/loop_plan.h", "tarsia/detail/small_float_elements.h", "tarsia/small_floats.h"})
-    if (auto text = m_pack.find(std::string(k_include_dir) + "/" + name))
-      request.headers.push_back({name, std::string(*text)});
+  for (SourceFile& header : public_device_headers(m_pack)) request.headers.push_back(std::move(header));
   add_mxnet_headers(m_slice, m_pack, request.headers);
   static_cast<CompileOptions&>(request) = m_request.options;
+  request.source_dir = m_request.source_dir;
   request.cuda = m_request.cuda_parts;
   for (const KernelUse& kernel : m_slice.kernels)
     if (!kernel.extern_c) request.expressions.push_back(kernel.name);
@@ -249,6 +246,30 @@ bool DeviceJob::check_variables(DeviceResult& result, Outcome& outcome) const {
   return outcome.ok;
 }
 
+// Says of names that the device's compiler does not know, since they are the host's, that they are.
+void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
+  for (Diagnostic& diagnostic : diagnostics) {
+    llvm::StringRef text = diagnostic.message;
+    const bool lacks_member = text.contains("\" has no member \"");
+    if (!text.consume_front("identifier \"") && !lacks_member) continue;
+    const llvm::StringRef name =
+        lacks_member ? text.split("has no member \"").second.split('"').first : text.split('"').first;
+    const auto found =
+        std::ranges::find_if(m_slice.host_names, [&](const HostName& one) { return one.name == name; });
+    if (found == m_slice.host_names.end()) continue;
+    const std::string place = found->file == m_slice.main_file
+                                  ? "line " + std::to_string(found->line)
+                                  : found->file + ":" + std::to_string(found->line);
+    diagnostic.message +=
+        "; '" + found->name + "' is a host " +
+        (found->is_function
+             ? "function (" + place + "): write __device__, or __host__ __device__, in front of it"
+             : "variable (" + place +
+                   "): write __device__ or __constant__ in front of it, make it constexpr, or pass it to the "
+                   "kernel");
+  }
+}
+
 DeviceJob::Outcome DeviceJob::run() {
   Outcome outcome;
   outcome.unit.number = m_number;
@@ -285,6 +306,7 @@ DeviceJob::Outcome DeviceJob::run() {
   }
   outcome.ok = result->ok;
   outcome.diagnostics = std::move(result->diagnostics);
+  if (!outcome.ok) explain_host_names(outcome.diagnostics);
   for (Diagnostic& diagnostic : outcome.diagnostics)
     for (const SourceFile& file : m_slice.files)
       if (file.name != m_slice.main_file && diagnostic.file == name_in_request(file.name)) {

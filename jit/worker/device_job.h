@@ -43,6 +43,7 @@ class DeviceJob {
   bool kernels_alone() const { return !m_request.options.kernels.empty(); }
   static bool is_shared(const DeviceVariable& variable);
   bool check_variables(DeviceResult& result, Outcome& outcome) const;
+  void explain_host_names(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;
 

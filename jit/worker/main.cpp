@@ -2,7 +2,8 @@
 //
 //   tarsia-compiler --serve DIR       started by libtarsia; DIR holds the packs of headers and preludes
 //   tarsia-compiler --version         says what it is built of
-//   tarsia-compiler --make-preludes FILE [--without-cuda]
+//   tarsia-compiler --frames          explains the frames of a crash (base/frame_format.h) from standard
+//   input tarsia-compiler --make-preludes FILE [--without-cuda]
 //                                     makes the preludes that are shipped beside it, of CUDA's headers too if
 //                                     they are found
 //
@@ -22,12 +23,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/file.h"
+#include "base/frame_format.h"
 #include "base/paths.h"
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
+#include "jit/worker/frames.h"
 #include "jit/worker/worker.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/TimeProfiler.h"
@@ -130,10 +134,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    // An unpacked worker does not lie beside its packs and is told where they are.
+    if (argc == 2 && !std::strcmp(argv[1], k_frames_option))
+      return jit::explain_frames(STDIN_FILENO, std::cout) ? 0 : 1;
+    if (argc >= 2 && !std::strcmp(argv[1], "--symbolizer")) {
+      jit::answer_as_symbolizer(std::cin, std::cout);
+      return 0;
+    }
+    // An unpacked worker does not lie beside its packs. It gets their paths.
     const std::string folder = argc == 3 && !std::strcmp(argv[1], "--serve") ? argv[2] : library_dir();
     auto pack = std::make_shared<const jit::SysrootPack>(folder + "/tarsia-sysroot.pack");
-    jit::Worker worker(pack, folder + "/tarsia-preludes.pack");
+    jit::Worker worker(pack, folder + "/tarsia-preludes.pack", folder);
     if (argc >= 3 && !std::strcmp(argv[1], "--make-preludes")) {
       const bool with_cuda = argc == 3 || std::strcmp(argv[3], "--without-cuda") != 0;
       worker.make_shipped_preludes(argv[2], with_cuda);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "jit/worker/device/device_features.h"
 #include "jit/worker/device_job.h"
@@ -16,6 +16,7 @@
 #include "jit/worker/link/linker.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/raw_tokens.h"
 
 namespace tarsia::jit {
 namespace {
@@ -26,7 +27,7 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-/// Descriptors are C++, so a main in C gets one that calls it.
+/// Descriptors are C++, so a C++ main is generated that calls a main in C.
 const SourceFile& main_of_c() {
   static const SourceFile s_file{std::string(k_main_of_c_symbol) + ".cc",
                                  "extern \"C\" int " + std::string(k_main_of_c_symbol) +
@@ -60,19 +61,23 @@ CompileRequest prepared(CompileRequest request) {
   if (request.cuda)
     for (auto* group : {&request.files, &request.headers})
       for (SourceFile& file : *group) join_launch_brackets(file.text);
+  if (!keeps_openmp_off(request.options))
+    for (const auto* group : {&request.files, &request.headers})
+      for (const SourceFile& file : *group) request.options.openmp |= has_openmp_pragma(file.text);
   return request;
 }
 
 class Compile {
  public:
   Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
-          Preludes& preludes, DeviceCompiler& device, bool& usable)
+          Preludes& preludes, DeviceCompiler& device, const std::string& home, bool& usable)
       : m_asked(request),
         m_request(prepared(request)),
         m_parts(parts),
         m_pack(std::move(pack)),
         m_preludes(preludes),
         m_device(device),
+        m_home(home),
         m_usable(usable) {}
 
   /// The steps of docs/architecture.md, "Inside the worker"; 1 to 5 are those of compile_unit.
@@ -127,7 +132,7 @@ class Compile {
 
   bool kernels_alone() const { return !m_request.options.kernels.empty(); }
 
-  /// The texts of the request; where kernels alone are asked for, the one that has them.
+  /// The request's texts. If only kernels are asked for, the text that has them.
   std::vector<const SourceFile*> chosen_texts() const {
     std::vector<const SourceFile*> chosen;
     for (const SourceFile& file : m_request.files) {
@@ -139,7 +144,7 @@ class Compile {
     return chosen;
   }
 
-  /// Compiles the host's half here and waits for the device's, which runs beside it. Gives the stage that
+  /// Compiles the host's half here and waits for the device's, which runs beside it. Returns the stage that
   /// failed.
   std::optional<Stage> compile_text(int number, std::vector<const SourceFile*>& texts) {
     HostUnit unit;
@@ -149,11 +154,17 @@ class Compile {
     unit.number = number;
     std::unique_ptr<DeviceJob> job;
     HostResult host = compile_unit(unit, job);
+    if (host.needs_openmp) {  // a pragma stands in a file on disk
+      m_request.options.openmp = true;
+      unit.prelude.clear();
+      host = compile_unit(unit, job);
+    }
     append(host.diagnostics);
     m_result.cacheable &= !host.volatile_text;
     for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
 
     m_has_main |= host.has_main;
+    m_has_effects |= host.has_effects;
     if (host.has_main && unit.language == Language::c) texts.push_back(&main_of_c());
     if (!host.exports_of_c.empty())
       texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
@@ -171,6 +182,14 @@ class Compile {
     auto start = Clock::now();
     DeviceJob::Outcome device = job->finish();
     m_result.timings.emplace_back("wait for device", milliseconds_since(start));
+    // Of a pragma within a kernel the host's compiler has warned already, by its -W name.
+    std::erase_if(device.diagnostics, [&](const Diagnostic& one) {
+      return one.message == "unrecognized #pragma" &&
+             std::ranges::any_of(m_result.diagnostics, [&](const Diagnostic& other) {
+               return other.file == one.file && other.line == one.line &&
+                      other.message.ends_with("-Wunknown-pragmas]");
+             });
+    });
     append(device.diagnostics);
     add(device.dependencies);
     for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
@@ -200,7 +219,9 @@ class Compile {
 
   bool link_module() {
     auto start = Clock::now();
-    LinkResult linked = link(m_request, m_objects, {.cuda = m_request.cuda, .has_main = m_has_main});
+    LinkResult linked =
+        link(m_request, std::move(m_objects),
+             {.cuda = m_request.cuda, .has_main = m_has_main, .has_effects = m_has_effects, .home = m_home});
     m_result.timings.emplace_back("link", milliseconds_since(start));
     m_usable &= linked.can_link_again;
     append(linked.diagnostics);
@@ -263,7 +284,7 @@ class Compile {
     }
   }
 
-  // A header read for the device and for the host counts once.
+  // A header that both the device and the host read counts once.
   void add(const std::vector<Dependency>& dependencies) {
     for (const Dependency& dependency : dependencies)
       if (m_seen.insert(dependency.path).second) m_result.dependencies.push_back(dependency);
@@ -276,13 +297,14 @@ class Compile {
   }
 
   const CompileRequest& m_asked;
-  const CompileRequest m_request;
+  CompileRequest m_request;
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;
   DeviceCompiler& m_device;
+  const std::string& m_home;
   bool& m_usable;
 
   CompileResult m_result;
@@ -291,7 +313,7 @@ class Compile {
   std::vector<DeviceUnit> m_units;   ///< device code, one of each text that has any; names point into …
   std::vector<std::unique_ptr<DeviceJob>> m_jobs;  ///< … the jobs that made them
   std::vector<FileTemplates> m_templates;          ///< of kernels
-  bool m_has_main = false;
+  bool m_has_main = false, m_has_effects = false;
 };
 
 bool has_kernels(const CompileRequest& request) {
@@ -306,12 +328,12 @@ bool has_kernels(const CompileRequest& request) {
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   if (!m_prepared.valid()) m_prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_device.warm_up(request.cuda_parts.nvrtc);
-  return Compile(request, parts, m_pack, m_preludes, m_device, m_usable).run();
+  return Compile(request, parts, m_pack, m_preludes, m_device, m_home, m_usable).run();
 }
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
   NoParts parts;
-  return Compile(request, parts, m_pack, m_preludes, m_device, m_usable).slices(diagnostics);
+  return Compile(request, parts, m_pack, m_preludes, m_device, m_home, m_usable).slices(diagnostics);
 }
 
 void Worker::idle() {
@@ -332,7 +354,7 @@ std::vector<std::string> Worker::archs() {
       all.insert("sm_" + std::to_string(major) + std::to_string(minor));
     }
   } catch (const Error&) {
-    // No driver or no GPU: there is none to name.
+    // Without a driver or a GPU there is no architecture to name.
   }
   return {all.begin(), all.end()};
 }

@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 
+#include "base/paths.h"
 #include "jit/protocol_server.h"
 #include "jit/worker/device/device_compiler.h"
 #include "jit/worker/prelude/prelude.h"
@@ -13,17 +14,21 @@ namespace tarsia::jit {
 
 class Worker final : public Handler {
  public:
-  /// `shipped_preludes` names a pack of preludes, or a file that does not exist.
-  Worker(std::shared_ptr<const SysrootPack> pack, std::string shipped_preludes)
-      : m_pack(pack), m_preludes(std::move(pack), std::move(shipped_preludes)) {}
+  /// `shipped_preludes` names a pack of preludes, or a file that does not exist. In the folder `home` lie
+  /// libraries that modules need.
+  Worker(std::shared_ptr<const SysrootPack> pack, std::string shipped_preludes,
+         std::string home = library_dir())
+      : m_pack(pack), m_preludes(std::move(pack), std::move(shipped_preludes)), m_home(std::move(home)) {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
   std::vector<std::string> archs() override;
-  /// False once LLD gave up half-way.
+  /// False after LLD gave up half-way.
   bool usable() const override { return m_usable; }
-  /// What the device's compiler would be given of each CUDA file, headers included: for work on the split.
+  /// The texts that the device's compiler would get for each CUDA file, headers included: for work on the
+  /// split.
   std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
   void idle() override;
-  /// Makes the pack of preludes that lies beside the worker. Throws Error naming what could not be made.
+  /// Makes the pack of preludes that lies beside the worker. Throws Error naming the layer that could not
+  /// be made.
   void make_shipped_preludes(const std::string& path, bool with_cuda) {
     m_preludes.make_shipped(path, with_cuda);
   }
@@ -32,6 +37,7 @@ class Worker final : public Handler {
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes m_preludes;
   DeviceCompiler m_device;
+  std::string m_home;
   bool m_usable = true;
   std::future<void> m_prepared;  ///< links: while the first source is parsed
 };

@@ -1,8 +1,10 @@
-// Matches arguments with parameters; tells libtarsia who makes tensors and which stream is current.
+// Matches arguments with parameters, and tells libtarsia which framework makes tensors and which stream is
+// current.
 #include "python/call/call.h"
 
 #include <optional>
 
+#include "python/core/pending_exception.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/tensor.h"
 
@@ -12,6 +14,8 @@ namespace {
 void set_error_of_host(void*, const char*, const char* message) {
   tarsia_get_host()->set_error(TARSIA_OUT_OF_MEMORY, message);
 }
+
+constexpr const char* k_interrupted = "the call was interrupted by a signal";
 
 }  // namespace
 
@@ -85,6 +89,38 @@ tarsia_storage* Call::empty_by_exchange(void* user, const int64_t* shape, int32_
   dlpack::Managed* managed = nullptr;
   if (frame->first.exchange->allocate(&prototype, &managed, nullptr, set_error_of_host) != 0) return nullptr;
   return storage_over(managed, frame->first.framework);
+}
+
+/// Called without the GIL, or with it if the function does not release it.
+int32_t Call::interrupted(void* user) {
+  const Locked locked;
+  if (PyErr_CheckSignals() == 0) return 0;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  keep_exception(k_interrupted, Ref(value));
+  static_cast<Frame*>(user)->interrupted = true;
+  tarsia_get_host()->set_error(TARSIA_INTERRUPTED, k_interrupted);
+  return 1;
+}
+
+/// Called by handlers of signals.
+const tarsia_tensor* Call::tensor_at(void* user, const void* address) {
+  for (const View* view = static_cast<const Frame*>(user)->last_view; view; view = view->previous)
+    if (static_cast<const char*>(view->tensor.data) + view->tensor.byte_offset == address)
+      return &view->tensor;
+  return nullptr;
+}
+
+PyObject* raise_interruption_of_call() {
+  if (Ref exception = take_exception(k_interrupted))
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+  else
+    PyErr_SetString(PyExc_KeyboardInterrupt, "");
+  return nullptr;
 }
 
 void Call::on_gpu(Frame& frame) {

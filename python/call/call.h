@@ -1,4 +1,4 @@
-// From Python's arguments to a C++ call and back: matching, entering, leaving.
+// From Python's arguments to a C++ call and back: matching, entering and leaving.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -8,7 +8,7 @@
 
 namespace tarsia::python {
 
-/// Python's arguments, as vectorcall gives them.
+/// Python's arguments, in vectorcall's form.
 struct Arguments {
   PyObject* const* items;
   uint32_t n_positional;
@@ -36,12 +36,23 @@ class Call {
     m_context.empty = frame.first.exchange ? empty_by_exchange : nullptr;
     m_context.current_stream = current_stream;
     m_context.resources = nullptr;
+    m_context.interrupted = interrupted;
+    m_context.function = nullptr;
+    m_context.tensor_at = tensor_at;
+    m_context.op = nullptr;
+    m_context.interrupt_ns = 0;
     if (frame.gpu >= 0) on_gpu(frame);
     tarsia_enter_call(m_slot, &m_context);
   }
   ~Call() {
     tarsia_leave_call(m_slot, &m_context);
     if (m_other_device) leave_device();
+  }
+  /// Says which function runs from here on, for reports of crashes.
+  void runs(const tarsia_function* function, const tarsia_value* values, uint32_t n) {
+    m_context.args = values;
+    m_context.n_args = n;
+    m_context.function = function;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -57,11 +68,16 @@ class Call {
   static tarsia_storage* empty_by_exchange(void* frame, const int64_t* shape, int32_t ndim,
                                            tarsia_dtype dtype, tarsia_device device);
   static void* current_stream(void* frame, int32_t device);
+  static int32_t interrupted(void* frame);
+  static const tarsia_tensor* tensor_at(void* frame, const void* address);
 
   tarsia_call_context** m_slot;
   tarsia_call_context m_context;
   bool m_other_device = false;
 };
+
+/// Raises the exception of a handler of signals that ended a call, or that came when the call's code went on.
+PyObject* raise_interruption_of_call();
 
 /// Releases the GIL while it lives, if asked to.
 class Unlocked {

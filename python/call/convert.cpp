@@ -1,4 +1,4 @@
-// What Python's objects are, for the rules of arguments: numbers, texts, lists, structs, streams.
+// Reads Python's objects for the rules of arguments: numbers, texts, lists, structs, streams.
 #include "python/call/convert.h"
 
 #include <cstring>
@@ -52,7 +52,8 @@ Why read_complex(const arguments::Param& param, PyObject* object, char* to) {
   return Why::fits;
 }
 
-/// A tuple of a sequence's items that lives as long as the frame; null with no error set if it is no list.
+/// A tuple of a sequence's items that lives as long as the frame. Null with no error set if the object is
+/// no list.
 PyObject* items_of(Frame& frame, const tarsia_type& element, PyObject* object) {
   if (PyTuple_Check(object)) return object;
   const bool of_tensors = element.kind == TARSIA_KIND_TENSOR || element.kind == TARSIA_KIND_POINTER;
@@ -153,7 +154,7 @@ Why PythonFace::read_list(const tarsia_type& element, PyObject* object, List& li
   return Why::fits;
 }
 
-/// Its bytes, a NumPy record, a ctypes structure, whatever has a buffer of its size.
+/// The struct's bytes: a NumPy record, a ctypes structure, or any object with a buffer of its size.
 Why PythonFace::read_struct(const arguments::Param& param, PyObject* object, tarsia_value& value) {
   char* bytes = m_frame.room_for<char>(param.bytes);
   value.s = bytes;

@@ -1,5 +1,5 @@
-// Python's arguments, as the rules of <tarsia/detail/argument_match.h> look at them. Plain tensors, ints and
-// floats have a fast path in front of the rules.
+// Python's arguments, in the form that the rules of <tarsia/detail/argument_match.h> need. Plain tensors,
+// ints and floats have a fast path before the rules.
 #pragma once
 
 #include <tarsia/detail/argument_match.h>
@@ -30,8 +30,8 @@ class PythonFace {
   Why read_integer(const tarsia_type& type, PyObject* object, arguments::Integer& number) const;
   Why read_float(PyObject* object, double& number) const;
   Why read_text(PyObject* object, const char*& text, uint64_t& size) const;
-  Why read_memory(PyObject* object, const View*& memory) {
-    View* view = m_frame.new_view(object);
+  Why read_memory(const tarsia_type& type, PyObject* object, const View*& memory) {
+    View* view = m_frame.new_view(object, !(type.flags & TARSIA_TYPE_CONST));
     memory = view;
     return view_of(m_frame, *view);
   }
@@ -62,8 +62,8 @@ class PythonFace {
 Why convert_by_rules(Frame& frame, const arguments::Param& param, const tarsia_type& type, Fit fit,
                      PyObject* object, tarsia_value& value);
 
-/// Converts an argument for a parameter; `type` is that of the parameter, or of the items of its list. On
-/// another result than Why::fits, frame.blame says more.
+/// Converts an argument for a parameter. `type` is that of the parameter, or of the items of its list. If
+/// the result is not Why::fits, frame.blame says more.
 inline Why convert(Frame& frame, const arguments::Param& param, const tarsia_type& type, Fit fit,
                    PyObject* object, tarsia_value& value) {
   if (type.kind == TARSIA_KIND_POINTER) {

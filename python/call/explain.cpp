@@ -1,5 +1,5 @@
-// Python's words about arguments: objects, dtypes and devices by their frameworks' names, and what to pass
-// instead. Nothing here runs in a call that succeeds.
+// Messages about arguments for Python's users. They name objects, dtypes and devices as their frameworks
+// do, and say what to pass instead. Nothing here runs in a call that succeeds.
 #include "python/call/explain.h"
 
 namespace tarsia::python {
@@ -54,7 +54,7 @@ std::string layout_advice(const std::string& name, const View& view, const Misfi
   return "pass a contiguous copy";
 }
 
-/// What Python's users read about one argument.
+/// The explanation of one argument.
 class PythonWords final : public arguments::FaceWords {
  public:
   PythonWords(const Plan& plan, const Frame& frame, const Mismatch& mismatch, Ref& cause)
@@ -196,7 +196,7 @@ bool is_big_endian(PyObject* object) {
          numpy::k_dtypes[descr.number].lanes;
 }
 
-/// The message of the Python error that is set, which becomes `cause`.
+/// The message of the current Python error, which becomes `cause`.
 std::string take_error(Ref& cause) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);

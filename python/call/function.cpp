@@ -1,20 +1,23 @@
-// The type of exported functions. A call with plain tensors, ints and floats makes no Python object, takes no
-// lock and allocates nothing; releasing the GIL is a fifth of its cost, and is left to the user to turn off,
-// since a function that waits for another thread of Python would otherwise hang the program.
+// The type of exported functions. A call with plain tensors, ints and floats makes no Python object, takes
+// no lock and allocates nothing. Releasing the GIL is a fifth of its cost. The user may turn that off. It
+// is on by default, since a function that waits for another thread of Python would otherwise hang the
+// program.
 #include "python/call/function.h"
 
 #include "python/call/overloaded.h"
 #include "python/call/result.h"
 #include "python/core/describe.h"
 #include "python/core/errors.h"
+#include "python/core/pickling.h"
 #include "python/tensor/stream.h"
+#include "python/tensor/writes.h"
 
 namespace tarsia::python {
 namespace {
 
 PyTypeObject* g_type = nullptr;
 
-/// Whether there is what the function needs to be called; asked until there is. Called with the GIL held.
+/// Whether the machine has the GPU that the function needs. Asked until it has.
 bool is_gpu_there(const Plan& plan) {
   plan.needs_gpu = tarsia_require_gpu(plan.function) != 0;
   return !plan.needs_gpu;
@@ -26,17 +29,24 @@ PyObject* run(Overloaded* self, const Plan& plan, Frame& frame, const tarsia_val
   result.p = nullptr;
   result.kind = TARSIA_KIND_NONE;
   result.size = 0;
-  const Call call(frame);
+  if (self->tells_writes && !tell_writes(frame)) [[unlikely]]
+    return nullptr;
+  Call call(frame);
   if (plan.needs_gpu && !is_gpu_there(plan)) [[unlikely]]
     return raise_last_error();
   int32_t code;
   {
     const Unlocked unlocked(self->release_gil);
+    call.runs(plan.function, values, n);
     code = plan.call(values, n, &result);
     if (plan.has_cuda && !code) {
       code = tarsia_check_launches(plan.function);
       if (code) drop(result);
     }
+  }
+  if (frame.interrupted) [[unlikely]] {
+    if (!code) drop(result);
+    return raise_interruption_of_call();
   }
   if (code != 0) [[unlikely]]
     return raise_last_error();
@@ -89,6 +99,19 @@ PyObject* get_description(PyObject* object, void*) {
   return tuple_of(self->n_plans, [&](uint64_t i) { return describe_function(*self->plans[i]->function); });
 }
 
+/// A function of the same overloads that does not tell PyTorch of what it writes to: for those who do so
+/// themselves, and know better than the types.
+PyObject* get_quiet(PyObject* object, void*) {
+  const Overloaded* self = overloaded(object);
+  std::vector<const tarsia_function*> overloads;
+  for (const Plan* plan : self->overloads()) overloads.push_back(plan->function);
+  PyObject* quiet = make_function(self->library, overloads.data(), overloads.size());
+  if (!quiet) return nullptr;
+  overloaded(quiet)->release_gil = self->release_gil;
+  overloaded(quiet)->tells_writes = 0;
+  return quiet;
+}
+
 PyGetSetDef g_properties[] = {
     {"__name__", get_name, nullptr, nullptr, nullptr},
     {"__qualname__", get_qualified_name, nullptr, nullptr, nullptr},
@@ -96,6 +119,7 @@ PyGetSetDef g_properties[] = {
     {"__doc__", get_doc, nullptr, nullptr, nullptr},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {"_parameters", get_parameters, nullptr, nullptr, nullptr},
+    {"_quiet", get_quiet, nullptr, nullptr, nullptr},
     {"_description", get_description, nullptr, nullptr, nullptr},
     {"_described", get_described, nullptr, nullptr, nullptr},
     {"_recipe", get_recipe, set_recipe, nullptr, nullptr},
@@ -108,6 +132,8 @@ PyGetSetDef g_properties[] = {
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+PyMethodDef g_methods[] = {TARSIA_PICKLING_METHODS, {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef g_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Overloaded, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Overloaded, weak_references), READONLY, nullptr},
@@ -116,6 +142,7 @@ PyMemberDef g_members[] = {
 PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_methods, g_methods},
                          {Py_tp_getset, g_properties},
                          {Py_tp_members, g_members},
                          {0, nullptr}};

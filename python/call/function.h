@@ -12,10 +12,10 @@ namespace tarsia::python {
 /// Makes the type and puts it into the module.
 bool add_function_type(PyObject* module);
 
-/// A callable over overloads, in the order in which they are tried; it keeps the library.
+/// A callable over overloads, in the order in which calls try them. Keeps the library.
 PyObject* make_function(tarsia_library* library, const tarsia_function* const* overloads, size_t n);
 
-/// What a tarsia.Function was made of, borrowed; no library for anything else.
+/// The parts that a tarsia.Function was made of, borrowed. No library for any other object.
 struct FunctionParts {
   tarsia_library* library = nullptr;
   std::vector<const tarsia_function*> overloads;

@@ -7,7 +7,9 @@
 #include "python/call/launch_arguments.h"
 #include "python/call/overloaded.h"
 #include "python/core/errors.h"
+#include "python/core/pickling.h"
 #include "python/tensor/stream.h"
+#include "python/tensor/writes.h"
 
 namespace tarsia::python {
 namespace {
@@ -34,6 +36,9 @@ PyObject* raise_type_error(const std::string& text) {
 
 PyObject* run(const Overloaded* self, const Plan& plan, Frame& frame, tarsia_launch how,
               const tarsia_value* values) {
+  frame.callee = plan.function->name;
+  if (!tell_writes(frame)) [[unlikely]]
+    return nullptr;
   if (frame.gpu >= 0) how.device = frame.gpu;
   if (!how.has_stream) {
     how.stream = stream_of_call(frame);
@@ -135,7 +140,7 @@ PyObject* launch_by_name(PyObject* object, PyObject* const* args, Py_ssize_t n, 
     Overloaded* self = overloaded(object);
     tarsia_launch how = nowhere();
     const Py_ssize_t n_names = names ? PyTuple_Size(names) : 0;
-    // The kernel's own arguments by name, which are rare.
+    // Keywords for the kernel's own arguments are rare.
     std::vector<PyObject*> rest, rest_names;
     bool has_grid = false, has_block = false;
     for (Py_ssize_t i = 0; i < n_names; ++i) {
@@ -164,7 +169,7 @@ PyObject* launch_by_name(PyObject* object, PyObject* const* args, Py_ssize_t n, 
 
 // ---- what a kernel tells ----
 
-/// The kernel if it has no overloads; else an error says what it was asked for.
+/// The kernel if it has no overloads. Otherwise raises an error that names the question.
 const tarsia_kernel* only(PyObject* object, const char* what) {
   const Overloaded* self = overloaded(object);
   if (self->n_plans == 1) return self->plans[0]->kernel;
@@ -294,6 +299,9 @@ PyObject* get_block(PyObject* object, void*) {
 PyObject* get_shared(PyObject* object, void*) {
   return PyLong_FromUnsignedLong(launch_of(object)->how.shared_bytes);
 }
+PyObject* get_has_stream(PyObject* object, void*) {
+  return PyBool_FromLong(launch_of(object)->how.has_stream != 0);
+}
 
 PyObject* repr_launch(PyObject* object) {
   const tarsia_launch& how = launch_of(object)->how;
@@ -306,6 +314,7 @@ PyObject* repr_launch(PyObject* object) {
 }
 
 PyMethodDef g_kernel_methods[] = {
+    TARSIA_PICKLING_METHODS,
     {"launch", as_method(launch_by_name), METH_FASTCALL | METH_KEYWORDS,
      "launch($self, /, *args, grid, block, shared=0, stream=None, cluster=None, cooperative=False, "
      "**named)\n--\n\n"
@@ -379,7 +388,10 @@ PyGetSetDef g_launch_properties[] = {
     {"grid", get_grid, nullptr, "Blocks along x, y and z.", nullptr},
     {"block", get_block, nullptr, "Threads of a block along x, y and z.", nullptr},
     {"shared_bytes", get_shared, nullptr, "Dynamic shared memory.", nullptr},
+    {"_has_stream", get_has_stream, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef g_launch_methods[] = {TARSIA_PICKLING_METHODS, {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef g_launch_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(LaunchObject, vectorcall), READONLY, nullptr},
@@ -391,6 +403,7 @@ char g_launch_doc[] =
 PyType_Slot g_launch_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_launch)},
                                 {Py_tp_repr, reinterpret_cast<void*>(repr_launch)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_methods, g_launch_methods},
                                 {Py_tp_getset, g_launch_properties},
                                 {Py_tp_members, g_launch_members},
                                 {Py_tp_doc, g_launch_doc},

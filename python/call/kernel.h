@@ -11,7 +11,7 @@ namespace tarsia::python {
 /// Makes the types and puts them into the module.
 bool add_kernel_types(PyObject* module);
 
-/// A kernel over overloads, in the order in which they are tried; it keeps the library.
+/// A kernel over overloads, in the order in which calls try them. Keeps the library.
 PyObject* make_kernel(tarsia_library* library, const tarsia_kernel* const* overloads, size_t n);
 
 }  // namespace tarsia::python

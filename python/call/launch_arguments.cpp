@@ -1,6 +1,7 @@
 // Reads grid, block, shared memory and stream of a launch from Python objects.
 #include "python/call/launch_arguments.h"
 
+#include <atomic>
 #include <iterator>
 
 #include "python/core/errors.h"
@@ -62,10 +63,10 @@ bool read_extents(const Overloaded* kernel, PyObject* object, const char* what, 
                       short_repr(object));
     return false;
   }
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (!read_number(kernel, tuple ? PyTuple_GetItem(object, i) : PyList_GetItem(object, i), what,
-                     extents[i]))
-      return false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const Ref extent = tuple ? Ref::borrow(PyTuple_GetItem(object, i)) : item_of_list(object, i);
+    if (!extent || !read_number(kernel, extent.get(), what, extents[i])) return false;
+  }
   return true;
 }
 
@@ -84,10 +85,10 @@ bool read_launch_stream(const Overloaded* kernel, PyObject* object, tarsia_launc
 
 Keyword keyword_of(PyObject* name) {
   static constexpr const char* k_texts[] = {"grid", "block", "shared", "stream", "cluster", "cooperative"};
-  static PyObject* s_names[std::size(k_texts)];
-  // Names in a program's text are interned: mostly it is the very object.
+  static std::atomic<PyObject*> s_names[std::size(k_texts)];
+  // Names in a program's text are interned, so mostly it is the same object.
   for (size_t i = 0; i < std::size(k_texts); ++i)
-    if (s_names[i] == name) return static_cast<Keyword>(i);
+    if (s_names[i].load(std::memory_order_relaxed) == name) return static_cast<Keyword>(i);
   for (size_t i = 0; i < std::size(k_texts); ++i)
     if (PyUnicode_CompareWithASCIIString(name, k_texts[i]) == 0) {
       if (!s_names[i]) s_names[i] = PyUnicode_InternFromString(k_texts[i]);

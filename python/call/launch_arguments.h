@@ -1,5 +1,5 @@
-// How a kernel is launched, as its caller says it: grid, block, shared memory, stream. What does not fit is
-// an error that names the kernel.
+// The caller's launch settings: grid, block, shared memory, stream. A wrong one is an error that names the
+// kernel.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -11,7 +11,7 @@ namespace tarsia::python {
 /// A launch without grid and block, on the current device.
 tarsia_launch nowhere();
 
-/// A number of blocks, threads or bytes. What no GPU takes is said at the launch.
+/// A number of blocks, threads or bytes. The launch reports numbers that no GPU takes.
 bool read_number(const Overloaded* kernel, PyObject* object, const char* what, uint32_t& number);
 
 /// An int, or a tuple or list of up to three.
@@ -19,7 +19,7 @@ bool read_extents(const Overloaded* kernel, PyObject* object, const char* what, 
 
 bool read_launch_stream(const Overloaded* kernel, PyObject* object, tarsia_launch& how);
 
-/// The keywords of launch() that are its own.
+/// The keywords that belong to launch() itself.
 enum class Keyword : uint8_t { grid, block, shared, stream, cluster, cooperative, none };
 
 Keyword keyword_of(PyObject* name);

@@ -16,7 +16,7 @@ const char* location_of(const Plan& plan) {
   return plan.function->location ? plan.function->location : "";
 }
 
-/// A tuple of make(plan) for each overload. Null with an error set if one of them is.
+/// A tuple of make(plan) for each overload. Null with an error set if one result is null.
 template <class Make>
 PyObject* for_each(PyObject* object, Make make) {
   const Overloaded* self = overloaded(object);
@@ -139,10 +139,12 @@ PyObject* get_described(PyObject* object, void*) {
 }
 
 PyObject* get_recipe(PyObject* object, void*) {
+  const Exclusive exclusive(object);
   PyObject* recipe = overloaded(object)->recipe;
   return Ref::borrow(recipe ? recipe : Py_None).release();
 }
 int set_recipe(PyObject* object, PyObject* value, void*) {
+  const Exclusive exclusive(object);
   const Ref old(overloaded(object)->recipe);
   overloaded(object)->recipe = Ref::borrow(value).release();
   return 0;

@@ -1,5 +1,5 @@
-// What tarsia.Function and tarsia.Kernel have in common: overloads, of which a call takes the first that
-// fits, and what they tell of them.
+// The common base of tarsia.Function and tarsia.Kernel: overloads, of which a call takes the first that
+// fits, and their descriptions.
 #pragma once
 
 #include <span>
@@ -19,6 +19,7 @@ struct Overloaded {
   uint32_t n_plans;
   bool is_plain;  ///< one overload, and arguments by position stand as its parameters do
   char release_gil;
+  char tells_writes;  ///< whether PyTorch is told of what its calls write to
 
   std::span<const Plan* const> overloads() const { return {plans, n_plans}; }
 };
@@ -27,8 +28,8 @@ inline Overloaded* overloaded(PyObject* object) {
   return reinterpret_cast<Overloaded*>(object);
 }
 
-/// A new one of `type`, with a plan for each descriptor; null with an error set on failure. is_plain is left
-/// false.
+/// A new object of `type`, with a plan for each descriptor. Null with an error set on failure. is_plain
+/// stays false.
 template <class Described>
 PyObject* make_overloaded(PyTypeObject* type, vectorcallfunc call, tarsia_library* library,
                           const Described* const* overloads, size_t n) {
@@ -39,6 +40,7 @@ PyObject* make_overloaded(PyTypeObject* type, vectorcallfunc call, tarsia_librar
   self->library = library;
   self->vectorcall = call;
   self->release_gil = 1;
+  self->tells_writes = 1;
   self->plans = new Plan*[n];
   for (size_t i = 0; i < n; ++i) {
     self->plans[i] = new Plan(overloads[i], tarsia_library_name(library));
@@ -47,18 +49,19 @@ PyObject* make_overloaded(PyTypeObject* type, vectorcallfunc call, tarsia_librar
   return object;
 }
 
-/// The first overload that fits exactly, else the first that fits, with its values; null if none does, with
-/// an error set if one of Python's came up. A stream that the frame has stays.
+/// The first overload that fits exactly, else the first that fits, with its values. Null if none does; an
+/// error is then set if Python raised one. A stream that the frame has stays.
 const Plan* choose(const Overloaded* self, Frame& frame, const Arguments& arguments, tarsia_value*& values,
                    uint32_t& n_values);
 
-/// Raises what keeps the overloads from taking the arguments. One overload: its reason; several: all of them.
+/// Raises the reason why the overloads do not take the arguments. For several overloads, raises all
+/// reasons.
 PyObject* raise_mismatch(const Overloaded* self, const Arguments& arguments);
 
-/// "ns::f" or "kernel ns::k": how messages about a call begin.
+/// "ns::f" or "kernel ns::k": the start of messages about a call.
 std::string title(const Overloaded* self);
 
-// Slots and properties of both types. The closure of __doc__ is what help() says at its end, or null.
+// Slots and properties of both types. The closure of __doc__ is the last text of help(), or null.
 void dealloc_overloaded(PyObject* object);
 PyObject* repr_overloaded(PyObject* object);
 PyObject* get_name(PyObject* object, void*);

@@ -1,4 +1,4 @@
-// Plans out of descriptors.
+// Makes plans from descriptors.
 #include "python/call/plan.h"
 
 namespace tarsia::python {

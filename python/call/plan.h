@@ -1,6 +1,7 @@
-// The plan of an overload: everything about its parameters that calls would have to work out again.
+// The plan of an overload: facts about its parameters, found once so that calls need not find them again.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "python/core/py.h"
@@ -23,13 +24,13 @@ struct Plan {
 
   const tarsia_kernel* kernel;  ///< null: it is a function's
   const tarsia_function* function;
-  const char* library_name;  ///< what main is told as argv[0]
+  const char* library_name;  ///< main's argv[0]
   tarsia_adapter call;
   uint32_t n_params;
   uint32_t n_required;
-  uint32_t n_streams;      ///< parameters that a caller may leave out
-  bool has_cuda;           ///< launches may leave errors in the CUDA runtime
-  mutable bool needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
+  uint32_t n_streams;                   ///< parameters that a caller may leave out
+  bool has_cuda;                        ///< launches may leave errors in the CUDA runtime
+  mutable std::atomic<bool> needs_gpu;  ///< it takes a stream to launch on, and no GPU was seen yet
   std::vector<Param> params;
 
   const Param& param(uint32_t i) const { return params[i]; }

@@ -22,8 +22,8 @@ PyObject* numpy_over(tarsia_storage* stolen) {
   return numpy::array_over(*stolen->tensor, capsule);
 }
 
-/// package.from_dlpack(tensor) of the package that a tensor's class comes from: CuPy, JAX and the like. The
-/// tarsia.Tensor itself (stolen) where there is none.
+/// package.from_dlpack(tensor), where package is that of a tensor's class: CuPy, JAX and the like. The
+/// tarsia.Tensor itself (stolen) if it has none.
 PyObject* by_from_dlpack(PyObject* like, PyObject* tensor) {
   Ref own(tensor);
   if (!own) return nullptr;
@@ -57,7 +57,7 @@ PyObject* sequence_of(Frame& frame, const tarsia_type& type, const tarsia_value&
   return sequence.release();
 }
 
-/// The argument whose view a result points at.
+/// The argument into whose view a result points.
 PyObject* argument_of(const Frame& frame, const tarsia_tensor* tensor) {
   for (const View* view = frame.last_view; view; view = view->previous)
     if (&view->tensor == tensor) {

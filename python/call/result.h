@@ -7,7 +7,8 @@
 
 namespace tarsia::python {
 
-/// The object for anything but a plain scalar or nothing. Takes the value's tensors over, also on failure.
+/// The object for a result other than a plain scalar or nothing. Takes over the value's tensors, also on
+/// failure.
 PyObject* object_of_rare(Frame& frame, const tarsia_type& type, const tarsia_value& value);
 
 /// The object for a result; null with an error set on failure.
@@ -28,11 +29,11 @@ inline PyObject* object_of(Frame& frame, const tarsia_type& type, const tarsia_v
   }
 }
 
-/// Gives back the tensors of a result that nobody takes.
+/// Releases the tensors of a result that nobody takes.
 void drop(const tarsia_value& result);
 
-/// A tensor in the framework of the call's first tensor, else a NumPy array on the CPU and a tarsia.Tensor on
-/// a GPU. Takes the reference over.
+/// A tensor in the framework of the call's first tensor. Without one, a NumPy array on the CPU, or a
+/// tarsia.Tensor on a GPU. Takes over the reference.
 PyObject* tensor_object(Frame& frame, tarsia_storage* stolen);
 
 }  // namespace tarsia::python

@@ -47,7 +47,8 @@ PyObject* value_object(const tarsia_value& value) {
     case TARSIA_KIND_BOOL:
       return PyBool_FromLong(value.i != 0);
     case TARSIA_KIND_INT:
-      return PyLong_FromLongLong(value.i);
+      return value.size == TARSIA_UNSIGNED ? PyLong_FromUnsignedLongLong(value.u)
+                                           : PyLong_FromLongLong(value.i);
     case TARSIA_KIND_FLOAT:
       return PyFloat_FromDouble(value.f);
     case TARSIA_KIND_STRING:

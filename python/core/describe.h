@@ -1,5 +1,5 @@
-// Signatures of functions and ops, and attributes, as plain Python objects, for the modules that make
-// PyTorch's schemas and JAX's calls of them.
+// Signatures of functions and ops, and attributes, as plain Python objects. The modules that make PyTorch's
+// schemas and JAX's calls use them.
 #pragma once
 
 #include <tarsia/op_abi.h>

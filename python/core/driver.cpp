@@ -4,6 +4,9 @@
 #include <dlfcn.h>
 #include <tarsia/c_api.h>
 
+#include <atomic>
+#include <mutex>
+
 namespace tarsia::python {
 namespace {
 
@@ -40,23 +43,27 @@ bool load(Driver& d) {
          find(library, "cuEventDestroy_v2", d.event_destroy);
 }
 
-/// Null as long as nothing in the process has loaded the driver. Called with the GIL held.
+/// Null as long as nothing in the process has loaded the driver.
 const Driver* driver() {
   static Driver s_driver;
-  static bool s_loaded = false;
-  if (!s_loaded) s_loaded = load(s_driver);
+  static std::atomic<bool> s_loaded = false;
+  static std::mutex s_loading;
+  if (s_loaded.load(std::memory_order_acquire)) return &s_driver;
+  const std::scoped_lock lock(s_loading);
+  if (!s_loaded) s_loaded.store(load(s_driver), std::memory_order_release);
   return s_loaded ? &s_driver : nullptr;
 }
 
 /// The context that the CUDA runtime uses on a device; kept for the process's life, as the runtime does.
 void* primary_context(const Driver& d, int32_t device) {
-  static void* s_contexts[k_most_devices];
+  static std::atomic<void*> s_contexts[k_most_devices];
   if (device < 0 || device >= k_most_devices) return nullptr;
+  if (void* known = s_contexts[device]) return known;
   int handle = 0;
-  if (!s_contexts[device] &&
-      (d.device_get(&handle, device) || d.primary_context(&s_contexts[device], handle)))
-    s_contexts[device] = nullptr;
-  return s_contexts[device];
+  void* context = nullptr;
+  if (d.device_get(&handle, device) || d.primary_context(&context, handle)) return nullptr;
+  s_contexts[device] = context;  // two threads that come first find the same
+  return context;
 }
 
 }  // namespace

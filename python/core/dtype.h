@@ -21,16 +21,16 @@ inline int64_t item_bytes(tarsia_dtype dtype) {
   return (int64_t(dtype.bits) * dtype.lanes + 7) / 8;
 }
 
-/// The dtype of a name, NumPy's and ml_dtypes' ones included; lanes 0 if there is none of that name.
+/// The dtype of a name, also of NumPy and ml_dtypes; lanes are 0 if the name is unknown.
 tarsia_dtype dtype_named(std::string_view name);
 
 /// The dtype of an array-interface typestr such as "<f4"; lanes 0 if it has none.
 tarsia_dtype dtype_of_typestr(std::string_view typestr);
 
-/// The reverse; empty for dtypes that an array interface cannot tell.
+/// The reverse; empty for dtypes that array interfaces do not have.
 std::string typestr_of(tarsia_dtype dtype);
 
-/// The dtype of a format of the struct module, as buffers have it; lanes 0 if it has none.
+/// The dtype of a format of the struct module, as in buffers; lanes are 0 if it has none.
 tarsia_dtype dtype_of_format(std::string_view format, int64_t item_bytes);
 
 }  // namespace tarsia::python

@@ -1,4 +1,4 @@
-// Makes Python exceptions of error codes; their classes stand in tarsia/_errors.py.
+// Makes Python exceptions from error codes. Their classes stand in tarsia/_errors.py.
 #include "python/core/errors.h"
 
 #include <tarsia/c_api.h>
@@ -14,11 +14,24 @@ PyObject* text(const char* utf8) {
   return PyUnicode_DecodeUTF8(utf8 ? utf8 : "", utf8 ? std::strlen(utf8) : 0, "replace");
 }
 
-/// An exception of the class that tarsia._errors has for a code; null with an error set if that fails.
+/// The class of tarsia._errors that a code stands for.
+const char* class_of(int32_t code) {
+  switch (code) {
+#define TARSIA_DETAIL_ROW(code_, number_, enumerator_, cpp_, python_) \
+  case code_:                                                         \
+    return #python_;
+    TARSIA_DETAIL_ERROR_ROWS(TARSIA_DETAIL_ROW)
+#undef TARSIA_DETAIL_ROW
+    default:
+      return "Error";  // of a libtarsia newer than this package
+  }
+}
+
+/// An exception of the class that stands for a code; null with an error set if that fails.
 Ref make_error(int32_t code, const char* message) {
   const Ref module(PyImport_ImportModule("tarsia._errors"));
   if (!module) return {};
-  return Ref(PyObject_CallMethod(module.get(), "make", "iN", code, text(message)));
+  return Ref(PyObject_CallMethod(module.get(), class_of(code), "N", text(message)));
 }
 
 /// A tuple of (file, line, column, severity, message).
@@ -45,7 +58,7 @@ PyObject* raise_last_error() {
   const Ref diagnostics = error ? diagnostics_of(*last) : Ref();
   if (!diagnostics) return nullptr;
   if (Ref cause = take_exception(last->message)) {
-    // Ctrl-C and the like go on as they are.
+    // Ctrl-C and the like pass through unchanged.
     if (!PyObject_IsInstance(cause.get(), PyExc_Exception)) {
       raise(cause);
       return nullptr;

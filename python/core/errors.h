@@ -5,7 +5,7 @@
 
 namespace tarsia::python {
 
-/// Raises this thread's last error of libtarsia; gives null, so that callers can return it.
+/// Raises this thread's last error of libtarsia. Returns null, so that callers can return it.
 PyObject* raise_last_error();
 
 /// Raises tarsia.ArgumentTypeError or tarsia.ArgumentValueError.

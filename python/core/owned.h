@@ -1,4 +1,4 @@
-// Owned references to what libtarsia counts: ops, bound ops, libraries.
+// Owned references to the counted objects of libtarsia: ops, bound ops, libraries.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -7,8 +7,8 @@
 
 namespace tarsia::python {
 
-/// One reference to a T; may be empty. While it is held, T and its code stay, whatever takes its name over.
-/// With or without the GIL; its end may run code of T's library.
+/// One reference to a T; may be empty. While it is held, T and its code stay, even if another library takes
+/// over its name. Needs no GIL. Its end may run code of T's library.
 template <class T, void (*k_retain)(T*), void (*k_release)(T*)>
 class Owned {
  public:

@@ -1,4 +1,4 @@
-// The exception that a function in Python raised, on its way through libtarsia back to Python.
+// The exception that a Python function raised, on its way through libtarsia back to Python.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ void keep_exception(const std::string& text, Ref exception);
 /// The kept exception loses its traceback, and with it the frames' variables.
 void drop_traceback();
 
-/// The kept exception if this message tells of it; given once.
+/// The kept exception if this message is of it. Returned only once.
 Ref take_exception(const char* message);
 
 }  // namespace tarsia::python

@@ -34,8 +34,7 @@ std::string short_repr(PyObject* object) {
 }
 
 Ref loaded_module(const char* name) {
-  PyObject* modules = PyImport_GetModuleDict();
-  return Ref::borrow(PyDict_GetItemString(modules, name));
+  return entry_of(PyImport_GetModuleDict(), name);
 }
 
 }  // namespace tarsia::python

@@ -36,7 +36,7 @@ class Ref {
   PyObject* m_object = nullptr;
 };
 
-/// The exception in flight, put aside so that Python code can run in between.
+/// The exception in flight, set aside so that Python code can run meanwhile.
 class SavedException {
  public:
   SavedException() { PyErr_Fetch(&m_type, &m_value, &m_traceback); }
@@ -48,7 +48,7 @@ class SavedException {
   PyObject *m_type, *m_value, *m_traceback;
 };
 
-/// The GIL, on whatever thread.
+/// Holds the GIL, on whatever thread.
 class Locked {
  public:
   Locked() : m_state(PyGILState_Ensure()) {}
@@ -59,6 +59,46 @@ class Locked {
  private:
   PyGILState_STATE m_state;
 };
+
+/// In a Python without the GIL: keeps other threads out of what an object holds. As the GIL does, it lets
+/// them in while its thread waits or runs Python code. With the GIL it is nothing.
+class Exclusive {
+ public:
+#ifdef Py_GIL_DISABLED
+  explicit Exclusive(PyObject* object) { PyCriticalSection_Begin(&m_section, object); }
+  ~Exclusive() { PyCriticalSection_End(&m_section); }
+#else
+  explicit Exclusive(PyObject*) {}
+  ~Exclusive() {}
+#endif
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+#ifdef Py_GIL_DISABLED
+ private:
+  PyCriticalSection m_section;
+#endif
+};
+
+/// The item of a list; null with an error set if it has become shorter. Other threads may change the list.
+inline Ref item_of_list(PyObject* list, Py_ssize_t i) {
+#ifdef Py_GIL_DISABLED
+  return Ref(PyList_GetItemRef(list, i));
+#else
+  return Ref::borrow(PyList_GetItem(list, i));
+#endif
+}
+
+/// What a dict has for the key, or empty. Sets no error. Other threads may change the dict.
+inline Ref entry_of(PyObject* dict, const char* key) {
+#ifdef Py_GIL_DISABLED
+  PyObject* found = nullptr;
+  if (PyDict_GetItemStringRef(dict, key, &found) < 0) PyErr_Clear();
+  return Ref(found);
+#else
+  return Ref::borrow(PyDict_GetItemString(dict, key));
+#endif
+}
 
 /// A string's UTF-8 text; empty and no error set if it has none.
 inline std::string text_of(PyObject* string) {
@@ -71,12 +111,12 @@ inline std::string text_of(PyObject* string) {
   return std::string(data, size);
 }
 
-/// A str; what is no UTF-8 is replaced.
+/// A str. Bytes that are not UTF-8 are replaced.
 inline PyObject* string(const std::string& text) {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
-/// A tuple of make(i) for i below n. Null with an error set if one of them is.
+/// A tuple of make(i) for i below n. Null with an error set if one result is null.
 template <class Make>
 PyObject* tuple_of(uint64_t n, Make make) {
   Ref tuple(PyTuple_New(static_cast<Py_ssize_t>(n)));
@@ -103,7 +143,7 @@ std::string type_name(PyTypeObject* type);
 /// repr(object), shortened to what fits into a message.
 std::string short_repr(PyObject* object);
 
-/// The attribute, or null with no error set if there is none or it raised.
+/// The attribute, or null with no error set if it does not exist or raised.
 inline Ref attribute_or_null(PyObject* object, const char* name) {
   Ref found(PyObject_GetAttrString(object, name));
   if (!found) PyErr_Clear();

@@ -6,13 +6,13 @@
 namespace tarsia::python {
 namespace {
 
-/// What a signal's handler has raised while a compile was waited for, kept until the wait has ended. Not a
-/// Ref: threads may end after the interpreter.
+/// The exception that a signal's handler raised during a wait for a compile, kept until the wait has ended.
+/// Not a Ref: threads may end after the interpreter.
 thread_local PyObject* t_raised = nullptr;
 
 thread_local const Stop* t_stop = nullptr;
 
-/// Keeps the error in flight, if there is one. Whether there was.
+/// Keeps the error in flight, if there is one. Returns whether there was.
 bool keep_raised() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -21,7 +21,7 @@ bool keep_raised() {
   if (trace) PyException_SetTraceback(value, trace);
   Py_XDECREF(type);
   Py_XDECREF(trace);
-  Ref(std::exchange(t_raised, value));  // what was kept before ends here
+  const Ref before(std::exchange(t_raised, value));  // ends here
   return true;
 }
 
@@ -54,7 +54,7 @@ void Wait::tick() {
 int32_t Wait::interrupted(void* wait) {
   if (t_stop && t_stop->is_set()) return 1;
   const Locked locked;
-  // tarsia._progress raises nothing but what a signal's handler raises in it.
+  // tarsia._progress raises only exceptions that a signal's handler raises in it.
   if (PyErr_CheckSignals() == 0) static_cast<Wait*>(wait)->tick();
   return keep_raised();
 }

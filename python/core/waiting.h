@@ -1,4 +1,4 @@
-// Waits for compiles: what a person sees meanwhile, and what ends them early.
+// Waits for compiles: their line of progress, and what ends them early.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,7 @@
 
 namespace tarsia::python {
 
-/// Ends the compiles that are made in its StopScopes, within 50 ms: they fail as interrupted. From any
-/// thread.
+/// Ends the compiles of its StopScopes within 50 ms: they fail as interrupted. Any thread may call it.
 class Stop {
  public:
   void set() { m_set = true; }
@@ -20,7 +19,7 @@ class Stop {
   std::atomic<bool> m_set = false;
 };
 
-/// While it lives, the compiles of this thread heed `stop`, which has to live as long.
+/// While it lives, the compiles of this thread obey `stop`, which must live as long.
 class StopScope {
  public:
   explicit StopScope(const Stop& stop);
@@ -32,7 +31,7 @@ class StopScope {
   const Stop* m_outer;
 };
 
-/// One wait for a compile. On a terminal a line says what it waits for once it takes long; tarsia._progress
+/// One wait for a compile. Once it takes long, a line on the terminal names the compile; tarsia._progress
 /// decides whether. Made and ended with the GIL held, on one thread.
 class Wait {
  public:
@@ -53,7 +52,8 @@ class Wait {
   bool m_ticked = false;
 };
 
-/// Raises again what a signal's handler raised during this thread's last wait. Whether there was something.
+/// Raises again the exception that a signal's handler raised during this thread's last wait. Returns
+/// whether there was one.
 bool raise_interruption();
 
 }  // namespace tarsia::python

@@ -2,6 +2,7 @@
 #include "python/expression/expression.h"
 
 #include "python/core/dtype.h"
+#include "python/core/pickling.h"
 #include "python/expression/expression_call.h"
 
 namespace nb = nanobind;
@@ -72,6 +73,8 @@ PyObject* repr(PyObject* object) {
   return PyObject_Repr(self_of(object)->state->recipe.get());
 }
 
+PyMethodDef g_methods[] = {TARSIA_PICKLING_METHODS, {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef g_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(ExpressionObject, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ExpressionObject, weak_references), READONLY, nullptr},
@@ -83,6 +86,7 @@ PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_methods, g_methods},
                          {Py_tp_members, g_members},
                          {0, nullptr}};
 

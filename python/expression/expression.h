@@ -1,5 +1,5 @@
-// tarsia.Expression: what tarsia.elementwise and tarsia.reduction give. A call deduces the types, takes the
-// function that was compiled for them, and calls it with the tensors as they are.
+// tarsia.Expression: the result of tarsia.elementwise and tarsia.reduction. A call deduces the types, takes
+// the function compiled for them, and calls it with the tensors unchanged.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,6 @@
-// Calls of expressions. The compiled function takes each parameter in turn (a tensor, or a number by value;
-// an output that is to be made is an absent tensor), then the size of an elementwise loop, or the axes and
-// keepdims of a reduction.
+// Calls of expressions. The compiled function takes each parameter in turn: a tensor, or a number by value.
+// An output that is to be made is an absent tensor. Then follow the size of an elementwise loop, or the
+// axes and keepdims of a reduction.
 #include "python/expression/expression_call.h"
 
 #include <algorithm>
@@ -128,14 +128,19 @@ bool ExpressionCall::assign_out(PyObject* object) {
   if (object == Py_None) return true;
   const uint32_t n_out = m_n - m_state.n_inputs;
   const bool is_tuple = PyTuple_Check(object), is_list = PyList_Check(object);
-  const Py_ssize_t n = is_tuple ? PyTuple_Size(object) : is_list ? PyList_Size(object) : 1;
+  if (is_list) {  // which another thread may change
+    object = PyList_AsTuple(object);
+    if (!object) return false;
+    m_frame.keep(object);
+  }
+  const Py_ssize_t n = is_tuple || is_list ? PyTuple_Size(object) : 1;
   if (n != static_cast<Py_ssize_t>(n_out))
     return refuse(
         false, m_state.name + ": out takes " +
                    (n_out == 1 ? "a tensor" : "a tuple of " + std::to_string(n_out) + " tensors") + ", got " +
                    (is_tuple || is_list ? std::to_string(n) + " of them" : describe_argument(object)));
   for (uint32_t k = 0; k < n_out; ++k) {
-    PyObject* item = is_tuple ? PyTuple_GetItem(object, k) : is_list ? PyList_GetItem(object, k) : object;
+    PyObject* item = is_tuple || is_list ? PyTuple_GetItem(object, k) : object;
     const uint32_t i = m_state.n_inputs + k;
     if (item == Py_None) continue;
     if (m_given[i]) return refuse(false, title(i) + " is given twice");
@@ -144,7 +149,7 @@ bool ExpressionCall::assign_out(PyObject* object) {
   return true;
 }
 
-/// Reads the tensors; what is none is a number.
+/// Reads the tensors. Arguments that are no tensors are numbers.
 bool ExpressionCall::read() {
   for (uint32_t i = 0; i < m_n; ++i) {
     PyObject* object = m_given[i];
@@ -166,7 +171,7 @@ bool ExpressionCall::read() {
 }
 
 bool ExpressionCall::read_tensor(uint32_t i, PyObject* object) {
-  View* view = m_frame.new_view(object);
+  View* view = m_frame.new_view(object, param(i).is_output);
   const Why why = view_of(m_frame, *view);
   if (why == Why::failed) return false;
   if (why == Why::unreadable) {
@@ -196,19 +201,19 @@ bool ExpressionCall::read_tensor(uint32_t i, PyObject* object) {
   return true;
 }
 
-/// An elementwise loop's shape is that of its tensors; where none tells it, there has to be a size.
+/// The tensors give an elementwise loop its shape. Without a tensor, `size` must be given.
 bool ExpressionCall::check_size() const {
   if (m_state.is_reduction) return true;
-  bool is_told = false;
+  bool is_size_known = false;
   for (uint32_t i = 0; i < m_n; ++i) {
     if (!m_views[i] || param(i).is_raw) continue;
     if (m_size >= 0)
       return refuse(false, m_state.name +
                                ": size is for calls without a tensor that tells the shape; here '" +
                                param(i).name + "' does");
-    is_told = true;
+    is_size_known = true;
   }
-  if (!is_told && m_size < 0 && m_state.takes_size)
+  if (!is_size_known && m_size < 0 && m_state.takes_size)
     return refuse(true, m_state.name + ": no tensor tells how many elements there are; pass size=, or out=");
   return true;
 }
@@ -245,7 +250,11 @@ bool ExpressionCall::read_axes(int64_t& axes) {
   const bool is_tuple = PyTuple_Check(m_axis), is_list = PyList_Check(m_axis);
   const Py_ssize_t n = is_tuple ? PyTuple_Size(m_axis) : is_list ? PyList_Size(m_axis) : 1;
   for (Py_ssize_t k = 0; k < n; ++k) {
-    PyObject* item = is_tuple ? PyTuple_GetItem(m_axis, k) : is_list ? PyList_GetItem(m_axis, k) : m_axis;
+    const Ref held = is_tuple  ? Ref::borrow(PyTuple_GetItem(m_axis, k))
+                     : is_list ? item_of_list(m_axis, k)
+                               : Ref::borrow(m_axis);
+    PyObject* item = held.get();
+    if (!item) return false;
     if (PyBool_Check(item) || !PyIndex_Check(item))
       return refuse(false, m_state.name + ": axis must be an int, a tuple of ints or None, got " +
                                describe_argument(item));
@@ -265,6 +274,12 @@ bool ExpressionCall::read_axes(int64_t& axes) {
 // ---- the function ----
 
 PyObject* ExpressionCall::find() {
+  PyObject* known = find_known();
+  return known ? known : compile();
+}
+
+PyObject* ExpressionCall::find_known() {
+  const Exclusive exclusive(m_state.recipe.get());
   std::vector<ExpressionVariant>& variants = m_state.variants;
   const size_t bytes = (m_n + 1) * sizeof(uint32_t);
   if (m_state.last < variants.size() && !std::memcmp(variants[m_state.last].key.data(), m_key, bytes))
@@ -275,7 +290,7 @@ PyObject* ExpressionCall::find() {
       m_state.last = k;
       return variants[k].function.get();
     }
-  return compile();
+  return nullptr;
 }
 
 PyObject* ExpressionCall::compile() {
@@ -293,6 +308,7 @@ PyObject* ExpressionCall::compile() {
     PyErr_SetString(PyExc_SystemError, "an expression was compiled to something that is no function");
     return nullptr;
   }
+  const Exclusive exclusive(m_state.recipe.get());
   m_state.last = m_state.variants.size();
   m_state.variants.push_back({std::vector<uint32_t>(m_key, m_key + m_n + 1), std::move(function)});
   return m_state.variants.back().function.get();

@@ -1,4 +1,5 @@
-// A call of an expression: from Python's arguments to those of the function that is compiled for their types.
+// A call of an expression: turns Python's arguments into those of the function that is compiled for their
+// types.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct ExpressionParameter {
   bool is_raw, is_output, is_inout;
 };
 
-/// What was compiled for these types.
+/// The function compiled for these types.
 struct ExpressionVariant {
   std::vector<uint32_t> key;
   Ref function;
@@ -43,7 +44,7 @@ class ExpressionCall {
   /// The arguments' views lie in the frame.
   ExpressionCall(ExpressionState& state, Frame& frame);
 
-  /// What the call gives; null with an error set on failure.
+  /// The result of the call; null with an error set on failure.
   PyObject* run(PyObject* const* args, uint32_t n, PyObject* names);
 
  private:
@@ -51,7 +52,7 @@ class ExpressionCall {
   std::string title(uint32_t i) const {
     return m_state.name + ": " + (param(i).is_output ? "output '" : "input '") + param(i).name + "'";
   }
-  /// Raises; gives false.
+  /// Raises, and returns false.
   static bool refuse(bool is_value_error, const std::string& message, Ref cause = {});
 
   // Arguments. False with an error set on failure, here and below.
@@ -71,6 +72,7 @@ class ExpressionCall {
 
   // The function and its values.
   PyObject* find();
+  PyObject* find_known();
   PyObject* compile();
   bool set_value(uint32_t i, tarsia_value& value);
 

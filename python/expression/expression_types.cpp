@@ -1,4 +1,4 @@
-// The types of an expression's parameters in a call, as its tensors and numbers tell them.
+// Finds the types of an expression's parameters in a call, from its tensors and numbers.
 #include "python/call/convert.h"
 #include "python/call/explain.h"
 #include "python/core/dtype.h"
@@ -28,8 +28,8 @@ bool is_supported(tarsia_dtype dtype) {
 bool ExpressionCall::deduce() {
   const size_t n_letters = m_state.letters.size();
   auto* letters = m_frame.room_for<tarsia_dtype>(n_letters);
-  auto* tellers = m_frame.room_for<int>(n_letters);  // the parameter that told each, -1: none
-  for (size_t k = 0; k < n_letters; ++k) tellers[k] = -1;
+  auto* deciders = m_frame.room_for<int>(n_letters);  // the parameter that decided each, -1: none
+  for (size_t k = 0; k < n_letters; ++k) deciders[k] = -1;
   for (uint32_t i = 0; i < m_n; ++i) {
     if (!m_views[i]) continue;
     const tarsia_dtype dtype = m_views[i]->tensor.dtype;
@@ -38,14 +38,14 @@ bool ExpressionCall::deduce() {
       if (!(dtype == param(i).dtype)) return wrong_dtype(i);
       continue;
     }
-    if (tellers[letter] < 0) {
+    if (deciders[letter] < 0) {
       if (!is_supported(dtype))
         return refuse(false,
                       title(i) + " has elements of " + dtype_name(dtype) + ", which expressions do not take");
       letters[letter] = dtype;
-      tellers[letter] = static_cast<int>(i);
+      deciders[letter] = static_cast<int>(i);
     } else if (!(letters[letter] == dtype)) {
-      const uint32_t teller = static_cast<uint32_t>(tellers[letter]);
+      const uint32_t teller = static_cast<uint32_t>(deciders[letter]);
       return refuse(false, m_state.name + ": " + m_state.letters[letter] + " is " +
                                dtype_name(letters[letter]) + " by '" + param(teller).name + "' and " +
                                dtype_name(dtype) + " by '" + param(i).name +
@@ -55,12 +55,12 @@ bool ExpressionCall::deduce() {
   for (uint32_t i = 0; i < m_n; ++i) {
     const int letter = param(i).letter;
     if (letter != k_no_letter && m_given[i] && !m_views[i] &&
-        (tellers[letter] < 0 || !m_views[tellers[letter]]))
-      if (!widen(i, letters[letter], tellers[letter])) return false;
+        (deciders[letter] < 0 || !m_views[deciders[letter]]))
+      if (!widen(i, letters[letter], deciders[letter])) return false;
   }
   for (uint32_t i = 0; i < m_n; ++i) {
     const int letter = param(i).letter;
-    if (letter != k_no_letter && tellers[letter] < 0)
+    if (letter != k_no_letter && deciders[letter] < 0)
       return refuse(false, title(i) + " has the type " + m_state.letters[letter] +
                                ", which no input tells; pass out=, or declare it with a type such as float");
     m_dtypes[i] = letter == k_no_letter ? param(i).dtype : letters[letter];
@@ -77,8 +77,8 @@ bool ExpressionCall::wrong_dtype(uint32_t i) {
                            "; convert it, or declare it with a type letter such as T");
 }
 
-/// A type letter that no tensor tells is what Python's numbers are in NumPy: bool, int64, float64; NumPy's
-/// own numbers have their type.
+/// If no tensor decides a type letter, it is NumPy's type of Python's numbers: bool, int64, float64.
+/// NumPy's own numbers have their type.
 bool ExpressionCall::widen(uint32_t i, tarsia_dtype& dtype, int& teller) {
   PyObject* object = m_given[i];
   tarsia_dtype mine{};

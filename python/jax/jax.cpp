@@ -14,7 +14,7 @@ namespace nb = nanobind;
 namespace tarsia::python {
 namespace {
 
-/// Keeps a callee known.
+/// Keeps a callee registered.
 class Callee {
  public:
   explicit Callee(std::shared_ptr<JaxCallee> callee) : m_number(add_jax_callee(std::move(callee))) {}
@@ -42,7 +42,12 @@ JaxArgument value_of(nb::handle object) {
     value.i = object.ptr() == Py_True;
   } else if (PyLong_Check(object.ptr())) {
     value.kind = TARSIA_KIND_INT;
-    value.i = nb::cast<int64_t>(object);
+    int overflow = 0;
+    value.i = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    value.size = overflow > 0 ? TARSIA_UNSIGNED : TARSIA_SIGNED;
+    if (overflow > 0) value.u = PyLong_AsUnsignedLongLong(object.ptr());
+    if (overflow < 0) PyErr_SetString(PyExc_OverflowError, "an integer below -2**63 fits no parameter");
+    if (PyErr_Occurred()) throw nb::python_error();
   } else if (PyFloat_Check(object.ptr())) {
     value.kind = TARSIA_KIND_FLOAT;
     value.f = PyFloat_AsDouble(object.ptr());
@@ -86,14 +91,21 @@ nb::object capsule(xla::Error* (*handler)(xla::Frame*)) {
 
 void add_jax(nb::module_& module) {
   nb::class_<Callee>(module, "JaxCallee").def_prop_ro("number", &Callee::number);
-  nb::class_<Op>(module, "JaxOp").def("__init__", [](Op* self, nb::handle op, const nb::dict& attributes) {
-    std::vector<JaxOp::Attribute> list;
-    for (const auto& [name, value] : attributes)
-      list.push_back({nb::cast<std::string>(nb::str(name)), value_of(value)});
-    OpRef registered = registered_op(op.ptr());
-    if (!registered) throw nb::python_error();
-    new (self) Op{std::make_shared<JaxOp>(std::move(registered), std::move(list))};
-  });
+  nb::class_<Op>(module, "JaxOp")
+      .def("__init__",
+           [](Op* self, nb::handle op, const nb::dict& attributes) {
+             std::vector<JaxOp::Attribute> list;
+             for (const auto& [name, value] : attributes)
+               list.push_back({nb::cast<std::string>(nb::str(name)), value_of(value)});
+             OpRef registered = registered_op(op.ptr());
+             if (!registered) throw nb::python_error();
+             new (self) Op{std::make_shared<JaxOp>(std::move(registered), std::move(list))};
+           })
+      .def("is_of", [](const Op& self, nb::handle op) {
+        const OpRef registered = registered_op(op.ptr());
+        if (!registered) throw nb::python_error();
+        return self.op->is_of(registered);
+      });
   module.def("jax_function", [](nb::handle function, const nb::list& arguments, uint32_t first_result) {
     FunctionParts parts = parts_of(function.ptr());
     if (!parts.library) {

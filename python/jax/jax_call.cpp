@@ -16,9 +16,10 @@
 namespace tarsia::python {
 namespace {
 
-/// One program calls an op with the shapes that it was traced for, on each device; with the batches' too
-/// under vmap=.
-constexpr size_t k_most_bindings = 16;
+/// The number of bindings kept, as many as the programs that tarsia/_jax_programs.py keeps. A program calls
+/// an op with the shapes that it was traced for, on each device, and under vmap= with those of the batches,
+/// too.
+constexpr size_t k_most_bindings = 64;
 
 std::mutex g_mutex;
 int64_t g_last = 0;
@@ -33,7 +34,7 @@ int32_t fail(int32_t code, const std::string& text) {
   return code;
 }
 
-/// Makes a call's device and stream known to libtarsia while it lives.
+/// While it lives, libtarsia uses a call's device and stream.
 class Entered {
  public:
   explicit Entered(const JaxBuffers& buffers) : m_slot(tarsia_call_slot()), m_stream(buffers.stream) {
@@ -238,10 +239,10 @@ xla::Error* raise(const xla::Api& api, int32_t code) {
   return api.create_error(&args);
 }
 
-/// What XLA asks of a handler before it calls it.
+/// XLA's question to a handler before it calls it.
 void tell_metadata(const xla::Frame& frame) {
   auto* extension = reinterpret_cast<xla::MetadataExtension*>(frame.extension);
-  // What is used here is the same in all versions since 0.1: the caller's own is spoken.
+  // The parts used here are the same in all versions since 0.1, so the answer is the caller's version.
   const xla::Version& spoken = frame.api->version;
   extension->metadata->version = {sizeof(xla::Version), nullptr, spoken.major, spoken.minor};
   extension->metadata->traits = 0;
@@ -316,7 +317,7 @@ BoundRef JaxOp::bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsi
   return bound ? keep(std::move(metas), device, std::move(bound)) : BoundRef();
 }
 
-/// With the lock held.
+/// Called with the lock held.
 BoundRef JaxOp::find(const std::vector<tarsia_meta>& inputs, tarsia_device device) {
   const auto found = std::ranges::find_if(m_bindings, [&](const Binding& one) {
     return one.device.type == device.type && one.device.id == device.id &&
@@ -340,8 +341,8 @@ BoundRef JaxOp::bind(const std::vector<tarsia_meta>& inputs, tarsia_device devic
   return tarsia_op_bind(m_op.get(), &request, &bound) ? BoundRef() : BoundRef(bound);
 }
 
-/// Keeps a new binding, unless another thread was first: calls with equal inputs share one, and its state.
-/// Gives the one that is kept.
+/// Keeps a new binding, unless another thread was first: calls with equal inputs share one binding and its
+/// state. Returns the binding that is kept.
 BoundRef JaxOp::keep(std::vector<tarsia_meta> inputs, tarsia_device device, BoundRef bound) {
   std::list<Binding> gone;  // ends after the lock, as `bound` does: the end of a binding runs the op's code
   const std::lock_guard lock(m_mutex);

@@ -1,5 +1,5 @@
-// What XLA calls for JAX: functions and ops behind one FFI handler. A call site names its Callee by a number,
-// the attribute `callee`; nothing of Python runs in a call.
+// XLA's calls for JAX: functions and ops behind one FFI handler. A call site names its Callee by a number,
+// the attribute `callee`. No Python code runs in a call.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -35,11 +35,11 @@ struct JaxBuffers {
 class JaxCallee {
  public:
   virtual ~JaxCallee() = default;
-  /// 0, or a code with the last error set. From any thread, several at once.
+  /// Returns 0, or a code with the last error set. Several threads may call it at once.
   virtual int32_t run(JaxBuffers& buffers) = 0;
 };
 
-/// Calls the first overload that fits; tensors that it returns are copied into the results from
+/// Calls the first overload that fits. Tensors that it returns are copied into the results from
 /// `first_result` on.
 class JaxFunction : public JaxCallee {
  public:
@@ -54,9 +54,8 @@ class JaxFunction : public JaxCallee {
   uint32_t m_first_result;
 };
 
-/// An op with its attributes: bound when it is first run on a device with inputs of some shapes. The bindings
-/// that were used last are kept for further calls; those of an op with state all are, for they hold the
-/// state.
+/// An op with its attributes. It is bound when it first runs on a device with inputs of some shapes. The
+/// most recently used bindings are kept. An op with state keeps all of them, since they hold the state.
 class JaxOp {
  public:
   struct Attribute {
@@ -65,7 +64,10 @@ class JaxOp {
   };
   JaxOp(OpRef op, std::vector<Attribute> attributes)
       : m_op(std::move(op)), m_attributes(std::move(attributes)) {}
-  /// Empty with the last error set on failure. An absent input is null. From any thread, several at once.
+  /// Whether it is the same registered op, which another library has not replaced meanwhile.
+  bool is_of(const OpRef& op) const { return tarsia_op_describe(m_op.get()) == tarsia_op_describe(op.get()); }
+  /// Empty with the last error set on failure. An absent input is null. Several threads may call it at
+  /// once.
   BoundRef bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device);
 
  private:
@@ -80,12 +82,12 @@ class JaxOp {
 
   OpRef m_op;
   std::vector<Attribute> m_attributes;
-  std::list<Binding> m_bindings;  ///< the one used last comes first
+  std::list<Binding> m_bindings;  ///< the most recently used comes first
   std::mutex m_mutex;             ///< over m_bindings; never held while an op's code runs
 };
 
-/// One pass of an op. `arguments` are its tensors in the order of tarsia_op_call, `results` says for each of
-/// its outputs which result of XLA's it is, -1: none.
+/// One pass of an op. `arguments` are its tensors in the order of tarsia_op_call. `results` says for each
+/// output which result of XLA's it is; -1 means none.
 class JaxPass : public JaxCallee {
  public:
   JaxPass(std::shared_ptr<JaxOp> op, tarsia_pass pass, uint32_t first_input, uint32_t n_inputs,
@@ -100,7 +102,7 @@ class JaxPass : public JaxCallee {
   std::vector<int32_t> m_results;
 };
 
-/// Makes a callee known under a new number; forgets it.
+/// Registers a callee under a new number; removes it.
 int64_t add_jax_callee(std::shared_ptr<JaxCallee> callee);
 void remove_jax_callee(int64_t number);
 

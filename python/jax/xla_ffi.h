@@ -1,5 +1,5 @@
-// The part of XLA's FFI that a handler needs, as xla/ffi/api/c_api.h of OpenXLA lays it out (version 0.1 to
-// 0.4): structs may grow at their end, and tell their size.
+// The part of XLA's FFI that a handler needs, laid out as in xla/ffi/api/c_api.h of OpenXLA (version 0.1 to
+// 0.4). Structs may grow at their end. They hold their size.
 #pragma once
 
 #include <cstddef>

@@ -50,8 +50,15 @@ bool read_value(Frame& frame, PyObject* object, tarsia_value& value) {
   }
   if (PyLong_Check(object)) {
     value.kind = TARSIA_KIND_INT;
-    value.i = PyLong_AsLongLong(object);
-    return value.i != -1 || !PyErr_Occurred();
+    int overflow = 0;
+    value.i = PyLong_AsLongLongAndOverflow(object, &overflow);
+    value.size = TARSIA_SIGNED;
+    if (!overflow) return true;
+    value.u = PyLong_AsUnsignedLongLong(object);
+    value.size = TARSIA_UNSIGNED;
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return read_str(frame, object, value);  // the op says that it does not fit
   }
   if (PyFloat_Check(object)) {
     value.kind = TARSIA_KIND_FLOAT;

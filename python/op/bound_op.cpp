@@ -6,9 +6,11 @@
 
 #include "python/call/call.h"
 #include "python/core/errors.h"
+#include "python/core/pickling.h"
 #include "python/op/op_text.h"
 #include "python/op/python_op.h"
 #include "python/op/sparse.h"
+#include "python/tensor/writes.h"
 
 namespace tarsia::python {
 namespace {
@@ -30,14 +32,14 @@ std::string input_name(const tarsia_op& op, uint32_t i) {
   return "input " + std::to_string(i + 1) + (port && *port->name ? std::string(" '") + port->name + "'" : "");
 }
 
-/// Whether every tensor is stored as the op is bound to it. Raises otherwise.
+/// Raises, and returns false, unless every tensor has the storage type that the op is bound to.
 bool check_storage(const Pass& pass, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
   const Bound& bound = *pass.bound;
   const bool backward = pass.pass == TARSIA_BACKWARD;
   for (uint32_t i = 0; i < n; ++i) {
     if (!inputs[i]) continue;
     const uint32_t first = backward ? bound.n_outputs : 0, last = first + bound.n_inputs;
-    if (i >= last + first) return true;  // the wrong number: said by the check to come
+    if (i >= last + first) return true;  // the wrong number: a later check reports it
     const tarsia_meta& meta = i < first  ? bound.outputs[i]
                               : i < last ? bound.inputs[i - first]
                                          : bound.outputs[i - last];
@@ -52,17 +54,20 @@ bool check_storage(const Pass& pass, const Frame& frame, const tarsia_tensor* co
   return true;
 }
 
-/// Whether inputs that inference found mutable can be written to. Raises otherwise.
-bool check_mutable(const Bound& bound, const Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
+/// Raises, and returns false, unless inputs that inference found mutable are writable.
+bool check_mutable(const Bound& bound, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n) {
   for (uint32_t i = 0; i < n && i < bound.n_inputs; ++i) {
     if (!(bound.inputs[i].flags & TARSIA_PORT_MUTABLE) || !inputs[i]) continue;
-    for (const View* view = frame.last_view; view; view = view->previous)
-      if (&view->tensor == inputs[i] && view->read_only) {
+    for (View* view = frame.last_view; view; view = view->previous) {
+      if (&view->tensor != inputs[i]) continue;
+      view->is_written = frame.writes = true;
+      if (view->read_only) {
         raise_argument_error(true, std::string(bound.description->name) + ": " +
                                        input_name(*bound.description, i) +
                                        " is written to, but is read-only; pass a copy");
         return false;
       }
+    }
   }
   return true;
 }
@@ -83,11 +88,14 @@ PyObject* run(Pass pass, Frame& frame, const tarsia_tensor* const* inputs, uint3
   outputs.put_into(request);
   tarsia_bound_op* bound = pass.bound->bound;
   if (tarsia_bound_check(bound, &request)) return raise_last_error();
+  frame.callee = pass.bound->description->name;
+  if (!tell_writes(frame)) return nullptr;
   int32_t code;
   {
     const Unlocked unlocked(true);
     code = tarsia_bound_call(bound, &request);
   }
+  if (frame.interrupted) return raise_interruption_of_call();
   return code ? raise_last_error() : outputs.object();
 }
 
@@ -123,8 +131,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
   }
 }
 
-/// The tensors of backward(out_grads, inputs, outputs), each a tensor or a list of them, in one row, None for
-/// hidden outputs that were left out. They live as long as the frame. False with an error set on failure.
+/// The tensors of backward(out_grads, inputs, outputs) in one row. Each argument is a tensor or a list of
+/// them; None stands for hidden outputs that were left out. They live as long as the frame. False with an
+/// error set on failure.
 bool flatten(Frame& frame, const Bound& bound, PyObject* const* args, Py_ssize_t n,
              std::vector<PyObject*>& all) {
   bool grouped = false;
@@ -213,6 +222,7 @@ PyObject* get_has_backward(PyObject* object, void*) {
 }
 
 PyMethodDef g_methods[] = {
+    TARSIA_PICKLING_METHODS,
     {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None)\n--\n\n"
      "A tuple of the gradients of the inputs, None for inputs without gradient. Each "

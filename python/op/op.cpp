@@ -1,5 +1,5 @@
-// tarsia.Op: a registered operation by name. It follows the registry: when another library takes the name
-// over, the next binding is with that one's code.
+// tarsia.Op: a registered operation by name. It follows the registry: if another library takes the name
+// over, the next binding uses that library's code.
 #include "python/op/op.h"
 
 #include <cstring>
@@ -9,6 +9,7 @@
 #include "python/call/call.h"
 #include "python/core/describe.h"
 #include "python/core/errors.h"
+#include "python/core/pickling.h"
 #include "python/op/bound_op.h"
 #include "python/op/op_infer.h"
 #include "python/op/op_request.h"
@@ -20,8 +21,8 @@ namespace {
 
 PyTypeObject* g_type = nullptr;
 
-/// The binding that the last direct call made. A call with the same attributes, of unchangeable types, and
-/// inputs of the same shapes takes it again.
+/// The binding that the last direct call made. A call with the same attributes, of immutable types, and
+/// inputs of the same shapes uses it again.
 struct Last {
   PyObject* bound = nullptr;
   PyObject* names = nullptr;
@@ -40,10 +41,6 @@ OpObject* self_of(PyObject* object) {
   return reinterpret_cast<OpObject*>(object);
 }
 
-const tarsia_op& op_of(PyObject* object) {
-  return *tarsia_op_describe(self_of(object)->handle);
-}
-
 void forget(Last& last) {
   Last old = std::exchange(last, {});
   for (PyObject* value : old.values) Py_DECREF(value);
@@ -51,7 +48,14 @@ void forget(Last& last) {
   Py_XDECREF(old.bound);
 }
 
-/// Looks the op up anew if the registry has changed. False with an error set if it is gone.
+/// The op when it was looked up last.
+OpRef kept_op(PyObject* object) {
+  const Exclusive exclusive(object);
+  return OpRef::borrow(self_of(object)->handle);
+}
+
+/// Looks the op up again if the registry has changed. False with an error set if the op is gone. The caller
+/// has the object to itself.
 bool refresh(OpObject* self) {
   const uint64_t generation = tarsia_op_generation();
   if (generation == self->generation) [[likely]]
@@ -67,11 +71,12 @@ bool refresh(OpObject* self) {
   return true;
 }
 
-/// What the registry has under the name when a call begins. The call works with this alone: whatever it runs,
-/// Python code or another thread that gets the GIL meanwhile, may refresh the tarsia.Op.
+/// The registry's op of the name when a call begins. The call works with this alone. The code that it runs
+/// may be Python's, and another thread may get the GIL meanwhile; either may refresh the tarsia.Op.
 class Current {
  public:
   explicit Current(PyObject* object) : m_self(self_of(object)) {
+    const Exclusive exclusive(object);
     if (!refresh(m_self)) return;
     m_op = OpRef::borrow(m_self->handle);
     m_generation = m_self->generation;
@@ -81,7 +86,8 @@ class Current {
   const tarsia_op& operator*() const { return *tarsia_op_describe(m_op.get()); }
   const tarsia_op* operator->() const { return tarsia_op_describe(m_op.get()); }
   tarsia_op_handle* get() const { return m_op.get(); }
-  /// The binding of the last call, if it is one of this op's; else null.
+  PyObject* object() const { return &m_self->head; }
+  /// The binding of the last call if it belongs to this op; else null. The caller has object() to itself.
   Last* last() const { return m_self->generation == m_generation ? m_self->last : nullptr; }
 
  private:
@@ -122,7 +128,7 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
   }
 }
 
-/// Takes `out` and `req` from among the keywords. The rest are the attributes.
+/// Takes `out` and `req` out of the keywords. The rest are the attributes.
 bool split_output_arguments(PyObject* names, PyObject* const* values, OutputArguments& output_arguments,
                             Ref& attribute_names, std::vector<PyObject*>& attributes) {
   const Py_ssize_t n = PyTuple_Size(names);
@@ -147,7 +153,7 @@ bool is_unchangeable(PyObject* object) {
          PyFloat_CheckExact(object) || PyBool_Check(object);
 }
 
-/// Whether two unchangeable objects stand for one attribute. Floats are compared by their bits: -0.0 is not
+/// Whether two immutable objects stand for one attribute. Floats are compared by their bits: -0.0 is not
 /// 0.0.
 bool is_same(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -165,19 +171,21 @@ bool is_as_last(const Last& last, PyObject* names, PyObject* const* values) {
   return true;
 }
 
-/// The binding of the last call, if it serves this one too; else empty.
+/// The binding of the last call if it fits this call too; else empty.
 Ref bound_as_last(const Current& op, PyObject* names, PyObject* const* values, const Frame& frame,
                   const tarsia_tensor* const* inputs, uint32_t n) {
+  const Exclusive exclusive(op.object());
   const Last* last = op.last();
   if (!last || !is_as_last(*last, names, values) || !is_bound_for(last->bound, frame, inputs, n)) return {};
   return Ref::borrow(last->bound);
 }
 
-/// Keeps a binding for the next call, unless it has state, which belongs to one binding alone, or the
-/// registry changed while it was made.
+/// Keeps a binding for the next call. Does not keep one with state, which belongs to one binding alone, or
+/// one during whose making the registry changed.
 void remember(const Current& op, PyObject* bound, PyObject* names, PyObject* const* values) {
+  const Exclusive exclusive(op.object());
   if (op.last()) forget(*op.last());
-  Last* last = op.last();  // asked again: what was forgotten may have run code as it ended
+  Last* last = op.last();  // asked again: the end of the forgotten binding may have run code
   if (!last || last->bound || op->create_state) return;
   const size_t n = names ? PyTuple_Size(names) : 0;
   for (size_t i = 0; i < n; ++i)
@@ -287,15 +295,15 @@ void dealloc(PyObject* object) {
 }
 
 PyObject* repr(PyObject* object) {
-  return PyUnicode_FromFormat("<tarsia.Op %s>", op_text(op_of(object)).c_str());
+  return PyUnicode_FromFormat("<tarsia.Op %s>", op_text(*tarsia_op_describe(kept_op(object).get())).c_str());
 }
 
 PyObject* get_name(PyObject* object, void*) {
-  return PyUnicode_FromString(op_of(object).name);
+  return PyUnicode_FromString(tarsia_op_describe(kept_op(object).get())->name);
 }
 
 PyObject* get_doc(PyObject* object, void*) {
-  return string(op_doc(op_of(object)));
+  return string(op_doc(*tarsia_op_describe(kept_op(object).get())));
 }
 
 PyObject* get_description(PyObject* object, void*) {
@@ -304,6 +312,7 @@ PyObject* get_description(PyObject* object, void*) {
 }
 
 PyMethodDef g_methods[] = {
+    TARSIA_PICKLING_METHODS,
     {"bind", as_method(bind), METH_FASTCALL | METH_KEYWORDS,
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
      "inputs "
@@ -342,7 +351,7 @@ PyType_Spec g_spec = {"tarsia.Op", sizeof(OpObject), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_VECTORCALL,
                       g_slots};
 
-/// Waits for compiles of load_inline(wait=False), which may register the op that is looked for. Whether there
+/// Waits for compiles of load_inline(wait=False), one of which may register the op. Returns whether there
 /// were any.
 bool wait_for_compiles() {
   const Ref module = loaded_module("tarsia._pending");
@@ -362,6 +371,7 @@ OpRef registered_op(PyObject* op) {
     raise_argument_error(false, "expected a tarsia.Op");
     return {};
   }
+  const Exclusive exclusive(op);
   return refresh(self_of(op)) ? OpRef::borrow(self_of(op)->handle) : OpRef();
 }
 

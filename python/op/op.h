@@ -14,8 +14,8 @@ bool add_op_types(PyObject* module);
 /// Looks an op up; null with an error set.
 PyObject* find_op(const char* name);
 
-/// The registered op that a tarsia.Op stands for now. Empty with an error set if it is gone, or this is no
-/// Op.
+/// The registered op that a tarsia.Op now stands for. Empty with an error set if it is gone, or if the
+/// object is no Op.
 OpRef registered_op(PyObject* op);
 
 }  // namespace tarsia::python

@@ -1,4 +1,4 @@
-// Op.infer: shapes and dtypes in from Python, inferred ones out.
+// Op.infer: takes shapes and dtypes from Python and returns the inferred ones.
 #include "python/op/op_infer.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t k_room = 64;  // for ports beyond those that were given
 
-/// What Python calls it: "float32" of a str, np.float32, np.dtype or torch.float32.
+/// Python's name of it: "float32" for a str, np.float32, np.dtype or torch.float32.
 std::string name_of_dtype(PyObject* object) {
   std::string name;
   if (PyUnicode_Check(object)) {

@@ -7,8 +7,8 @@
 
 namespace tarsia::python {
 
-/// (shapes, dtypes) of inputs and outputs, from what is known of the inputs; with `storages`, which may be
-/// null, their storages too. Null with an error set on failure.
+/// (shapes, dtypes) of inputs and outputs, derived from the known ones of the inputs; with `storages`,
+/// which may be null, their storages too. Null with an error set on failure.
 PyObject* infer_op(tarsia_op_handle* op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
                    PyObject* names, PyObject* const* attributes);
 

@@ -1,4 +1,4 @@
-// Makes the Python tensors that an op written in Python sees, and guards memory that ends with the call.
+// Makes the Python tensors for an op that is written in Python, and guards memory that ends with the call.
 #include "python/op/op_tensors.h"
 
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@ namespace nb = nanobind;
 namespace tarsia::python {
 namespace {
 
-/// Memory that ends with the call, as a storage that somebody may hold too long.
+/// Memory that ends with the call, as a storage. Somebody may hold it too long.
 struct Borrowed {
   tarsia_storage storage;
   tarsia_tensor tensor;
@@ -31,7 +31,7 @@ tarsia_storage* borrow_tensor(const tarsia_tensor& tensor, int32_t framework) {
   borrowed->tensor = tensor;
   borrowed->shape.assign(tensor.shape, tensor.shape + tensor.ndim);
   borrowed->tensor.shape = borrowed->shape.data();
-  borrowed->tensor.strides = nullptr;  // what implementations get is contiguous
+  borrowed->tensor.strides = nullptr;  // implementations get contiguous tensors
   borrowed->storage.tensor = &borrowed->tensor;
   borrowed->storage.refs = 1;
   borrowed->storage.framework = framework;

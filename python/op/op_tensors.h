@@ -11,9 +11,9 @@
 
 namespace tarsia::python {
 
-/// Tensors are the caller's own objects where the call came from Python: its arguments, its out=, and what
-/// was made for it, which may be kept. Whatever else arrives (copies that a write request needs, inputs of
-/// the tests, calls from C++) is memory that ends with the call; to keep it is an error.
+/// If the call came from Python, tensors are the caller's own objects: its arguments, its out=, and the
+/// outputs made for it. These may be kept. All other memory (copies for a write request, inputs of the
+/// tests, calls from C++) ends with the call. To keep it is an error.
 class OpTensors {
  public:
   explicit OpTensors(const tarsia_op_context& context) : m_context(context) {}
@@ -21,15 +21,18 @@ class OpTensors {
   OpTensors(const OpTensors&) = delete;
   OpTensors& operator=(const OpTensors&) = delete;
 
-  /// New references; null with an error set. None for what is absent.
+  /// New references; null with an error set. None for absent tensors.
   PyObject* input(uint32_t i);
   PyObject* output(uint32_t i);
 
   /// Whether somebody still holds memory that ends with the call.
   bool is_any_kept() const;
 
+  /// "output 'y'", "the gradient of 'x'".
+  std::string name_of_output(uint32_t i) const;
+
  private:
-  /// Where a sparse output's memory comes from while the call lasts.
+  /// The source of a sparse output's memory during the call.
   struct Slot {
     const tarsia_op_context* context;
     Frame* frame;
@@ -43,7 +46,6 @@ class OpTensors {
   PyObject* borrowed(const tarsia_tensor& tensor);
   Frame& frame();
   const tarsia_meta& meta_of_input(uint32_t i) const;
-  std::string name_of_output(uint32_t i) const;
 
   const tarsia_op_context& m_context;
   Frame m_plain;  ///< of calls that do not come from Python

@@ -19,7 +19,7 @@ std::string ports_text(const tarsia_port* ports, uint32_t n) {
   return text;
 }
 
-/// "=2.0", or nothing for an attribute that has to be given; an enumerator by its name.
+/// "=2.0", or nothing for a required attribute. An enumerator by its name.
 std::string default_text(const tarsia_attribute& attribute) {
   if (attribute.default_value) {
     const tarsia_value& value = *attribute.default_value;

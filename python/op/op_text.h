@@ -13,7 +13,7 @@ std::string op_text(const tarsia_op& op);
 /// The same, with the descriptions of the op and its attributes.
 std::string op_doc(const tarsia_op& op);
 
-/// A tuple of extents, None for those that are unknown; None if even their number is.
+/// A tuple of extents, None for unknown ones; None if even their number is unknown.
 PyObject* shape_object(const tarsia_meta& meta);
 /// Its name; None if it is unknown.
 PyObject* dtype_object(const tarsia_meta& meta);

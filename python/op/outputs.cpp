@@ -1,4 +1,4 @@
-// Takes the outputs that a caller gave, makes the others, and reads write requests.
+// Takes the outputs that a caller passed, makes the others, and reads write requests.
 #include "python/op/outputs.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ const tarsia_port* port_of(const tarsia_op& op, uint32_t i) {
 
 const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* object, bool writes,
                                  TensorName name, uint32_t i) {
-  View* view = frame.new_view(object);
+  View* view = frame.new_view(object, writes);
   const Why why = view_of(frame, *view);
   const auto refuse = [&](bool is_value_error, const std::string& words, Ref cause = {}) {
     raise_argument_error(is_value_error, std::string(op.name) + ": " + name(op, i) + words, std::move(cause));
@@ -208,7 +208,7 @@ bool Outputs::make() {
         whole.ndim = meta.ndim;
         whole.dtype = meta.dtype;
         whole.shape = const_cast<int64_t*>(meta.shape);
-      } else if (m_requests[i] != TARSIA_REQUEST_ADD) {  // what is there goes
+      } else if (m_requests[i] != TARSIA_REQUEST_ADD) {  // the old content goes
         const tarsia_tensor whole = m_sparse[i]->whole;
         *m_sparse[i] = {};
         m_sparse[i]->whole = whole;
@@ -238,7 +238,7 @@ PyObject* Outputs::object() {
     if (m_sparse[i] && m_items[i] && m_requests[i] != TARSIA_REQUEST_NULL &&
         !store_sparse(m_frame, *m_sparse[i], m_pass.meta(i).storage, m_items[i]))
       return nullptr;
-  bool complete = m_given != nullptr;  // everything that there is was given
+  bool complete = m_given != nullptr;  // the caller gave all outputs
   for (uint32_t i = 0; i < m_n; ++i) complete &= !m_made[i] && (!m_sparse[i] || m_items[i]);
   if (complete || m_n_visible == 0) return Ref::borrow(complete && m_given ? m_given : Py_None).release();
   const bool is_tuple = m_n_visible > 1 || m_pass.pass == TARSIA_BACKWARD;

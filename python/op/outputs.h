@@ -1,5 +1,5 @@
-// The outputs of a call of a bound op: given by the caller or made by the framework of its tensors, with the
-// write request of each.
+// The outputs of a call of a bound op, with the write request of each. The caller passes them, or the
+// framework of its tensors makes them.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -21,7 +21,7 @@ struct Bound {
   tarsia_device device;
 };
 
-/// One pass of a bound op: what goes out of it, and what of that the caller sees. Backward gives the
+/// One pass of a bound op: its outputs, and those of them that the caller sees. Backward gives the
 /// gradients of the inputs.
 struct Pass {
   const Bound* bound;
@@ -31,13 +31,13 @@ struct Pass {
   const tarsia_meta& meta(uint32_t i) const {
     return pass == TARSIA_FORWARD ? bound->outputs[i] : bound->inputs[i];
   }
-  /// Whether it is made, but not given to the caller.
+  /// Whether it is made, but not returned to the caller.
   bool is_hidden(uint32_t i) const;
-  /// Whether there is such an output at all: not every input has a gradient.
+  /// Whether this output exists at all: not every input has a gradient.
   bool is_wanted(uint32_t i) const;
 };
 
-/// What the caller says of the outputs: `out=` and `req=`, null where left out.
+/// The caller's `out=` and `req=`; null if left out.
 struct OutputArguments {
   PyObject* out = nullptr;
   PyObject* req = nullptr;
@@ -50,10 +50,10 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  /// Takes `out`, a tensor or a list or tuple of as many as there are visible outputs, and `req`, a request
-  /// or as many. False with an error set on failure.
+  /// Takes `out`, a tensor or a list or tuple of as many as there are visible outputs, and `req`, one
+  /// request or as many. False with an error set on failure.
   bool take(const OutputArguments& output_arguments);
-  /// Makes the outputs that were not given. A Call has to be under way.
+  /// Makes the outputs that the caller did not pass. A Call must be under way.
   bool make();
   /// Fills in a call's outputs.
   void put_into(tarsia_op_call& call) const;
@@ -63,8 +63,8 @@ class Outputs {
       if (m_made[i] && m_made[i]->tensor == tensor) return m_made[i];
     return nullptr;
   }
-  /// What the call returns: `out` as it was given, one tensor, a tuple of several, or None; of backward
-  /// always a tuple.
+  /// The call's result: `out` as the caller passed it, one tensor, a tuple of several, or None. For
+  /// backward, always a tuple.
   PyObject* object();
 
  private:

@@ -1,5 +1,6 @@
-// An op in Python has one object that defines it (tarsia._define.Definition), whose methods are called with
-// the GIL held: create(attributes) makes what stands for a binding, infer, forward and backward get it back.
+// Ops written in Python. Each has one object that defines it (tarsia._define.Definition). Its methods are
+// called with the GIL held: create(attributes) makes the object of a binding, and infer, forward and
+// backward get that object.
 #include "python/op/python_op.h"
 
 #include <tarsia/c_api.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,6 +21,7 @@
 #include "python/core/pending_exception.h"
 #include "python/op/op_tensors.h"
 #include "python/op/op_text.h"
+#include "python/op/unwritten.h"
 
 namespace nb = nanobind;
 
@@ -38,7 +41,7 @@ struct PythonImplementation {
   int index;
 };
 
-/// An op, as the registry sees it, and what that points to.
+/// An op as the registry sees it, and the data that it points to.
 struct Defined {
   Ref definition;
   std::deque<std::string> texts;
@@ -57,8 +60,8 @@ struct Defined {
   const char* keep(const char* text) { return texts.emplace_back(text).c_str(); }
 };
 
-/// Runs f with the GIL held; not at all once the interpreter is gone, or is going and this is not the thread
-/// that takes it down.
+/// Runs f with the GIL held. Does not run it once the interpreter is gone, or while another thread takes it
+/// down.
 template <class F>
 void with_interpreter(const F& f) {
   if (Py_IsInitialized()) {
@@ -69,15 +72,29 @@ void with_interpreter(const F& f) {
   }
 }
 
-/// What create() made for a binding.
+/// The object that create() made for a binding.
 struct Binding {
   Ref object;
 };
 
-/// The ops that are defined and their bindings, looked at with the GIL held. The collector does not see
-/// through them: when the interpreter ends they let go of their objects by themselves.
+/// The defined ops and their bindings. No code of Python's runs while g_lists is held: without the GIL, two
+/// threads may be here at once. The garbage collector does not see through
+/// them: when the interpreter ends, they release their objects by themselves.
+std::mutex g_lists;
 std::set<Defined*> g_defined;
 std::set<Binding*> g_bindings;
+
+template <class T>
+void enter(std::set<T*>& list, T* one) {
+  const std::scoped_lock lock(g_lists);
+  list.insert(one);
+}
+
+template <class T>
+void leave(std::set<T*>& list, T* one) {
+  const std::scoped_lock lock(g_lists);
+  list.erase(one);
+}
 
 PyObject* object_of(const void* params) {
   return static_cast<const Binding*>(params)->object.get();
@@ -88,7 +105,7 @@ int32_t ended() {
                                       "it is written in Python, whose interpreter has ended");
 }
 
-/// Makes the Python error that is set this thread's last error of libtarsia; gives its code.
+/// Turns the current Python error into this thread's last error of libtarsia. Returns its code.
 int32_t capture_error() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -151,7 +168,7 @@ int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
                  : nullptr);
   if (!object) return capture_error();
   auto* binding = new Binding{std::move(object)};
-  g_bindings.insert(binding);
+  enter(g_bindings, binding);
   *params = binding;
   return 0;
 }
@@ -160,12 +177,13 @@ void destroy_params(void*, void* params) {
   auto* binding = static_cast<Binding*>(params);
   if (!binding) return;
   with_interpreter([&] {
-    g_bindings.erase(binding);
+    leave(g_bindings, binding);
     delete binding;
   });
 }
 
-/// The binding is its state too: the registry lets one caller at a time run it, and binds anew for each.
+/// The binding is its own state: the registry lets one caller at a time run it, and makes a binding for
+/// each.
 int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
   *state = info->params;
   return 0;
@@ -180,7 +198,7 @@ PyObject* metadata_of(const tarsia_meta* metas, uint32_t n) {
   });
 }
 
-/// Takes over what inference found of one tensor. False with an error set.
+/// Takes over the inferred meta of one tensor. False with an error set.
 bool set_meta(PyObject* found, tarsia_meta& meta) {
   PyObject *shape = PyTuple_GetItem(found, 0), *dtype = PyTuple_GetItem(found, 1),
            *storage = PyTuple_GetItem(found, 2);
@@ -248,6 +266,7 @@ int32_t run(void* user, const tarsia_op_context* context) {
   if (!defined->definition) return ended();
   const bool backward = context->pass == TARSIA_BACKWARD;
   OpTensors tensors(*context);
+  const UnwrittenOutputs unwritten(*context);
   {
     const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
     const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
@@ -275,6 +294,12 @@ int32_t run(void* user, const tarsia_op_context* context) {
       return code;
     }
   }
+  if (const int64_t i = unwritten.first(); i >= 0) {
+    const std::string text = tensors.name_of_output(static_cast<uint32_t>(i)) +
+                             " is not written: " + (backward ? "backward" : "forward") +
+                             " has to write into it, as y[...] = x does; y = x only gives x another name";
+    return tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());
+  }
   if (!tensors.is_any_kept()) return 0;
   return tarsia_get_host()->set_error(
       TARSIA_OP_ERROR, "a tensor was kept beyond the call, whose memory ends with it: keep a copy of it");
@@ -283,23 +308,27 @@ int32_t run(void* user, const tarsia_op_context* context) {
 void release_defined(void* user) {
   auto* defined = static_cast<Defined*>(user);
   with_interpreter([&] {
-    g_defined.erase(defined);
+    leave(g_defined, defined);
     delete defined;
   });
 }
 
-/// Takes all ops out of the registry, which outlives the interpreter and would hold on to what they refer to.
+/// Removes all ops from the registry. It outlives the interpreter and would keep their objects.
 void forget_ops() {
   std::vector<tarsia_library*> libraries;
-  for (const Defined* defined : g_defined) {
-    libraries.push_back(defined->library);
-    tarsia_library_retain(defined->library);
+  {
+    const std::scoped_lock lock(g_lists);
+    for (const Defined* defined : g_defined) {
+      libraries.push_back(defined->library);
+      tarsia_library_retain(defined->library);
+    }
   }
   for (tarsia_library* library : libraries) {
     tarsia_library_unload(library);
     tarsia_library_release(library);
   }
-  std::vector<Ref> gone;
+  std::vector<Ref> gone;  // ends after the lock: the end of an object may run code of Python's
+  const std::scoped_lock lock(g_lists);
   for (Defined* defined : g_defined) gone.push_back(std::move(defined->definition));
   for (Binding* binding : g_bindings) gone.push_back(std::move(binding->object));
 }
@@ -448,8 +477,13 @@ void define_op(nb::object definition, nb::dict spec) {
     throw nb::python_error();
   }
   kept->library = library;
-  g_defined.insert(kept);
+  enter(g_defined, kept);
+  uint64_t n = 0;
+  const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
+  bool is_error = false;  // under -W error
+  for (uint64_t i = 0; i < n; ++i) is_error |= PyErr_WarnEx(PyExc_UserWarning, warnings[i].message, 1) != 0;
   tarsia_library_release(library);  // the registry keeps it
+  if (is_error) throw nb::python_error();
 }
 
 }  // namespace

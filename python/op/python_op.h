@@ -1,4 +1,4 @@
-// Ops that are written in Python: registered like any other, their functions call back.
+// Ops that are written in Python: registered like any other; their functions call back into Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,8 +12,8 @@ class Outputs;
 /// Adds define_op to the module.
 void add_python_ops(nanobind::module_& module);
 
-/// Says which call of a bound op is under way on this thread, so that an op written in Python gets its
-/// caller's own tensors.
+/// Records this thread's current call of a bound op, so that an op written in Python gets its caller's own
+/// tensors.
 class CallUnderWay {
  public:
   CallUnderWay(Frame& frame, Outputs& outputs) : frame(frame), outputs(outputs), m_previous(t_innermost) {

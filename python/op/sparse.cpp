@@ -1,4 +1,4 @@
-// Takes sparse tensors apart and builds them, by tarsia._sparse in Python: they are rare, and large.
+// Takes sparse tensors apart and builds them, with tarsia._sparse in Python: they are rare and large.
 #include "python/op/sparse.h"
 
 #include "python/call/result.h"
@@ -71,7 +71,7 @@ PyObject* build(const tarsia_tensor& whole, uint8_t storage, const Ref (&parts)[
                                             parts[2].get(), like, dtype_name(whole.dtype).c_str()));
 }
 
-/// Takes over what an op allocated.
+/// Takes over the memory that an op allocated.
 PyObject* build(Frame& frame, tarsia_sparse& sparse, uint8_t storage, PyObject* like) {
   Ref parts[3];
   bool made = true;

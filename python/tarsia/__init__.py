@@ -19,11 +19,14 @@ _ERRORS = (
     "CompileError",
     "CompilerCrashed",
     "CompileTimeout",
+    "CompileWarning",
     "CudaError",
     "Diagnostic",
     "Error",
+    "Interrupted",
     "InvalidSource",
     "LoadError",
+    "MissingFunction",
     "NotFound",
     "OpError",
     "OpIndexError",
@@ -31,6 +34,7 @@ _ERRORS = (
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "UndefinedBehaviour",
     "Unsupported",
 )
 

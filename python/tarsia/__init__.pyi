@@ -1,6 +1,7 @@
 # Types of the package tarsia, for type checkers and editors.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from types import ModuleType
 from typing import Any, Literal, TypeVar, overload
 
 from typing_extensions import TypedDict, Unpack
@@ -13,11 +14,14 @@ from ._errors import (
     CompileError as CompileError,
     CompilerCrashed as CompilerCrashed,
     CompileTimeout as CompileTimeout,
+    CompileWarning as CompileWarning,
     CudaError as CudaError,
     Diagnostic as Diagnostic,
     Error as Error,
+    Interrupted as Interrupted,
     InvalidSource as InvalidSource,
     LoadError as LoadError,
+    MissingFunction as MissingFunction,
     NotFound as NotFound,
     OpError as OpError,
     OpIndexError as OpIndexError,
@@ -25,6 +29,7 @@ from ._errors import (
     OpValueError as OpValueError,
     OutOfMemory as OutOfMemory,
     ResourceLimit as ResourceLimit,
+    UndefinedBehaviour as UndefinedBehaviour,
     Unsupported as Unsupported,
 )
 from ._ops import _Ops
@@ -50,11 +55,14 @@ __all__ = [
     "CompileError",
     "CompilerCrashed",
     "CompileTimeout",
+    "CompileWarning",
     "CudaError",
     "Diagnostic",
     "Error",
+    "Interrupted",
     "InvalidSource",
     "LoadError",
+    "MissingFunction",
     "NotFound",
     "OpError",
     "OpIndexError",
@@ -62,6 +70,7 @@ __all__ = [
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "UndefinedBehaviour",
     "Unsupported",
     "BoundOp",
     "Expression",
@@ -113,10 +122,16 @@ class _CompileOptions(TypedDict, total=False):
     arch: str | int | Sequence[str | int] | None
     ptx: bool
     fast_math: bool
-    debug: bool
+    debug: bool | Literal["undefined", "address", "thread"]
     lineinfo: bool
     host_headers: Literal["own", "system"]
     timeout: float | None
+    march: str | None
+    openmp: bool
+    dev: bool
+    cflags: Sequence[str] | None
+    undefined: Literal["error", "load"]
+    exports: Sequence[str] | None
 
 class Library:
     """A loaded library, compiled from a string or built ahead of time; its functions and kernels are attributes."""
@@ -135,6 +150,9 @@ class Library:
     def globals(self) -> tuple[str, ...]: ...
     @property
     def ops(self) -> tuple[str, ...]: ...
+    def python_module(self, name: str | None = None) -> ModuleType: ...
+    @property
+    def symbols(self) -> dict[str, int]: ...
     @property
     def skipped(self) -> dict[str, str]: ...
     @property
@@ -151,6 +169,8 @@ class Library:
     def __getattr__(self, name: str) -> Any: ...
     def __contains__(self, name: object) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
+    def __copy__(self) -> Library: ...
+    def __deepcopy__(self, memo: Any) -> Library: ...
 
 def load_inline(
     source: _Text | Mapping[str, _Text],
@@ -184,7 +204,14 @@ def compile(
     functions: Sequence[str] | None = None,
     **options: Unpack[_CompileOptions],
 ) -> None: ...
-def load(path: _Path) -> Library: ...
+def load(
+    path: _Path,
+    name: str | None = None,
+    *,
+    functions: Sequence[str] | None = None,
+    wait: bool = True,
+    **options: Unpack[_CompileOptions],
+) -> Library: ...
 @overload
 def define_op(author: type[Any] | Callable[..., None], /) -> Op: ...
 @overload

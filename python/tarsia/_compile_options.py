@@ -12,7 +12,7 @@ class Row:
 
     def __init__(self, name, kind, default, values, in_key, command, help):
         self.name, self.kind, self.values, self.in_key = name, kind, values, in_key
-        self.default = () if kind in ("dirs", "paths") else default
+        self.default = () if kind in ("dirs", "paths", "flags", "symbols") else None if default == "" else default
         self.command, self.help = command, help
         self.normalised = _NORMALISED[kind]
 
@@ -22,7 +22,7 @@ class Row:
         if isinstance(self.values, tuple):
             form = form or f"{self.values[0]} to {self.values[1]}"
         elif self.values:
-            form = ", ".join(map(repr, self.values))
+            form = ", ".join(map(repr, self.values if self.kind != "mode" else [True, *self.values]))
         lowered = self.help[0].lower() if self.help[1].islower() else self.help[0]
         return f"{self.name}: {lowered}{self.help[1:]}{form and f' ({form})'}."
 
@@ -48,11 +48,15 @@ def shown(function):
 
 
 class _Shown:
-    """What inspect and help() find behind such a function. Its signature is made when they ask for it, since importing
-    inspect takes longer than importing tarsia."""
+    """What inspect and help() find behind such a function: first a signature, which is made when they ask for it, since
+    importing inspect takes longer than importing tarsia. Behind that, where inspect looks for source text, a function
+    with the same code."""
 
     def __init__(self, function):
-        self._function = function
+        self._function = type(function)(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+        self._function.__kwdefaults__ = function.__kwdefaults__
+        self._function.__doc__ = function.__doc__
+        self.__wrapped__ = self._function
 
     def __call__(self, *args, **options):
         return self._function(*args, **options)
@@ -200,6 +204,15 @@ def _choice(row, value):
     return value
 
 
+def _mode(row, value):
+    """"" for off, "on", or the word."""
+    if not isinstance(value, str):
+        return "on" if value else ""
+    if value not in row.values:
+        raise value_error(row.name, f"True, False, {' or '.join(map(repr, row.values))}", value)
+    return value
+
+
 def _seconds(row, value):
     """Milliseconds; for 0 the compiler's own limit holds."""
     wanted = f"seconds above 0, at most {row.values[1]}, or None for 300"
@@ -211,10 +224,10 @@ def _seconds(row, value):
     return max(1, round(seconds * 1000))
 
 
-_NORMALISED = {"names": _names, "headers": _headers, "dirs": _paths, "defines": _defines, "paths": _paths, "word": _word,
-               "number": _number, "archs": _archs, "flag": _flag, "choice": _choice, "seconds": _seconds}
+_NORMALISED = {"names": _names, "headers": _headers, "dirs": _paths, "defines": _defines, "paths": _paths, "flags": _names, "symbols": _names, "word": _word,
+               "number": _number, "archs": _archs, "flag": _flag, "choice": _choice, "mode": _mode, "seconds": _seconds}
 # What a value looks like, where its default does not show it.
-_FORMS = {"names": "a list", "headers": "a dict of name to text", "dirs": "a list", "paths": "a list",
+_FORMS = {"names": "a list", "headers": "a dict of name to text", "dirs": "a list", "paths": "a list", "flags": "a list", "symbols": "a list",
           "defines": "a dict of macro to value, which is None for a macro without one",
           "archs": "'sm_90', 90, or a list of these", "seconds": "a number"}
 ROWS = {row[0]: Row(*row) for row in _tarsia.compile_options()}

@@ -5,8 +5,9 @@ import inspect
 import typing
 
 from . import _tarsia
+from ._compile import recipe as _recipe
+from ._compile.loading import forget_ops
 from ._define_attributes import attribute_of, descriptions_of, error
-from ._library import _forget_ops
 from ._sparse import STORAGES
 
 atexit.register(_tarsia.forget_ops)
@@ -481,5 +482,6 @@ def define_op(author=None, /, **options):
     else:
         raise error(f"define_op takes a class with forward, or a function, got {type(author).__name__}")
     _tarsia.define_op(definition, definition.spec)
-    _forget_ops()
+    forget_ops()
+    _recipe.forget_ops(None, definition.name)
     return _tarsia.op(definition.name)

@@ -59,9 +59,8 @@ def _literal(text, place):
     lines = linecache.getlines(file, variables)
     if not lines:
         return None
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
+    tree = _parsed("".join(lines))
+    if tree is None:
         return None
     found = [node for node in ast.walk(tree)
              if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and _text(node.value) == text]
@@ -71,6 +70,22 @@ def _literal(text, place):
     node = min(found, key=lambda node: abs(node.lineno - row))
     rows = _rows(_segments(node, lines))
     return (file, rows) if len(rows) == text.count("\n") + 1 else None
+
+
+def _parsed(text):
+    """The tree of a Python file; None if it does not parse."""
+    for _ in range(3):
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError):
+            return None
+        except SystemError:
+            # Work-around: ast.parse() fails if another thread parses meanwhile.
+            # Trigger: garbage is collected in the middle, and runs code that lets another thread parse.
+            # Symptom: "AST constructor recursion depth mismatch".
+            # Removal: CPython 3.12 is the oldest supported.
+            continue
+    return None
 
 
 def _segments(node, lines):

@@ -1,4 +1,4 @@
-"""The exceptions of Tarsia. The extension finds them here when it raises one."""
+"""The exceptions of Tarsia. The extension finds them here by the names that include/tarsia/detail/error_rows.h gives."""
 
 
 class Error(Exception):
@@ -98,6 +98,16 @@ def _is_printed_in_colours(frame):
     return False
 
 
+class CompileWarning(UserWarning):
+    """A warning of the compiler about the user's own text, shown once in a process. ``diagnostic`` is its Diagnostic; None
+    for the one that counts what is left out.
+
+    ``warnings.filterwarnings("ignore", category=tarsia.CompileWarning)`` keeps quiet, and "error" makes load_inline raise it.
+    """
+
+    diagnostic = None
+
+
 class CompileError(Error):
     """A source that does not compile or link. ``diagnostics`` is a list of Diagnostic."""
 
@@ -191,6 +201,10 @@ class NotFound(Error, LookupError):
     """No op, function or kernel of that name."""
 
 
+class MissingFunction(NotFound, AttributeError):
+    """No function or kernel of that name in a library."""
+
+
 class Unsupported(Error, NotImplementedError):
     """This build, machine or op cannot do that."""
 
@@ -216,37 +230,18 @@ class OutOfMemory(Error, MemoryError):
 
 
 class Interrupted(Error):
-    """The wait for a compile was given up. Python raises KeyboardInterrupt instead, or what the signal's handler
-    raises."""
+    """A compile with wait=False was given up because the interpreter ends. Ctrl-C raises KeyboardInterrupt instead."""
 
 
-# By tarsia_code of <tarsia/abi.h>.
-_BY_CODE = (
-    Error,
-    Error,
-    CompileError,
-    CompilerCrashed,
-    CompileTimeout,
-    ResourceLimit,
-    InvalidSource,
-    LoadError,
-    ArgumentTypeError,
-    ArgumentValueError,
-    CudaError,
-    NotFound,
-    Unsupported,
-    OpError,
-    OpValueError,
-    OpIndexError,
-    OpTypeError,
-    OutOfMemory,
-    Interrupted,
-)
+class UndefinedBehaviour(Error):
+    """Code that was compiled with debug="undefined" did what C++ leaves undefined. The message has the places, a line each.
+    What the call wrote until then is written."""
 
 
-def make(code, message):
-    """The exception for a code of the C interface."""
-    return (_BY_CODE[code] if 0 <= code < len(_BY_CODE) else Error)(message)
+# Their public name is what a traceback prints and what a pickle looks up. This file names them rather than
+# tarsia/__init__.py: they can be raised before that has run to its end.
+for _class in [value for value in globals().values() if isinstance(value, type)]:
+    _class.__module__ = "tarsia"
 
 
 def of_import(error):

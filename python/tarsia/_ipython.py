@@ -11,6 +11,25 @@ from ._compile_options import ROWS
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_args(self, words):  # type: ignore[override]
+        return super().parse_args(self._in_own_spelling(words))
+
+    def _in_own_spelling(self, words):
+        """Options in gcc's spelling: -std=c++17 as --std=c++17, -fwrapv as --cflags=-fwrapv."""
+        known, own, words = self._option_string_actions, [], list(words)
+        while words:
+            word = words.pop(0)
+            name = word.partition("=")[0]
+            if word == "--cflags" and words:
+                word = f"--cflags={words.pop(0)}"
+            elif len(name) > 2 and name[0] == "-" != name[1] and name not in known:
+                if "-" + name in known:
+                    word = "-" + word
+                elif name[:2] not in known:
+                    word = f"--cflags={word}"
+            own.append(word)
+        return own
+
     def error(self, message):
         raise UsageError(f"%%tarsia: {message}\n{self.format_usage().strip()}")
 
@@ -33,7 +52,9 @@ def _add(parser, row):
     """The option of the command `tarsia`. One that is not given stays away, so that load_inline has the default."""
     names, _, metavar = row.command.partition(" ")
     form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
-    if row.kind in ("dirs", "paths", "defines", "names", "archs"):
+    if row.kind == "mode":
+        form = {"nargs": "?", "const": True, "choices": row.values}
+    if row.kind in ("dirs", "paths", "flags", "symbols", "defines", "names", "archs"):
         form["action"] = "append"
     elif row.kind in ("number", "seconds"):
         form["type"] = int if row.kind == "number" else float
@@ -71,7 +92,7 @@ class TarsiaMagics(Magics):
         if not given.name.isidentifier():
             raise UsageError(f"%%tarsia: {given.name!r} cannot be a variable's name")
         try:
-            lib = _library.load_inline(cell, **_options(vars(given)))
+            lib = _library.load_at(cell, _options(vars(given)), ("%%tarsia", {"__name__": "__main__"}, 1))
         except _errors.CompileError as error:
             # The message says all; the traceback through this file would hide it.
             lines = [f"{type(error).__name__}: {error._text(_errors._coloured)}"]

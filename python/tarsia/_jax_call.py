@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _tarsia
 from ._errors import ArgumentTypeError, Unsupported
+from ._jax_programs import Programs, identity, layout
 from ._pair import Pair
 from ._schema import (LIST, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
                       of_function)
@@ -77,11 +78,6 @@ def _meta(array):
     return tuple(array.shape), str(array.dtype)
 
 
-def _identity(value):
-    """A constant with its type: 1, 1.0 and True are equal, and not the same."""
-    return (tuple, tuple(map(_identity, value))) if isinstance(value, tuple) else (type(value), repr(value))
-
-
 def _zero_gradient(array):
     """What custom_vjp wants for an integer."""
     if jax.numpy.issubdtype(array.dtype, jax.numpy.inexact):
@@ -105,8 +101,15 @@ class OpCall:
 
     def __init__(self, op, vmap, side_effect):
         self._op, self._vmap, self._side_effect = op, vmap, side_effect
-        self._programs, self._generation = {}, None
+        self._generation = None
+        self._start()
         self.__name__, self.__doc__ = op.name, op.__doc__
+
+    def _start(self):
+        self._programs = Programs()
+        # What compiled programs know by a number alone, so that it has to stay as long as this: what calls the op with
+        # some attributes, and on which places of which arrays. Programs for other shapes share them.
+        self._targets, self._callees = {}, {}
 
     def __repr__(self):
         return f"<tarsia.jax.function of {self._op!r}>"
@@ -118,18 +121,25 @@ class OpCall:
         generation = _tarsia.op_generation()
         if generation != self._generation:  # another library may have taken the name over
             description = self._op._description
-            if self._generation is None or not description["state"]:
-                self._programs = {}
+            if not description["state"] and not all(target.is_of(self._op) for target in list(self._targets.values())):
+                self._start()
             self._generation, self._description = generation, description
         metas = tuple(one if one is None else _meta(one) for one in inputs)
-        key = metas, tuple(sorted((name, _identity(value)) for name, value in attributes.items()))
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._make(metas, attributes)
+        constants = tuple(sorted((name, identity(value)) for name, value in attributes.items()))
+        program = self._programs.find((metas, constants), lambda: self._make(metas, attributes, constants))
         results = program(*[one for one in inputs if one is not None])
         return None if not results else results[0] if len(results) == 1 else tuple(results)
 
-    def _make(self, metas, attributes):
+    def _pass(self, target, backward, first_input, n_inputs, arguments, results):
+        """The callee of a pass."""
+        key = target, backward, first_input, n_inputs, tuple(arguments), tuple(results)
+        found = self._callees.get(key)
+        if found is None:
+            made = _tarsia.jax_pass(target, backward, first_input, n_inputs, arguments, results)
+            found = self._callees.setdefault(key, made)
+        return found
+
+    def _make(self, metas, attributes, constants):
         op, description = self._op, self._description
         shapes, dtypes = op.infer([False if one is None else one[0] for one in metas],
                                   [None if one is None else one[1] for one in metas], **attributes)
@@ -145,7 +155,7 @@ class OpCall:
         hidden = [i < len(out_ports) and bool(out_ports[i][1] & PORT_HIDDEN) for i in range(n)]
         flags = [ports[min(i, len(ports) - 1)][1] if ports else 0 for i in range(n_inputs)]
         given = [i for i, one in enumerate(metas) if one is not None]
-        target = _tarsia.JaxOp(op, attributes)
+        target = self._targets.get(constants) or self._targets.setdefault(constants, _tarsia.JaxOp(op, attributes))
         options = {"vmap": self._vmap, "side_effect": self._side_effect or description["state"] or bool(
             description["flags"] & OP_RANDOM)}
 
@@ -157,7 +167,7 @@ class OpCall:
                 arguments[i] = ("result", len(results))
                 aliases[k] = len(results)
                 results.append(jax.ShapeDtypeStruct(metas[i][0], _dtype(metas[i][1], op.name)))
-        callee = _tarsia.jax_pass(target, False, 0, n_inputs, arguments, list(range(n)))
+        callee = self._pass(target, False, 0, n_inputs, arguments, list(range(n)))
         run = _call(callee, results, aliases=aliases, **options)
         visible = [i for i in range(len(results)) if i >= n or not hidden[i]]
 
@@ -178,7 +188,7 @@ class OpCall:
         wanted = [-1] * n_inputs
         for r, k in enumerate(differentiable):
             wanted[given[k]] = r
-        callee = _tarsia.jax_pass(target, True, n, n_inputs, read, wanted)
+        callee = self._pass(target, True, n, n_inputs, read, wanted)
         gradients = _call(callee, [jax.ShapeDtypeStruct(metas[given[k]][0], _dtype(metas[given[k]][1], op.name))
                                    for k in differentiable], vmap=self._vmap)
 
@@ -211,7 +221,7 @@ class FunctionCall:
         self._function, self._outputs, self._vmap, self._side_effect = function, outputs, vmap, side_effect
         self._name = self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._programs = {}
+        self._programs, self._callees = Programs(), {}
         mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
         described = {of_function(one, mutates) for one in function._description}
         if len(described) != 1:
@@ -260,30 +270,37 @@ class FunctionCall:
     def __call__(self, *args, **named):
         bound = self.__signature__.bind(*args, **named)
         bound.apply_defaults()
-        values, arrays, layout = [], [], []
+        values, arrays, shapes = [], [], []
         for i, value in zip(self._given, bound.arguments.values()):
             parameter = self._parameters[i]
             what = f"{self._name}: argument {parameter.name!r}"
             if not parameter.is_tensor:
                 value = _constant(value, what)
-                layout.append(_identity(value))
+                shapes.append(identity(value))
             elif value is None:
-                layout.append(None)
+                shapes.append(None)
             elif parameter.is_list:
                 value = [one if one is None else _array(one, what) for one in value]
                 arrays += [one for one in value if one is not None]
-                layout.append(tuple(one if one is None else _meta(one) for one in value))
+                shapes.append(tuple(one if one is None else _meta(one) for one in value))
             else:
                 value = _array(value, what)
                 arrays.append(value)
-                layout.append(_meta(value))
+                shapes.append(_meta(value))
             values.append(value)
-        key = tuple(layout)
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._make(values)
+        key = tuple(shapes)
+        program = self._programs.find(key, lambda: self._make(values))
         results = program(*arrays)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _callee(self, function, arguments, n_written):
+        """What compiled programs know by a number alone, so that it stays as long as this. Programs for other shapes with
+        the same constants share it."""
+        key = function, layout(arguments), n_written
+        found = self._callees.get(key)
+        if found is None:
+            found = self._callees.setdefault(key, _tarsia.jax_function(function, arguments, n_written))
+        return found
 
     def _make(self, values):
         """The program of arguments that are like these."""
@@ -326,7 +343,7 @@ class FunctionCall:
                 arguments.append(("value", value))
         n_written = len(results)
         results += list(made)
-        callee = _tarsia.jax_function(self._function, _trimmed(arguments, self._parameters), n_written)
+        callee = self._callee(self._function, _trimmed(arguments, self._parameters), n_written)
         run = _call(callee, results, aliases=aliases, vmap=self._vmap, side_effect=self._side_effect)
         if self._pair is None:
             return jax.jit(run)
@@ -370,7 +387,7 @@ class FunctionCall:
                  for i in pair.targets]
         if None in metas:
             raise Unsupported(f"{pair.backward.__name__} gives the gradient of a tensor that is None")
-        callee = _tarsia.jax_function(pair.backward, _trimmed(arguments, pair.backward_parameters), len(pair.made))
+        callee = self._callee(pair.backward, _trimmed(arguments, pair.backward_parameters), len(pair.made))
         gradients = _call(callee, metas, vmap=self._vmap)
 
         def forward(*arrays):

@@ -45,7 +45,7 @@ def ptx(kernel):
     if kept is not None:
         return kept
     name = kernel.__qualname__
-    if kernel._recipe is None:
+    if kernel._recipe is None or not kernel._recipe.compiles:
         raise Unsupported(f"kernel {name} has no PTX: its library was built ahead of time without it; compile it with ptx=True")
     return _ptx_of(kernel._recipe.kernels([name], kernel._file, ptx=True).kernel(name))
 
@@ -173,6 +173,17 @@ class KernelTemplate:
     def _title(self):
         return f"kernel template {self._name}"
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        from ._compile.recipe import reduced_template
+
+        return reduced_template(self)
+
     def _is_overloaded(self):
         return len(self._entries) > 1
 
@@ -235,7 +246,7 @@ class KernelTemplate:
 
     def _compile(self, name):
         recipe = self._library._recipe
-        if recipe is None:
+        if recipe is None or not recipe.compiles:
             has = ", ".join(self.instances) or "none"
             raise Unsupported(f"{self._title()} cannot be instantiated any more: library {self._library.name!r} was built "
                               f"ahead of time, with {has}; name {name} in its source")

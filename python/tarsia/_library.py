@@ -1,9 +1,15 @@
 """Libraries, and the doors to them: load_inline, load, compile."""
 
+import os
 import sys
 import time
 
 from . import _compile_options, _errors, _tarsia
+from ._compile import recipe as _recipe
+from ._compile.loading import compile_and_load, forget_ops, warn
+from ._compile.loading import explain as _explain
+from ._compile.loading import place as _place
+from ._compile.recipe import Prebuilt, Recipe
 from ._compile_options import to_bytes, to_path, to_text, to_texts, type_error
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
@@ -26,6 +32,7 @@ class Library:
         self._seconds = seconds
         self._pending = pending
         self._templates = {}
+        self._modules = {}
 
     @property
     def ready(self):
@@ -86,6 +93,12 @@ class Library:
         return tuple(self._handle.ops())
 
     @property
+    def symbols(self):
+        """The symbols that it shows to others: a dict of name to address, which is valid as long as the library. They are
+        those that ``exports`` names, and those that the source marks with ``__attribute__((visibility("default")))``."""
+        return self._handle.symbols()
+
+    @property
     def skipped(self):
         """Functions of the source that are not exported: a dict of name to reason."""
         return self._handle.skipped()
@@ -95,7 +108,10 @@ class Library:
         """The compiler's warnings, a list of Diagnostic."""
         from ._errors import Diagnostic
 
-        return [Diagnostic(*warning) for warning in self._handle.warnings()]
+        found = [Diagnostic(*warning) for warning in self._handle.warnings()]
+        for one in found if self._recipe is not None and self._recipe.path is not None else ():
+            one.file = self._recipe.shown_name(one.file)
+        return found
 
     @property
     def cubins(self):
@@ -105,6 +121,13 @@ class Library:
             return {arch: data for _, arch, data in images}
         return {(file, arch): data for file, arch, data in images}
 
+    def python_module(self, name=None):
+        """The extension module of Python that the source defines under this name, with PYBIND11_MODULE, NB_MODULE or PyInit_…;
+        without a name the only one. It is imported by the first call. Its code stays in memory until the process ends."""
+        from ._python_module import python_module
+
+        return python_module(self, name, self._modules)
+
     def export(self, path):
         """Writes the shared library to ``path``; ``tarsia.load`` takes it."""
         self._handle.export(to_path(path, "path"))
@@ -113,10 +136,24 @@ class Library:
         """Takes its ops out of the registry and forgets its functions. The code is unmapped when nothing holds it
         any more: functions that are kept stay valid."""
         self._handle.unload()
-        _forget_ops()
+        forget_ops()
+        _recipe.forget_ops(self._recipe)
         kept = self._handle
+        if self._modules:
+            from ._python_module import forget
+
+            forget(self._modules)
         self.__dict__.clear()
         Library.__init__(self, _Unloaded(kept.name))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return _recipe.reduced_library(self)
 
     def __getitem__(self, name):
         if not isinstance(name, str):
@@ -215,7 +252,7 @@ class Library:
 
 
 # Attributes of a Library's own that a look-up must not take for functions.
-_OWN = frozenset(("_handle", "_recipe", "_seconds", "_pending", "_templates", "_ipython_display_", "_repr_mimebundle_",
+_OWN = frozenset(("_handle", "_recipe", "_seconds", "_pending", "_templates", "_modules", "_ipython_display_", "_repr_mimebundle_",
                   "_ipython_canary_method_should_not_exist_"))
 
 
@@ -241,36 +278,11 @@ class _Unloaded:
     def __getattr__(self, attribute):
         if attribute in ("function_names", "kernels", "templates", "globals", "ops", "images", "warnings"):
             return list
-        if attribute == "skipped":
+        if attribute in ("skipped", "symbols"):
             return dict
         if attribute == "unload":
             return lambda: None
         return self.function
-
-
-class Recipe:
-    """What a library was compiled from, for more of its device code."""
-
-    def __init__(self, files, name, values):
-        self._files = files
-        self._name = name
-        self._values = values
-
-    def text_of(self, file):
-        """The text of a file or virtual header by the name that diagnostics give it; None if it is neither."""
-        for name, text in (*self._files, *self._values.get("headers", ())):
-            if (name or _LONE_NAME) == file:
-                return text.decode()
-        return None
-
-    def kernels(self, names, file, ptx=False):
-        """The handle of a library with these kernels of a file alone: instantiations, or kernels by their names. With
-        ptx they are for reading."""
-        values = {**self._values, "ptx": True} if ptx else self._values
-        return _tarsia.load_inline(self._files, _tarsia.CompileOptions(self._name, values, _capturing(), names, file, ptx))
-
-
-_LONE_NAME = "source"  # of a source that is one string, in diagnostics
 
 
 @_compile_options.shown
@@ -286,32 +298,43 @@ def load_inline(source, name=None, *, wait=True, **options):
 
     Gives a Library. Raises CompileError, with diagnostics at the places of the string.
     """
-    name = _name(name)
     values = _compile_options.normalised(options, "load_inline")
-    files = _files(source)
-    native = _tarsia.CompileOptions(name, values, _capturing())
-    headers = options.get("headers")
+    return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, _place(sys._getframe(1)))
+
+
+def load_at(source, options, place):
+    """load_inline for a source that stands somewhere else than in the caller's file."""
+    recipe = Recipe(_files(source), None, _compile_options.normalised(options, "load_inline"))
+    return _load(recipe, source, options.get("headers"), True, place)
+
+
+def _load(recipe, source, headers, wait, place, quiet=False):
+    """The library of a recipe. What goes wrong is explained with the source and headers as the user gave them; `place` is
+    where the call stands. quiet: warnings are the caller's matter."""
+    native = recipe.options()  # on this thread, which may be capturing
     if not wait:
         try:
             from ._pending import Pending
         except OSError as error:
             raise _errors.of_import(error) from None
 
-        place = _place(sys._getframe(1))
-        pending = Pending(lambda: _compile_and_load(files, native), lambda error: _explain(error, source, headers, place))
-        return Library(None, Recipe(files, name, values), pending=pending)
+        pending = Pending(lambda: compile_and_load(recipe, native, place, quiet),
+                          lambda error: _explain(error, source, headers, place, recipe))
+        return Library(None, recipe, pending=pending)
     began = time.perf_counter()
     try:
-        return Library(_compile_and_load(files, native), Recipe(files, name, values), time.perf_counter() - began)
+        return Library(compile_and_load(recipe, native, place, quiet), recipe, time.perf_counter() - began)
     except Exception as error:
-        _explain(error, source, headers, _place(sys._getframe(1)))
+        _explain(error, source, headers, place, recipe)
         raise
 
 
-def _compile_and_load(files, options):
-    handle = _tarsia.load_inline(files, options)
-    _forget_ops()
-    return handle
+def from_recipe(recipe):
+    """The library that a pickle was made of."""
+    handle = recipe.load()
+    forget_ops()
+    _recipe.note_ops(recipe, handle.ops())
+    return Library(handle, recipe)
 
 
 def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
@@ -330,7 +353,14 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     except OSError as error:
         raise _errors.of_import(error) from None
 
-    return _pending.compile_all(load_inline, sources, jobs, return_exceptions, options, _place(sys._getframe(1)))
+    place = _place(sys._getframe(1))
+
+    def load_one(source, **own):
+        values = _compile_options.normalised({k: v for k, v in own.items() if k not in ("name", "wait")}, "load_inline")
+        return _load(Recipe(_files(source), _name(own.get("name")), values), source, own.get("headers"), own.get("wait", True),
+                     place)
+
+    return _pending.compile_all(load_one, sources, jobs, return_exceptions, options)
 
 
 @_compile_options.shown
@@ -344,41 +374,47 @@ def compile(source, output, *, name=None, **options):
     name: of the library.
     """
     values = _compile_options.normalised(options, "compile")
+    recipe = Recipe(_files(source), _name(name), values)
+    place = _place(sys._getframe(1))
     try:
-        _tarsia.compile(_files(source), _tarsia.CompileOptions(_name(name), values, _capturing()), to_path(output, "output"))
+        _tarsia.compile(recipe.files, recipe.options(loads=False), to_path(output, "output"))
     except Exception as error:
-        _explain(error, source, options.get("headers"), _place(sys._getframe(1)))
+        _explain(error, source, options.get("headers"), place, recipe)
         raise
+    from ._compile.warnings import of_last_compile
+
+    warnings = of_last_compile()
+    if warnings:
+        warn(warnings, recipe, place)
 
 
-def load(path):
-    """Loads a library built ahead of time: by tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT."""
-    handle = _tarsia.load(to_path(path, "path"))
-    _forget_ops()
-    return Library(handle)
+@_compile_options.shown
+def load(path, name=None, *, wait=True, **options):
+    """Loads a library from a file: a source, which is compiled as load_inline does, or a library built ahead of time by
+    tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT.
+
+    path: of the file. The suffixes .cu, .cc, .cpp, .cxx, .C and .c say that it is a source. Its ``#include "…"`` are looked
+        for in its folder. Errors and warnings name the file by this path.
+    name, wait: as for load_inline; of a source alone.
+    options: of a source alone, as for load_inline.
+    """
+    path = to_path(path, "path")
+    if path.endswith(_SOURCES):
+        from ._compile.source_file import recipe_of
+
+        recipe, texts = recipe_of(path, _name(name), _compile_options.normalised(options, "load"))
+        return _load(recipe, texts, options.get("headers"), wait, _place(sys._getframe(1)))
+    if name is not None or options:
+        raise _errors.ArgumentTypeError(f"load({path!r}) takes no options: it is no source (suffixes {', '.join(_SOURCES)}), but a "
+                                        "library that was built with options of its own")
+    recipe = Prebuilt(os.path.abspath(path))
+    handle = _tarsia.load(path)
+    forget_ops()
+    _recipe.note_ops(recipe, handle.ops())
+    return Library(handle, recipe)
 
 
-def _forget_ops():
-    """Lets go of the ops that tarsia.ops keeps, whose library may have been replaced or unloaded."""
-    module = sys.modules.get("tarsia._ops")
-    if module:
-        module.ops.__dict__.clear()
-
-
-def _place(frame):
-    """Where a call stands: (file, globals, line)."""
-    return frame.f_code.co_filename, frame.f_globals, frame.f_lineno
-
-
-def _explain(error, source, headers, place):
-    """Adds the lines of the source, and where it stands in a .py file, to a compile error."""
-    if getattr(error, "diagnostics", None):
-        try:
-            from . import _diagnose
-
-            _diagnose.explain(error, source, headers, place)
-        except OSError:  # no descriptor is left to import or to read with: the error stands without the lines
-            pass
+_SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".C", ".c")
 
 
 def _files(source):
@@ -392,15 +428,6 @@ def _files(source):
 
 def _name(name):
     return None if name is None else to_text(name, "name")
-
-
-def _capturing():
-    """Whether PyTorch captures a CUDA graph on this thread: a compile would stall it, and kernels cannot load then."""
-    torch = sys.modules.get("torch")
-    try:
-        return torch is not None and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
-    except Exception:  # another module of that name, or a torch without CUDA
-        return False
 
 
 def _device_number(device):

@@ -2,11 +2,7 @@
 
 from difflib import get_close_matches
 
-from ._errors import NotFound
-
-
-class MissingFunction(NotFound, AttributeError):
-    """No function or kernel of that name."""
+from ._errors import MissingFunction, NotFound
 
 
 def missing(library, name):

@@ -89,12 +89,11 @@ def wait_for_all():
     return bool(under_way)
 
 
-def compile_all(load_inline, sources, jobs, return_exceptions, options, place):
+def compile_all(load_one, sources, jobs, return_exceptions, options):
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     from . import _progress
     from ._compile_options import type_error
-    from ._library import _explain
 
     if isinstance(sources, (str, bytes, dict)):
         raise type_error("sources", "a list of sources, or of pairs (source, options)", sources)
@@ -114,11 +113,7 @@ def compile_all(load_inline, sources, jobs, return_exceptions, options, place):
     stop = _tarsia.Stop()
 
     def load(source, options):
-        try:
-            return stop.call(lambda: load_inline(source, **options))
-        except Exception as error:
-            _explain(error, source, options.get("headers"), place)
-            raise
+        return stop.call(lambda: load_one(source, **options))
 
     pool = ThreadPoolExecutor(min(jobs, len(requests)), thread_name_prefix="tarsia compile")
     try:

@@ -185,7 +185,7 @@ def _literal(text, value, choices):
     if text == "bool" and isinstance(value, bool):
         return str(value)
     if text == "SymInt" and type(value) is int:
-        return str(value)
+        return str(value) if value < 2**63 else None  # PyTorch has no larger ones
     if text == "float" and isinstance(value, (int, float)) and math.isfinite(value):
         return repr(float(value))
     if text in ("SymInt[]", "float[]") and isinstance(value, tuple):

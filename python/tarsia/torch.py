@@ -19,7 +19,7 @@ from ._torch.pair import function
 from ._torch.register import Overload
 from ._schema import OP_RANDOM, identifier
 
-__all__ = ["Registered", "function", "register", "registered", "unregister"]
+__all__ = ["Registered", "function", "options", "register", "registered", "unregister"]
 
 
 class Registered(dict):
@@ -86,6 +86,30 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     raise TypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
 
 
+def options(name="extension"):
+    """What a source that includes PyTorch's headers needs: a dict of include_dirs, library_dirs, libraries and defines, for
+    ``tarsia.load_inline(source, **tarsia.torch.options())``. They are those of torch.utils.cpp_extension.
+
+    name: what TORCH_EXTENSION_NAME means in the source, the name for ``lib.python_module(name)``.
+    """
+    import os
+    import sysconfig
+
+    root = os.path.dirname(torch.__file__)
+    includes = [os.path.join(root, "include"), os.path.join(root, "include", "torch", "csrc", "api", "include"),
+                sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
+    libraries = os.path.join(root, "lib")
+    there = os.listdir(libraries)
+    names = ["c10", "c10_cuda", "torch_cpu", "torch_cuda", "torch", "torch_python"]
+    return {
+        "include_dirs": list(dict.fromkeys(includes)),
+        "library_dirs": [libraries],
+        "libraries": [one for one in names if f"lib{one}.so" in there],
+        "defines": {"TORCH_EXTENSION_NAME": name, "TORCH_API_INCLUDE_EXTENSION_H": None,
+                    "_GLIBCXX_USE_CXX11_ABI": int(torch._C._GLIBCXX_USE_CXX11_ABI)},
+    }
+
+
 def unregister(name):
     """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
     namespace, last = torch_register.split_name(name, None)
@@ -116,7 +140,7 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
         if text in texts:  # the types behind the pointers differ: the function chooses when it is called
             continue
         texts.add(text)
-        cell = torch_ops.function_cell(what, description, schema, fake)
+        cell = torch_ops.function_cell(what, description, schema, fake, mutates)
         overload = f"overload{len(overloads) + 1}" if overloads else ""
         overloads.append(Overload(schema, cell, overload=overload, tags=_tags(random, tags), vmap=vmap,
                                   autocast=torch_register.autocast_rules(autocast)))

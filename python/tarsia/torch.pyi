@@ -3,11 +3,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 
 import torch
+from typing_extensions import TypedDict
 
 from . import Library
 from ._tarsia import Expression, Function, Op
 
-__all__ = ["Registered", "function", "register", "registered", "unregister"]
+__all__ = ["Registered", "function", "options", "register", "registered", "unregister"]
+
+class _Options(TypedDict):
+    include_dirs: list[str]
+    library_dirs: list[str]
+    libraries: list[str]
+    defines: dict[str, object]
 
 class Registered(dict[str, Any]):
     """The operators of a library: name to torch.ops.tarsia.NAME."""
@@ -50,6 +57,7 @@ def register(
     backward: Expression | Callable[..., Any] | None = None,
     gradients: str | Iterable[str] | None = None,
 ) -> Any: ...
+def options(name: str = "extension") -> _Options: ...
 def unregister(name: str) -> None: ...
 def registered() -> tuple[str, ...]: ...
 def function(

@@ -9,7 +9,7 @@
 namespace tarsia::python::dlpack {
 
 constexpr uint32_t k_major = 1;
-constexpr uint32_t k_minor = 0;  ///< what is asked of and promised to others
+constexpr uint32_t k_minor = 0;  ///< the version asked of others, and promised to them
 constexpr uint64_t k_read_only = 1;
 constexpr uint64_t k_copied = 2;
 
@@ -45,7 +45,7 @@ struct ExchangeHeader {
   ExchangeHeader* previous;
 };
 
-/// Functions give 0, or -1 with a Python error set (the allocator: after a call of SetError).
+/// Functions return 0, or -1 with a Python error set (the allocator: after a call of SetError).
 struct Exchange {
   ExchangeHeader header;
   int (*allocate)(tarsia_tensor* prototype, Managed** out, void* error_context, SetError);

@@ -1,5 +1,8 @@
-// Asks types for the protocols that they have.
+// Asks types for their protocols.
 #include "python/tensor/exchange_protocol.h"
+
+#include <mutex>
+#include <unordered_map>
 
 #include "python/tensor/numpy_api.h"
 #include "python/tensor/tensor.h"
@@ -12,20 +15,22 @@ ProtocolSlot g_protocols[k_protocol_slots];
 namespace {
 
 constexpr int32_t k_most_exchanges = 30;
-const dlpack::Exchange* g_exchanges[k_most_exchanges];
+std::atomic<const dlpack::Exchange*> g_exchanges[k_most_exchanges];
 
-/// A version of the table that we understand, or null.
+/// A version of the table that this code understands, or null.
 const dlpack::Exchange* usable(const dlpack::Exchange* exchange) {
   auto* header = reinterpret_cast<const dlpack::ExchangeHeader*>(exchange);
   while (header && header->version.major != dlpack::k_major) header = header->previous;
   return reinterpret_cast<const dlpack::Exchange*>(header);
 }
 
-/// The number of a framework's table, a new one for a new table; k_framework_tarsia when there are too many.
+/// The number of a framework's table. A new table gets a new number, or k_framework_tarsia if there are too
+/// many.
 int32_t number_of(const dlpack::Exchange* exchange) {
   for (int32_t i = 0; i < k_most_exchanges; ++i) {
-    if (!g_exchanges[i]) g_exchanges[i] = exchange;
-    if (g_exchanges[i] == exchange) return k_first_exchange + i;
+    const dlpack::Exchange* known = nullptr;  // becomes what another table has put there
+    if (g_exchanges[i].compare_exchange_strong(known, exchange) || known == exchange)
+      return k_first_exchange + i;
   }
   return k_framework_tarsia;
 }
@@ -44,7 +49,7 @@ bool is_masked(PyTypeObject* type) {
          PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(masked.get()));
 }
 
-/// The family of a class that has none of the tables above, by the package that it comes from.
+/// The family of a class without any of the tables above, from the package that defines it.
 uint8_t family_of(PyTypeObject* type) {
   const std::string name = type_name(type), package = name.substr(0, name.find('.'));
   return package == "cupy"                         ? k_cupy
@@ -81,21 +86,37 @@ ExchangeProtocol ask(PyTypeObject* type) {
   return {};
 }
 
+#ifdef Py_GIL_DISABLED
+/// What is known of a type, for ever. Types that share a slot do not make it anew.
+const detail::KnownProtocol* remember(PyTypeObject* type, const ExchangeProtocol& protocol) {
+  static std::mutex s_mutex;
+  static auto* const s_all = new std::unordered_map<PyTypeObject*, detail::KnownProtocol>;
+  const std::scoped_lock lock(s_mutex);
+  const auto [place, fresh] = s_all->try_emplace(type, detail::KnownProtocol{type, protocol});
+  if (fresh) Py_INCREF(reinterpret_cast<PyObject*>(type));
+  return &place->second;
+}
+#endif
+
 }  // namespace
 
 ExchangeProtocol detail::find_protocol(PyTypeObject* type, ProtocolSlot& slot) {
   const ExchangeProtocol protocol = ask(type);
-  // "Nothing" is asked anew of classes written in Python, which may still get their methods.
+  // "Nothing" is asked again for classes written in Python, which may still get their methods.
   if (protocol.kind == ProtocolKind::none && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return protocol;
+#ifdef Py_GIL_DISABLED
+  slot.store(remember(type, protocol), std::memory_order_release);
+#else
   Ref old(reinterpret_cast<PyObject*>(slot.type));
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   slot = {type, protocol};
+#endif
   return protocol;
 }
 
 const dlpack::Exchange* exchange_of(int32_t framework) {
   const int32_t i = framework - k_first_exchange;
-  return i >= 0 && i < k_most_exchanges ? g_exchanges[i] : nullptr;
+  return i >= 0 && i < k_most_exchanges ? g_exchanges[i].load() : nullptr;
 }
 
 }  // namespace tarsia::python

@@ -1,4 +1,4 @@
-// The rarer half of a frame.
+// The rarely used half of a frame.
 #include "python/tensor/frame.h"
 
 #include <cstdlib>

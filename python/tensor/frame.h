@@ -1,5 +1,5 @@
-// The workspace of one call: room for converted arguments, the views of its tensors, and what is to be given
-// back when the call ends. Lives on the stack; a call of a few tensors allocates nothing.
+// The workspace of one call: memory for converted arguments, the views of its tensors, and resources to
+// release when the call ends. Lives on the stack; a call of a few tensors allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ namespace tarsia::python {
 /// A tensor argument. Results that return it point at `tensor`.
 struct View {
   tarsia_tensor tensor;
-  PyObject* object;  ///< borrowed: whoever calls holds it
+  PyObject* object;  ///< borrowed: the caller holds it
   View* previous;    ///< the views of a call form a list
   bool read_only;
+  bool is_written;  ///< the call may write to it
 };
 
 struct SparseArgument;
@@ -47,10 +48,12 @@ class Frame {
     return static_cast<T*>(room(n * sizeof(T)));
   }
 
-  View* new_view(PyObject* object) {
+  View* new_view(PyObject* object, bool is_written = false) {
     View* view = room_for<View>(1);
     view->object = object;
     view->read_only = false;
+    view->is_written = is_written;
+    writes |= is_written;
     view->previous = last_view;
     return last_view = view;
   }
@@ -62,7 +65,7 @@ class Frame {
   /// Calls what(with) when the call ends, in reverse order.
   void on_end(void (*what)(void*), void* with);
 
-  /// Forgets the arguments, for the next overload's turn.
+  /// Forgets the arguments before the next overload is tried.
   void start_over() {
     if (m_kept || m_chunks) give_back();
     m_used = 0;
@@ -77,6 +80,7 @@ class Frame {
     family_object = nullptr;
     has_stream = false;
     stream = nullptr;
+    writes = false;
   }
 
   View* last_view = nullptr;
@@ -90,8 +94,10 @@ class Frame {
   PyObject* first_object = nullptr;   ///< that argument, borrowed
   uint8_t family = k_no_family;       ///< of the first tensor that has one
   PyObject* family_object = nullptr;  ///< that argument, borrowed
+  bool writes = false;                ///< whether one of the views is written to
   bool has_stream = false;            ///< whether a stream was passed, or found by stream_of_call()
   void* stream = nullptr;
+  bool interrupted = false;          ///< a handler of signals raised, which the call's code was told
   const char* callee = "";           ///< the function's name
   PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out
   uint32_t n_given = 0;

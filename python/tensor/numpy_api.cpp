@@ -1,6 +1,8 @@
 // NumPy through the function table that it hands to extensions.
 #include "python/tensor/numpy_api.h"
 
+#include <atomic>
+
 #include "python/core/dtype.h"
 
 namespace tarsia::python::numpy {
@@ -32,7 +34,7 @@ const tarsia_dtype k_dtypes[24] = {{TARSIA_BOOL, 8, 1},
 
 namespace {
 
-/// The places in NumPy's table of what is used here; NumPy keeps them for ever.
+/// The places in NumPy's table of the functions used here. NumPy keeps them for ever.
 enum { k_type_slot = 2, k_descr_from_type_slot = 45, k_new_from_descr_slot = 94, k_set_base_slot = 282 };
 
 struct Api {
@@ -45,8 +47,8 @@ struct Api {
 
 /// The table; imports NumPy. Null with an error set if that fails.
 const Api* api() {
-  static Api s_api;
-  if (s_api.array_type) return &s_api;
+  static std::atomic<const Api*> s_api;
+  if (const Api* known = s_api.load(std::memory_order_acquire)) return known;
   Ref module(PyImport_ImportModule("numpy._core._multiarray_umath"));
   if (!module) {
     PyErr_Clear();
@@ -57,11 +59,13 @@ const Api* api() {
   if (!capsule) return nullptr;
   void** table = static_cast<void**>(PyCapsule_GetPointer(capsule.get(), nullptr));
   if (!table) return nullptr;
-  s_api.descr_from_type = reinterpret_cast<decltype(Api::descr_from_type)>(table[k_descr_from_type_slot]);
-  s_api.new_from_descr = reinterpret_cast<decltype(Api::new_from_descr)>(table[k_new_from_descr_slot]);
-  s_api.set_base = reinterpret_cast<decltype(Api::set_base)>(table[k_set_base_slot]);
-  s_api.array_type = static_cast<PyTypeObject*>(table[k_type_slot]);
-  return &s_api;
+  auto* found = new Api;  // stays; without the GIL, two threads may make one each
+  found->descr_from_type = reinterpret_cast<decltype(Api::descr_from_type)>(table[k_descr_from_type_slot]);
+  found->new_from_descr = reinterpret_cast<decltype(Api::new_from_descr)>(table[k_new_from_descr_slot]);
+  found->set_base = reinterpret_cast<decltype(Api::set_base)>(table[k_set_base_slot]);
+  found->array_type = static_cast<PyTypeObject*>(table[k_type_slot]);
+  s_api.store(found, std::memory_order_release);
+  return found;
 }
 
 /// A new reference to the descr of a dtype, or null with an error set.
@@ -84,14 +88,15 @@ tarsia_dtype registered_dtype(const Descr* descr) {
 }
 
 PyTypeObject* array_type() {
-  static PyTypeObject* s_type = nullptr;
-  if (s_type) return s_type;
+  static std::atomic<PyTypeObject*> s_type = nullptr;
+  if (PyTypeObject* known = s_type.load(std::memory_order_acquire)) return known;
   const Ref module = loaded_module("numpy");
   if (!module) return nullptr;
   Ref type = attribute_or_null(module.get(), "ndarray");
   if (!type || !PyType_Check(type.get())) return nullptr;
-  s_type = reinterpret_cast<PyTypeObject*>(type.release());
-  return s_type;
+  auto* found = reinterpret_cast<PyTypeObject*>(type.release());
+  s_type.store(found, std::memory_order_release);
+  return found;
 }
 
 PyObject* array_over(const tarsia_tensor& tensor, PyObject* base) {

@@ -33,7 +33,7 @@ constexpr int k_writeable = 0x400;
 /// The dtypes of NumPy's own numbers 0 … 23, lanes 0 where there is none.
 extern const tarsia_dtype k_dtypes[24];
 
-/// The dtype of numbers that other packages registered (ml_dtypes); lanes 0 if unknown.
+/// The dtype of numbers that other packages registered (ml_dtypes); lanes are 0 if it is unknown.
 tarsia_dtype registered_dtype(const Descr* descr);
 
 /// Elements in native byte order of a dtype that we know, else lanes 0.
@@ -45,11 +45,11 @@ inline tarsia_dtype dtype_of(const Descr* descr) {
 /// numpy.ndarray if NumPy is imported already, else null. A borrowed reference.
 PyTypeObject* array_type();
 
-/// An array over `tensor`'s memory, which stays as long as `base` (stolen) does. Imports NumPy if need be.
-/// Null with an error set if NumPy is missing or knows no such dtype: see can_hold().
+/// An array over `tensor`'s memory, which stays as long as `base` (stolen) does. Imports NumPy if
+/// necessary. Null with an error set if NumPy is missing or has no such dtype: see can_hold().
 PyObject* array_over(const tarsia_tensor& tensor, PyObject* base);
 
-/// Whether NumPy is there and can hold such elements; imports it if need be. No error is set.
+/// Whether NumPy is installed and can hold such elements. Imports it if necessary. Sets no error.
 bool can_hold(tarsia_dtype dtype);
 
 }  // namespace tarsia::python::numpy

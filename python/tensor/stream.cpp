@@ -1,12 +1,15 @@
 // Reads streams, and finds the current ones.
 #include "python/tensor/stream.h"
 
+#include <atomic>
+#include <mutex>
+
 #include "python/tensor/view.h"
 
 namespace tarsia::python {
 namespace {
 
-/// In which attributes classes of streams keep their handle, in the order asked.
+/// The attributes in which classes of streams keep their handle, in the order asked.
 struct StreamAttribute {
   const char* attribute;
   bool is_protocol;  ///< a method or value of a pair (version, handle); else an int
@@ -14,8 +17,8 @@ struct StreamAttribute {
 constexpr StreamAttribute k_stream_attributes[] = {
     {"cuda_stream", false}, {"__cuda_stream__", true}, {"ptr", false}};  // PyTorch…CuPy
 
-/// The classes of streams met, and the attribute of each: asking a class for what it lacks costs more than a
-/// launch.
+/// The known classes of streams, with the attribute of each. Asking a class for an attribute that it lacks
+/// costs more than a launch.
 struct StreamClass {
   PyTypeObject* type;   ///< owned
   PyObject* attribute;  ///< interned
@@ -23,20 +26,25 @@ struct StreamClass {
 };
 constexpr size_t k_most_classes = 8;
 StreamClass g_classes[k_most_classes];
-size_t g_n_classes = 0;
+std::atomic<size_t> g_n_classes = 0;  ///< those below it do not change any more
+std::mutex g_learning;
 
 const StreamClass* known_class(PyTypeObject* type) {
-  for (size_t i = 0; i < g_n_classes; ++i)
+  const size_t n = g_n_classes.load(std::memory_order_acquire);
+  for (size_t i = 0; i < n; ++i)
     if (g_classes[i].type == type) return &g_classes[i];
   return nullptr;
 }
 
 void learn_class(PyTypeObject* type, const StreamAttribute& stream) {
-  if (g_n_classes == k_most_classes || known_class(type)) return;
-  PyObject* attribute = PyUnicode_InternFromString(stream.attribute);
+  Ref attribute(PyUnicode_InternFromString(stream.attribute));
   if (!attribute) return PyErr_Clear();
+  const std::scoped_lock lock(g_learning);
+  const size_t n = g_n_classes;
+  if (n == k_most_classes || known_class(type)) return;
   Py_INCREF(reinterpret_cast<PyObject*>(type));
-  g_classes[g_n_classes++] = {type, attribute, stream.is_protocol};
+  g_classes[n] = {type, attribute.release(), stream.is_protocol};
+  g_n_classes.store(n + 1, std::memory_order_release);
 }
 
 StreamRead read_int(PyObject* number, void** handle) {
@@ -55,7 +63,7 @@ StreamRead read_protocol(PyObject* method, void** handle) {
   return read_int(PyTuple_GetItem(tuple, 1), handle);
 }
 
-/// The attribute of an object that is a stream; null, and no error set, of any other.
+/// The attribute of an object that is a stream. For any other object, null with no error set.
 Ref handle_of(PyObject* object, bool& is_protocol) {
   PyTypeObject* type = Py_TYPE(object);
   if (const StreamClass* known = known_class(type)) {
@@ -85,7 +93,7 @@ void* current_cupy_stream() {
   return handle;
 }
 
-/// Where no tensor tells whose stream is meant: PyTorch's, if it has used CUDA, else CuPy's. Looking must not
+/// Used if no tensor tells whose stream is meant: PyTorch's if it has used CUDA, else CuPy's. This must not
 /// initialise CUDA: the caller may still fork.
 void* current_stream_of_process() {
   const SavedException saved;
@@ -134,7 +142,7 @@ void* stream_of_call(Frame& frame) {
   if (frame.has_stream) return frame.stream;
   frame.has_stream = true;
   if (frame.gpu_view) return frame.stream = current_stream_of(frame.gpu_view->object, frame.gpu);
-  // Asked while arguments are still converted (by __dlpack__): look ahead.
+  // __dlpack__ asks for it while arguments are still converted, so it looks ahead.
   for (uint32_t i = 0; i < frame.n_given; ++i)
     if (PyObject* object = frame.given[i]; object && is_stream(object)) {
       read_stream(object, &frame.stream);

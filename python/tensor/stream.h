@@ -1,4 +1,4 @@
-// CUDA streams as Python has them.
+// CUDA streams of Python's frameworks.
 #pragma once
 
 #include "python/tensor/frame.h"
@@ -11,12 +11,12 @@ enum class StreamRead { ok, not_a_stream, failed };
 /// None is no stream here. `failed`: a Python error is set.
 StreamRead read_stream(PyObject* object, void** handle);
 
-/// Whether an object is a stream beyond doubt, which an int is not.
+/// Whether an object is certainly a stream. An int is not.
 bool is_stream(PyObject* object);
 
-/// The stream on which the call of this frame runs: the one passed, else the current one of the framework of
-/// the first tensor on a GPU; where there is none, PyTorch's if it has used CUDA, else CuPy's if it is
-/// loaded. Null is CUDA's default stream. Errors of the framework count as null.
+/// The stream on which the call of this frame runs: the one passed, else the current one of the framework
+/// of the first tensor on a GPU. Without such a tensor, it is PyTorch's if it has used CUDA, else CuPy's if
+/// it is loaded. Null is CUDA's default stream. Errors of the framework count as null.
 void* stream_of_call(Frame& frame);
 
 /// Makes a stream of GPU `device` PyTorch's current one for the calling thread while this lives, if PyTorch
@@ -28,7 +28,7 @@ class MadeCurrent {
   MadeCurrent(const MadeCurrent&) = delete;
   MadeCurrent& operator=(const MadeCurrent&) = delete;
 
-  /// Why PyTorch refused; empty if it did not.
+  /// The reason why PyTorch refused; or empty.
   const std::string& error() const { return m_error; }
 
  private:

@@ -135,7 +135,7 @@ void drop_old_capsule(PyObject* capsule) {
   delete_old_export(static_cast<dlpack::OldManaged*>(PyCapsule_GetPointer(capsule, dlpack::k_old_capsule)));
 }
 
-/// Lets the consumer's stream wait for the one on which the tensor is written.
+/// Makes the consumer's stream wait for the stream on which the tensor is written.
 bool order_for(PyObject* self, PyObject* stream) {
   const tarsia_tensor& tensor = tensor_of(self);
   if (on_cpu(tensor) || !stream || stream == Py_None) return true;

@@ -12,22 +12,22 @@ PyTypeObject* tensor_type();
 /// Makes the type and puts it into the module.
 bool add_tensor_type(PyObject* module);
 
-/// A tarsia.Tensor over a reference to a storage, which it takes over, even on failure. `stream` is the one
-/// on which its elements are written.
+/// A tarsia.Tensor over a reference to a storage. Takes over the reference, even on failure. Its elements
+/// are written on `stream`.
 PyObject* wrap_storage(tarsia_storage* stolen, void* stream);
 
 /// The storage of a tarsia.Tensor, borrowed.
 tarsia_storage* storage_of(PyObject* tensor);
 
-/// Adds a reference, or gives one back.
+/// Adds a reference, or releases one.
 void retain(tarsia_storage* storage);
 void release(tarsia_storage* storage);
 
-/// A storage over a DLPack tensor, which it takes over.
+/// A storage over a DLPack tensor. Takes over the tensor.
 tarsia_storage* storage_over(dlpack::Managed* stolen, int32_t framework);
 
-/// The reverse: takes a reference over. A storage made by storage_over that nobody else holds gives back what
-/// it was made of.
+/// The reverse. Takes over a reference. A storage that storage_over made and nobody else holds gives back
+/// its DLPack tensor.
 dlpack::Managed* managed_over(tarsia_storage* stolen);
 
 }  // namespace tarsia::python

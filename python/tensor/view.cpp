@@ -1,4 +1,4 @@
-// Tensors by __dlpack__, the array interfaces and the buffer protocol, and tarsia.Tensor.
+// Reads tensors by __dlpack__, the array interfaces and the buffer protocol, and tarsia.Tensor.
 #include "python/tensor/view.h"
 
 #include "python/core/driver.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* k_cuda_interface = "__cuda_array_interface__";
 constexpr const char* k_array_interface = "__array_interface__";
 
-/// The capsule that an object's __dlpack__ gives, ordered before work on the call's stream.
+/// The capsule from an object's __dlpack__, ordered before work on the call's stream.
 Ref dlpack_capsule(Frame& frame, PyObject* object, int32_t device_type) {
   const Ref method(PyObject_GetAttrString(object, "__dlpack__"));
   const Ref no_arguments(PyTuple_New(0));
@@ -44,7 +44,7 @@ bool is_deleted(PyObject* array) {
   return answer.get() == Py_True;
 }
 
-/// Why an object gave no capsule: an error is set, unless it is an array that JAX has deleted.
+/// The reason why an object gave no capsule. An error is set, unless it is an array that JAX has deleted.
 Why no_capsule(const View& view) {
   if (protocol_of(Py_TYPE(view.object)).family != k_jax || !is_deleted(view.object)) return Why::unreadable;
   PyErr_Clear();
@@ -83,7 +83,7 @@ Why view_by_dlpack(Frame& frame, View& view) {
   return Why::fits;
 }
 
-/// Copies a tuple of ints into the frame's room; null with an error set if it is none.
+/// Copies a tuple of ints into the frame's memory; null with an error set if the object is none.
 int64_t* int_tuple(Frame& frame, PyObject* tuple, Py_ssize_t n) {
   auto* items = frame.room_for<int64_t>(n);
   if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != n) {
@@ -101,7 +101,7 @@ void release_buffer(void* buffer) {
   PyBuffer_Release(static_cast<Py_buffer*>(buffer));
 }
 
-/// Orders what the exporter's stream has still to do before work on the call's stream. False with an error
+/// Orders the pending work of the exporter's stream before work on the call's stream. False with an error
 /// set.
 bool wait_for_exporter(Frame& frame, const tarsia_tensor& tensor, PyObject* stream) {
   if (!stream || stream == Py_None) return true;  // nothing to wait for
@@ -117,8 +117,8 @@ bool wait_for_exporter(Frame& frame, const tarsia_tensor& tensor, PyObject* stre
   return true;
 }
 
-/// The address in "data": (address, read-only), or of __array_interface__ a buffer, or none: the object's
-/// own.
+/// The address: "data" is (address, read-only), or in __array_interface__ a buffer, or missing, which means
+/// the object's own.
 bool interface_data(Frame& frame, View& view, PyObject* data, PyObject* interface) {
   if (data && PyTuple_Check(data) && PyTuple_Size(data) >= 2) {
     view.tensor.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
@@ -130,21 +130,23 @@ bool interface_data(Frame& frame, View& view, PyObject* data, PyObject* interfac
   PyObject* owner = data && data != Py_None ? data : view.object;
   if (PyObject_GetBuffer(owner, buffer, PyBUF_SIMPLE) != 0) return false;
   frame.on_end(release_buffer, buffer);
-  PyObject* offset = PyDict_GetItemString(interface, "offset");
-  view.tensor.data = static_cast<char*>(buffer->buf) + (offset ? PyLong_AsSsize_t(offset) : 0);
+  const Ref offset = entry_of(interface, "offset");
+  view.tensor.data = static_cast<char*>(buffer->buf) + (offset ? PyLong_AsSsize_t(offset.get()) : 0);
   view.read_only = buffer->readonly;
   return !PyErr_Occurred();
 }
 
 /// By __cuda_array_interface__ or, on the CPU, __array_interface__.
 Why view_by_interface(Frame& frame, View& view, const char* name, tarsia_device_type device) {
-  const Ref interface(PyObject_GetAttrString(view.object, name));
+  Ref interface(PyObject_GetAttrString(view.object, name));
   if (!interface) return Why::unreadable;
   const auto malformed = [&] {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "its %s is malformed", name);
     return Why::unreadable;
   };
   if (!PyDict_Check(interface.get())) return malformed();
+  interface = Ref(PyDict_Copy(interface.get()));  // what other threads do not change
+  if (!interface) return Why::unreadable;
   const auto entry = [&](const char* key) { return PyDict_GetItemString(interface.get(), key); };
   PyObject *shape = entry("shape"), *strides = entry("strides"), *type = entry("typestr"),
            *mask = entry("mask");

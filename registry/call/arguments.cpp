@@ -7,7 +7,7 @@
 #include <charconv>
 #include <new>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/resources/call_context.h"
 
@@ -33,7 +33,7 @@ struct ValueArguments {
   const tarsia_value* positional(std::uint32_t i) const { return items + i; }
   bool assign_by_name(const ValueSignature&, const tarsia_value**, Mismatch&) const { return true; }
 
-  /// A list is main's own argv; else the arguments are its words.
+  /// A list is main's argv itself. Otherwise the arguments are its words.
   const tarsia_value* words_of_main(ValueFace& face) const {
     if (n_positional == 1 && items[0].kind == TARSIA_KIND_LIST) return items;
     auto* words = face.room_for<tarsia_value>(n_positional + 2u);
@@ -79,7 +79,7 @@ std::string quoted(const tarsia_value& string) {
   return text += string.size > k_most ? "…'" : "'";
 }
 
-/// What a C or C++ program reads about an argument.
+/// The description of an argument for authors of C and C++ programs.
 class ValueWords final : public arguments::FaceWords {
  public:
   explicit ValueWords(const tarsia_value& given) : m_given(given) {}
@@ -115,7 +115,7 @@ class ValueWords final : public arguments::FaceWords {
       case TARSIA_KIND_BOOL:
         return m_given.i ? "true" : "false";
       case TARSIA_KIND_INT:
-        return std::to_string(m_given.i);
+        return m_given.size == TARSIA_UNSIGNED ? std::to_string(m_given.u) : std::to_string(m_given.i);
       case TARSIA_KIND_FLOAT:
         return shortest(m_given.f);
       case TARSIA_KIND_STRING:
@@ -155,7 +155,9 @@ Explanation explain(ValueFace& face, const ValueSignature& signature, const Mism
   const auto& blame = face.blame();
   const bool in_list = blame.item >= 0;
   const Param param = signature.param(mismatch.param);
-  const ValueWords words(in_list ? *blame.item_given : *mismatch.argument);
+  const tarsia_value* const given = in_list ? blame.item_given : mismatch.argument;
+  if (!given) return {"does not fit", false};
+  const ValueWords words(*given);
   Explanation why =
       arguments::explain({mismatch.why, param, in_list ? *blame.type : param.type, signature.flags,
                           blame.memory ? &blame.memory->tensor : nullptr, face.together().device},
@@ -166,7 +168,7 @@ Explanation explain(ValueFace& face, const ValueSignature& signature, const Mism
   return {place + why.text, why.is_value_error};
 }
 
-/// Throws what keeps the overloads from taking the arguments; `described` are their descriptors.
+/// Throws the reason why the overloads do not take the arguments. `described` are their descriptors.
 template <class Described>
 [[noreturn]] void refuse(std::span<const Described* const> described, const ValueArguments& args,
                          const std::string& title) {
@@ -218,14 +220,17 @@ Numeric ValueFace::numeric(Argument argument) const {
 }
 
 Why ValueFace::read_integer(const tarsia_type& type, Argument argument, Integer& number) const {
-  // A value does not tell whether its 64 bits have a sign: those for a uint64_t have none.
-  const bool is_unsigned = type.dtype.code == TARSIA_UINT && (!type.dtype.bits || type.dtype.bits >= 64);
-  number = {is_unsigned && argument->i < 0 ? Integer::in_uint64 : Integer::in_int64, argument->i};
+  const bool is_uint64 = type.dtype.code == TARSIA_UINT && (!type.dtype.bits || type.dtype.bits >= 64);
+  const bool has_sign = argument->size == TARSIA_SIGNED || (argument->size != TARSIA_UNSIGNED && !is_uint64);
+  number = {argument->i < 0 && !has_sign ? Integer::in_uint64 : Integer::in_int64, argument->i};
   return Why::fits;
 }
 
 Why ValueFace::read_float(Argument argument, double& number) const {
-  number = argument->kind == TARSIA_KIND_FLOAT ? argument->f : static_cast<double>(argument->i);
+  const bool is_unsigned = argument->kind == TARSIA_KIND_INT && argument->size == TARSIA_UNSIGNED;
+  number = argument->kind == TARSIA_KIND_FLOAT ? argument->f
+           : is_unsigned                       ? static_cast<double>(argument->u)
+                                               : static_cast<double>(argument->i);
   return Why::fits;
 }
 
@@ -236,7 +241,7 @@ Why ValueFace::read_text(Argument argument, const char*& text, std::uint64_t& si
   return Why::fits;
 }
 
-Why ValueFace::read_memory(Argument argument, const Memory*& memory) {
+Why ValueFace::read_memory(const tarsia_type&, Argument argument, const Memory*& memory) {
   if (argument->kind != TARSIA_KIND_TENSOR) return Why::type;
   memory = new (room(sizeof(Memory))) Memory{*argument->t};
   if (memory->tensor.device.type == TARSIA_GPU && m_gpu < 0) m_gpu = memory->tensor.device.id;

@@ -1,4 +1,4 @@
-// The arguments of C, C++ and JAX, as the rules of <tarsia/detail/argument_match.h> look at them.
+// The arguments of C, C++ and JAX, in the form that the rules of <tarsia/detail/argument_match.h> need.
 #pragma once
 
 #include <tarsia/abi.h>
@@ -11,7 +11,7 @@
 
 namespace tarsia::registry {
 
-/// A tensor argument. Its address is the caller's: results that return it point there.
+/// A tensor argument. The caller owns its address: results that return it point there.
 struct ValueMemory {
   const tarsia_tensor& tensor;
   bool read_only = false;  ///< tarsia_tensor does not tell
@@ -24,8 +24,8 @@ inline bool is_changed_lazily(const ValueMemory&) {
 }
 bool is_pinned(const ValueMemory& memory);
 
-/// The face over tarsia_values: one call's arguments. Lists and all but few values lie in the call's memory,
-/// so a context has to be current.
+/// The face over the tarsia_values of one call. Lists and all but a few values lie in the call's memory, so
+/// a context must be current.
 class ValueFace {
  public:
   using Argument = const tarsia_value*;
@@ -46,7 +46,7 @@ class ValueFace {
   arguments::Why read_integer(const tarsia_type& type, Argument argument, arguments::Integer& number) const;
   arguments::Why read_float(Argument argument, double& number) const;
   arguments::Why read_text(Argument argument, const char*& text, std::uint64_t& size) const;
-  arguments::Why read_memory(Argument argument, const Memory*& memory);
+  arguments::Why read_memory(const tarsia_type& type, Argument argument, const Memory*& memory);
   arguments::Why read_stream(Argument argument, void*& stream) const;
   arguments::Why read_list(const tarsia_type& element, Argument argument, List& list) const;
   arguments::Why read_struct(const arguments::Param& param, Argument argument, tarsia_value& value) const;
@@ -64,9 +64,9 @@ class ValueFace {
   arguments::Together& together() { return m_together; }
   arguments::Blame<Argument, Memory>& blame() { return m_blame; }
 
-  /// The GPU of the first tensor on one; -1: none.
+  /// The GPU of the first tensor that is on one; -1 if none is.
   int gpu() const { return m_gpu; }
-  /// Forgets the arguments, for the next overload's turn.
+  /// Forgets the arguments before the next overload is tried.
   void start_over();
 
  private:
@@ -79,7 +79,7 @@ class ValueFace {
   alignas(16) char m_room[1024];
 };
 
-/// What an overload's descriptor says, of a function or a kernel.
+/// The content of an overload's descriptor, of a function or a kernel.
 class ValueSignature {
  public:
   explicit ValueSignature(const tarsia_function& function);
@@ -101,7 +101,7 @@ class ValueSignature {
 };
 
 /// Chooses an overload and converts the arguments to `n` values, which lie in the face or in the call's
-/// memory. Gives the overload's index; throws ArgumentError if none fits.
+/// memory. Returns the overload's index. Throws ArgumentError if none fits.
 std::size_t match(ValueFace& face, std::span<const tarsia_function* const> overloads,
                   std::span<const tarsia_value> args, tarsia_value*& values, std::uint32_t& n);
 /// The same for a kernel.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/call/arguments.h"
 #include "registry/library/library.h"
@@ -17,13 +17,34 @@ namespace tarsia::registry {
 
 namespace {
 
+/// Says which function runs in the context, while it lives.
+class Running {
+ public:
+  Running(tarsia_call_context& context, const tarsia_function& function, std::span<const tarsia_value> args)
+      : m_context(context.size >= sizeof context ? &context : nullptr) {
+    if (!m_context) return;
+    m_context->args = args.data();
+    m_context->n_args = args.size();
+    m_context->interrupt_ns = 0;
+    m_context->function = &function;
+  }
+  ~Running() {
+    if (m_context) m_context->function = nullptr;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  tarsia_call_context* m_context;
+};
+
 /// Whether a function's own code may use CUDA. A program deals with CUDA's errors itself.
 bool has_cuda(const tarsia_function& function) {
   return (function.flags & (TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_MAIN)) ==
          TARSIA_FUNCTION_SOURCE_HAS_CUDA;
 }
 
-/// Whether each view in a result is one that the caller passed: others end with the call.
+/// Whether the caller passed each view in a result. Other views end with the call.
 bool are_arguments(const tarsia_value& result, std::span<const tarsia_value> args) {
   if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
     return std::ranges::all_of(std::span(result.v, result.size),
@@ -33,14 +54,6 @@ bool are_arguments(const tarsia_value& result, std::span<const tarsia_value> arg
     if (arg.kind == TARSIA_KIND_LIST) return are_arguments(result, {arg.v, arg.size});
     return arg.kind == TARSIA_KIND_TENSOR && arg.t == result.t;
   });
-}
-
-/// Gives back the tensors of a result that nobody takes.
-void drop(tarsia_value& result) {
-  if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
-  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
-    for (std::uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
-  result.kind = TARSIA_KIND_NONE;
 }
 
 }  // namespace
@@ -61,7 +74,11 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
   if (gpu < 0 && takes_stream && is_cuda_in_use()) gpu = std::max(0, cuda_current_device());
   context->device = gpu >= 0 ? tarsia_device{TARSIA_GPU, gpu} : tarsia_device{TARSIA_CPU, 0};
   const CudaDeviceScope scope(gpu);
-  const std::int32_t code = function.call(values, n, &result);
+  // A call in a call has a context of its own: who makes it enters one.
+  const std::int32_t code = [&] {
+    const Running running(*context, function, args);
+    return function.call(values, n, &result);
+  }();
   if (code) return code;
   try {
     if (has_cuda(function)) check_launches(function);
@@ -95,7 +112,7 @@ void check_launches(const tarsia_function& function) {
   // error whether anything was launched or not.
   // Removal: cudaPeekAtLastError initialises nothing, and gives no error where nothing was asked of CUDA.
   if (!runtime) return;
-  // A number may be the very error, which the caller will look at.
+  // A number may be the error itself, which the caller will check.
   const bool may_give_error = function.result.kind == TARSIA_KIND_INT;
   if (!is_cuda_in_use()) {
     if (!errors.take_launch_error || !errors.take_launch_error() || may_give_error) return;
@@ -107,8 +124,8 @@ void check_launches(const tarsia_function& function) {
     }
     return;
   }
-  note_launch(owned.known_as, -1);
-  if (debug_sync()) wait_for_debugging(owned.known_as, current_stream(-1));
+  note_launch(owned.display_name, -1);
+  if (debug_sync()) wait_for_debugging(owned.display_name, current_stream(-1));
   if (errors.surely_none() || may_give_error) return;
   const int result = runtime->cudaPeekAtLastError();
   if (!result) return;

@@ -1,4 +1,4 @@
-// Calling exported functions with arguments that are still to be checked and converted: the path of C and C++
+// Calls exported functions with arguments that are not yet checked or converted: the path of C and C++
 // programs, and of JAX.
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace tarsia::registry {
 
-/// Calls the first overload that takes the arguments exactly, else the first that takes them. A context must
-/// be current; its device is set. Gives the code of the function; throws ArgumentError if no overload fits,
-/// CudaError.
+/// Calls the first overload that takes the arguments exactly, else the first that takes them. A context
+/// must be current; its device is set. Returns the code of the function. Throws ArgumentError if no
+/// overload fits, and CudaError.
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
                            std::span<const tarsia_value> args, tarsia_value& result);
 
-/// Throws CudaError that says what is missing if no GPU can be used and the function's library links the CUDA
-/// runtime.
+/// Throws CudaError, which says what is missing, if no GPU can be used and the function's library links the
+/// CUDA runtime.
 void require_gpu(const tarsia_function& function);
 
-/// Throws CudaError for what a function's launches left in the CUDA runtime, and clears it there. Waits for
-/// nothing, and does not initialise CUDA.
+/// Throws CudaError for an error that a function's launches left in the CUDA runtime, and clears it there.
+/// Does not wait, and does not initialise CUDA.
 void check_launches(const tarsia_function& function);
 
 }  // namespace tarsia::registry

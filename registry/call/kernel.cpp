@@ -1,8 +1,8 @@
-// Launches go to the driver, with the function that the runtime has for a kernel's stub on each GPU: kernels,
-// variables and <<<>>> of one library share one loaded module.
+// Launches kernels through the driver. On each GPU it uses the function that the runtime has for a kernel's
+// stub. So kernels, variables and <<<>>> of one library share one loaded module.
 //
-// A launch that succeeds checks nothing but what CUDA would take for something else; why one failed is found
-// out after it has.
+// A launch that succeeds checks only what CUDA would misunderstand. The reason of a failure is looked for
+// after the failure.
 #include "registry/call/kernel.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/error.h"
 #include "registry/call/arguments.h"
 #include "registry/library/library.h"
@@ -54,7 +54,7 @@ const LibraryKernel& owned(const tarsia_kernel& kernel) {
 }
 
 ArgumentError bad_value(const LibraryKernel& kernel, const std::string& text) {
-  return ArgumentError::value_error(std::string(kernel.known_as) + ": " + text);
+  return ArgumentError::value_error(std::string(kernel.display_name) + ": " + text);
 }
 
 std::string extents(const std::uint32_t (&n)[3]) {
@@ -75,7 +75,7 @@ int function_attribute(const KernelOnDevice& on, int attribute) {
   return value;
 }
 
-/// What no GPU takes.
+/// Throws for extents that no GPU takes.
 void check_extents(const LibraryKernel& kernel, const tarsia_launch& launch) {
   constexpr char k_axes[] = "xyz";
   constexpr std::uint32_t k_most_blocks[] = {0x7fffffff, 65535, 65535}, k_most_threads[] = {1024, 1024, 64};
@@ -107,7 +107,7 @@ void check_extents(const LibraryKernel& kernel, const tarsia_launch& launch) {
 const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
   const CudaDriver& driver = cuda_driver();
   if (!kernel.runtime)
-    throw CudaError(std::string(kernel.known_as) +
+    throw CudaError(std::string(kernel.display_name) +
                     " cannot be launched: its library does not link the CUDA runtime");
   auto made = std::make_unique<KernelOnDevice>();
   int own_shared = 0;
@@ -119,7 +119,7 @@ const KernelOnDevice& find_function(const LibraryKernel& kernel, int device) {
     const CudaRelaxedCapture relaxed;
     if (const int code = kernel.runtime->cudaGetFuncBySymbol(&made->function, kernel.kernel.stub)) {
       kernel.runtime->cudaGetLastError();
-      throw CudaError(std::string(kernel.known_as) + " is not on GPU " + std::to_string(device) + ": " +
+      throw CudaError(std::string(kernel.display_name) + " is not on GPU " + std::to_string(device) + ": " +
                       kernel.runtime->cudaGetErrorName(code) + ": " +
                       kernel.runtime->cudaGetErrorString(code) + (is_fatal(code) ? recent_launches() : ""));
     }
@@ -145,7 +145,7 @@ int current_device() {
   return std::max(0, cuda_current_device());
 }
 
-/// The GPU that a stream belongs to; -1 if that cannot be told.
+/// The GPU that a stream belongs to; -1 if the driver does not say.
 int device_of_stream(void* stream) {
   CuContext context = nullptr;
   if (!stream || cuda_driver().cuStreamGetCtx(static_cast<CuStream>(stream), &context)) return -1;
@@ -175,7 +175,7 @@ class ContextScope {
   bool m_changed = false;
 };
 
-/// Asks for more dynamic shared memory than a launch gets by itself.
+/// Raises the limit of dynamic shared memory above what a launch gets by itself.
 void allow_shared(const LibraryKernel& kernel, const KernelOnDevice& on, int device, unsigned bytes) {
   if (const_cast<KernelOnDevice&>(on).shared.raise(bytes, [&] {
         return cuda_driver().cuFuncSetAttribute(on.function, k_max_dynamic_shared_bytes,
@@ -196,7 +196,7 @@ CuResult launch_with_attributes(const LibraryKernel& kernel, const KernelOnDevic
   constexpr int k_cooperative = 2, k_cluster = 4;  // CUlaunchAttributeID
   const CudaDriver& driver = cuda_driver();
   if (!driver.optional.cuLaunchKernelEx)
-    throw Unsupported(std::string(kernel.known_as) +
+    throw Unsupported(std::string(kernel.display_name) +
                       ": clusters and cooperative launches need a CUDA driver of 11.8 or newer");
   CuLaunchAttribute attributes[2]{};
   unsigned n = 0;
@@ -260,7 +260,7 @@ CuResult launch_with_attributes(const LibraryKernel& kernel, const KernelOnDevic
                       std::to_string(device) + " holds " +
                       std::to_string(occupancy_of(kernel.kernel, device, threads, launch.shared_bytes).grid));
   }
-  throw CudaError(std::string(kernel.known_as) + ": " + cuda_error_text(result) + " (grid " +
+  throw CudaError(std::string(kernel.display_name) + ": " + cuda_error_text(result) + " (grid " +
                   extents(launch.grid) + ", block " + extents(launch.block) +
                   (launch.shared_bytes ? ", " + std::to_string(launch.shared_bytes) + " bytes shared" : "") +
                   (launch.cluster[0] ? ", cluster " + extents(launch.cluster) : "") + ")" +
@@ -321,9 +321,9 @@ void launch_values(const tarsia_kernel& described, const tarsia_launch& launch, 
                                     static_cast<CuStream>(stream), arguments.addresses(), nullptr);
   if (result) [[unlikely]]
     explain_failure(kernel, on, device, launch, stream, result);
-  note_launch(kernel.known_as, device);
+  note_launch(kernel.display_name, device);
   if (debug_sync()) [[unlikely]]
-    wait_for_debugging(kernel.known_as, stream);
+    wait_for_debugging(kernel.display_name, stream);
 }
 
 void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
@@ -371,7 +371,7 @@ tarsia_kernel_attributes attributes_of(const tarsia_kernel& described, int devic
     if (resources->max_threads) found.max_threads = std::min(found.max_threads, resources->max_threads);
   }
   if (!found.binary_version)
-    throw NotFound(std::string(kernel.known_as) + ": its library has no machine code that tells");
+    throw NotFound(std::string(kernel.display_name) + ": its library has no machine code that tells");
   return found;
 }
 
@@ -385,7 +385,7 @@ tarsia_occupancy occupancy_of(const tarsia_kernel& described, int device, unsign
   int blocks = 0;
   check_cuda(scope.driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
                  &blocks, on.function, static_cast<int>(threads), shared_bytes),
-             kernel.known_as);
+             kernel.display_name);
   tarsia_occupancy found{};
   found.size = sizeof(found);
   found.blocks = static_cast<std::uint32_t>(blocks);
@@ -404,7 +404,7 @@ unsigned suggested_block(const tarsia_kernel& described, int device, unsigned sh
   int grid = 0, block = 0;
   check_cuda(scope.driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, on.function, nullptr,
                                                              shared_bytes, static_cast<int>(limit)),
-             kernel.known_as);
+             kernel.display_name);
   return static_cast<unsigned>(block);
 }
 

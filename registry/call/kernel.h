@@ -1,4 +1,4 @@
-// Kernels of a loaded library: launching them, and what they need of a GPU.
+// Kernels of a loaded library: their launch, and their needs of a GPU.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -7,20 +7,21 @@
 
 namespace tarsia::registry {
 
-/// Launches with arguments that are checked and converted as the descriptor says: `values` has one for each
-/// parameter. A negative `launch.device` is that of the stream, else CUDA's current. Throws ArgumentError for
-/// extents and sizes that the GPU or the kernel does not allow, CudaError, Unsupported.
+/// Launches with arguments that are checked and converted as the descriptor says; `values` has one for each
+/// parameter. A negative `launch.device` stands for the stream's GPU, else CUDA's current one. Throws
+/// ArgumentError for extents and sizes that the GPU or the kernel does not allow, CudaError, and
+/// Unsupported.
 void launch_values(const tarsia_kernel& kernel, const tarsia_launch& launch, const tarsia_value* values);
 
 /// Checks and converts the arguments first. A context must be current.
 void launch_kernel(const tarsia_kernel& kernel, const tarsia_launch& launch,
                    std::span<const tarsia_value> args);
 
-/// By the driver on a GPU; for device -1 on the current one, or by the cubin for the newest architecture
-/// where there is none. Throws CudaError, NotFound.
+/// From the driver for a GPU. Device -1 stands for the current GPU, or without one for the newest
+/// architecture's cubin. Throws CudaError, NotFound.
 tarsia_kernel_attributes attributes_of(const tarsia_kernel& kernel, int device);
 
-/// Blocks that one multiprocessor holds at once. Throws CudaError.
+/// The number of blocks that one multiprocessor holds at once. Throws CudaError.
 tarsia_occupancy occupancy_of(const tarsia_kernel& kernel, int device, unsigned threads,
                               unsigned shared_bytes);
 

@@ -1,5 +1,5 @@
-// What an op takes is not written down anywhere but in its inference, so shapes that ops usually take are
-// tried, one after the other.
+// Finds cases that an op takes. Nothing but its inference says which shapes these are, so shapes that ops
+// usually take are tried, one after the other.
 #include <algorithm>
 #include <map>
 
@@ -18,8 +18,8 @@ constexpr tarsia_dtype k_float32{TARSIA_FLOAT, 32, 1}, k_float64{TARSIA_FLOAT, 6
     k_int64{TARSIA_INT, 64, 1}, k_uint8{TARSIA_UINT, 8, 1};
 constexpr tarsia_dtype k_dtypes[] = {k_float32, k_float64, k_float16, k_bfloat16, k_int32, k_int64, k_uint8};
 
-/// For n inputs, the likeliest first: many an op's inference reads the extents of matrices without looking
-/// whether there are two.
+/// Shapes for n inputs, the likeliest first. The inference of many ops reads the extents of matrices
+/// without a check that there are two.
 std::vector<std::vector<Shape>> shapes_for(size_t n) {
   std::vector<std::vector<Shape>> all{std::vector<Shape>(n, {3, 4})};
   if (n == 2)
@@ -55,7 +55,7 @@ tarsia_meta meta_for(const Shape& shape, tarsia_dtype dtype, std::uint8_t storag
   return meta;
 }
 
-/// A value for an attribute that has to be given.
+/// A value for a required attribute.
 std::string value_for(const tarsia_attribute& attribute, const tarsia_type& type) {
   if (attribute.n_choices) return attribute.choices[0];
   switch (type.kind) {
@@ -98,7 +98,7 @@ class Finder {
     }
   }
 
-  /// Whether the op can be bound to these.
+  /// Whether the op can be bound to these inputs.
   bool fits(const std::vector<tarsia_meta>& inputs) {
     m_case.inputs = inputs;
     try {

@@ -1,5 +1,6 @@
-// Central differences of L = Σ g·y over the outputs y, against what backward gives for the output gradients
-// g. Where two step sizes disagree, there is no derivative to compare with: at the kink of a ReLU.
+// Compares gradients: central differences of L = Σ g·y over the outputs y against backward's result for the
+// output gradients g. If two step sizes disagree, there is no derivative to compare with, as at the kink of
+// a ReLU.
 #include <algorithm>
 #include <cmath>
 
@@ -18,14 +19,19 @@ class Differences {
       : m_op(op), m_case(c), m_inputs(inputs) {
     CheckSession session(m_op, m_case);
     std::mt19937_64 random(c.seed + 17);
-    for (const tarsia_meta& meta : session.bound().bound().outputs()) {
+    const BoundInfo& bound = session.bound().bound();
+    for (const tarsia_meta& meta : bound.outputs()) {
+      const bool hidden = is_hidden(bound, m_poison.size());
       m_poison.push_back(filled_value(meta, 0));
-      m_gradients.push_back(is_real(meta.dtype) ? random_value(meta, random) : filled_value(meta, 0));
+      m_gradients.push_back(is_real(meta.dtype) && !hidden ? random_value(meta, random)
+                                                           : filled_value(meta, 0));
+      if (hidden) m_gradients.back().meta.present = 0;  // nobody has it
     }
   }
 
-  const std::vector<CheckValue>& gradients() const { return m_gradients; }
-
+  std::string name_of_gradient(size_t input) const {
+    return tensor_name(CheckSession(m_op, m_case).bound().bound(), TARSIA_BACKWARD, true, input);
+  }
   std::vector<CheckValue> outputs() {
     CheckSession session(m_op, m_case);
     const CheckOutcome outcome = session.forward({m_inputs, m_poison, {}, {}});
@@ -36,7 +42,7 @@ class Differences {
     double sum = 0;
     const std::vector<CheckValue> y = outputs();
     for (size_t o = 0; o < y.size(); ++o) {
-      if (!is_real(y[o].meta.dtype)) continue;
+      if (!is_real(y[o].meta.dtype) || !m_gradients[o].meta.present) continue;
       const CheckValue dense = dense_of(y[o]), weights = dense_of(m_gradients[o]);
       for (std::int64_t i = 0, n = count_numbers(dense); i < n; ++i)
         sum += get_number(dense, i) * get_number(weights, i);
@@ -109,7 +115,7 @@ std::string check_gradient(const Ref<OpEntry>& op, const CheckCase& c, const std
         continue;
       }
       if (!close(numeric, differences.derivative(k, i, step / 4))) continue;  // not smooth here
-      return "the gradient of input " + std::to_string(k + 1) + ", element " + std::to_string(i) + ", is " +
+      return differences.name_of_gradient(k) + ", element " + std::to_string(i) + ", is " +
              text_of(analytic) + ", by finite differences " + text_of(numeric);
     }
   }

@@ -1,12 +1,14 @@
 // Runs an op on memory with guards around it, for the checks.
 #include "registry/check/check_session.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/op/sparse.h"
 #include "registry/resources/call_context.h"
@@ -19,22 +21,38 @@ namespace tarsia::registry {
 namespace {
 
 constexpr size_t k_zone = 256;
-constexpr unsigned char k_zone_pattern = 0xC5;
 constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1}, k_int64{TARSIA_INT, 64, 1};
 
-/// Memory of a tensor between two zones that nobody may write to; on a GPU with a copy on the CPU.
+/// The content of zones: other bytes for each one, so that an op which copies from one zone into another is
+/// found out.
+class ZonePattern {
+ public:
+  ZonePattern() : m_state(++s_zones * 0x9E3779B97F4A7C15) {}
+  /// The next byte; a copy of the pattern begins anew.
+  unsigned char next() {
+    m_state ^= m_state << 13, m_state ^= m_state >> 7, m_state ^= m_state << 17;
+    return static_cast<unsigned char>(m_state >> 32);
+  }
+
+ private:
+  static inline std::atomic<std::uint64_t> s_zones{0};
+  std::uint64_t m_state;
+};
+
+/// A tensor's memory between two zones that nobody may write to. On a GPU, it has a copy on the CPU.
 class Watched {
  public:
   Watched(const void* content, size_t bytes, const CheckCase& c)
       : m_device(c.device), m_bytes(bytes), m_zone(c.exact ? 0 : k_zone) {
-    // Just the size: AddressSanitizer sees the first byte behind it.
+    // Exactly the tensor's size: AddressSanitizer watches the first byte behind it.
     m_block = static_cast<unsigned char*>(
         m_zone ? std::aligned_alloc(k_zone, (bytes + 3 * k_zone) / k_zone * k_zone)
                : std::malloc(bytes ? bytes : 1));
     if (!m_block) throw std::bad_alloc();
-    std::memset(m_block, k_zone_pattern, m_zone);
     if (bytes) std::memcpy(m_block + m_zone, content, bytes);
-    std::memset(m_block + m_zone + bytes, k_zone_pattern, m_zone);
+    ZonePattern pattern = m_pattern;
+    for (size_t i = 0; i < m_zone; ++i)
+      m_block[i] = pattern.next(), m_block[m_zone + bytes + i] = pattern.next();
     if (!is_gpu(m_device)) return;
     m_on_device = static_cast<unsigned char*>(allocate_device(size(), m_device.id, nullptr));
     transfer(true);
@@ -45,19 +63,20 @@ class Watched {
   }
   Watched(const Watched&) = delete;
 
-  /// Where the op finds it.
+  /// Its address for the op.
   void* address() const { return (m_on_device ? m_on_device : m_block) + m_zone; }
-  /// What is in it after the run.
+  /// Its content after the run.
   const unsigned char* fetch() {
     if (m_on_device) transfer(false);
     return m_block + m_zone;
   }
   size_t bytes() const { return m_bytes; }
-  /// Of what was fetched: "" or what was written to around it.
+  /// Of the fetched memory: "", or a description of the write around it.
   const char* damage() const {
+    ZonePattern pattern = m_pattern;
     for (size_t i = 0; i < m_zone; ++i) {
-      if (m_block[i] != k_zone_pattern) return "memory before the first element is written to";
-      if (m_block[m_zone + m_bytes + i] != k_zone_pattern)
+      if (m_block[i] != pattern.next()) return "memory before the first element is written to";
+      if (m_block[m_zone + m_bytes + i] != pattern.next())
         return "memory behind the last element is written to";
     }
     return "";
@@ -76,6 +95,7 @@ class Watched {
 
   tarsia_device m_device;
   size_t m_bytes, m_zone;
+  ZonePattern m_pattern;
   unsigned char* m_block = nullptr;
   unsigned char* m_on_device = nullptr;
 };
@@ -168,14 +188,41 @@ class Operand {
   tarsia_sparse m_sparse{};
 };
 
-/// Leaves something behind in the scratch that the next call of this thread gets.
+/// Leaves bytes in the scratch memory that the next call of this thread gets.
 void soil_scratch(std::uint64_t seed) {
   constexpr size_t k_bytes = 256 * 1024;
   CallFrame frame({TARSIA_CPU, 0});
   std::memset(call_scratch(k_bytes, {TARSIA_CPU, 0}), static_cast<int>(0x40 + seed % 12), k_bytes);
 }
 
+std::string port_name(const char* what, const tarsia_port* ports, std::uint32_t n, size_t i,
+                      std::string (BoundInfo::*name)(unsigned) const, const BoundInfo& bound) {
+  if (n && *ports[std::min<size_t>(i, n - 1)].name) return (bound.*name)(static_cast<unsigned>(i));
+  return std::string(what) + " " + std::to_string(i) + " (counted from 0)";
+}
+
 }  // namespace
+
+std::string tensor_name(const BoundInfo& bound, tarsia_pass pass, bool is_output, size_t i) {
+  const tarsia_op& op = bound.op();
+  const size_t n_in = bound.inputs().size(), n_out = bound.outputs().size();
+  const auto input = [&](size_t k) {
+    return port_name("input", op.inputs, op.n_inputs, k, &BoundInfo::input_name, bound);
+  };
+  const auto output = [&](size_t k) {
+    return port_name("output", op.outputs, op.n_outputs, k, &BoundInfo::output_name, bound);
+  };
+  if (pass == TARSIA_FORWARD) return is_output ? output(i) : input(i);
+  if (is_output) return "the gradient of " + input(i);
+  return i < n_out          ? "the gradient of " + output(i)
+         : i < n_out + n_in ? input(i - n_out)
+                            : output(i - n_out - n_in);
+}
+
+bool is_hidden(const BoundInfo& bound, size_t i) {
+  const tarsia_op& op = bound.op();
+  return i < op.n_outputs && (op.outputs[i].flags & TARSIA_PORT_HIDDEN);
+}
 
 CheckRequest::CheckRequest(const CheckCase& c, const std::vector<tarsia_meta>& outputs) {
   for (const auto& [name, text] : c.attributes) {
@@ -256,7 +303,7 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     const CheckValue now = inputs[i]->fetch();
-    const std::string name = "input " + std::to_string(i + 1);
+    const std::string name = tensor_name(bound, pass, false, i);
     if (const std::string damage = inputs[i]->damage(); !damage.empty()) say(name + ": " + damage);
     if (inputs[i]->is_changed(now) && !is_mutable(i) && !is_shared(i))
       say(name + " is written to, and is not declared mutable");
@@ -264,7 +311,7 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     outcome.outputs.push_back(outputs[i]->fetch());
     if (const std::string damage = outputs[i]->damage(); !damage.empty())
-      say("output " + std::to_string(i + 1) + ": " + damage);
+      say(tensor_name(bound, pass, true, i) + ": " + damage);
   }
   return outcome;
 }

@@ -24,20 +24,20 @@ struct CheckCase {
   bool exact = false;  ///< memory of just the size, for AddressSanitizer: no zones of our own around it
 };
 
-/// How a run is made.
+/// The settings of a run.
 struct CheckRun {
   std::vector<CheckValue> inputs;
-  std::vector<CheckValue> outputs;     ///< what is in them before
+  std::vector<CheckValue> outputs;     ///< their contents before
   std::vector<std::uint8_t> requests;  ///< empty: "write"
   std::vector<int> shared;             ///< the input whose memory output i has, -1: none; empty: none
   bool without_null_outputs = false;   ///< gives no tensor where the request is "null"
 };
 
-/// What came of a run.
+/// The result of a run.
 struct CheckOutcome {
   std::int32_t code = 0;
   std::string error;    ///< the op's, with `code`
-  std::string trouble;  ///< memory written to that was not the op's to write
+  std::string trouble;  ///< memory that the op wrote to and must not write to
   std::vector<CheckValue> outputs;
 };
 
@@ -56,6 +56,13 @@ class CheckSession {
   CheckCase m_case;
   Ref<BoundOp> m_bound;
 };
+
+/// The name of tensor i of a pass, for messages: "input 'x'", "the gradient of output 'y'". What has no name
+/// is numbered as in C++, from 0.
+std::string tensor_name(const BoundInfo& bound, tarsia_pass pass, bool is_output, size_t i);
+
+/// Whether callers get output i: what they do not get has no gradient.
+bool is_hidden(const BoundInfo& bound, size_t i);
 
 /// What a case asks of inference. Borrows from it.
 class CheckRequest {

@@ -191,7 +191,7 @@ CheckValue dense_of(const CheckValue& value) {
     }
     for (std::int64_t i = 0; i < unit * scalars; ++i) {
       const std::int64_t to = place * unit * scalars + i;
-      if (to < 0 || to >= count_numbers(dense)) continue;  // told of elsewhere
+      if (to < 0 || to >= count_numbers(dense)) continue;  // reported elsewhere
       set_number(
           dense, to,
           get_number(dense, to) + get_number(value, static_cast<std::int64_t>(k) * unit * scalars + i));

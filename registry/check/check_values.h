@@ -17,27 +17,27 @@ struct CheckValue {
   std::vector<std::int64_t> indices, indptr;
 };
 
-/// The number of scalars of one dtype unit: 2 for complex numbers.
+/// The number of scalars in one element: 2 for complex numbers.
 std::int64_t scalars_of(tarsia_dtype dtype);
 bool is_real(tarsia_dtype dtype);
 /// Scalar i as a number, and the other way round.
 double get_number(const CheckValue& value, std::int64_t i);
 void set_number(CheckValue& value, std::int64_t i, double number);
-/// How many scalars are stored.
+/// The number of stored scalars.
 std::int64_t count_numbers(const CheckValue& value);
 
 /// Random content: reals of 0.1 to 1.1 with either sign, 0 and 1 for integers, about half of a sparse tensor.
 CheckValue random_value(const tarsia_meta& meta, std::mt19937_64& random);
-/// Every byte is `pattern`; of sparse tensors nothing is stored.
+/// Sets every byte to `pattern`. Sparse tensors store nothing.
 CheckValue filled_value(const tarsia_meta& meta, unsigned char pattern);
 /// a + b, for dense tensors, and sparse ones of the same places.
 CheckValue sum_of(const CheckValue& a, const CheckValue& b);
 /// The same with the elements of sparse tensors at their places.
 CheckValue dense_of(const CheckValue& value);
 
-/// Where they differ, "" if they do not. `tolerance` is relative to 1 + |b|; 0: bit for bit.
+/// Where they differ, or "". `tolerance` is relative to 1 + |b|; 0 means bit for bit.
 std::string difference(const CheckValue& a, const CheckValue& b, double tolerance);
-/// What results of this dtype are held to.
+/// The tolerance for results of this dtype.
 double tolerance_of(tarsia_dtype dtype);
 
 }  // namespace tarsia::registry

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/op/infer.h"
 #include "registry/resources/memory.h"
@@ -28,7 +28,7 @@ std::string inputs_text(const CheckCase& c) {
 
 enum class PassOutcome { ran, refused, failed };
 
-/// One pass of one case. Sessions are made anew for each run, so states and random numbers are the same.
+/// One pass of one case. Each run makes a new session, so states and random numbers are the same.
 class PassCheck {
  public:
   PassCheck(const Ref<OpEntry>& op, const CheckCase& c, tarsia_pass pass, std::vector<CheckResult>& results)
@@ -38,6 +38,10 @@ class PassCheck {
     CheckSession session(op, c);
     const BoundInfo& bound = session.bound().bound();
     m_forward_outputs.assign(bound.outputs().begin(), bound.outputs().end());
+    for (size_t i = 0; i < (m_backward ? c.inputs.size() : m_forward_outputs.size()); ++i)
+      m_names.push_back(tensor_name(bound, pass, true, i));
+    for (size_t i = 0; i < c.inputs.size(); ++i)
+      m_input_names.push_back(tensor_name(bound, TARSIA_FORWARD, false, i));
     if (!m_backward) {
       m_metas = m_forward_outputs;
       m_wanted.assign(m_metas.size(), true);
@@ -45,13 +49,16 @@ class PassCheck {
     }
     m_metas = c.inputs;
     for (std::uint32_t i = 0; i < m_metas.size(); ++i) m_wanted.push_back(session.bound().has_gradient(i));
-    for (const tarsia_meta& meta : m_forward_outputs) m_gradients.push_back(random_value(meta, random));
+    for (const tarsia_meta& meta : m_forward_outputs) {
+      m_gradients.push_back(random_value(meta, random));
+      if (is_hidden(bound, m_gradients.size() - 1)) m_gradients.back().meta.present = 0;  // nobody has it
+    }
   }
 
   const std::vector<CheckValue>& inputs() const { return m_inputs; }
   const std::vector<CheckValue>& result() const { return m_result; }
 
-  /// An error of the first run is told in `error`, and is no result yet.
+  /// An error of the first run is reported in `error`, and does not count as a result yet.
   PassOutcome run_all(std::string& error) {
     const CheckOutcome first = run(k_poison, {});
     if (first.code) {
@@ -76,7 +83,7 @@ class PassCheck {
     if (!m_backward) check_inplace();
     return PassOutcome::ran;
   }
-  /// Tells of a first run that did not succeed.
+  /// Reports a first run that did not succeed.
   void add_error(CheckStatus status, const std::string& error) { add("runs", status, error); }
 
  private:
@@ -95,11 +102,9 @@ class PassCheck {
   void add(const std::string& check, const std::string& fault) {
     add(check, fault.empty() ? CheckStatus::passed : CheckStatus::failed, fault);
   }
-  std::string output_name(size_t i) const {
-    return (m_backward ? "gradient of input " : "output ") + std::to_string(i + 1);
-  }
+  std::string output_name(size_t i) const { return m_names.at(i); }
 
-  /// Runs with outputs that hold `before`, or `poison` where there is none.
+  /// Runs with outputs that hold `before`, or `poison` if there is no `before`.
   CheckOutcome run(unsigned char poison, std::vector<std::uint8_t> requests,
                    const std::vector<CheckValue>* before = nullptr, std::vector<int> shared = {},
                    bool without_null_outputs = false) {
@@ -135,7 +140,7 @@ class PassCheck {
     return "";
   }
 
-  /// What held both poisons after the run was not written to.
+  /// Memory that held both poisons after the run was not written to.
   void check_writes(const CheckOutcome& first, const CheckOutcome& other) {
     std::string fault = other.error;
     for (size_t i = 0; i < m_metas.size() && fault.empty(); ++i) {
@@ -210,7 +215,7 @@ class PassCheck {
     add(check, fault);
   }
 
-  /// Each output in the memory of each input that is like it.
+  /// Puts each output into the memory of each input that is like it.
   void check_inplace() {
     std::string fault;
     bool any = false;
@@ -228,8 +233,8 @@ class PassCheck {
         for (size_t k = 0; k < m_metas.size() && fault.empty(); ++k)
           if (std::string text = difference(outcome.outputs[k], m_result[k], tolerance_of(m_metas[k].dtype));
               !text.empty())
-            fault = output_name(k) + ", with output " + std::to_string(o + 1) + " in place of input " +
-                    std::to_string(i + 1) + ": " + text;
+            fault = output_name(k) + ", with " + output_name(o) + " in place of " + m_input_names[i] + ": " +
+                    text;
       }
     const std::string check = std::string("honours the request ") + k_requests[TARSIA_REQUEST_INPLACE];
     if (any)
@@ -245,6 +250,8 @@ class PassCheck {
   std::vector<CheckValue> m_inputs, m_gradients, m_result;
   std::vector<tarsia_meta> m_forward_outputs, m_metas;
   std::vector<bool> m_wanted;
+  std::vector<std::string> m_names;        ///< of what this pass gives
+  std::vector<std::string> m_input_names;  ///< of the op's inputs
 };
 
 class OpCheck {
@@ -277,7 +284,7 @@ class OpCheck {
     m_results.push_back({check, fault.empty() ? CheckStatus::passed : CheckStatus::failed, fault});
   }
 
-  /// The cases that were run.
+  /// The cases that have run.
   std::vector<CheckCase> check_device(tarsia_device device) {
     std::vector<CheckCase> run;
     m_differentiable.clear();
@@ -291,7 +298,7 @@ class OpCheck {
     check_inference(found);
     std::vector<CheckCase> cases{found};
     for (CheckCase& other : other_cases(m_op, m_options, found)) cases.push_back(std::move(other));
-    // A dtype that is refused is none of the op's, unless all are.
+    // A refused dtype does not count as one of the op's, unless all are refused.
     struct Failure {
       const CheckCase* check_case;
       PassOutcome outcome;
@@ -325,7 +332,7 @@ class OpCheck {
     std::string error;
     const PassOutcome outcome = backward.run_all(error);
     if (outcome == PassOutcome::ran) return m_differentiable.push_back(c);
-    // So says the default Backward of MXNet's stateful ops.
+    // This is the message of the default Backward of MXNet's stateful ops.
     const bool has_none = error.find("does not support backward") != std::string::npos;
     backward.add_error(
         outcome == PassOutcome::refused || has_none ? CheckStatus::skipped : CheckStatus::failed, error);
@@ -355,8 +362,8 @@ class OpCheck {
       add(where + "refuses another shape of the output",
           infer(c, wrong).empty() ? describe(wrong[0]) + " was taken for " + describe(outputs[0]) : "");
     }
-    // With nothing known it may leave things open, or say so. Inference that was written for MXNet (its ops
-    // declare no inputs) was never asked this way, and often reads extents that are not there.
+    // With nothing known, inference may leave things open, or say so. Inference that was written for MXNet
+    // (its ops declare no inputs) was never asked this way. It often reads extents that do not exist.
     if (!m_op->op().n_inputs) return;
     CheckCase nothing = c;
     for (tarsia_meta& meta : nothing.inputs) {
@@ -369,7 +376,7 @@ class OpCheck {
     m_results.push_back({where + "takes unknown inputs", CheckStatus::passed, ""});
   }
 
-  /// In the widest of the float dtypes whose backward ran.
+  /// The widest of the float dtypes whose backward ran.
   void check_gradients() {
     const CheckCase* widest = nullptr;
     for (const CheckCase& c : m_differentiable) {
@@ -445,7 +452,7 @@ class OpCheck {
   const Ref<OpEntry>& m_op;
   const CheckOptions& m_options;
   std::vector<CheckResult> m_results;
-  std::vector<CheckCase> m_differentiable;  ///< on the device that is looked at
+  std::vector<CheckCase> m_differentiable;  ///< on the device under test
 };
 
 }  // namespace

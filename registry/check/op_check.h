@@ -1,5 +1,4 @@
-// Checks of an op without any framework: what it infers, computes, writes and differentiates, on generated
-// inputs.
+// Checks of an op without any framework: its inference, results, writes and gradient, on generated inputs.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -12,7 +11,7 @@
 
 namespace tarsia::registry {
 
-/// What is to be checked. Inputs that are left out, and dtypes that are unknown, are chosen.
+/// The op and the case to check. Inputs that are left out, and unknown dtypes, are chosen.
 struct CheckOptions {
   std::vector<tarsia_meta> inputs;
   std::vector<std::pair<std::string, std::string>> attributes;
@@ -29,18 +28,18 @@ struct CheckResult {
   std::string message;
 };
 
-/// All checks, in the order in which they were made. Seeds the random states anew. Throws only what is
-/// Tarsia's own fault or OutOfMemory.
+/// Runs all checks and returns their results in order. Seeds the random states anew. Throws only Tarsia's own
+/// faults, or OutOfMemory.
 std::vector<CheckResult> check_op(const Ref<OpEntry>& op, const CheckOptions& options);
 
-/// A case to which the op can be bound, on the case's device. Throws ArgumentError with what was tried last.
+/// A case to which the op can be bound, on the case's device. Throws ArgumentError with the last attempt.
 CheckCase find_case(const Ref<OpEntry>& op, const CheckOptions& options, tarsia_device device);
 /// The same in other dtypes and storage types that the op can be bound to.
 std::vector<CheckCase> other_cases(const Ref<OpEntry>& op, const CheckOptions& options,
                                    const CheckCase& found);
 
-/// The largest error of a backward against finite differences of the forward: "" if it is small. `n` is set
-/// to the number of derivatives compared.
+/// Describes the largest error of a backward against finite differences of the forward; "" if it is small.
+/// Sets `n` to the number of derivatives compared.
 std::string check_gradient(const Ref<OpEntry>& op, const CheckCase& check_case,
                            const std::vector<CheckValue>& inputs, std::int64_t& n);
 

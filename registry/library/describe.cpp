@@ -26,7 +26,7 @@ std::string describe_bare(const tarsia_type& type) {
     case TARSIA_KIND_STRING:
       return "string";
     case TARSIA_KIND_TENSOR:
-      return "tarsia::Tensor";
+      return type.flags & TARSIA_TYPE_STRIDED ? "tarsia::StridedTensor" : "tarsia::Tensor";
     case TARSIA_KIND_POINTER: {
       std::string text = ((type.flags & TARSIA_TYPE_CONST) ? "const " : "") + describe(type.dtype);
       if (type.flags & TARSIA_TYPE_CPU) return "tarsia::cpu<" + text + ">";

@@ -1,13 +1,18 @@
 // Reads the dynamic section of a shared library.
 #include "registry/library/elf.h"
 
+#include <tarsia/abi.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <sstream>
 
 #include "base/elf_file.h"
 #include "base/error.h"
+#include "base/machine/cpu.h"
 
 namespace tarsia::registry {
 
@@ -42,7 +47,7 @@ std::string machine_name(int machine) {
   }
 }
 
-/// What `read` makes of the file; throws LoadError, which names `path`, if it is damaged.
+/// Reads the file into the result. Throws LoadError, which names `path`, if the file is damaged.
 template <class Read>
 auto read_file_of(std::string_view bytes, const std::string& path, Read read) {
   try {
@@ -70,7 +75,7 @@ std::uint64_t image_end(const ElfFile& file) {
   return end;
 }
 
-/// The number of dynamic symbols stands in the hash tables alone, of which 0 means that there is none.
+/// The number of dynamic symbols stands only in the hash tables. 0 there means that there is none.
 std::uint64_t count_symbols(const ElfFile& file, std::uint64_t hash, std::uint64_t gnu_hash) {
   if (hash) return file.at<std::uint32_t>(hash + 4);
   if (!gnu_hash) return 0;
@@ -86,8 +91,9 @@ std::uint64_t count_symbols(const ElfFile& file, std::uint64_t hash, std::uint64
   return std::uint64_t(last) + 1;
 }
 
-/// Whether a function that a module calls may leave an error in the CUDA runtime that no launch of the module
-/// has caused: all but those that Tarsia's own part of a module calls, and those that only tell errors.
+/// Whether a module's call of this function may leave an error in the CUDA runtime that no launch of the
+/// module has caused. That is so for all functions but those that Tarsia's own part of a module calls, and
+/// those that only report errors.
 bool is_call_of_cuda_runtime(std::string_view name) {
   static constexpr std::string_view k_harmless[] = {"cudaDeviceReset",  "cudaGetDriverEntryPointByVersion",
                                                     "cudaGetErrorName", "cudaGetErrorString",
@@ -96,6 +102,28 @@ bool is_call_of_cuda_runtime(std::string_view name) {
   if (name == "dlopen" || name == "dlsym") return true;  // they lead to any function
   return name.starts_with("cuda") &&
          std::find(std::begin(k_harmless), std::end(k_harmless), name) == std::end(k_harmless);
+}
+
+/// The features of the CPU that Tarsia's compiler has noted (base/machine/cpu.h). Each source file of a
+/// module has a note of its own.
+std::vector<std::string> read_cpu_features(const ElfFile& file) {
+  const Elf64_Shdr* section = file.section(k_cpu_note_section);
+  std::vector<std::string> features;
+  if (!section || section->sh_type != SHT_NOTE) return features;
+  const std::uint64_t end = section->sh_offset + section->sh_size;
+  for (std::uint64_t at = section->sh_offset; at + sizeof(Elf64_Nhdr) <= end;) {
+    const auto note = file.at<Elf64_Nhdr>(at);
+    const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
+    const std::uint64_t owner = at + sizeof note, description = owner + padded(note.n_namesz);
+    at = description + padded(note.n_descsz);
+    if (at > end) throw DamagedElf();
+    if (note.n_type != k_cpu_note_type || file.text_at(owner) != k_cpu_note_owner) continue;
+    std::istringstream words{std::string(file.text_at(description))};
+    features.insert(features.end(), std::istream_iterator<std::string>(words), {});
+  }
+  std::ranges::sort(features);
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return features;
 }
 
 ElfLibrary read_library(const ElfFile& file, const std::string& path) {
@@ -143,7 +171,7 @@ ElfLibrary read_library(const ElfFile& file, const std::string& path) {
 
   ElfLibrary library;
   library.image_bytes = image_end(file);
-  library.has_debug_info = file.section(".debug_info") != nullptr;
+  library.cpu_features = read_cpu_features(file);
   for (std::uint64_t name : needed) library.needed.emplace_back(file.text_at(strings + name));
   const std::uint64_t count = count_symbols(file, hash, gnu_hash);
   for (std::uint64_t i = 1; symbols && i < count; ++i) {
@@ -151,9 +179,11 @@ ElfLibrary read_library(const ElfFile& file, const std::string& path) {
     const std::string_view name = file.text_at(strings + symbol.st_name);
     if (symbol.st_shndx == SHN_UNDEF) {
       library.calls_cuda_runtime |= is_call_of_cuda_runtime(name);
+      if (const Sanitizer* needed = sanitizer_of_symbol(name)) library.sanitizer = needed;
       continue;
     }
     if (ELF64_ST_BIND(symbol.st_info) == STB_GNU_UNIQUE) library.has_unique_symbols = true;
+    if (name == TARSIA_EFFECTS_SYMBOL) library.has_effects = true;
     if (name == "_opRegSize") library.has_mxnet_symbols = true;
     if (name.starts_with("tarsia_")) library.tarsia_symbols.emplace_back(name);
   }
@@ -170,6 +200,23 @@ ElfLibrary read_elf(std::string_view bytes, const std::string& path) {
   if (!ElfFile::is_one(bytes))
     throw LoadError(path + " is built for a 32-bit or big-endian machine; this one is " + k_machine_name);
   return read_file_of(bytes, path, [&](const ElfFile& file) { return read_library(file, path); });
+}
+
+std::vector<std::string> shown_symbols(std::string_view bytes, const std::string& path) {
+  return read_file_of(bytes, path, [](const ElfFile& file) {
+    std::vector<std::string> names;
+    const Elf64_Shdr* table = file.section(SHT_DYNSYM);
+    if (!table) return names;
+    file.for_each<Elf64_Sym>(*table, [&](const Elf64_Sym& symbol, std::uint64_t) {
+      const std::string_view name = file.text(*table, symbol.st_name);
+      if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && !name.empty() &&
+          name != TARSIA_MODULE_SYMBOL && name != TARSIA_EFFECTS_SYMBOL &&
+          name != TARSIA_INITIALIZER_ERROR_SYMBOL)
+        names.emplace_back(name);
+    });
+    std::ranges::sort(names);
+    return names;
+  });
 }
 
 bool lists_entries(std::string_view bytes, const std::string& path) {

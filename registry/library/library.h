@@ -4,8 +4,10 @@
 #include <tarsia/abi.h>
 #include <tarsia/c_api.h>
 
+#include <atomic>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +15,9 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/origin.h"
+#include "base/text_origin.h"
+#include "registry/crash/module_range.h"
+#include "registry/library/checked_code.h"
 #include "registry/library/library_kernel.h"
 #include "registry/mxnet/mxnet_library.h"
 #include "registry/resources/cuda_runtime.h"
@@ -20,34 +25,28 @@
 
 namespace tarsia::registry {
 
-/// What is to be loaded.
-struct ModuleFile {
-  UniqueFd file;     ///< private to the library: nobody writes to it any more
-  std::string path;  ///< for messages: the file's, or the library's name
-  std::string name;
-  Origin origin = Origin::prebuilt;
-  std::vector<Diagnostic> warnings;
-};
-
-/// Where a library's calls of CUDA leave their errors.
+/// Where errors of a library's CUDA calls end up.
 struct LaunchErrors {
   const CudaRuntime* runtime = nullptr;           ///< that it links; null if none
   std::int32_t (*take_launch_error)() = nullptr;  ///< tarsia_module's; may be null
   bool from_launches_alone = false;               ///< it calls nothing else of the runtime that may fail
 
-  /// Whether the runtime need not be asked after a call, which costs more than the rest of the check.
+  /// Whether the runtime need not be asked after a call. Asking costs more than the rest of the check.
   bool surely_none() const { return from_launches_alone && !take_launch_error(); }
 };
 
-/// A function of a library as faces see it.
+/// A function of a library, for faces.
 struct LibraryFunction {
   tarsia_function function;  ///< first: its address is what faces hold
   LaunchErrors errors;
-  const char* known_as;  ///< "function relu", kept_name()
+  const char* display_name;               ///< "function relu", kept_name()
+  const CheckedCode* checks = nullptr;    ///< what stands before its code; null: nothing
+  tarsia_adapter checked_call = nullptr;  ///< its code, if something does
 };
 
-/// A loaded module. Counted: unmapped when the last reference goes, once nothing that it launched is under
-/// way. Everything it gives lives as long as a reference. Immutable after loading, so safe from any thread.
+/// A loaded module. Counted: it is unmapped when the last reference is gone and nothing that it launched is
+/// under way any more. All that it returns lives as long as a reference. Immutable after loading, so safe
+/// from any thread.
 class Library : public Counted<Library> {
  public:
   const std::string& name() const { return m_name; }
@@ -61,6 +60,13 @@ class Library : public Counted<Library> {
   std::span<const tarsia_image> images() const { return m_images; }
   std::span<const tarsia_skipped> skipped() const { return m_skipped; }
   std::span<const tarsia_diagnostic> warnings() const { return m_warnings; }
+  /// The names of the symbols that it shows to others, sorted; its file is read when they are first asked
+  /// for.
+  std::span<const char* const> symbols() const;
+  /// The address of one of them; null if it has none of that name.
+  void* symbol(const char* name) const;
+  /// What dlopen() knows it by, as no other library; empty without a module.
+  const std::string& path() const { return m_path; }
   /// The CUDA runtime that it links; null if none.
   const CudaRuntime* runtime() const { return m_errors.runtime; }
   const LaunchErrors& launch_errors() const { return m_errors; }
@@ -68,12 +74,16 @@ class Library : public Counted<Library> {
   void* (*managed_pointer() const)(void**) { return m_managed_pointer; }
   /// Whether its code may launch work on a GPU.
   bool uses_cuda() const { return m_uses_cuda; }
+  /// Keeps itself until unpin(): PyTorch may hold operators that a TORCH_LIBRARY of it has registered, and
+  /// would call code that is no longer there.
+  void pin();
+  void unpin();
   /// Writes the shared library, byte for byte, and makes it executable. Throws Error naming the path.
   void export_to(const std::string& path) const;
 
-  /// A library without a module: ops that the program itself implements, registered. The descriptions have to
-  /// live until release(user), which is called when nothing needs them any more, on any thread, also when
-  /// this throws: LoadError, for descriptions that do not hold together.
+  /// Makes a library without a module: registered ops that the program itself implements. The descriptions
+  /// must live until release(user) is called, on any thread, when nothing needs them any more. It is called
+  /// also if this throws LoadError, for inconsistent descriptions.
   static Ref<Library> define(const std::string& name, std::span<const tarsia_op* const> ops,
                              void (*release)(void*), void* user);
 
@@ -83,16 +93,26 @@ class Library : public Counted<Library> {
   Library() = default;
   ~Library() = default;
   void destroy();
+  /// Registers the ops, the last step of loading. Warnings go into the library's list and into the log.
+  void add_ops(const Ref<Library>& self);
 
   std::string m_name;
   Origin m_origin = Origin::prebuilt;
-  Mapping m_bytes;        ///< the file
-  UniqueFd m_debug_file;  ///< kept open for tools if it holds debug information
+  Mapping m_bytes;  ///< the file
+  std::vector<TextOrigin> m_origins;
+  std::string m_path;  ///< that dlopen got
+  mutable std::once_flag m_symbols_read;
+  mutable std::vector<std::string> m_symbol_texts;
+  mutable std::vector<const char*> m_symbols;
+  UniqueFd m_debug_file;  ///< kept open for tools, where the library's path is that of a descriptor
   void* m_handle = nullptr;
+  ModuleRange m_range;  ///< for reports of crashes; in front of the texts that it names, behind the mapping
+  std::atomic<bool> m_pinned{false};
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API
-  std::unique_ptr<MxnetLibrary> m_mxnet;  ///< if it was built against MXNet's own header
+  std::unique_ptr<MxnetLibrary> m_mxnet;  ///< what makes its ops, if they are for that API
   LaunchErrors m_errors;
+  std::unique_ptr<CheckedCode> m_checks;  ///< null: its code does not check itself
   std::vector<LibraryFunction> m_described;
   std::vector<std::string> m_texts;
   std::vector<const tarsia_function*> m_functions;
@@ -111,22 +131,16 @@ class Library : public Counted<Library> {
   void* m_release_user = nullptr;
 };
 
-/// As the C ABI gives it; points into the diagnostic.
+/// In the form of the C ABI; points into the diagnostic.
 tarsia_diagnostic to_c(const Diagnostic& diagnostic);
 
 /// Whether a compiled module has nothing to call, and nothing that may register ops, as far as its bytes
-/// tell: then mapping it runs none of the user's code.
+/// tell. Mapping it then runs none of the user's code.
 bool seems_empty(std::string_view file, bool is_cuda);
 
-/// Writes the shared library that begins a file's bytes, without what follows its ELF image, and makes it
-/// executable. Throws Error naming the path.
+/// Writes the shared library at the start of a file's bytes, without the bytes behind its ELF image, and
+/// makes it executable. Throws Error naming the path.
 void export_library(std::string_view file, const std::string& path);
-
-/// Maps and attaches a module, and registers its ops. Throws LoadError, and leaves nothing behind.
-Ref<Library> load_module(ModuleFile module);
-
-/// Loads a library built ahead of time from a private copy of the file. Throws LoadError.
-Ref<Library> load_file(const std::string& path);
 
 /// "float ns::f(const float32*, int32)": a signature made from a descriptor.
 std::string describe(const tarsia_function& function);

@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "registry/resources/cuda_runtime.h"
 #include "registry/resources/raised_limit.h"
 
@@ -18,7 +18,7 @@ class Library;
 struct KernelOnDevice {
   CuFunction function = nullptr;
   CuContext context = nullptr;
-  RaisedLimit shared;  ///< dynamic shared memory that it was allowed so far
+  RaisedLimit shared;  ///< the limit of dynamic shared memory set so far
   std::atomic<bool> large_clusters{false};
 };
 
@@ -34,7 +34,7 @@ struct LibraryKernel {
   tarsia_kernel kernel{};  ///< first: its address is what faces hold
   const CudaRuntime* runtime = nullptr;
   const Library* library = nullptr;
-  const char* known_as = "";                                         ///< "kernel saxpy", kept_name()
+  const char* display_name = "";                                     ///< "kernel saxpy", kept_name()
   mutable std::array<std::atomic<KernelOnDevice*>, 64> on_device{};  ///< made at first use
 };
 

@@ -111,8 +111,8 @@ std::string Api::take_messages() const {
   return all;
 }
 
-int Api::compute(Function f, Texts keys, Texts values, int n, const Tensors& in, const Tensors& out,
-                 const Resources& r) const {
+int Api::compute(Function f, Texts keys, Texts values, int n, const tarsia_mxnet_tensors& in,
+                 const tarsia_mxnet_tensors& out, const Resources& r) const {
   return reinterpret_cast<Compute>(m_compute)(
       f, keys, values, n, in.shapes, in.ndims, in.data, in.dtypes, in.versions, in.device_types,
       in.device_ids, in.n, out.shapes, out.ndims, out.data, out.dtypes, out.versions, out.device_types,
@@ -121,8 +121,8 @@ int Api::compute(Function f, Texts keys, Texts values, int n, const Tensors& in,
       out.n_indices, in.n_indptr, out.n_indptr, r.cpu_random, r.gpu_random);
 }
 
-int Api::stateful_compute(bool forward, void* state, const Tensors& in, const Tensors& out,
-                          const Resources& r) const {
+int Api::stateful_compute(bool forward, void* state, const tarsia_mxnet_tensors& in,
+                          const tarsia_mxnet_tensors& out, const Resources& r) const {
   return reinterpret_cast<StatefulCompute>(m_stateful_compute)(
       forward, state, in.shapes, in.ndims, in.data, in.dtypes, in.versions, in.device_types, in.device_ids,
       in.n, out.shapes, out.ndims, out.data, out.dtypes, out.versions, out.device_types, out.device_ids,

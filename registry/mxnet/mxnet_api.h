@@ -4,6 +4,8 @@
 // so no C++ object crosses between its C++ library and ours.
 #pragma once
 
+#include <tarsia/mxnet/table.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -18,23 +20,6 @@ using Texts = const char* const*;
 using Malloc = void* (*)(void* self, int bytes);
 using SparseMalloc = void (*)(void* self, int index, int n_indices, int n_indptr, void** data,
                               std::int64_t** indices, std::int64_t** indptr);
-
-/// The tensors of one side of a call, a column for each of their properties.
-struct Tensors {
-  const std::int64_t** shapes;
-  int* ndims;
-  void** data;
-  int* dtypes;
-  std::size_t* versions;
-  const char** device_types;
-  int* device_ids;
-  int n;
-  int* storages;
-  void** indices;
-  void** indptr;
-  std::int64_t* n_indices;
-  std::int64_t* n_indptr;
-};
 
 /// What a call may ask for.
 struct Resources {
@@ -75,10 +60,10 @@ class Api {
   /// What the library has said since it was last asked, "; " between messages.
   std::string take_messages() const;
 
-  int compute(Function f, Texts keys, Texts values, int n, const Tensors& in, const Tensors& out,
-              const Resources& r) const;
-  int stateful_compute(bool forward, void* state, const Tensors& in, const Tensors& out,
-                       const Resources& r) const;
+  int compute(Function f, Texts keys, Texts values, int n, const tarsia_mxnet_tensors& in,
+              const tarsia_mxnet_tensors& out, const Resources& r) const;
+  int stateful_compute(bool forward, void* state, const tarsia_mxnet_tensors& in,
+                       const tarsia_mxnet_tensors& out, const Resources& r) const;
   int create_state(Function f, Texts keys, Texts values, int n, const char* device_type, int device_id,
                    unsigned** shapes, int* ndims, int n_in, const int* dtypes, void** state) const;
   /// Versions before 11 have no way to: their states stay.

@@ -1,20 +1,19 @@
-// One op of a library built against MXNet's own lib_api.h.
+// One op of a library for MXNet's extension API, be it a source or built against MXNet's own header.
 #pragma once
 
+#include <tarsia/mxnet/table.h>
 #include <tarsia/op_abi.h>
 
 #include <string>
 #include <vector>
 
-#include "registry/mxnet/mxnet_api.h"
-
 namespace tarsia::registry {
 
-/// Its description points into it.
+/// Its description points into it, and it into the table.
 class MxnetOp {
  public:
-  /// Throws LoadError for a registration that does not hold together.
-  MxnetOp(const mxnet::Api& api, mxnet::Registration registration, const std::string& path);
+  /// Throws LoadError, which begins with `path`, for a registration that does not hold together.
+  MxnetOp(const tarsia_mxnet_library& library, const tarsia_mxnet_op& op, const std::string& path);
   MxnetOp(const MxnetOp&) = delete;
   MxnetOp& operator=(const MxnetOp&) = delete;
 
@@ -23,18 +22,12 @@ class MxnetOp {
  private:
   struct Pass {
     const MxnetOp* op;
-    mxnet::Function function;  ///< of stateless ops
+    const tarsia_mxnet_function* function;  ///< of stateless ops
     bool backward;
   };
-  struct Attributes;
 
   void check(const std::string& path) const;
-  void add_pass(const char* context, bool backward, mxnet::Function function);
-  std::int32_t failed(const char* function) const;
-  std::int32_t infer_shapes(const tarsia_bind_info& info) const;
-  std::int32_t infer_types(const tarsia_bind_info& info) const;
-  std::int32_t infer_storage(const tarsia_bind_info& info) const;
-  std::int32_t find_mutable(const tarsia_bind_info& info) const;
+  void add_pass(const tarsia_mxnet_function& function, bool backward);
 
   // The functions of the description.
   static std::int32_t arity(void* self, const tarsia_bind_info* info, std::uint32_t* n_in,
@@ -46,8 +39,8 @@ class MxnetOp {
   static void destroy_state(void* self, void* state);
   static std::int32_t run(void* pass, const tarsia_op_context* context);
 
-  const mxnet::Api& m_api;
-  mxnet::Registration m_registration;
+  const tarsia_mxnet_library& m_library;
+  const tarsia_mxnet_op& m_op;
   tarsia_op m_description{};
   std::vector<Pass> m_passes;
   std::vector<tarsia_implementation> m_implementations;

@@ -13,7 +13,7 @@ namespace tarsia::registry {
 
 namespace {
 
-/// Why a value does not fit; the attribute's name is put before it.
+/// Says why a value does not fit. The caller puts the attribute's name before it.
 struct Misfit {
   std::string text;
 };
@@ -35,14 +35,29 @@ tarsia_value make(tarsia_kind kind) {
   return value;
 }
 
+/// Whether the 64 bits of an integer have no sign, as its maker says or, if it does not, the attribute's
+/// type.
+bool has_no_sign(const tarsia_type& type, const tarsia_value& value) {
+  const bool is_uint64 = type.dtype.code == TARSIA_UINT && (!type.dtype.bits || type.dtype.bits >= 64);
+  return value.size == TARSIA_UNSIGNED || (value.size == TARSIA_SIGN_OF_PARAMETER && is_uint64);
+}
+
+[[noreturn]] void does_not_fit(const tarsia_type& type, std::string_view text) {
+  throw Misfit{"has to fit into " + describe(type) + ", and '" + std::string(text) + "' does not"};
+}
+
+std::string integer_text(const tarsia_value& value) {
+  return value.size == TARSIA_UNSIGNED ? std::to_string(value.u) : std::to_string(value.i);
+}
+
 tarsia_value make_int(const tarsia_type& type, __int128 number, std::string_view text) {
   const bool is_unsigned = type.dtype.code == TARSIA_UINT;
   const __int128 one = 1, bits = type.dtype.bits ? type.dtype.bits : 64;
   const __int128 low = is_unsigned ? 0 : -(one << (bits - 1)),
                  high = (one << (is_unsigned ? bits : bits - 1)) - 1;
-  if (number < low || number > high)
-    throw Misfit{"has to fit into " + describe(type) + ", and '" + std::string(text) + "' does not"};
+  if (number < low || number > high) does_not_fit(type, text);
   tarsia_value value = make(TARSIA_KIND_INT);
+  value.size = is_unsigned ? TARSIA_UNSIGNED : TARSIA_SIGNED;
   if (is_unsigned)
     value.u = static_cast<std::uint64_t>(number);
   else
@@ -50,7 +65,7 @@ tarsia_value make_int(const tarsia_type& type, __int128 number, std::string_view
   return value;
 }
 
-/// Where the bracket that opens at the start closes; npos if it does not.
+/// The position of the bracket that closes the one at the start; npos if none does.
 size_t closing_bracket(std::string_view text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -91,7 +106,7 @@ std::string value_text(const tarsia_value& value) {
     case TARSIA_KIND_BOOL:
       return value.i ? "true" : "false";
     case TARSIA_KIND_INT:
-      return std::to_string(value.i);
+      return integer_text(value);
     case TARSIA_KIND_FLOAT:
       return number_text(value.f);
     case TARSIA_KIND_STRING:
@@ -133,7 +148,7 @@ void check_range(const tarsia_attribute& attribute, const tarsia_value& value) {
   throw Misfit{(both  ? "has to be from " + number_text(attribute.min) + " to " + number_text(attribute.max)
                 : low ? "has to be at least " + number_text(attribute.min)
                       : "has to be at most " + number_text(attribute.max)) +
-               ", not " + number_text(number)};
+               ", not " + value_text(value)};
 }
 
 }  // namespace
@@ -176,12 +191,14 @@ tarsia_value Attributes::parse_text(const tarsia_type& type, std::string_view te
     case TARSIA_KIND_INT: {
       const char *begin = bare.data(), *end = begin + bare.size();
       if (bare.starts_with('+')) ++begin;
-      if (std::int64_t number; std::from_chars(begin, end, number).ptr == end && begin != end) {
-        if (std::from_chars(begin, end, number).ec == std::errc()) return make_int(type, number, text);
+      std::int64_t number = 0;
+      const auto [stop, error] = std::from_chars(begin, end, number);
+      if (stop == end && begin != end) {
+        if (error == std::errc()) return make_int(type, number, text);
+        std::uint64_t large = 0;
+        if (std::from_chars(begin, end, large).ec == std::errc()) return make_int(type, large, text);
+        does_not_fit(type, text);
       }
-      if (std::uint64_t number; begin != end && std::from_chars(begin, end, number).ptr == end &&
-                                std::from_chars(begin, end, number).ec == std::errc())
-        return make_int(type, number, text);
       misfit(type.dtype.code == TARSIA_UINT ? "a whole number, not negative" : "a whole number", text);
     }
     case TARSIA_KIND_FLOAT: {
@@ -219,8 +236,10 @@ tarsia_value Attributes::parse(const tarsia_type& type, const tarsia_value& give
       if (type.kind == TARSIA_KIND_STRING) return keep(given.i ? "true" : "false");
       misfit(describe(type), given.i ? "true" : "false");
     case TARSIA_KIND_INT: {
-      const std::string text = std::to_string(given.i);
-      if (type.kind == TARSIA_KIND_INT) return make_int(type, given.i, text);
+      const bool is_unsigned = has_no_sign(type, given);
+      const std::string text = is_unsigned ? std::to_string(given.u) : std::to_string(given.i);
+      if (type.kind == TARSIA_KIND_INT)
+        return make_int(type, is_unsigned ? __int128{given.u} : given.i, text);
       if (type.kind == TARSIA_KIND_STRING) return keep(text);
       if (type.kind == TARSIA_KIND_BOOL) {
         if (given.i != 0 && given.i != 1) misfit("true or false", text);
@@ -230,7 +249,7 @@ tarsia_value Attributes::parse(const tarsia_type& type, const tarsia_value& give
       }
       if (type.kind == TARSIA_KIND_FLOAT) {
         tarsia_value value = make(TARSIA_KIND_FLOAT);
-        value.f = static_cast<double>(given.i);
+        value.f = is_unsigned ? static_cast<double>(given.u) : static_cast<double>(given.i);
         return value;
       }
       if (type.kind == TARSIA_KIND_LIST) return parse_text(type, text);

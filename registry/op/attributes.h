@@ -1,4 +1,4 @@
-// Attributes of ops: from texts and typed values to what the op declared.
+// Attributes of ops: turns texts and typed values into the attributes that the op declared.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -19,8 +19,8 @@ class Attributes {
   Attributes(Attributes&&) = default;
   Attributes& operator=(Attributes&&) = default;
 
-  /// Parses what was given. Throws ArgumentError, naming op and attribute, for unknown, missing, malformed or
-  /// out-of-range values.
+  /// Parses the given attributes. Throws ArgumentError, naming op and attribute, for unknown, missing,
+  /// malformed or out-of-range values.
   Attributes(const tarsia_op& op, std::span<const char* const> names, std::span<const tarsia_value> values);
 
   const std::vector<tarsia_value>& values() const { return m_values; }
@@ -38,11 +38,11 @@ class Attributes {
 
   std::vector<tarsia_value> m_values;
   std::vector<const char*> m_names;
-  std::deque<std::string> m_texts;                ///< what string values point to
+  std::deque<std::string> m_texts;                ///< string values point into these
   std::deque<std::vector<tarsia_value>> m_lists;  ///< what list values point to
 };
 
-/// Throws unless the default, if there is one, can be parsed and is in range.
+/// Throws if there is a default that cannot be parsed or is out of range.
 void check_default(const tarsia_op& op, const tarsia_attribute& attribute);
 
 }  // namespace tarsia::registry

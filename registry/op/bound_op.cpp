@@ -1,12 +1,13 @@
-// Binding and the call path. The path adds to the author's function: one context on the stack, the thread's
-// slot set and restored, and on a GPU a look at the runtime's error flag. Figures: bench/.
+// Binding and the call path. The call path adds little to the author's function: one context on the stack,
+// the thread's slot set and restored, and on a GPU a read of the runtime's error flag. Figures: bench/.
 #include "registry/op/bound_op.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "registry/op/requests.h"
 #include "registry/op/sparse.h"
 #include "registry/resources/call_context.h"
@@ -91,7 +92,7 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
     const tarsia_implementation& candidate = op.implementations[i];
     if (candidate.pass != static_cast<std::uint32_t>(pass) || candidate.device_type != type) continue;
     if (sparse && !candidate.storage_any) continue;
-    // Among equals one that takes dense tensors alone is the better one for these.
+    // Among equals, an implementation for dense tensors alone is the better one for dense tensors.
     const bool plainer = best && best->storage_any && !candidate.storage_any;
     if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
       continue;
@@ -100,6 +101,10 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
     if (!applies) continue;
     best = &candidate;
   }
+  if (best)
+    log().debug("op '{}': {} on {} by implementation {} of {}{}{}", op.name, pass_name(pass),
+                device_name(is_gpu(info.device)), best - op.implementations + 1, op.n_implementations,
+                *best->name ? ", " : "", best->name);
   return best;
 }
 
@@ -144,12 +149,14 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
 
   if (!is_gpu(info.device)) {
     CallFrame frame(info.device);
+    frame.runs(m_entry->op(), context);
     return honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
   }
   try {
     CudaDeviceScope scope(info.device.id);
     context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
     CallFrame frame(info.device, context.stream);
+    frame.runs(m_entry->op(), context);
     const std::int32_t code =
         honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
     return code ? code : check_launches(*implementation);
@@ -176,7 +183,7 @@ std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int
     LastError& error = last_error();
     error.code = code;
     error.message = op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
-                    device_text(m_bound.info().device) + ": " + error.message;
+                    device_text(m_bound.info().device) + ": " + error.message + place_of(m_entry->op(), code);
   } catch (...) {
     last_error().code = code;
   }
@@ -222,7 +229,7 @@ bool is_plainly(const tarsia_tensor* tensor, const tarsia_meta& meta, const tars
 
 }  // namespace
 
-// The commonest call, seen to be right without a word.
+// The most common call. It is recognised without any text.
 bool BoundOp::fits_plainly(const tarsia_op_call& call) const noexcept {
   const tarsia_bind_info& info = m_bound.info();
   if (call.pass != TARSIA_FORWARD || call.n_inputs != info.n_inputs || call.n_outputs != info.n_outputs)
@@ -238,7 +245,7 @@ void BoundOp::check(const tarsia_op_call& call) const {
   if (fits_plainly(call)) return;
   const tarsia_bind_info& info = m_bound.info();
   const bool backward = call.pass == TARSIA_BACKWARD;
-  // Texts are put together for errors alone: this runs before every call.
+  // Texts are put together only for errors, since this runs before every call.
   auto where = [&] { return op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": "; };
   auto check_tensor = [&](const tarsia_tensor* tensor, const tarsia_meta& meta, const auto& name,
                           bool optional, bool writes = false) {

@@ -14,7 +14,7 @@
 
 namespace tarsia::registry {
 
-/// Counted; keeps its op's library, so a replaced op goes on until its bound ops are gone.
+/// Counted. Keeps its op's library, so a replaced op works on until its bound ops are gone.
 class BoundOp : public Counted<BoundOp> {
  public:
   /// Throws ArgumentError, OpError, Unsupported (no implementation for the device).
@@ -23,14 +23,14 @@ class BoundOp : public Counted<BoundOp> {
   const BoundInfo& bound() const { return m_bound; }
   const tarsia_implementation& forward() const { return *m_forward; }
   bool has_backward() const { return m_backward != nullptr; }
-  /// Whether input i was given and is one that gradients are made of.
+  /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
-  /// Runs the op on tensors that match its metas. Gives 0 or a code, with the last error set. Neither
-  /// allocates nor locks where the implementation honours the requests. Threads that run one bound op with
-  /// state take turns; a run within a run of the same thread goes on with the state as it is. Turns that
-  /// would wait for each other for ever are an error, as is a state that another thread had when the process
-  /// was forked.
+  /// Runs the op on tensors that match its metas. Returns 0, or a code with the last error set. Neither
+  /// allocates nor locks if the implementation honours the requests. Threads that run one bound op with
+  /// state take turns. A run within a run of the same thread goes on with the state as it is. Turns that
+  /// would wait for each other for ever are an error. So is a state that another thread had when the
+  /// process was forked.
   std::int32_t call(const tarsia_op_call& call) noexcept;
 
   /// Throws ArgumentError unless numbers, dtypes, shapes, devices and contiguity fit.

@@ -1,4 +1,4 @@
-// Runs an op's inference, and tells where it contradicts what was known.
+// Runs an op's inference, and reports where it contradicts the known metas.
 #include "registry/op/infer.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool is_complete(const tarsia_meta& meta) {
   return true;
 }
 
-/// What was known has to be what is inferred.
+/// The known value must be the inferred one.
 bool agree(const tarsia_meta& known, const tarsia_meta& inferred) {
   if (has_dtype(known) && !same_dtype(known.dtype, inferred.dtype)) return false;
   if (known.storage != TARSIA_ANY_STORAGE && known.storage != inferred.storage) return false;
@@ -87,9 +87,14 @@ std::string describe(const tarsia_meta& meta) {
   return text;
 }
 
+std::string place_of(const tarsia_op& op, std::int32_t code) {
+  if (code != TARSIA_OP_INDEX_ERROR || !op.location || !*op.location) return "";
+  return std::string(" (") + op.location + ")";
+}
+
 void throw_op_error(const tarsia_op& op, const char* function) {
   LastError& error = last_error();
-  error.message = op_name(op) + ", " + function + ": " + error.message;
+  error.message = op_name(op) + ", " + function + ": " + error.message + place_of(op, error.code);
   throw_last_error();
 }
 

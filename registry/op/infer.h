@@ -1,4 +1,4 @@
-// Inference: from what is known of an op's inputs and outputs to all of it.
+// Inference: derives all metas of an op's inputs and outputs from the known ones.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -11,20 +11,20 @@
 
 namespace tarsia::registry {
 
-/// Nothing known.
+/// A meta of which nothing is known.
 tarsia_meta unknown_meta();
 
 /// The meta of a tensor.
 tarsia_meta meta_of(const tarsia_tensor& tensor);
 
-/// "float32 (2, 3)", with ? for what is unknown.
+/// "float32 (2, 3)", with ? for unknown parts.
 std::string describe(const tarsia_meta& meta);
 
-/// An op with parsed attributes and metas: what is bound, or asked about. Owns the author's params.
+/// An op with parsed attributes and metas, to be bound or only asked about. Owns the author's params.
 class BoundInfo {
  public:
-  /// Parses attributes, settles the number of inputs and outputs, infers. Throws ArgumentError and OpError
-  /// that name the op, the port and both values of a conflict.
+  /// Parses attributes, settles the number of inputs and outputs, and infers. Throws ArgumentError, and
+  /// OpError that names the op, the port and both values of a conflict.
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request);
   ~BoundInfo();
   BoundInfo(const BoundInfo&) = delete;
@@ -54,7 +54,11 @@ class BoundInfo {
   tarsia_bind_info m_info{};
 };
 
-/// Throws the last error that a function of the op left, with the op's and the function's name before it.
+/// " (relu.cpp:12)", where the op is declared, for errors that do not know their op: a number that is out of
+/// range. Else "".
+std::string place_of(const tarsia_op& op, std::int32_t code);
+
+/// Throws the last error of a function of the op, with the names of the op and the function before it.
 [[noreturn]] void throw_op_error(const tarsia_op& op, const char* function);
 
 }  // namespace tarsia::registry

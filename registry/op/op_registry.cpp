@@ -2,10 +2,13 @@
 #include "registry/op/op_registry.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "registry/op/attributes.h"
 
 namespace tarsia::registry {
@@ -16,13 +19,62 @@ const char* device_name(std::int32_t type) {
   return type == TARSIA_GPU ? "gpu" : "cpu";
 }
 
+/// Refuses two inputs, or outputs, of one name: neither could be asked for by it.
+void check_ports(const char* what, const tarsia_port* ports, std::uint32_t n,
+                 const std::function<void(const std::string&)>& fail) {
+  for (unsigned i = 0; i < n; ++i) {
+    if (!ports[i].name) fail(std::string("has an ") + what + " whose name is null");
+    for (unsigned k = 0; k < i; ++k)
+      if (*ports[i].name && !std::strcmp(ports[i].name, ports[k].name))
+        fail(std::string("declares ") + what + " '" + ports[i].name + "' twice");
+  }
+}
+
+/// " at relu.cpp:12"
+std::string located(const tarsia_op& op) {
+  return op.location && *op.location ? std::string(" at ") + op.location : "";
+}
+
+/// "scale(x, mean (mutable), *, k: float) -> y": all that callers depend on.
+std::string signature_of(const tarsia_op& op) {
+  constexpr std::pair<std::uint32_t, const char*> k_flags[] = {{TARSIA_PORT_OPTIONAL, "optional"},
+                                                               {TARSIA_PORT_VARIADIC, "variadic"},
+                                                               {TARSIA_PORT_MUTABLE, "mutable"},
+                                                               {TARSIA_PORT_HIDDEN, "hidden"}};
+  const auto ports = [&](const tarsia_port* list, std::uint32_t n) {
+    std::string text;
+    for (unsigned i = 0; i < n; ++i) {
+      text += (i ? ", " : "") + std::string(*list[i].name ? list[i].name : "_");
+      for (const auto& [flag, word] : k_flags)
+        if (list[i].flags & flag) text += std::string(" (") + word + ")";
+    }
+    return text;
+  };
+  std::string text = op.name + ("(" + ports(op.inputs, op.n_inputs));
+  for (unsigned i = 0; i < op.n_attributes; ++i) {
+    const tarsia_attribute& a = op.attributes[i];
+    text += (i             ? ", "
+             : op.n_inputs ? ", *, "
+                           : "*, ") +
+            std::string(a.name) + ": " + (a.n_choices ? "choice" : describe(a.type)) +
+            (a.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : " = …");
+  }
+  return text + ") -> " + ports(op.outputs, op.n_outputs);
+}
+
 /// Throws LoadError unless the op's description holds together.
 void check_op(const tarsia_op& op, const Library& library) {
   const std::string where = library.name() + ": op '" + (op.name ? op.name : "") + "'" +
                             (op.location && *op.location ? std::string(" (") + op.location + ")" : "");
   auto fail = [&](const std::string& what) { throw LoadError(where + " " + what); };
   if (!op.name || !*op.name) fail("has no name");
-  if (op.size < sizeof(tarsia_op)) fail("is described for an older Tarsia: build the library again");
+  for (const char* c = op.name; *c; ++c)
+    if (*c == '"' || *c == '\'' || static_cast<unsigned char>(*c) <= ' ')
+      fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
+  if (op.size < offsetof(tarsia_op, fault)) fail("is described for an older Tarsia: build the library again");
+  if (op.size >= sizeof(tarsia_op) && op.fault) fail(op.fault);
+  check_ports("input", op.inputs, op.n_inputs, fail);
+  check_ports("output", op.outputs, op.n_outputs, fail);
   bool has_forward = false;
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     const tarsia_implementation& a = op.implementations[i];
@@ -82,7 +134,7 @@ OpRegistry& OpRegistry::instance() {
   return made_once(s_registry, [] { return OpRegistry(); });
 }
 
-void OpRegistry::add(const Ref<Library>& library) {
+void OpRegistry::add(const Ref<Library>& library, const std::function<void(const std::string&)>& warn) {
   std::vector<std::pair<std::string, Ref<OpEntry>>> entries;
   for (const tarsia_op* op : library->ops()) {
     check_op(*op, *library);
@@ -93,10 +145,30 @@ void OpRegistry::add(const Ref<Library>& library) {
     entries.emplace_back(op->name, Ref<OpEntry>::adopt(new OpEntry(op, library)));
   }
   if (entries.empty()) return;
-  std::lock_guard lock(m_mutex);
-  // After the swaps `entries` holds what was replaced; it is released once the lock is gone, see below.
-  for (auto& [name, entry] : entries) std::swap(m_ops[name], entry);
-  m_generation.fetch_add(1, std::memory_order_release);
+  std::vector<Ref<OpEntry>> old;
+  {
+    std::lock_guard lock(m_mutex);
+    for (const auto& [name, entry] : entries)
+      if (const auto it = m_ops.find(name); it != m_ops.end()) old.push_back(it->second);
+  }
+  for (const auto& [name, entry] : entries)
+    for (const Ref<OpEntry>& replaced : old) {
+      if (name != replaced->op().name) continue;
+      const std::string before = signature_of(replaced->op()), now = signature_of(entry->op());
+      if (before != now)
+        warn("op '" + name + "' replaces that of library '" + replaced->library().name() +
+             "', which has another signature: " + before + located(replaced->op()) + ", now " + now +
+             located(entry->op()));
+    }
+  {
+    std::lock_guard lock(m_mutex);
+    for (auto& [name, entry] : entries) std::swap(m_ops[name], entry);
+    m_generation.fetch_add(1, std::memory_order_release);
+  }
+  // After the swaps, `entries` holds the replaced ops. They are released at the end.
+  for (const auto& [name, entry] : entries)
+    if (entry && &entry->library() != library.get())
+      log().info("op '{}': that of {} replaces that of {}", name, library->name(), entry->library().name());
 }
 
 void OpRegistry::remove(const Library& library) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -32,18 +33,19 @@ class OpEntry : public Counted<OpEntry> {
   Ref<Library> m_library;
 };
 
-/// The ops of this process. Thread-safe. Holds the owner of each name; whoever replaces or removes an op
-/// gives up that reference, and calls under way finish on the old code, which their bound op keeps.
+/// The ops of this process. Thread-safe. Holds the owner of each name. Replacing or removing an op gives up
+/// that reference. Calls under way finish on the old code, which their bound op keeps.
 class OpRegistry {
  public:
   /// Never destroyed: threads may call ops while the process exits.
   static OpRegistry& instance();
 
-  /// Registers all ops of the library, replacing those of the same names, or none: throws LoadError, naming
-  /// op and function, for descriptions that do not hold together.
-  void add(const Ref<Library>& library);
+  /// Registers all ops of the library, and replaces those of the same names. For inconsistent descriptions,
+  /// registers none and throws LoadError, which names op and function. Gives `warn`, before anything is
+  /// registered, a text for each op of another library that is replaced and has another signature.
+  void add(const Ref<Library>& library, const std::function<void(const std::string&)>& warn);
 
-  /// Takes out the library's ops that are still registered.
+  /// Removes the library's ops that are still registered.
   void remove(const Library& library);
 
   /// Throws NotFound, with similar names.
@@ -52,7 +54,7 @@ class OpRegistry {
   /// Sorted.
   std::vector<std::string> names() const;
 
-  /// Changes with every add and remove that changes an op.
+  /// Changes with every add and every remove that changes an op.
   std::uint64_t generation() const { return m_generation.load(std::memory_order_acquire); }
 
  private:

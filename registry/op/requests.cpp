@@ -1,4 +1,4 @@
-// Runs an implementation into memory of its own, then copies or adds.
+// Runs an implementation into separate memory, then copies or adds.
 #include "registry/op/requests.h"
 
 #include <cstring>
@@ -20,10 +20,11 @@ RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& i
   const tarsia_bind_info& info = *context.info;
   m_outputs.assign(context.outputs, context.outputs + context.n_outputs);
   m_requests.assign(context.requests, context.requests + context.n_outputs);
-  // A declared pair may share memory; where both are the same tensor, overwriting is writing in place.
+  // A declared pair may share memory. If both are the same tensor, overwriting is writing in place.
   auto is_pair = [&](std::uint32_t output) {
     if (backward) return false;
     for (unsigned i = 0; i < op.n_inplace; ++i) {
+      if (op.inplace[i].input >= context.n_inputs) continue;  // the attributes decide how many there are
       const tarsia_tensor* input = context.inputs[op.inplace[i].input];
       if (op.inplace[i].output == output && input && data_of(*input) == data_of(*context.outputs[output]))
         return true;

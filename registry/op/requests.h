@@ -1,5 +1,5 @@
-// Write requests for implementations that only overwrite: they get outputs of their own, which are then
-// copied or added to where the caller wants them.
+// Write requests for implementations that only overwrite. They get separate outputs, which are then copied
+// or added to the caller's.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -9,8 +9,8 @@
 
 namespace tarsia::registry {
 
-/// The context of one run in which every request is one that the implementation honours. Lives in the call's
-/// frame, whose scratch it uses.
+/// The context of one run, with only requests that the implementation honours. Lives in the call's frame
+/// and uses its scratch.
 class RequestCopies {
  public:
   /// Throws.
@@ -22,14 +22,14 @@ class RequestCopies {
 
   const tarsia_op_context& context() const { return m_context; }
 
-  /// After the run: brings the outputs to where they belong. Throws.
+  /// After the run, brings the outputs to where they belong. Throws.
   void finish();
 
  private:
   tarsia_op_context m_context;
   const tarsia_op_context& m_asked;
   std::vector<tarsia_tensor> m_temporaries;  ///< one an output; null data where there is none
-  std::vector<tarsia_sparse> m_sparse;       ///< in place of sparse outputs that are not asked for
+  std::vector<tarsia_sparse> m_sparse;       ///< in place of sparse outputs that nobody asked for
   std::vector<const tarsia_tensor*> m_outputs;
   std::vector<std::uint8_t> m_requests;
 };

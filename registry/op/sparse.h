@@ -1,4 +1,4 @@
-// Sparse outputs of unknown size: made by the framework of the caller when the op knows how large they are.
+// Sparse outputs of unknown size. The caller's framework makes them when the op knows how large they are.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -11,10 +11,10 @@ namespace tarsia::registry {
 std::int32_t allocate_sparse(const tarsia_op_context* context, std::uint32_t i, std::int64_t n_indices,
                              std::int64_t n_indptr) noexcept;
 
-/// An output to be filled, of this meta; whoever has it calls release_parts.
+/// An output of this meta, to be filled. Its holder calls release_parts.
 tarsia_sparse empty_sparse(const tarsia_meta& meta, tarsia_device device);
 
-/// Gives what allocate_sparse made back.
+/// Gives back the parts that allocate_sparse made.
 void release_parts(tarsia_sparse& sparse) noexcept;
 
 }  // namespace tarsia::registry

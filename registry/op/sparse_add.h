@@ -7,9 +7,9 @@
 
 namespace tarsia::registry {
 
-/// Output i of the context becomes the sum of what it holds and `more`, of the same meta: elements or rows
-/// in increasing order, each once. The sum's size depends on the data, so a GPU's tensors are added on the
-/// CPU, and waited for. Throws.
+/// Replaces output i of the context by the sum of its content and `more`, of the same meta: elements or
+/// rows in increasing order, each once. The sum's size depends on the data, so a GPU's tensors are added on
+/// the CPU, after a wait for them. Throws.
 void add_sparse(const tarsia_op_context& context, std::uint32_t i, const tarsia_sparse& more);
 
 }  // namespace tarsia::registry

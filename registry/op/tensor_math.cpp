@@ -1,5 +1,5 @@
-// The GPU's kernels are a page of PTX, compiled by the driver on first use: libtarsia has no device compiler
-// at hand, and may run where there is none.
+// Adds tensors. The GPU's kernels are a page of PTX that the driver compiles on first use: libtarsia has no
+// device compiler, and may run where there is none.
 #include "registry/op/tensor_math.h"
 
 #include <tarsia/detail/small_float_elements.h>
@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/op/infer.h"
 #include "registry/resources/memory.h"

@@ -7,8 +7,8 @@
 
 namespace tarsia::registry {
 
-/// to += from, for contiguous tensors of one shape and dtype on one device; on a GPU ordered on the stream.
-/// Throws Unsupported for dtypes that have no sum (bool), CudaError.
+/// to += from, for contiguous tensors of one shape and dtype on one device. On a GPU, ordered on the
+/// stream. Throws Unsupported for dtypes without a sum (bool), and CudaError.
 void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
 
 /// to[i] += from[i] for n elements on the CPU. Throws Unsupported.

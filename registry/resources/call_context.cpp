@@ -1,6 +1,8 @@
 // Contexts of calls: the thread's slot, scratch memory, results, streams.
 #include "registry/resources/call_context.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "registry/crash/thread_record.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {
@@ -17,6 +20,15 @@ namespace tarsia::registry {
 namespace {
 
 thread_local tarsia_call_context* t_context = nullptr;
+thread_local bool t_is_watched = false;
+
+tarsia_call_context** watched_slot() noexcept {
+  if (!t_is_watched) [[unlikely]] {
+    t_is_watched = true;
+    watch_thread(&t_context);
+  }
+  return &t_context;
+}
 
 std::map<std::int32_t, void*>& thread_streams() {
   thread_local std::map<std::int32_t, void*> streams;
@@ -25,8 +37,8 @@ std::map<std::int32_t, void*>& thread_streams() {
 
 constexpr size_t k_first_block = 16 * 1024, k_kept_bytes = 4 * 1024 * 1024;
 
-/// What one call allocated. Kept by its thread for the next call, so that calls with scratch settle at no
-/// allocation.
+/// The memory that one call allocated. Its thread keeps it for the next call, so calls with scratch soon
+/// allocate nothing.
 class Resources {
  public:
   void* take(size_t bytes, size_t alignment) {
@@ -38,7 +50,8 @@ class Resources {
         return last.memory.get() + at;
       }
     }
-    // Blocks double, so that many small requests need few, up to what is kept; a larger one has its own size.
+    // Blocks double up to the size that is kept, so many small requests need few blocks. A larger request
+    // gets its own size.
     const size_t doubled =
         m_blocks.empty() ? k_first_block : std::min(m_blocks.back().size * 2, k_kept_bytes);
     const size_t size = std::max(doubled, (bytes + k_alignment - 1) / k_alignment * k_alignment);
@@ -62,7 +75,7 @@ class Resources {
     m_loans.clear();
     for (const Device& d : m_device) free_device(d.memory, d.device, d.stream);
     m_device.clear();
-    // Keeps the largest of those that are small enough.
+    // Keeps the largest block that is small enough.
     std::erase_if(m_blocks, [](const Block& block) { return block.size > k_kept_bytes; });
     if (m_blocks.size() > 1) {
       std::iter_swap(m_blocks.begin(), std::ranges::max_element(m_blocks, {}, &Block::size));
@@ -107,10 +120,23 @@ Resources& resources() {
 }  // namespace
 
 tarsia_call_context** call_slot() noexcept {
-  return &t_context;
+  return watched_slot();
 }
 
-CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(&t_context) {
+bool is_call_interrupted() noexcept {
+  constexpr std::int64_t k_ask_every_ns = 20'000'000;
+  thread_local std::int64_t t_asked = 0;
+  timespec time;
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  const std::int64_t now = time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+  if (now - t_asked < k_ask_every_ns) return false;
+  t_asked = now;
+  for (const tarsia_call_context* c = t_context; c; c = c->outer)
+    if (c->size >= sizeof *c && c->interrupted) return c->interrupted(c->user) != 0;
+  return false;
+}
+
+CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
   m_context.size = sizeof(m_context);
   m_context.device = device;
   tarsia_enter_call(m_slot, &m_context);

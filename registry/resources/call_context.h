@@ -1,4 +1,5 @@
-// What surrounds a call into a module: the thread's current context, its scratch and results, its streams.
+// The surroundings of a call into a module: the thread's current context, its scratch and results, its
+// streams.
 #pragma once
 
 #include <tarsia/abi.h>
@@ -7,14 +8,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 
 namespace tarsia::registry {
 
-/// Where this thread keeps its current context; null outside of calls.
+/// The slot for this thread's current context; null outside of calls. Crashes of the thread are reported from
+/// its first use on.
 tarsia_call_context** call_slot() noexcept;
 
-/// Makes a context current while it lives, and frees its resources then.
+/// Whether who made the call under way wants it to end: see tarsia_call_context::interrupted. Asks every 20
+/// ms at most; otherwise, and outside of calls, the answer is no. The thread's last error then says so.
+bool is_call_interrupted() noexcept;
+
+/// Makes a context current while it lives, and frees the context's resources at its end.
 class CallFrame {
  public:
   explicit CallFrame(tarsia_device device) noexcept;
@@ -24,6 +30,11 @@ class CallFrame {
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
   tarsia_call_context& context() { return m_context; }
+  /// Says which op runs until the frame ends.
+  void runs(const tarsia_op& op, const tarsia_op_context& call) noexcept {
+    m_context.op_call = &call;
+    m_context.op = &op;
+  }
 
  private:
   static void* stream_of(void* self, std::int32_t device);
@@ -36,31 +47,32 @@ class CallFrame {
 /// The device of the innermost call, else the CPU.
 tarsia_device call_device() noexcept;
 
-/// The stream that is current for a GPU: the innermost context's that has streams, else the one set for this
-/// thread, else CUDA's default. -1 stands for the call's GPU, else CUDA's current one, else 0.
+/// The current stream for a GPU. It is that of the innermost context with streams, else the one set for
+/// this thread, else CUDA's default. -1 stands for the call's GPU, else CUDA's current one, else 0.
 void* current_stream(std::int32_t device);
 
-/// Sets and gives this thread's stream for calls whose context has none.
+/// Sets, and gets, this thread's stream for calls whose context has none.
 void set_thread_stream(std::int32_t device, void* stream);
 void* thread_stream(std::int32_t device) noexcept;
 
-/// Memory of the innermost call, aligned to 256 bytes. Throws Error outside of calls, CudaError.
+/// Memory of the innermost call, aligned to 256 bytes. Throws Error outside of calls, and CudaError.
 void* call_scratch(std::uint64_t bytes, tarsia_device device);
 /// The same on the CPU, aligned to 16 bytes; for results.
 void* call_memory(std::uint64_t bytes);
 
-/// Something that a call holds until it ends, when `give_back` gets it.
+/// A resource that a call holds until it ends. `give_back` gets it then.
 struct Loan {
   void* what = nullptr;
   void (*give_back)(void* what) noexcept = nullptr;
 };
-/// A loan of the innermost call, to be filled in; valid until the next one. Throws Error outside of calls.
+/// A new loan of the innermost call, for the caller to fill in. Valid until the next one. Throws Error
+/// outside of calls.
 Loan& new_loan();
-/// The first loan that fits of this thread's calls, the innermost first; null if none does.
+/// The first loan of this thread's calls that fits, the innermost call first; null if none does.
 const Loan* find_loan(bool (*fits)(const Loan& loan, bool is_innermost, const void* wanted),
                       const void* wanted) noexcept;
 
-/// Frees what the call left: see tarsia_free_resources.
+/// Frees the rest of a call's resources: see tarsia_free_resources.
 void free_resources(tarsia_call_context& context) noexcept;
 
 }  // namespace tarsia::registry

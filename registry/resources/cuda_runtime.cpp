@@ -15,7 +15,7 @@ namespace tarsia::registry {
 
 namespace {
 
-/// Runtimes that were found. Never destroyed: threads may launch while the process exits.
+/// The runtimes found so far. Never destroyed: threads may launch while the process exits.
 struct Runtimes {
   ForkSafeMutex mutex;  ///< guards what follows
   std::map<std::string, std::unique_ptr<CudaRuntime>> found;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 
 namespace tarsia::registry {
 

@@ -83,8 +83,8 @@ std::int32_t capture_error() noexcept {
 
 std::int32_t capture_author_exception() noexcept {
   try {
-    // A library that links libstdc++ statically has its own list of exceptions in flight: `throw;` would then
-    // find none here and end the process.
+    // A library that links libstdc++ statically has a list of its own of exceptions in flight. `throw;`
+    // would find none here and end the process.
     if (!std::current_exception())
       return set_last_error(
           TARSIA_OP_ERROR, "call",

@@ -24,21 +24,20 @@ struct LastError {
 /// The calling thread's.
 LastError& last_error();
 
-/// Sets the calling thread's last error and gives its code.
+/// Sets the calling thread's last error and returns its code.
 std::int32_t set_last_error(std::int32_t code, std::string_view stage, std::string_view message);
 
-/// Inside `catch (...)`: the exception in flight, one of Tarsia's own, becomes the last error. Gives its
-/// code.
+/// For use inside `catch (...)`: makes Tarsia's exception in flight the last error. Returns its code.
 std::int32_t capture_error() noexcept;
 
-/// Inside `catch (...)` of a module's adapter: the author's exception becomes the last error; its std class
-/// decides the code, its what() is the message. Gives the code.
+/// For use inside `catch (...)` of a module's adapter: makes the author's exception the last error. Its std
+/// class decides the code; its what() is the message. Returns the code.
 std::int32_t capture_author_exception() noexcept;
 
 /// Throws the last error as the exception of its class: for C++ code that called through a C boundary.
 [[noreturn]] void throw_last_error();
 
-/// Runs f and gives 0, or the code of the error it threw.
+/// Runs f and returns 0, or the code of the error it threw.
 template <class F>
 std::int32_t guarded(F&& f) noexcept {
   try {

@@ -1,6 +1,6 @@
-// GPU memory comes from a pool of Tarsia's own per GPU, so that its settings change nobody else's. What is
-// freed without a stream at hand (a tensor, whose stream may be gone by then) goes through a stream of
-// Tarsia's own that waits for an event recorded over the whole context: that waits for nobody, and holds for
+// Allocates memory. Each GPU has a pool of Tarsia's own, so that its settings affect nobody else. Some
+// memory is freed without a stream at hand: a tensor's stream may be gone by then. It goes through a stream
+// of Tarsia's own that waits for an event recorded over the whole context. That blocks nobody, and covers
 // every stream.
 #include "registry/resources/memory.h"
 
@@ -15,7 +15,7 @@
 #include <mutex>
 #include <new>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/resources/call_context.h"
@@ -203,6 +203,13 @@ void retain(tarsia_storage* storage) noexcept {
 
 void release(tarsia_storage* storage) noexcept {
   if (storage && __atomic_sub_fetch(&storage->refs, 1, __ATOMIC_ACQ_REL) == 0) storage->release(storage);
+}
+
+void drop(tarsia_value& result) noexcept {
+  if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
+  if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
+    for (std::uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
+  result.kind = TARSIA_KIND_NONE;
 }
 
 bool is_contiguous(const tarsia_tensor& tensor) noexcept {

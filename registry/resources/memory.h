@@ -7,13 +7,13 @@
 
 namespace tarsia::registry {
 
-/// Whether kernels work on its memory directly and only they: TARSIA_GPU and managed memory.
+/// Whether only kernels work on its memory directly: TARSIA_GPU and managed memory.
 inline bool is_gpu(tarsia_device device) {
   return device.type == TARSIA_GPU || device.type == TARSIA_GPU_MANAGED;
 }
 
-/// Throws ArgumentError "`what` of … bytes is asked for" for a size that no memory holds, as a negative one
-/// and one that wrapped are.
+/// Throws ArgumentError "`what` of … bytes is asked for" for a size that no memory holds, such as a
+/// negative or wrapped one.
 void refuse_impossible_size(const char* what, std::uint64_t bytes);
 
 /// Memory of the GPU's pool, ordered on the stream. Throws CudaError, OutOfMemory.
@@ -22,7 +22,7 @@ void* allocate_device(std::uint64_t bytes, int device, void* stream);
 /// Frees it once the stream's work so far is done.
 void free_device(void* memory, int device, void* stream) noexcept;
 
-/// Frees it once all work of the GPU so far is done, whatever stream it is on. Waits for nothing.
+/// Frees it once all work of the GPU so far is done, on every stream. Does not wait.
 void free_device_anywhere(void* memory, int device) noexcept;
 
 /// A contiguous tensor with unset elements, one reference handed over; on a GPU ordered on the current
@@ -30,15 +30,18 @@ void free_device_anywhere(void* memory, int device) noexcept;
 tarsia_storage* make_tensor(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
                             tarsia_device device);
 
-/// The same, made by the framework of the innermost call that has one. Null if the framework could not, which
-/// left the thread's last error. Throws ArgumentError for a size that does not fit.
+/// The same, made by the framework of the innermost call that has one. Null if the framework failed; the
+/// thread's last error says why. Throws ArgumentError for a size that does not fit.
 tarsia_storage* make_tensor_of_caller(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype,
                                       tarsia_device device);
 
 void retain(tarsia_storage* storage) noexcept;
 void release(tarsia_storage* storage) noexcept;
 
-/// Elements of a contiguous tensor, in bytes. Throws ArgumentError if that does not fit.
+/// Releases the tensors of a result that nobody takes.
+void drop(tarsia_value& result) noexcept;
+
+/// The size of a contiguous tensor's elements, in bytes. Throws ArgumentError if it does not fit.
 std::uint64_t bytes_of(const std::int64_t* shape, std::int32_t ndim, tarsia_dtype dtype);
 
 /// The first element's address.
@@ -49,8 +52,7 @@ inline void* data_of(const tarsia_tensor& tensor) {
 /// Whether the elements lie row-major without gaps.
 bool is_contiguous(const tarsia_tensor& tensor) noexcept;
 
-/// Copies contiguous elements. Ordered on `stream` if a GPU takes part, and waited for if a side is on the
-/// CPU.
+/// Copies contiguous elements, ordered on `stream` if a GPU takes part. Waits if a side is on the CPU.
 void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream);
 
 }  // namespace tarsia::registry

@@ -1,5 +1,5 @@
-// A few threads that wait for loops, started with the first loop that is worth it. They end with the process,
-// or with the library; a forked child starts its own.
+// A few threads that wait for loops, started with the first loop that is worth it. They end with the
+// process or with the library. A forked child starts its own.
 #include "registry/resources/parallel.h"
 
 #include <sched.h>
@@ -53,7 +53,7 @@ struct Loop {
   }
 };
 
-class Pool : public ForkAware {
+class Pool final : public ForkAware {
  public:
   static Pool& instance() {
     static Pool& pool = *new Pool();
@@ -65,7 +65,7 @@ class Pool : public ForkAware {
     return pool;
   }
 
-  /// False if the threads are at work for somebody else: nothing was done.
+  /// Returns false, having done nothing, if the threads work for somebody else.
   bool run(Loop& loop) {
     std::unique_lock busy(m_busy, std::try_to_lock);
     if (!busy) return false;
@@ -81,7 +81,7 @@ class Pool : public ForkAware {
     m_wake.notify_all();
     loop.work();
     std::unique_lock lock(m_mutex);
-    m_wanted = 0;  // who has not begun by now need not
+    m_wanted = 0;  // threads that have not begun by now need not
     m_done.wait(lock, [this] { return m_working == 0; });
     m_loop = nullptr;
     return true;
@@ -90,7 +90,8 @@ class Pool : public ForkAware {
  private:
   Pool() { watch_forks(); }
 
-  // A fork beside a loop of another thread leaves the child without it; m_busy would stay locked there.
+  // A fork beside a loop of another thread leaves the child without that thread, and m_busy would stay
+  // locked.
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override {

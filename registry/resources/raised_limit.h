@@ -1,4 +1,4 @@
-// A limit that somebody else keeps too, and that is only ever raised.
+// A limit that somebody else stores too, and that is only ever raised.
 #pragma once
 
 #include <atomic>
@@ -6,13 +6,14 @@
 
 namespace tarsia::registry {
 
-/// Raising the limit there and remembering it here are one step: a lower limit never follows a higher one.
+/// Raises the limit there and remembers it here in one step, so a lower limit never follows a higher one.
 class RaisedLimit {
  public:
   unsigned get() const noexcept { return m_limit.load(std::memory_order_acquire); }
   /// What holds before anything was raised.
   void start(unsigned limit) noexcept { m_limit.store(limit, std::memory_order_release); }
-  /// Raises it by `set`, which tells whether that worked; does nothing if it is as high already. Thread-safe.
+  /// Raises it by `set`, which returns whether that worked. Does nothing if it is as high already.
+  /// Thread-safe.
   template <class F>
   bool raise(unsigned limit, F&& set) {
     const std::lock_guard lock(m_mutex);

@@ -1,13 +1,13 @@
 // Lends random states to calls, made from the seed, on the CPU and on GPUs.
 //
-// Ranges are handed out under a mutex. States are kept in sets. A call borrows the first set that is free, so
+// A mutex guards the handing out of ranges. States are kept in sets. A call borrows the first free set. So
 // a program whose calls follow each other, on whatever threads and streams, goes on in one sequence, as in
-// MXNet; calls at the same time draw from different sets. Seeding touches no set that is lent: a set is made
-// anew when it is next borrowed.
+// MXNet. Calls at the same time draw from different sets. Seeding touches no set that is lent: a set is
+// made anew when it is next borrowed.
 //
-// On a GPU the kernels of a call run after it has returned its set: an event marks where they end, and the
-// next borrower's stream waits for it. A graph under capture gets sets that stay with it, since its replays
-// know neither calls nor events.
+// On a GPU, the kernels of a call run after the call has returned its set. An event marks their end, and
+// the next borrower's stream waits for it. A graph under capture gets sets of its own that stay with it,
+// since its replays know neither calls nor events.
 #include "registry/resources/random.h"
 
 #include <tarsia/host.h>
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/log.h"
@@ -64,7 +64,7 @@ void philox(const std::uint32_t (&counter)[4], const std::uint32_t (&key)[2], st
   for (int i = 0; i < 4; ++i) output[i] = c[i];
 }
 
-/// What curand_init(seed, sequence, 0, &state) makes.
+/// Makes the state that curand_init(seed, sequence, 0, &state) makes.
 PhiloxState init_philox(std::uint64_t seed, std::uint64_t sequence) {
   PhiloxState state;
   state.key[0] = static_cast<std::uint32_t>(seed);
@@ -75,7 +75,7 @@ PhiloxState init_philox(std::uint64_t seed, std::uint64_t sequence) {
   return state;
 }
 
-/// States of one device, which one caller at a time draws from.
+/// States of one device. One caller at a time draws from them.
 struct States {
   States(tarsia_device device_, std::uint32_t index_) : device(device_), index(index_) {}
 
@@ -86,15 +86,15 @@ struct States {
   bool lent = false;
   std::thread::id lender{};
 
-  // The borrower's; the pool's while nobody has borrowed them.
+  // Owned by the borrower, or by the pool while nobody borrows the set.
   std::uint64_t made_for = 0;  ///< the seeding that the states were made for; 0: none
   std::vector<std::mt19937> cpu{};
   void* gpu = nullptr;
   CuEvent used = nullptr;  ///< on a GPU: after the last borrower's work
-  void* stream = nullptr;  ///< on a GPU: what the borrower's work runs on
+  void* stream = nullptr;  ///< on a GPU: the stream of the borrower's work
 };
 
-/// The states that a graph under capture has for one stream of it.
+/// The states of a graph under capture for one of its streams.
 struct Captured {
   unsigned long long capture;
   void* stream;
@@ -126,7 +126,7 @@ class RandomPool final : public ForkAware {
     return m_seeding;
   }
 
-  /// The first free states of a device; more are made if all are lent.
+  /// The first free states of a device. Makes more if all are lent.
   States& borrow(tarsia_device device) {
     PerDevice& of = at(device);
     const std::lock_guard lock(m_mutex);
@@ -141,13 +141,13 @@ class RandomPool final : public ForkAware {
     states.lent = false;
   }
 
-  /// The seeding that holds now, and the seed that it gives these states.
+  /// The current seeding, and the seed that it gives these states.
   std::pair<std::uint64_t, std::uint64_t> seeds(const States& states) {
     const std::lock_guard lock(m_mutex);
     return {m_seeding, seed_of(states.device)};
   }
 
-  /// What the graph has that is captured on this stream; null if it has none yet.
+  /// The states of the graph that is captured on this stream; null if it has none yet.
   States* find_captured(unsigned long long capture, void* stream) {
     const std::lock_guard lock(m_mutex);
     for (const Captured& known : m_captured)
@@ -158,7 +158,8 @@ class RandomPool final : public ForkAware {
     const std::lock_guard lock(m_mutex);
     m_captured.push_back(captured);
   }
-  /// States apart from those that calls borrow: whether a graph is captured does not change what these draw.
+  /// These states are apart from those that calls borrow, so the capture of a graph does not change what
+  /// calls draw.
   States& borrow_for_graph(tarsia_device device) {
     PerDevice& of = at(device);
     const std::lock_guard lock(m_mutex);
@@ -168,7 +169,7 @@ class RandomPool final : public ForkAware {
         device, k_first_of_graphs + static_cast<std::uint32_t>(of.of_graphs.size())));
     return lend(*of.of_graphs.back());
   }
-  /// Nothing has the graph any more, neither to launch it nor running.
+  /// Nobody can launch the graph any more, and it no longer runs.
   void end_graph(States& states) noexcept {
     const std::lock_guard lock(m_mutex);
     std::erase_if(m_captured, [&](const Captured& known) { return known.states == &states; });
@@ -202,7 +203,7 @@ class RandomPool final : public ForkAware {
 
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
-  // What other threads had borrowed may be half made: the child has other states in its place.
+  // States that other threads had borrowed may be half made. The child replaces them.
   void after_fork_in_child() override {
     for (PerDevice& device : m_devices)
       for (auto& states : device.sets)
@@ -234,15 +235,15 @@ void make_gpu(States& states, std::uint64_t seed, void* stream) {
     made[i] = init_philox(seed, i + std::uint64_t{k_gpu_states} * states.index);
   const size_t bytes = made.size() * sizeof(PhiloxState);
   if (!states.gpu) states.gpu = allocate_device(bytes, states.device.id, stream);
-  // From pageable memory: the driver has taken the bytes when it returns.
+  // The memory is pageable: the driver has copied the bytes when it returns.
   check_cuda(cuda_driver().cuMemcpyAsync(reinterpret_cast<CuPointer>(states.gpu),
                                          reinterpret_cast<CuPointer>(made.data()), bytes,
                                          static_cast<CuStream>(stream)),
              "cuMemcpyAsync");
 }
 
-/// Marks where the borrower's work ends. Where that cannot be done, the memory is given up: others must not
-/// write to it.
+/// Marks the end of the borrower's work. If that fails, the memory is given up: others must not write to
+/// it.
 void mark_used(States& states) noexcept {
   try {
     const CudaDeviceScope scope(states.device.id);
@@ -263,7 +264,7 @@ void end_loan(void* what) noexcept {
   RandomPool::instance().give_back(states);
 }
 
-/// Makes the borrowed states what the newest seed asks for, for use on the stream.
+/// Brings the borrowed states up to the newest seed, for use on the stream.
 void prepare(States& states, void* stream) {
   const auto [seeding, seed] = RandomPool::instance().seeds(states);
   if (!is_gpu(states.device)) {
@@ -283,8 +284,8 @@ void prepare(States& states, void* stream) {
   states.made_for = seeding;
 }
 
-/// The states of the graph that is captured on this stream: made beside the capture, kept while there is the
-/// graph, and going on from replay to replay.
+/// The states of the graph that is captured on this stream. They are made beside the capture and kept as
+/// long as the graph. They go on from replay to replay.
 States& states_of_graph(tarsia_device device, void* stream) {
   const CudaDriver& driver = cuda_driver();
   const auto& optional = driver.optional;
@@ -319,7 +320,7 @@ States& states_of_graph(tarsia_device device, void* stream) {
     }
     driver.cuStreamDestroy(beside);
     pool.add_captured({capture, stream, &states});
-    // CUDA may call no CUDA there, and does not: see end_graph.
+    // The callback must not call CUDA, and does not: see end_graph.
     constexpr unsigned k_no_destructor_sync = 1, k_move = 1;
     CuUserObject object = nullptr;
     check_cuda(optional.cuUserObjectCreate(
@@ -367,7 +368,7 @@ void* random_states(tarsia_device device, std::int32_t kind, std::uint32_t& n) {
     void* stream;
     std::uint64_t seeding;
   } wanted{device, stream, RandomPool::instance().seeding()};
-  // What this call has it keeps; a call within it shares it, unless a seed was set since.
+  // This call keeps its states. A call within it shares them, unless a seed was set since.
   auto fits = [](const Loan& loan, bool is_innermost, const void* wanted) {
     if (loan.give_back != &end_loan) return false;
     const States& states = *static_cast<States*>(loan.what);

@@ -8,7 +8,7 @@
 
 namespace tarsia::registry {
 
-/// Seeds all devices, those used later as well. The seed of device i is i + 127 · seed, MXNet's rule.
+/// Seeds all devices, also those used later. The seed of device i is i + 127 · seed, MXNet's rule.
 void seed_random(std::uint64_t seed);
 
 struct RandomRange {
@@ -20,10 +20,10 @@ struct RandomRange {
 RandomRange reserve_random(tarsia_device device, std::uint64_t n);
 
 /// States that persist between calls: TARSIA_RANDOM_MT19937 on the CPU, TARSIA_RANDOM_PHILOX on a GPU, for
-/// use on the current stream. They are lent to the innermost call, nobody else draws from them, and seeding
-/// leaves them alone, until it ends. Calls that follow each other get the same ones; the first after seeding
-/// gets them anew. Where a graph is captured they belong to it. Throws ArgumentError, CudaError, Error
-/// outside of calls. Thread-safe.
+/// use on the current stream. The innermost call borrows them. Until it ends, nobody else draws from them,
+/// and seeding leaves them alone. Calls that follow each other get the same states; the first after seeding
+/// gets new ones. During the capture of a graph, they belong to the graph. Throws ArgumentError, CudaError,
+/// and Error outside of calls. Thread-safe.
 void* random_states(tarsia_device device, std::int32_t kind, std::uint32_t& n);
 
 }  // namespace tarsia::registry

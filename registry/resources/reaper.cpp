@@ -1,6 +1,6 @@
-// One thread, started when it is first needed, that records an event over each GPU's context and asks it now
-// and then. The event is recorded by that thread, soon after the request: what it covers besides does no
-// harm.
+// Runs work once GPUs have finished. One thread, started when it is first needed, records an event over
+// each GPU's context and polls it. The thread records the event soon after the request. If the event covers
+// later work too, that does no harm.
 #include "registry/resources/reaper.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/log.h"
@@ -36,7 +36,7 @@ struct Task {
   bool recorded = false;
 };
 
-class Reaper : public ForkAware {
+class Reaper final : public ForkAware {
  public:
   static Reaper& instance() {
     static Reaper& reaper = *new Reaper();
@@ -68,12 +68,12 @@ class Reaper : public ForkAware {
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override {
-    // The thread exists in the parent alone, and CUDA cannot be used here: what was pending stays mapped.
+    // The thread exists in the parent alone, and CUDA cannot be used here. Pending libraries stay mapped.
     if (m_thread) m_thread.release();  // NOLINT: joining or destroying it would end the process
     m_incoming.clear();
     m_pending = 0;
-    // A condition that the parent's thread waits for never wakes anybody here: its waiter is counted, and
-    // gone.
+    // A condition variable that the parent's thread waited on never wakes anybody here: it counts a waiter
+    // that is gone.
     new (&m_wake) std::condition_variable();
     new (&m_idle) std::condition_variable();
     m_mutex.unlock();
@@ -123,7 +123,7 @@ class Reaper : public ForkAware {
   }
 
   static bool is_done(Task& task) {
-    // Where nobody has initialised CUDA nothing is under way, and it is not this thread that does.
+    // If nobody has initialised CUDA, no work is under way. This thread must not initialise it.
     const CudaDriver* found = find_cuda_driver();
     int count = 0;
     if (!found || found->cuDeviceGetCount(&count) == k_not_initialised) return true;
@@ -145,7 +145,7 @@ class Reaper : public ForkAware {
     }
   }
 
-  /// Gives false while a stream is being captured, when no event can be recorded.
+  /// Returns false while a stream is being captured, when no event can be recorded.
   static bool record(const CudaDriver& driver, Task& task) {
     const int count = cuda_device_count();
     for (int device = 0; device < count; ++device) {

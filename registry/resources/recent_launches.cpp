@@ -1,4 +1,4 @@
-// A ring of names. Writers take no lock and no atomic read-modify-write, which a launch would feel.
+// A ring of names. Writers take no lock and use no atomic read-modify-write, which would slow a launch.
 #include "registry/resources/recent_launches.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tarsia::registry {
 namespace {
 
 constexpr std::uint64_t k_kept = 64;
-constexpr std::size_t k_told = 8;
+constexpr std::size_t k_listed = 8;
 
 struct Entry {
   std::atomic<const char*> name{nullptr};
@@ -56,20 +56,20 @@ void note_launch(const char* kept_name, int device) noexcept {
 }
 
 std::string recent_launches() {
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   const std::uint64_t end = s_next.load(std::memory_order_relaxed);
-  for (std::uint64_t back = 1; back <= std::min(end, k_kept) && told.size() < k_told; ++back) {
+  for (std::uint64_t back = 1; back <= std::min(end, k_kept) && listed.size() < k_listed; ++back) {
     const Entry& entry = s_ring[(end - back) % k_kept];
     const char* name = entry.name.load(std::memory_order_relaxed);
     const int device = entry.device.load(std::memory_order_relaxed);
     if (!name) continue;
     std::string text = name;
     if (device >= 0 && cuda_device_count() > 1) text += " on GPU " + std::to_string(device);
-    if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(text);
+    if (std::find(listed.begin(), listed.end(), text) == listed.end()) listed.push_back(text);
   }
-  if (told.empty()) return {};
+  if (listed.empty()) return {};
   std::string all = "; launched before it, the latest first: ";
-  for (const std::string& text : told) all += (&text == &told.front() ? "" : ", ") + text;
+  for (const std::string& text : listed) all += (&text == &listed.front() ? "" : ", ") + text;
   return all +
          ". Set TARSIA_DEBUG_SYNC=1 to learn which one it was. CUDA cannot be used any more in this process";
 }

@@ -7,7 +7,7 @@
 
 namespace tarsia::registry {
 
-/// Base of counted objects. Whoever gives the last reference back calls Derived::destroy().
+/// Base of counted objects. Giving the last reference back calls Derived::destroy().
 template <class Derived>
 class Counted {
  public:
@@ -34,7 +34,7 @@ class Ref {
   explicit Ref(T* object) : m_object(object) {
     if (m_object) m_object->retain();
   }
-  /// Takes one reference over.
+  /// Takes over one reference.
   static Ref adopt(T* object) {
     Ref ref;
     ref.m_object = object;

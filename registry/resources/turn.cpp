@@ -1,8 +1,8 @@
-// Waits for a turn, and sees where the wait would never end.
+// Waits for a turn, and detects a wait that would never end.
 //
-// Who waits for whom is kept in one table. A thread about to wait follows it: from the turn to the thread
-// that has it, on to the turn that this one waits for. If that leads back to itself nobody would ever go on.
-// The thread whose wait closes the circle is the one that sees it.
+// One table records who waits for whom. A thread about to wait follows it: from the turn to the thread that
+// has it, and on to the turn that this thread waits for. If that leads back to the start, nobody would ever
+// go on. The thread whose wait closes the circle detects it.
 #include "registry/resources/turn.h"
 
 #include <map>
@@ -33,7 +33,7 @@ class Waits final : public ForkAware {
     static std::atomic<Waits*> s_waits{nullptr};
     return made_once(s_waits, [] { return Waits(); });
   }
-  ~Waits() { forget_forks(); }
+  virtual ~Waits() { forget_forks(); }
 
   std::mutex mutex;                              ///< guards what follows
   std::map<std::uint64_t, const Turn*> turn_of;  ///< what each waiting thread waits for
@@ -47,7 +47,7 @@ class Waits final : public ForkAware {
     }
     return false;
   }
-  /// Whether the process that has this thread forked ours.
+  /// Whether this thread belongs to a process that forked ours.
   bool is_lost(std::uint64_t owner) const { return owner <= m_last_of_parent && owner != m_forked_by; }
 
  private:
@@ -64,7 +64,7 @@ class Waits final : public ForkAware {
   std::uint64_t m_last_of_parent = 0, m_forked_by = 0;
 };
 
-// Forks are watched from here on: a child of a fork before the first wait has to know whose turns it lost.
+// Forks are watched from here on: a child of a fork before the first wait must know which turns it lost.
 Turn::Turn() {
   Waits::instance();
 }
@@ -102,7 +102,7 @@ void Turn::wait(std::uint64_t self, const char* op) {
 
 void Turn::wake() noexcept {
   {
-    // A waiter has seen the turn taken, and m_given, under this mutex.
+    // A waiter reads under this mutex that the turn is taken, and then m_given.
     const std::lock_guard lock(Waits::instance().mutex);
     ++m_given;
   }

@@ -6,11 +6,11 @@
 // Symptom: a launch from the second library crashes inside cuLibraryLoadData.
 // Removal: a runtime that unregisters kernels at once is the oldest that is supported.
 //
-// The cause: __cudaUnregisterFatBinary drops the binary, but while the binary has not been loaded yet the
-// table of kernels, keyed by the address of their host stub, keeps its entries; a kernel registered later
-// under the same address is found through the stale entry, which points to freed memory. So no address is
-// handed out twice: what such a library occupied stays reserved, inaccessible and without memory behind it;
-// neighbouring reservations become one in the kernel's books.
+// The cause: __cudaUnregisterFatBinary drops the binary. If the binary has not been loaded yet, the table
+// of kernels keeps its entries, keyed by the address of their host stub. A kernel registered later under
+// the same address is found through the stale entry, which points to freed memory. So no address is handed
+// out twice. The range of such a library stays reserved, inaccessible and without memory behind it. The
+// kernel merges neighbouring reservations.
 #include "registry/resources/unmap.h"
 
 #include <dlfcn.h>
@@ -61,7 +61,7 @@ void close_and_reserve(void* handle) {
   const InLoader in_loader;
   const AddressRange range = mapped_range(handle);
   dlclose(handle);
-  // Refused where the library is still mapped: it has unique symbols, or someone else has opened it too.
+  // Refused if the library is still mapped: it has unique symbols, or someone else has opened it too.
   if (range.begin < range.end)
     mmap(reinterpret_cast<void*>(range.begin), range.end - range.begin, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

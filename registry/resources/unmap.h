@@ -3,8 +3,8 @@
 
 namespace tarsia::registry {
 
-/// Closes a mapped library (dlclose) once nothing on any GPU that was launched before is under way. Its
-/// addresses are not used again in this process (unmap.cpp says why).
+/// Closes a mapped library (dlclose) once all work launched before is done on every GPU. Its addresses are
+/// not used again in this process (unmap.cpp says why).
 void unmap_when_idle(void* handle) noexcept;
 
 }  // namespace tarsia::registry

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from gpu_support import SPIN, inline, require_gpus, run_python
 
+import tarsia
+
 torch = pytest.importorskip("torch")
 
 SAXPY = r"""
@@ -34,6 +36,22 @@ def test_a_kernel_runs_on_torch_tensors():
     torch.testing.assert_close(y, expected - 2.5 * x, atol=1e-5, rtol=1e-5)
     lib.saxpy.launch(n, a=1, x=x, y=y, grid=grid(n), block=(256,))
     torch.testing.assert_close(y, expected - 1.5 * x, atol=1e-5, rtol=1e-5)
+
+
+def test_a_launch_counts_the_versions_of_what_it_writes_to():
+    lib = inline(SAXPY)
+    w, x, y = torch.ones(8, device="cuda", requires_grad=True), torch.ones(8, device="cuda"), torch.ones(8, device="cuda")
+    z = (w * y).sum()
+    before = x._version, y._version
+    lib.saxpy[1, 256](8, 2.5, x, y)
+    assert (x._version, y._version) == (before[0], before[1] + 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+    with pytest.raises(tarsia.ArgumentValueError, match="saxpy: writes to argument 4, a leaf that requires a gradient"):
+        lib.saxpy[1, 256](8, 2.5, x, w)
+    with torch.no_grad():
+        lib.saxpy[1, 256](8, 2.5, x, w)
+    assert w.tolist() == [3.5] * 8
 
 
 def test_cupy_arrays_and_their_stream():

@@ -9,7 +9,7 @@ import tarsia
 
 torch = pytest.importorskip("torch")
 
-SOURCE = (pathlib.Path(__file__).resolve().parents[1] / "python" / "op_semantics.cc").read_text() + r"""
+SOURCE = (pathlib.Path(__file__).resolve().parents[1] / "python" / "op" / "op_semantics.cc").read_text() + r"""
 #include <curand_kernel.h>
 __global__ void sem_fill(float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = 1; }
 TARSIA_OP(sem_bad_launch).forward("gpu", [](tarsia::Context& c) {

@@ -252,7 +252,7 @@ int name() {
 TARSIA_EXPORT(name)
 
 // Tensors.
-std::string describe(const tarsia::Tensor& x) {
+std::string describe(const tarsia::StridedTensor& x) {
   char text[16];
   std::string all = tarsia::name_of(x.dtype(), text);
   all += " (";
@@ -268,7 +268,7 @@ void fill(tarsia::Tensor x, double value) {
   float* data = x.data<float>();
   for (int64_t i = 0; i < x.numel(); ++i) data[i] = float(value);
 }
-tarsia::Tensor identity(tarsia::Tensor x) {
+tarsia::Tensor identity(const tarsia::Tensor& x) {
   return x;
 }
 tarsia::Tensor doubled(const tarsia::Tensor& x) {
@@ -294,7 +294,7 @@ std::tuple<tarsia::Tensor, tarsia::Tensor, int> both(const tarsia::Tensor& x) {
 std::vector<tarsia::Tensor> copies(const tarsia::Tensor& x, int n) {
   return std::vector<tarsia::Tensor>(size_t(n), doubled(x));
 }
-std::optional<tarsia::Tensor> maybe(std::optional<tarsia::Tensor> x) {
+std::optional<tarsia::Tensor> maybe(const std::optional<tarsia::Tensor>& x) {
   return x;
 }
 tarsia::Tensor pick(std::vector<tarsia::Tensor> list, int i) {

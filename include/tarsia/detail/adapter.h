@@ -1,11 +1,11 @@
-// Turns C++ functions into descriptors and adapters (abi.h): the mapping of parameter and result types.
+// Makes descriptors and adapters (abi.h) of C++ functions by mapping their parameter and result types.
 //
-// Included at the end of every inline translation unit, by generated text, and by <tarsia/op.h> for libraries
-// built ahead of time. It therefore includes no std header, keeps to C++11, defends itself against the user's
-// macros, and may be included again: the parts on std types (adapter_std.h) join once their headers are
-// there.
+// Generated text includes this at the end of every inline translation unit, and <tarsia/op.h> includes it for
+// libraries built ahead of time. It therefore includes no std header, keeps to C++11, protects itself from
+// the user's macros, and may be included again: a part on a std type (adapter_std.h) is added once the type's
+// header is included.
 //
-// The caller has checked arguments against the descriptors; adapters only unpack.
+// The caller has checked the arguments against the descriptors. Adapters only unpack them.
 #if !defined(TARSIA_ADAPTER_H)
 #define TARSIA_ADAPTER_H
 
@@ -25,7 +25,7 @@
 #define TARSIA_DETAIL_SECTION(section_) __attribute__((TARSIA_DETAIL_RETAIN used, unused, section(section_)))
 
 extern "C" {
-// Bounds of the sections; absent ones are null. The images come in an object of their own.
+// The bounds of the sections; null for an absent section. The images come in an object of their own.
 #define TARSIA_DETAIL_HIDDEN __attribute__((weak, visibility("hidden")))
 extern const tarsia_function* const __start_tarsia_functions[] TARSIA_DETAIL_HIDDEN;
 extern const tarsia_function* const __stop_tarsia_functions[] TARSIA_DETAIL_HIDDEN;
@@ -35,8 +35,8 @@ extern const tarsia_skipped __start_tarsia_skipped[] TARSIA_DETAIL_HIDDEN;
 extern const tarsia_skipped __stop_tarsia_skipped[] TARSIA_DETAIL_HIDDEN;
 extern const tarsia_image tarsia_images[] TARSIA_DETAIL_HIDDEN;
 extern const uint64_t tarsia_n_images TARSIA_DETAIL_HIDDEN;
-// The module's own state, one however many translation units: what libtarsia gave it, and what lists the ops
-// that static initialisers registered, and those of another interface.
+// The state of the module, once for all its translation units: the table that libtarsia gave it, and the
+// lists of the ops that static initialisers registered, and of those of another interface.
 const tarsia_host* tarsia_module_host TARSIA_DETAIL_HIDDEN;
 const tarsia_op* const* (*tarsia_module_ops)(uint64_t* n)TARSIA_DETAIL_HIDDEN;
 const tarsia_extension* (*tarsia_module_extension)() TARSIA_DETAIL_HIDDEN;
@@ -73,7 +73,7 @@ struct param_array {
   tarsia_param items[n_ + 1];
 };
 
-/// What is asked about a function type: its parameters, its result, and adapters of functions of this type.
+/// The properties of a function type: its parameters, its result, and adapters of functions of this type.
 template <class F_>
 struct function;
 
@@ -94,12 +94,12 @@ struct function<R_(A_...)> {
   }
   static constexpr tarsia_type tarsia_result_type() { return result<R_>::describe(); }
 
-  /// Whether C_'s function can be called with its first arguments only.
+  /// Whether C_'s function can be called with only its first arguments.
   template <class C_, unsigned... i_>
   static constexpr bool callable(indices<i_...>) {
     return sizeof(C_::template tarsia_test<typename pick<i_, A_...>::type...>(0)) == 1;
   }
-  /// How many arguments it needs: n, less the trailing ones that it can be called without.
+  /// The number of arguments that it needs: n, less the trailing ones that callers may omit.
   template <class C_, unsigned m_>
   struct count_required {
     template <bool fewer_, class unused_>
@@ -117,8 +117,8 @@ struct function<R_(A_...)> {
     enum { value = 0 };
   };
 
-  /// Calls with the first n arguments only, n down to required_, for functions with default arguments:
-  /// C_::tarsia_partial calls by name, which a function pointer cannot do.
+  /// Calls a function that has default arguments with its first n arguments, n down to required_.
+  /// C_::tarsia_partial calls it by its name, because a function pointer has no default arguments.
   template <class C_, unsigned... i_>
   static R_ partial(const tarsia_value* a_, indices<i_...>) {
     (void)a_;
@@ -197,9 +197,9 @@ struct function<R_(A_...) noexcept> : function<R_(A_...)> {};
 
 #include <tarsia/detail/adapter_main.h>
 
-/// Exports a function: generated, one per function. `k_` is unique in the translation unit, `type_` its
-/// function type, `function_` its qualified name (overloads are told apart by the type), then the names of
-/// the parameters. `required_` counts those without a default argument.
+/// Exports a function. Generated text uses this once for each function. `k_` is unique in the translation
+/// unit. `type_` is the function's type, which distinguishes overloads, and `function_` its qualified name.
+/// The names of the parameters follow. `required_` counts the parameters without a default argument.
 #define TARSIA_DETAIL_EXPORT(k_, name_, signature_, location_, type_, function_, required_, flags_, ...) \
   TARSIA_DETAIL_FUNCTION(k_, name_, signature_, location_, type_, function_, required_, flags_,          \
                          ::tarsia::detail::function<type_>::tarsia_params(__VA_ARGS__))
@@ -230,17 +230,17 @@ struct function<R_(A_...) noexcept> : function<R_(A_...)> {};
   const tarsia_function* tarsia_function_entry_##k_ = &tarsia_function_##k_;                          \
   }
 
-/// Lists a function that was not exported, and why.
+/// Lists a function that was not exported, with the reason.
 #define TARSIA_DETAIL_SKIPPED(k_, name_, reason_)        \
   namespace {                                            \
   TARSIA_DETAIL_SECTION("tarsia_skipped")                \
   tarsia_skipped tarsia_skipped_##k_ = {name_, reason_}; \
   }
 
-/// Ends the generated text. The module's entry stands below, once, whatever the number of translation units.
+/// Ends the generated text. The module's entry stands below, once for all translation units.
 #define TARSIA_DETAIL_MODULE() static_assert(true, "")
 
-// An inline source has it from jit/worker/link/support/attach_support.c.
+// An inline source gets it from jit/worker/link/support/attach_support.c.
 #if !defined(TARSIA_NO_MODULE) && !defined(TARSIA_INLINE_SOURCE)
 extern "C" __attribute__((weak, used, visibility("default")))
 const tarsia_module* tarsia_module_attach(const tarsia_host* tarsia_host_) {

@@ -1,31 +1,31 @@
-// What generated text needs of abi.h and adapter.h when every exported function is C-style: no templates, a
-// twentieth of the time to parse. The layouts are those of abi.h
-// (tests/unit/registry/call/test_adapter_light.cpp holds them together); both forms may meet in one module,
-// in different translation units.
+// The light form of abi.h and adapter.h, for generated text whose exported functions are all C-style. It has
+// no templates and takes a twentieth of the time to parse. Its layouts are those of abi.h
+// (tests/unit/registry/call/test_adapter_light.cpp compares them). Different translation units of one module
+// may use different forms.
 //
 // A function `float ns::f(const float* x, int n = 1)` of "relu.cu:12" is exported by
 //
-//   TARSIA_LIGHT_PLAIN static int tarsia_call_0(const tarsia_light_value* a, unsigned n, tarsia_light_value*
-//   r) {
+// clang-format off
+//   TARSIA_LIGHT_PLAIN static int tarsia_call_0(const tarsia_light_value* a, unsigned n, tarsia_light_value* r) {
 //     TARSIA_LIGHT_TRY
 //     if (n == 1) r->f = ::ns::f((const float*)a[0].p); else
 //     r->f = ::ns::f((const float*)a[0].p, (int)a[1].i);
 //     r->kind = 3;
 //     TARSIA_LIGHT_CATCH
 //   }
-//   static const tarsia_light_param tarsia_params_0[] = {{"x", {6, 2, 0, 2, 32, 1, 0}}, {"n", {2, 0, 0, 0,
-//   32, 1, 0}}}; TARSIA_LIGHT_EXPORT(0, "ns::f", "float ns::f(const float *x, int n = 1)", "relu.cu:12", 2,
-//   1, 0,
+//   static const tarsia_light_param tarsia_params_0[] = {{"x", {6, 2, 0, 2, 32, 1, 0}}, {"n", {2, 0, 0, 0, 32, 1, 0}}};
+//   TARSIA_LIGHT_EXPORT(0, "ns::f", "float ns::f(const float *x, int n = 1)", "relu.cu:12", 2, 1, 0,
 //                       TARSIA_LIGHT_TYPE(3, 0, 0, 2, 32, 1, 0))
+// clang-format on
 //
 // where the numbers are tarsia_kind, tarsia_type.flags, 0, dtype code, bits, lanes. A string parameter is
-// a[i].s; a string result `r` is given by `return TARSIA_LIGHT_STRING(r, text, n)`.
+// a[i].s. A function with a string result ends with `return TARSIA_LIGHT_STRING(r, text, n)`.
 #if !defined(TARSIA_ADAPTER_LIGHT_H)
 #define TARSIA_ADAPTER_LIGHT_H
 
 #define TARSIA_LIGHT_SECTION(section_) __attribute__((retain, used, unused, section(section_)))
-// Adapters move a few words, and are left as they are: to optimise them, with a copy of the user's function
-// within, would take the compiler longer than the function itself.
+// Adapters move a few words, so they are not optimised: optimising them, with a copy of the user's function
+// inlined, would take the compiler longer than the function itself.
 #if defined(__clang__)
 #define TARSIA_LIGHT_PLAIN __attribute__((optnone, noinline))
 #else
@@ -48,7 +48,7 @@
 #endif
 #if defined(TARSIA_ADAPTER_H)
 
-// The text has included a header of Tarsia's that brings abi.h and the module's entry along.
+// The text has included a header of Tarsia that includes abi.h and the module's entry.
 typedef tarsia_value tarsia_light_value;
 typedef tarsia_type tarsia_light_type;
 typedef tarsia_param tarsia_light_param;
@@ -102,7 +102,7 @@ struct tarsia_light_host {
   int (*tarsia_string)(tarsia_light_value*, const char*, unsigned long long);
 };
 
-/// The module's own: jit/worker/link/support/attach_support.c.
+/// Defined in the module by jit/worker/link/support/attach_support.c.
 extern "C" const tarsia_light_host* tarsia_module_host __attribute__((visibility("hidden")));
 
 #endif

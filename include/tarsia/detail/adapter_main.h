@@ -1,4 +1,4 @@
-// The part of adapter.h on main, which includes this: a program's main as a function that takes its words.
+// The part of adapter.h on main: exports a program's main as a function that takes a list of strings.
 #if !defined(TARSIA_ADAPTER_MAIN_H)
 #define TARSIA_ADAPTER_MAIN_H
 
@@ -82,7 +82,7 @@ const tarsia_param main_params<unused_>::items[1] = {
 }  // namespace tarsia
 #pragma GCC visibility pop
 
-/// Exports main. `type_` is its function type, `function_` what calls it.
+/// Exports main. `type_` is its function type, `function_` the function that calls it.
 #define TARSIA_DETAIL_MAIN(k_, signature_, location_, type_, function_, flags_)                          \
   namespace {                                                                                            \
   struct tarsia_call_##k_ {                                                                              \

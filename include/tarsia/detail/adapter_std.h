@@ -1,5 +1,6 @@
-// The parts of adapter.h on std types, each there once its header is, or once std_declared.h declares the
-// type. Bodies are templates, so that a type need be complete only where it is used.
+// The parts of adapter.h on std types. Each part is compiled once the type's header is included or
+// std_declared.h declares the type. Bodies are templates, so that a type must be complete only where it is
+// used.
 #include <tarsia/detail/macros_push.h>
 
 #pragma GCC visibility push(hidden)
@@ -172,7 +173,7 @@ TARSIA_DETAIL_DTYPE(std::complex<float>, TARSIA_COMPLEX, 1, 64)
 TARSIA_DETAIL_DTYPE(std::complex<double>, TARSIA_COMPLEX, 1, 128)
 #endif
 
-// CUDA's vectors are lanes of one element.
+// CUDA's vectors are elements with several lanes.
 #if defined(__VECTOR_TYPES_H__) && !defined(TARSIA_ADAPTER_LANES)
 #define TARSIA_ADAPTER_LANES
 #define TARSIA_DETAIL_LANES(T_, code_, bits_) \

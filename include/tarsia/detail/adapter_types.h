@@ -1,5 +1,5 @@
-// The parts of adapter.h on types, which includes this: the dtypes of elements, and how parameters and
-// results of a type are described, unpacked and given back.
+// The parts of adapter.h on types: the dtypes of elements, and how parameters and results of a type are
+// described, unpacked and returned.
 #if !defined(TARSIA_ADAPTER_TYPES_H)
 #define TARSIA_ADAPTER_TYPES_H
 
@@ -50,7 +50,7 @@ struct pick<0, H_, A_...> {
 
 // ---- element types ----
 
-/// The dtype of T; code TARSIA_ANY_DTYPE means that T is no element type.
+/// The dtype of T. The code TARSIA_ANY_DTYPE means that T is not an element type.
 template <class T_>
 struct dtype_of {
   static constexpr int code = TARSIA_ANY_DTYPE, bits = 0, lanes = 0;
@@ -113,8 +113,8 @@ struct scalar {
 
 // ---- parameters: describe() and get(value) ----
 
-/// A parameter of type T, by value. Specialisations give `describe()`, its tarsia_type, and `get(value)`,
-/// something that initialises a T.
+/// A parameter of type T, by value. Specialisations have `describe()`, which returns its tarsia_type, and
+/// `get(value)`, whose result initialises a T.
 template <class T_, int class_ = scalar<T_>::value>
 struct arg {
   static_assert(
@@ -204,7 +204,7 @@ struct static_type {
 template <class T_>
 const tarsia_type static_type<T_>::value = arg<T_>::describe();
 
-/// Types that are taken by const reference as well: all but pointers.
+/// Types that may also be taken by const reference: all but pointers.
 template <class T_>
 struct by_reference {
   enum { value = 1 };
@@ -219,8 +219,8 @@ struct arg<const T_&, k_unsupported> : arg<T_> {
       by_reference<T_>::value,
       "tarsia: a function with a reference parameter of this type cannot be exported: take it by value");
 };
-/// What an element of a const optional or list is as a parameter: what is read through a const reference is
-/// not written to.
+/// The parameter type of an element of a const optional or list. The callee does not write through it,
+/// because it reads the element through a const reference.
 template <class T_, int by_reference_ = by_reference<T_>::value>
 struct const_element {
   typedef T_ type;
@@ -232,7 +232,8 @@ struct const_element<T_, 1> {
 
 // ---- results: describe() and put(value, result) ----
 
-/// A result of type T. Specialisations give `describe()` and `put(value, result)`, 0 or an error code.
+/// A result of type T. Specialisations have `describe()` and `put(value, result)`, which returns 0 or an
+/// error code.
 template <class T_, int class_ = scalar<T_>::value>
 struct result {
   static_assert(

@@ -1,22 +1,30 @@
-// From a caller's arguments to the values that an adapter takes: which overload, which parameter, which
-// value. A face, Python's or C's, gives a small view of its arguments; the rules here are the same for all.
+// Matches a caller's arguments with the values that an adapter takes: selects the overload, assigns the
+// parameters, converts the values. A face, Python's or C's, gives a small view of its arguments. The rules
+// are the same for all faces.
 //
-// A face is a class that lives as long as one call. It has
-//   Argument                                  a pointer to one argument; null: it was left out
-//   Memory                                    a tensor that was read; see <tarsia/detail/argument_rules.h>
-//   List                                      items that were read: `n` of them, list[i] an Argument
-//   bool is_none(argument), is_stream(argument)   a stream beyond doubt, which a number is not
+// A face is a class that lives as long as one call. It has these types and functions:
+//
+// clang-format off
+//   Argument                                           a pointer to one argument; null: it was omitted
+//   Memory                                             a tensor that was read: <tarsia/detail/argument_rules.h>
+//   List                                               items that were read: `n` of them, list[i] is an Argument
+//   bool is_none(argument)
+//   bool is_stream(argument)                           whether it certainly is a stream: a number is not
 //   Numeric numeric(argument)
-//   Why read_integer(type, argument, Integer&), read_float(argument, double&)
+//   Why read_integer(type, argument, Integer&)
+//   Why read_float(argument, double&)
 //   Why read_text(argument, const char*& text, uint64_t& size)
-//   Why read_memory(argument, const Memory*&)     keeps the memory for the call
+//   Why read_memory(type, argument, const Memory*&)    keeps the memory for the call; the type says whether the callee writes
 //   Why read_stream(argument, void*&)
 //   Why read_list(type of the items, argument, List&)
-//   Why read_struct(param, argument, value)       bytes for a kernel's struct
-//   Why read_address(param, argument, value, why) what is no fitting tensor may be a bare address; else `why`
-//   stands Why convert(param, type, fit, argument, value)   arguments::convert, perhaps with faster ways in
-//   front of it void* current_stream() T* room_for<T>(n)                         memory until the call ends
-//   Together& together(), Blame<Argument, Memory>& blame()
+//   Why read_struct(param, argument, value)            the bytes for a kernel's struct
+//   Why read_address(param, argument, value, why)      takes a bare address where no tensor fits, else returns `why`
+//   Why convert(param, type, fit, argument, value)     arguments::convert, perhaps after a fast path
+//   void* current_stream()
+//   T* room_for<T>(n)                                  memory until the call ends
+//   Together& together()
+//   Blame<Argument, Memory>& blame()
+// clang-format on
 #pragma once
 
 #include <tarsia/detail/argument_rules.h>
@@ -26,23 +34,23 @@
 
 namespace tarsia::arguments {
 
-/// What an argument is, as far as rules for numbers ask.
+/// The class of an argument for the rules on numbers.
 enum class Numeric : uint8_t {
-  no,             ///< no number
+  no,             ///< not a number
   boolean,        ///< a bool
-  typed_boolean,  ///< one with a type of its own: numpy.bool
+  typed_boolean,  ///< a bool of a sized type: numpy.bool
   integer,        ///< an int
-  typed_integer,  ///< one with a type of its own: numpy.int32
-  real            ///< a float, or whatever can be made one
+  typed_integer,  ///< an int of a sized type: numpy.int32
+  real            ///< a float, or an object that converts to one
 };
 
-/// Where a conversion failed; read only to explain it.
+/// Where a conversion failed. Only error messages read this.
 template <class Argument, class Memory>
 struct Blame {
-  const Memory* memory = nullptr;     ///< of the tensor
-  const tarsia_type* type = nullptr;  ///< of an item of a list
-  Argument item_given = nullptr;
-  int64_t item = -1;  ///< its index
+  const Memory* memory = nullptr;     ///< the tensor's memory
+  const tarsia_type* type = nullptr;  ///< the type of the list's items
+  Argument item_given = nullptr;      ///< the item that does not fit
+  int64_t item = -1;                  ///< the item's index; -1: no item
 };
 
 /// Why an overload does not take the arguments.
@@ -84,7 +92,7 @@ template <class Face>
 inline Why convert_pointer(Face& face, const Param& param, const tarsia_type& type,
                            typename Face::Argument argument, tarsia_value& value) {
   const typename Face::Memory* memory = nullptr;
-  Why why = face.read_memory(argument, memory);
+  Why why = face.read_memory(type, argument, memory);
   if (why == Why::fits) [[likely]] {
     why = check_pointer(face.together(), type, param.place, *memory);
     value.p = static_cast<char*>(memory->tensor.data) + memory->tensor.byte_offset;
@@ -125,8 +133,8 @@ Why convert_int(Face& face, const tarsia_type& type, Fit fit, typename Face::Arg
   return integer_fits(type.dtype, number) ? Why::fits : Why::range;
 }
 
-/// An integer for a kernel's floating-point parameter, as long as nothing is lost. One with a type of its own
-/// is a mistake more often than not, and C++ would warn of it.
+/// Converts an integer for a kernel's floating-point parameter if nothing is lost. An integer of a sized type
+/// is refused: it is usually a mistake, and C++ would warn about it.
 template <class Face>
 Why convert_int_for_kernel(Face& face, const tarsia_type& type, Numeric numeric,
                            typename Face::Argument argument, tarsia_value& value) {
@@ -172,7 +180,7 @@ template <class Face>
 Why convert_tensor(Face& face, const Param& param, const tarsia_type& type, typename Face::Argument argument,
                    tarsia_value& value) {
   const typename Face::Memory* memory = nullptr;
-  const Why why = face.read_memory(argument, memory);
+  const Why why = face.read_memory(type, argument, memory);
   if (why != Why::fits) return why;
   face.blame().memory = memory;
   value.t = &memory->tensor;
@@ -204,8 +212,8 @@ Why convert_list(Face& face, const Param& param, const tarsia_type& type, Fit fi
   return Why::fits;
 }
 
-/// Converts an argument for a parameter; `type` is that of the parameter, or of the items of its list. On
-/// another result than Why::fits, face.blame() says more.
+/// Converts an argument for a parameter. `type` is the type of the parameter, or of the items of its list. If
+/// the result is not Why::fits, face.blame() says more.
 template <class Face>
 Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
             typename Face::Argument argument, tarsia_value& value) {
@@ -246,13 +254,13 @@ Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
 
 // ---- the arguments of a call ----
 
-// An overload, as a face has it, is a class `Signature` with n_params, n_required, n_streams and param(i), a
-// Param. The arguments are a class `Arguments` with n_positional, n_named() and positional(i), an Argument,
-// and
-//   bool assign_by_name(signature, Argument* given, mismatch)   those that are given by name
+// A face describes an overload by a class `Signature` with n_params, n_required, n_streams and param(i),
+// which is a Param. It describes the arguments by a class `Arguments` with n_positional, n_named(),
+// positional(i), which is an Argument, and bool assign_by_name(signature, Argument* given, mismatch), which
+// assigns the arguments that are given by name.
 
-/// Spreads positional arguments over the parameters. Streams may be left out: one is stepped over if what
-/// stands in its place is no stream, unless there are enough arguments for all parameters.
+/// Assigns positional arguments to the parameters. The caller may omit streams: a stream parameter is skipped
+/// if the argument in its place is not a stream, unless there are enough arguments for all parameters.
 template <class Face, class Signature, class Arguments>
 bool assign_positional(Face& face, const Signature& signature, const Arguments& arguments,
                        typename Face::Argument* given, Mismatch<Face>& mismatch) {
@@ -272,8 +280,8 @@ bool assign_positional(Face& face, const Signature& signature, const Arguments& 
   return false;
 }
 
-/// How many parameters the adapter gets: those up to the last one given, and streams as long as there is no
-/// gap before them.
+/// Returns how many parameters the adapter gets: those up to the last argument, and the streams after it as
+/// long as there is no gap before them.
 template <class Face, class Signature>
 bool count_values(const Signature& signature, typename Face::Argument const* given, uint32_t& n_values,
                   Mismatch<Face>& mismatch) {
@@ -294,8 +302,8 @@ bool count_values(const Signature& signature, typename Face::Argument const* giv
   return true;
 }
 
-/// Gives streams that were left out the current one. One behind a default argument that was left out cannot
-/// be given, which is fine only if the current one is CUDA's default.
+/// Passes the current stream for streams that the caller omitted. A stream after an omitted default argument
+/// cannot be passed; that is allowed only if the current stream is CUDA's default.
 template <class Face, class Signature>
 bool fill_streams(Face& face, const Signature& signature, typename Face::Argument const* given,
                   uint32_t n_values, tarsia_value* values, Mismatch<Face>& mismatch) {
@@ -314,8 +322,9 @@ bool fill_streams(Face& face, const Signature& signature, typename Face::Argumen
   return true;
 }
 
-/// Assigns the arguments to an overload's parameters and converts them: n_values values, in room for n_params
-/// and one more. `given`, n_params of null, is filled with the argument of each. False: `mismatch` says why.
+/// Assigns the arguments to an overload's parameters and converts them to n_values values. `values` has room
+/// for n_params + 1 values. `given` has n_params nulls and gets the argument of each parameter. Returns false
+/// if an argument does not fit; `mismatch` then says why.
 template <class Face, class Signature, class Arguments>
 bool match(Face& face, const Signature& signature, Fit fit, const Arguments& arguments,
            typename Face::Argument* given, tarsia_value* values, uint32_t& n_values,
@@ -336,8 +345,8 @@ bool match(Face& face, const Signature& signature, Fit fit, const Arguments& arg
   return !signature.n_streams || fill_streams(face, signature, given, n_values, values, mismatch);
 }
 
-/// The same for main(argc, argv). `words` are all arguments in one list, the program's name first; null:
-/// `mismatch` says why there are none.
+/// Does the same for main(argc, argv). `words` are all arguments in one list, the program's name first. If it
+/// is null, `mismatch` says why there are none.
 template <class Face, class Signature>
 bool match_main(Face& face, const Signature& signature, typename Face::Argument words, tarsia_value* values,
                 uint32_t& n_values, Mismatch<Face>& mismatch) {
@@ -351,8 +360,8 @@ bool match_main(Face& face, const Signature& signature, typename Face::Argument 
 
 enum class Tried : uint8_t { fits, does_not, failed };
 
-/// The first of n overloads that fits exactly, else the first that fits; -1: none does, or `attempt(i, fit)`
-/// failed.
+/// Returns the first of n overloads that fits exactly, or else the first that fits; -1 if none fits or
+/// `attempt(i, fit)` failed.
 template <class Attempt>
 int64_t choose(size_t n, Attempt attempt) {
   for (const Fit fit : {Fit::exact, Fit::any}) {

@@ -1,6 +1,6 @@
-// What fits a parameter: the rules for numbers, for the memory behind pointers, and for where it lies. They
-// hold for all faces, read plain data and allocate nothing. <tarsia/detail/argument_match.h> applies them to
-// a call.
+// The rules for arguments: which numbers fit a parameter, which memory fits a pointer, and on which device.
+// They are the same for all faces, read plain data and allocate nothing. <tarsia/detail/argument_match.h>
+// applies them to a call.
 #pragma once
 
 #include <tarsia/abi.h>
@@ -15,51 +15,52 @@ namespace tarsia::arguments {
 enum class Why : uint8_t {
   fits,
   failed,        ///< the face has an error of its own, which ends the call
-  type,          ///< of another type altogether
+  type,          ///< an argument of another type
   none,          ///< None for something that is not optional
-  range,         ///< a number that the C++ type does not hold
+  range,         ///< a number outside of the C++ type's range
   text,          ///< a str with lone surrogates, or longer than 4 GiB
   nul,           ///< a string with NULs in it
   unreadable,    ///< the tensor's owner refuses; the face knows its error
   deleted,       ///< an array of JAX that was deleted
-  mixed,         ///< of another framework than the tensors before it
+  mixed,         ///< a tensor of another framework than the tensors before it
   masked,        ///< an array with a mask
-  element_type,  ///< elements of no dtype that is known
+  element_type,  ///< elements of an unknown dtype
   dtype,         ///< elements of another dtype
-  lanes,         ///< last dimension no multiple of the vector type's lanes
-  strides,       ///< strides that are no multiple of the element
+  lanes,         ///< a last dimension that is not a multiple of the vector type's lanes
+  strides,       ///< strides that are not a multiple of the element
   conjugated,    ///< a lazily conjugated or negated tensor
-  read_only,     ///< the function writes
-  layout,        ///< not contiguous
-  alignment,     ///< not aligned to its elements
+  read_only,     ///< read-only memory, to which the function writes
+  layout,        ///< a tensor that is not contiguous
+  alignment,     ///< memory that is not aligned to its elements
   no_memory,     ///< a fake or meta tensor
-  wants_cpu,     ///< on a GPU
-  wants_gpu,     ///< on the CPU
-  apart,         ///< on another device than the pointers before
-  other_device,  ///< on a kind of device that Tarsia does not know
-  // Of kernels alone:
+  wants_cpu,     ///< a tensor on a GPU
+  wants_gpu,     ///< a tensor on the CPU
+  apart,         ///< a tensor on another device than the pointers before it
+  other_device,  ///< a tensor on a device of an unknown type
+  // For kernels only:
   integer,       ///< a typed integer for a floating-point parameter
   inexact,       ///< an int that the floating-point type cannot hold exactly
-  size,          ///< a struct's bytes, more or fewer than it has
+  size,          ///< more or fewer bytes than the struct has
   not_copyable,  ///< a class that only code of the source can make
   reference,     ///< a parameter that is a reference
 };
 
-/// How strictly an argument has to fit: `exact` takes no int for a float, nor a bool for an int. The first of
-/// several overloads that fits exactly wins, else the first that fits at all.
+/// How strictly an argument must fit. `exact` takes neither an int for a float nor a bool for an int. Of
+/// several overloads, the first that fits exactly is called, or else the first that fits at all.
 enum class Fit : uint8_t { exact, any };
 
-/// Where the memory behind a pointer has to be.
+/// Where the memory behind a pointer must be. `together`: on the device of the call's other pointers.
 enum class Place : uint8_t { together, cpu, gpu };
 
 /// A parameter.
 struct Param {
   tarsia_type type;
   Place place;
-  uint32_t bytes;  ///< of a kernel's parameter; 0: it is a function's
+  uint32_t bytes;  ///< the size of a kernel's parameter; 0 for a function's
 };
 
-/// Where a parameter of a function wants its memory. Of a list's parameter `type` is that of the elements.
+/// Returns where the memory of a function's parameter must be. For a list, `type` is the type of its
+/// elements.
 inline Place place_of(uint32_t function_flags, const tarsia_type& type) {
   if (type.flags & TARSIA_TYPE_CPU) return Place::cpu;
   if (type.flags & TARSIA_TYPE_GPU) return Place::gpu;
@@ -68,10 +69,10 @@ inline Place place_of(uint32_t function_flags, const tarsia_type& type) {
   return function_flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA ? Place::together : Place::cpu;
 }
 
-/// The flags that say of a kernel what a function's say.
+/// The flags of a function that describe every kernel.
 inline constexpr uint32_t k_kernel_flags = TARSIA_FUNCTION_SOURCE_HAS_CUDA | TARSIA_FUNCTION_TAKES_STREAM;
 
-/// `bytes`: of a kernel's parameter, else 0.
+/// Returns the parameter of a type. `bytes` is the size of a kernel's parameter, or 0.
 inline Param param_of(uint32_t function_flags, const tarsia_type& type, uint32_t bytes) {
   const bool is_list = type.kind == TARSIA_KIND_LIST && type.elements;
   return {type, place_of(function_flags, is_list ? *type.elements : type), bytes};
@@ -104,13 +105,14 @@ inline bool integer_fits(tarsia_dtype dtype, Integer number) {
   return number.size == Integer::in_uint64 && dtype.code == TARSIA_UINT && (!dtype.bits || dtype.bits >= 64);
 }
 
-/// Whether a number rounds to a finite one of a floating-point type; what is infinite or no number fits all.
+/// Whether a number rounds to a finite number of a floating-point type. Infinities and NaN fit all types.
 inline bool float_fits(tarsia_dtype dtype, double number) {
   if (dtype.bits == 64) return true;
   constexpr double k_float32_most = 3.4028235677973366e38;  // what still rounds to FLT_MAX
+  constexpr double k_float64_most = 1.7976931348623157e308;
   const double magnitude = number < 0 ? -number : number;
   const double most = dtype.bits == 16 && dtype.code == TARSIA_FLOAT ? 65520.0 : k_float32_most;
-  return !(magnitude >= most) || magnitude - magnitude != 0;
+  return !(magnitude >= most) || magnitude > k_float64_most;
 }
 
 /// Whether a floating-point type holds an integer without rounding.
@@ -132,7 +134,7 @@ inline uint32_t bits_of(tarsia_dtype dtype) {
   return bits;
 }
 
-/// Whether elements lie row-major without gaps. Lengths and strides of 1-long dimensions do not matter.
+/// Whether elements lie in row-major order without gaps. The strides of dimensions of extent 1 do not matter.
 inline bool is_contiguous(const tarsia_tensor& tensor) {
   if (!tensor.strides) return true;
   int64_t expected = 1;
@@ -161,8 +163,8 @@ inline bool is_on_cpu(tarsia_device device) {
   return device.type == TARSIA_CPU || device.type == TARSIA_GPU_HOST;
 }
 
-/// Whether elements of a dtype may stand behind a pointer: they are its own, or scalars where it points to
-/// CUDA's vectors of them (float4*), or complex numbers where it points to pairs (cuComplex is a float2).
+/// Whether a pointer may point to elements of a dtype: elements of its own type; scalars, if it points to
+/// CUDA's vectors of them (float4*); complex numbers, if it points to pairs (cuComplex is a float2).
 inline Why check_dtype(tarsia_dtype wanted, const tarsia_tensor& tensor) {
   if (wanted.code == TARSIA_ANY_DTYPE || bits_of(wanted) == bits_of(tensor.dtype)) return Why::fits;
   if (wanted.lanes <= 1) return Why::dtype;
@@ -174,20 +176,20 @@ inline Why check_dtype(tarsia_dtype wanted, const tarsia_tensor& tensor) {
   return tensor.ndim > 0 && tensor.shape[tensor.ndim - 1] % wanted.lanes == 0 ? Why::fits : Why::lanes;
 }
 
-/// The device that the pointers of a call share, as far as they may be anywhere.
+/// The device that the pointers with Place::together share in a call.
 struct Together {
   tarsia_device device{0, 0};
   bool is_known = false;
 };
 
-// The memory of a tensor argument, as a face has it, is a class `Memory` with `tensor` and `read_only`. Found
-// by its namespace:
-//   bool may_be_changed_lazily(const Memory&)  cheap: whether it may be what is_changed_lazily asks for
-//   bool is_changed_lazily(const Memory&)      conjugated or negated: its memory holds other values
-//   bool is_pinned(const Memory&)              memory of the CPU that GPUs may use
+// A face describes the memory of a tensor argument by a class `Memory` with `tensor` and `read_only`, and by
+// three functions in the namespace of that class:
+//   bool may_be_changed_lazily(const Memory&)  a cheap test: if false, so is is_changed_lazily
+//   bool is_changed_lazily(const Memory&)      whether it is conjugated or negated: its memory holds other
+//   values bool is_pinned(const Memory&)              whether it is memory of the CPU that GPUs may use
 
-/// Whether memory is where a parameter wants it. Managed memory is everywhere, pinned memory on the CPU and
-/// for GPUs. Whatever may be anywhere, and all that is on GPUs, shares one device.
+/// Checks that memory is where a parameter needs it. Managed memory fits everywhere; pinned memory fits the
+/// CPU and GPUs. All memory with Place::together, and all memory on GPUs, shares one device.
 template <class Memory>
 Why check_place(Together& together, Place place, const Memory& memory) {
   const tarsia_device device = memory.tensor.device;
@@ -195,7 +197,7 @@ Why check_place(Together& together, Place place, const Memory& memory) {
   const bool cpu = is_on_cpu(device);
   if (!cpu && device.type != TARSIA_GPU) return Why::other_device;
   if (place == Place::cpu) return cpu ? Why::fits : Why::wants_cpu;
-  // What is pinned is the GPU's as well; PyTorch calls it the CPU's.
+  // GPUs may use pinned memory, which PyTorch calls memory of the CPU.
   if (place == Place::gpu && cpu)
     return device.type == TARSIA_GPU_HOST || is_pinned(memory) ? Why::fits : Why::wants_gpu;
   const tarsia_device own{cpu ? int32_t(TARSIA_CPU) : int32_t(TARSIA_GPU), cpu ? 0 : device.id};
@@ -212,7 +214,7 @@ Why check_pointer_slow_path(const tarsia_type& type, const Memory& memory) {
                                                                                  : Why::fits;
 }
 
-/// Checks memory against a pointer parameter: dtype, writable, contiguous, aligned, where it lies.
+/// Checks memory for a pointer parameter: dtype, writability, contiguity, alignment, device.
 template <class Memory>
 inline Why check_pointer(Together& together, const tarsia_type& type, Place place, const Memory& memory) {
   const tarsia_tensor& tensor = memory.tensor;
@@ -228,7 +230,7 @@ inline Why check_pointer(Together& together, const tarsia_type& type, Place plac
   if (may_be_changed_lazily(memory) && is_changed_lazily(memory)) [[unlikely]]
     return Why::conjugated;
   const auto address = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
-  // Bits of elements and lanes are powers of two but for lanes of three, which are aligned like one.
+  // Bits and lanes are powers of two, except three lanes, which are aligned like one.
   const unsigned alignment =
       type.dtype.lanes == 3 ? type.dtype.bits / 8 : type.dtype.bits / 8 * type.dtype.lanes;
   if (alignment && (address & (alignment - 1))) [[unlikely]]
@@ -238,7 +240,8 @@ inline Why check_pointer(Together& together, const tarsia_type& type, Place plac
   return check_place(together, place, memory);
 }
 
-/// Checks memory against a tarsia::Tensor parameter, which has any dtype, shape and strides.
+/// Checks memory for a tarsia::Tensor parameter, which takes any dtype and shape, or a tarsia::StridedTensor,
+/// which also takes any strides.
 template <class Memory>
 Why check_tensor(Together& together, const tarsia_type& type, Place place, const Memory& memory) {
   const tarsia_tensor& tensor = memory.tensor;
@@ -247,6 +250,7 @@ Why check_tensor(Together& together, const tarsia_type& type, Place place, const
   if ((tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_changed_lazily(memory)) &&
       is_changed_lazily(memory))
     return Why::conjugated;
+  if (!(type.flags & TARSIA_TYPE_STRIDED) && !is_contiguous(tensor)) return Why::layout;
   return place == Place::together ? Why::fits : check_place(together, place, memory);
 }
 

@@ -1,6 +1,6 @@
-// Words for arguments that do not fit: which parameter, what was given, what to do. A face adds what only it
-// knows: how it calls types, how an argument looks, what its user can pass instead. Nothing here runs in a
-// call that succeeds.
+// Error messages for arguments that do not fit: which parameter, what the caller gave, what to do. A face
+// adds how it names types, how it shows an argument, and what its user can pass instead. Nothing here runs in
+// a call that succeeds.
 #pragma once
 
 #include <tarsia/detail/argument_match.h>
@@ -12,13 +12,13 @@ namespace tarsia::arguments {
 
 using detail::dtype_name;
 
-/// How a face calls types: "an int", "a str or bytes". `or_none` follows one that may be absent, `gpu` goes
-/// before a number.
+/// The names of types in a face: "an int", "a str or bytes". `or_none` follows a type that may be absent;
+/// `gpu` goes before the number of a GPU.
 struct Nouns {
   const char *boolean, *integer, *real, *text, *tensor, *stream, *list, *none, *or_none, *gpu;
 };
 
-/// One argument that does not fit, for the faces' words.
+/// One argument that does not fit.
 struct Misfit {
   Why why;
   const Param& param;
@@ -37,18 +37,18 @@ struct Explanation {
   bool is_value_error = false;  ///< right type, unfit value: shape, device, contiguity, range
 };
 
-/// A face's own words about one argument.
+/// The parts of a message that a face supplies for one argument.
 class FaceWords {
  public:
   virtual ~FaceWords() = default;
   virtual const Nouns& nouns() const = 0;
-  /// "numpy.ndarray of float64, shape (3, 4), on the CPU".
+  /// Describes the argument: "numpy.ndarray of float64, shape (3, 4), on the CPU".
   virtual std::string given() const = 0;
-  /// Numbers and texts, shortened: "300".
+  /// Shows the value of a number or text, shortened: "300".
   virtual std::string value() const = 0;
-  /// What to pass instead, "; pass x.contiguous()", or nothing.
+  /// Says what to pass instead, as in "; pass x.contiguous()"; may be empty.
   virtual std::string remedy(const Misfit& misfit) const = 0;
-  /// Explains a reason that only this face has.
+  /// Explains a reason that only this face knows.
   virtual Explanation own(const Misfit& misfit) const = 0;
 };
 
@@ -67,20 +67,20 @@ inline std::string device_name(tarsia_device device, const Nouns& nouns) {
   }
 }
 
-/// "(3, 4)", "(3,)".
+/// Writes a shape: "(3, 4)", "(3,)".
 inline std::string tuple_text(const int64_t* items, int32_t n) {
   std::string text = "(";
   for (int32_t i = 0; i < n; ++i) text += (i ? ", " : "") + std::to_string(items[i]);
   return text + (n == 1 ? ",)" : ")");
 }
 
-/// "of float64, shape (3, 4), on the CPU".
+/// Describes a tensor: "of float64, shape (3, 4), on the CPU".
 inline std::string tensor_text(const tarsia_tensor& tensor, const Nouns& nouns) {
   return "of " + dtype_name(tensor.dtype) + ", shape " + tuple_text(tensor.shape, tensor.ndim) + ", on " +
          device_name(tensor.device, nouns);
 }
 
-/// "an int", "a float32 tensor", "a list, each item a str or bytes": what a parameter takes.
+/// Describes what a parameter takes: "an int", "a float32 tensor", "a list, each item a str or bytes".
 inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
   std::string text;
   switch (type.kind) {
@@ -117,7 +117,7 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
   return type.flags & TARSIA_TYPE_OPTIONAL ? text + nouns.or_none : text;
 }
 
-/// "an int from 0 to 255 (uint8)".
+/// Describes an integer type: "an int from 0 to 255 (uint8)".
 inline std::string range_text(const tarsia_type& type) {
   if (type.kind == TARSIA_KIND_LIST) return "a list of at most 4294967295 items";
   if (type.kind == TARSIA_KIND_BOOL) return "a bool, 0 or 1";
@@ -130,12 +130,15 @@ inline std::string range_text(const tarsia_type& type) {
   return "an int from " + std::to_string(-most - 1) + " to " + std::to_string(most) + " (" + name + ")";
 }
 
-/// The half-sentence after "argument 'x' (1 of 3) ", with what was wanted and given.
+/// Returns the half-sentence after "argument 'x' (1 of 3) ": what the parameter takes, and what was given.
 inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
   const tarsia_type& type = misfit.type;
   const Nouns& nouns = face.nouns();
   const auto got = [&] { return ", got " + face.given(); };
   const auto dtype = [&] { return dtype_name(type.dtype); };
+  const auto strides = [&] {
+    return misfit.tensor ? ", strides " + tuple_text(misfit.tensor->strides, misfit.tensor->ndim) : "";
+  };
   const std::string remedy = face.remedy(misfit);
   switch (misfit.why) {
     case Why::none:
@@ -164,8 +167,10 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
                   "; pass a copy, or declare the parameter const",
               true};
     case Why::layout:
-      return {"must be contiguous" + got() + ", strides " +
-                  tuple_text(misfit.tensor->strides, misfit.tensor->ndim) + remedy,
+      return {"must be contiguous" + got() + strides() + remedy +
+                  (misfit.type.kind == TARSIA_KIND_TENSOR
+                       ? ", or let the function take a tarsia::StridedTensor and follow its strides"
+                       : ""),
               true};
     case Why::alignment:
       return {"must be aligned to its elements of " + dtype() + got() + remedy, true};
@@ -222,14 +227,14 @@ inline std::string count_text(uint32_t n, const char* noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-/// "argument 'x' (1 of 3)".
+/// Names an argument: "argument 'x' (1 of 3)".
 inline std::string place_text(const std::string& name, uint32_t i, uint32_t n_params) {
   return "argument " + (name.empty() ? "" : "'" + name + "' ") + "(" + std::to_string(i + 1) + " of " +
          std::to_string(n_params) + ")";
 }
 
-/// Explains arguments that cannot be assigned to the parameters. name_of(i): a parameter's name or "";
-/// `keyword`: the one that no parameter has.
+/// Explains why arguments cannot be assigned to the parameters. name_of(i) is a parameter's name or "";
+/// `keyword` is the name that no parameter has.
 template <class Face, class Signature, class NameOf>
 std::string explain_count(const Signature& signature, const Mismatch<Face>& mismatch, NameOf name_of,
                           const std::string& keyword) {
@@ -271,14 +276,15 @@ std::string explain_count(const Signature& signature, const Mismatch<Face>& mism
   return {};
 }
 
-/// "float ns::f(const float *x, int n) at relu.cu:12".
+/// Names a function: "float ns::f(const float *x, int n) at relu.cu:12".
 inline std::string overload_text(const char* signature, const char* location) {
   std::string text = signature;
   if (location && *location) text += std::string(" at ") + location;
   return text;
 }
 
-/// The message for a call that no overload takes. One overload: its reason; several: all of them.
+/// The message for a call that no overload takes. It gives the reason of a single overload, or the reasons of
+/// all.
 class Refusal {
  public:
   explicit Refusal(size_t n_overloads) : m_is_single(n_overloads == 1) {}
@@ -287,7 +293,7 @@ class Refusal {
     m_is_value_error &= why.is_value_error;
     m_text += m_is_single ? ": " + why.text + "\n  in " + overload : "\n  " + overload + "\n    " + why.text;
   }
-  /// `title` is "ns::f", "kernel ns::k".
+  /// `title` names the function or kernel: "ns::f", "kernel ns::k".
   std::string text(const std::string& title) const {
     return title + (m_is_single ? "" : ": no overload fits") + m_text;
   }

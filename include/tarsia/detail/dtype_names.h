@@ -1,4 +1,4 @@
-// The names of dtypes in messages and at Python's face: "float32", "bfloat16".
+// The names of dtypes in messages and in Python: "float32", "bfloat16".
 #pragma once
 
 #include <tarsia/abi.h>
@@ -12,7 +12,7 @@ struct NamedDtype {
   uint8_t code, bits;
 };
 
-/// Codes from 7 on are DLPack's for small floats.
+/// The dtypes with a name. Codes from 7 on are DLPack's codes of small floats.
 inline constexpr NamedDtype k_dtype_names[] = {
     {"bool", TARSIA_BOOL, 8},
     {"int8", TARSIA_INT, 8},
@@ -43,8 +43,8 @@ inline constexpr NamedDtype k_dtype_names[] = {
     {"float4_e2m1fn", 17, 4},
 };
 
-/// "float32", "complex64", "bool", "float8_e4m3fn"; lanes as in "float32x4"; "dtype(99, 8)" of one without a
-/// name.
+/// Returns the name of a dtype: "float32", "complex64", "bool", "float8_e4m3fn", "float32x4" with four lanes,
+/// or "dtype(99, 8)" for a dtype without a name.
 inline std::string dtype_name(tarsia_dtype dtype) {
   std::string name;
   for (const NamedDtype& known : k_dtype_names)

@@ -1,6 +1,6 @@
-// Loops over the elements of tensors that are broadcast against each other, as kernels and code on the CPU
-// walk them. What tarsia.elementwise and tarsia.reduction generate is built of these;
-// <tarsia/detail/loop_plan.h> makes them of tensors.
+// Loops over the elements of tensors that are broadcast against each other, for kernels and for the CPU. The
+// code that tarsia.elementwise and tarsia.reduction generate uses them. <tarsia/detail/loop_plan.h> makes
+// them from tensors.
 #pragma once
 
 #include <tarsia/device.h>
@@ -9,11 +9,11 @@
 namespace tarsia {
 namespace detail {
 
-/// Dimensions that are left once those that lie in memory as one are taken together.
+/// The most dimensions of a loop, after dimensions that are contiguous with each other have been merged.
 enum { k_loop_dims = 8 };
 
-/// The extents of a loop, the last one running fastest. Loops of less than 2^31 steps divide by multiplying:
-/// q = (high half of n * magic + n) >> shift.
+/// The extents of a loop; the last one varies fastest. Loops of less than 2^31 steps divide by multiplying: q
+/// = (high half of n * magic + n) >> shift.
 struct LoopDims {
   long long count;
   int ndim;
@@ -23,8 +23,8 @@ struct LoopDims {
   unsigned shift[k_loop_dims];
 };
 
-/// Where the elements of each tensor are: strides in elements by dimension of the loop. Bit j of `ones` says
-/// that the innermost stride of tensor j is 0.
+/// The positions of each tensor's elements: strides in elements for each dimension of the loop. Bit j of
+/// `ones` is set if the innermost stride of tensor j is 0.
 template <int n_>
 struct LoopSides {
   char* data[n_];
@@ -32,8 +32,7 @@ struct LoopSides {
   unsigned long long ones;
 };
 
-/// A tensor that an expression indexes by itself: x[i] is the i-th element in row-major order, whatever the
-/// strides.
+/// A tensor that an expression indexes itself: x[i] is the i-th element in row-major order for any strides.
 template <class T_>
 struct RawTensor {
   T_* data;
@@ -57,7 +56,7 @@ struct RawTensor {
   TARSIA_HOST_DEVICE const long long* shape() const { return extents; }
 };
 
-/// `_ind` of an expression: where in the loop it is.
+/// `_ind` of an expression: the position in the loop.
 struct LoopIndex {
   const LoopDims& dims;
   long long at;
@@ -77,7 +76,7 @@ struct LoopIndex {
   TARSIA_HOST_DEVICE const long long* shape() const { return dims.shape; }
 };
 
-/// The smallest or largest of two numbers of any types.
+/// The smaller or larger of two numbers of any types.
 namespace expression {
 template <class A_, class B_>
 TARSIA_HOST_DEVICE constexpr auto min(A_ a_, B_ b_) -> decltype(a_ + b_) {
@@ -144,13 +143,13 @@ struct Word<16> {
   typedef uint4 type;
 };
 
-/// Neighbours in memory, loaded and stored at once: at most 16 bytes.
+/// Neighbouring elements that are loaded and stored at once: at most 16 bytes.
 template <class T_, int v_>
 struct alignas(sizeof(T_) * v_) Pack {
   T_ item[v_];
 };
 
-/// Loads pack `at`; if `one`, element `at` for all of it.
+/// Loads pack `at`, or, if `one` is set, element `at` into every place of a pack.
 template <class T_, int v_>
 __device__ __forceinline__ void load(Pack<T_, v_>& to_, const char* data_, long long at_, bool one_) {
   if (v_ > 1 && one_) {
@@ -168,7 +167,7 @@ __device__ __forceinline__ void store(const Pack<T_, v_>& from_, char* data_, lo
   reinterpret_cast<W_*>(data_)[at_] = *reinterpret_cast<const W_*>(&from_);
 }
 
-/// A value of the lane `down` lanes further up in the warp.
+/// Returns the value of the lane whose number is larger by `down`.
 template <class T_>
 __device__ __forceinline__ T_ from_lane_above(const T_& x_, int down_) {
   enum { k_words = (sizeof(T_) + 3) / 4 };

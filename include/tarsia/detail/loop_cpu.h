@@ -1,5 +1,5 @@
-// Walks loops on the CPU: elements are brought into rows of equal type that lie one beside the other, unless
-// they do already, so that the expression's own loop is one that compilers vectorise.
+// Runs loops on the CPU. Elements are gathered into contiguous rows of one type, unless they already lie so.
+// Compilers can then vectorise the expression's own loop.
 #pragma once
 
 #include <tarsia/detail/loop_plan.h>
@@ -11,7 +11,7 @@
 namespace tarsia {
 namespace detail {
 
-/// Elements that are worked on at once, and results of a reduction.
+/// The number of elements that are worked on at once, and of results of a reduction.
 enum { k_row = 512, k_columns = 4096 };
 
 /// Reads and writes elements of a type; `wide` code may use AVX2 and F16C.
@@ -71,7 +71,7 @@ struct LoopCursor {
     for (int i_ = 0; i_ < d_.ndim; ++i_) offset_ += at[i_] * strides_[i_];
     return offset_;
   }
-  /// How far the last dimension goes on.
+  /// The number of steps that are left in the last dimension.
   long long left(const LoopDims& d_) const { return d_.shape[d_.ndim - 1] - at[d_.ndim - 1]; }
   void advance(const LoopDims& d_, long long n_) {
     int i_ = d_.ndim - 1;
@@ -83,8 +83,8 @@ struct LoopCursor {
   }
 };
 
-/// Whether the next n steps are neighbours in memory: in the last dimension, or because all dimensions are
-/// one.
+/// Whether the next n steps are neighbours in memory: they lie within the last dimension, or there is only
+/// one dimension.
 inline bool is_row(const LoopDims& d_, const long long* strides_, const LoopCursor& c_, long long n_) {
   if (strides_[d_.ndim - 1] != 1) return false;
   if (c_.left(d_) >= n_) return true;
@@ -93,7 +93,7 @@ inline bool is_row(const LoopDims& d_, const long long* strides_, const LoopCurs
   return true;
 }
 
-/// The elements of the next n steps, in a row: where they are, or brought into `room`.
+/// Returns the elements of the next n steps in a row: in place, or gathered into `room`.
 template <bool wide_, class T_, class S_>
 __attribute__((always_inline)) inline const S_* gather(const LoopDims& d_, const long long* strides_,
                                                        const T_* data_, LoopCursor c_, long long n_,
@@ -118,7 +118,8 @@ __attribute__((always_inline)) inline const S_* gather(const LoopDims& d_, const
   return room_;
 }
 
-/// Where the results of the next n steps go: in place, or to `room`, from where scatter() takes them.
+/// Returns where to put the results of the next n steps: in place, or in `room`, from which scatter() takes
+/// them.
 template <bool wide_, class T_, class S_>
 __attribute__((always_inline)) inline S_* row_of(const LoopDims& d_, const long long* strides_, T_* data_,
                                                  const LoopCursor& c_, long long n_, S_* room_) {
@@ -144,7 +145,7 @@ __attribute__((always_inline)) inline void scatter(const LoopDims& d_, const lon
   }
 }
 
-/// The numbers of the elements that the next n steps are at.
+/// Returns the numbers of the elements of the next n steps.
 inline const long long* gather_indices(const LoopDims& d_, const long long* strides_, long long base_,
                                        LoopCursor c_, long long n_, long long* room_) {
   for (long long k_ = 0; k_ < n_; ++k_) {
@@ -170,7 +171,7 @@ class RowMemory {
   char* m_data;
 };
 
-/// How a reduction is cut into pieces: the same whatever the number of threads.
+/// The pieces of a reduction. They do not depend on the number of threads.
 struct ReductionPieces {
   long long parts, rows;     ///< of what is reduced: how many, and how long each is
   long long chunks, length;  ///< of what is kept
@@ -196,20 +197,20 @@ inline ReductionPieces pieces_of(long long kept_, long long reduced_, bool neigh
   return p_;
 }
 
-/// How many of the steps that are left make the next row: it ends where a long last dimension does, so that
-/// it may lie in memory as it is.
+/// Returns how many of the remaining steps make the next row. A row ends where a long last dimension ends, so
+/// that its elements may be used in place.
 inline long long row_length(const LoopDims& d_, const LoopCursor& c_, long long left_) {
   const long long run_ = c_.left(d_), most_ = left_ < k_row ? left_ : static_cast<long long>(k_row);
   return d_.shape[d_.ndim - 1] >= k_row / 2 && run_ < most_ ? run_ : most_;
 }
 
-/// Some steps that are walked in a row, and how many stand before them.
+/// The number of steps in a row, and the number of steps before it.
 struct LoopRow {
   LoopCursor cursor;
   long long first, count;
 };
 
-/// Cuts the next n steps, at most k_columns, into rows. Gives how many.
+/// Cuts the next n steps, at most k_columns, into rows and returns their number.
 inline int rows_of(const LoopDims& d_, LoopCursor c_, long long n_, LoopRow* rows_) {
   int count_ = 0;
   for (long long k_ = 0; k_ < n_; ++count_) {
@@ -221,7 +222,7 @@ inline int rows_of(const LoopDims& d_, LoopCursor c_, long long n_, LoopRow* row
   return count_;
 }
 
-/// Runs body(with, begin, end) over n steps, `bytes` each, on several threads where it is worth it.
+/// Runs body(with, begin, end) over n steps of `bytes` bytes each, on several threads if that pays.
 inline void spread(int64_t n_, int64_t bytes_, void (*body_)(void*, int64_t, int64_t), void* with_) {
   const int64_t grain_ = 1 + (int64_t(1) << 18) / (bytes_ > 0 ? bytes_ : 1) / k_row * k_row;
   const int64_t rows_ = grain_ - 1 > k_row ? grain_ - 1 : static_cast<int64_t>(k_row);
@@ -231,7 +232,7 @@ inline void spread(int64_t n_, int64_t bytes_, void (*body_)(void*, int64_t, int
     host()->parallel(n_, rows_, body_, with_);
 }
 
-/// Whether the processor has AVX2 and F16C, and the system keeps their registers. By hand.
+/// Whether the processor has AVX2 and F16C and the operating system saves their registers.
 /// Work-around: what __builtin_cpu_supports asks is in no shared library.
 /// Trigger: a module calls it, which links none of GCC's static libraries. Symptom: an undefined symbol.
 /// Removal: libgcc_s.so has it.
@@ -296,7 +297,7 @@ using std::tanh;
 using std::tgamma;
 using std::trunc;
 
-// Without errno, which nobody reads here and which keeps loops from being vectorised.
+// The math functions without errno: nobody reads it here, and it prevents vectorisation.
 inline float sqrt(float x_) {
   return __builtin_elementwise_sqrt(x_);
 }
@@ -314,7 +315,8 @@ inline double rsqrt(double x_) {
   return 1 / sqrt(x_);
 }
 
-/// What CUDA has for adding to an element that others may add to: gives what was there.
+/// CUDA's atomicAdd for expressions on the CPU: adds to an element and returns the value from before. It is a
+/// plain addition.
 template <class T_, class A_>
 inline T_ atomicAdd(T_* to_, A_ x_) {
   const T_ old_ = *to_;

@@ -1,5 +1,5 @@
-// Makes loops of tensors: broadcasting, the order of dimensions, what lies in memory as one, overlaps. In
-// device code compiled by NVRTC only <tarsia/detail/loop.h> remains of it.
+// Makes loops from tensors: broadcasts, orders and merges dimensions, checks overlaps. In device code that
+// NVRTC compiles, only <tarsia/detail/loop.h> is left of it.
 #pragma once
 
 #include <tarsia/detail/loop.h>
@@ -20,7 +20,7 @@ struct LoopTensor {
   bool is_output;
 };
 
-/// Extents, and the strides of up to `n` tensors, while they are worked out.
+/// The shape of a loop while it is computed.
 struct LoopShape {
   int ndim;
   int64_t shape[TARSIA_MAX_NDIM];
@@ -39,8 +39,9 @@ inline LoopShape shape_of(const tarsia_tensor* t_) {
   return s_;
 }
 
-/// The shape to which the inputs broadcast, by NumPy's rules. Outputs that are given have to have it; they
-/// may also be larger. Throws ValueError. `size`, if not negative, is the shape where no tensor has one.
+/// Computes the shape to which the inputs broadcast, by NumPy's rules. The shape of existing outputs must be
+/// the same or broadcast from it. If `size_` is not negative, it is the shape of a loop without tensors.
+/// Throws ValueError.
 TARSIA_DETAIL_SUPPORT void broadcast(const char* op_, const LoopTensor* tensors_, int n_, int64_t size_,
                                      LoopShape& out_) {
   out_.ndim = 0;
@@ -96,7 +97,7 @@ TARSIA_DETAIL_SUPPORT void broadcast(const char* op_, const LoopTensor* tensors_
   }
 }
 
-/// The strides of a tensor that is broadcast to a shape, in elements.
+/// Computes the strides in elements of a tensor that is broadcast to a shape.
 TARSIA_DETAIL_SUPPORT void broadcast_strides(const tarsia_tensor* t_, const LoopShape& shape_,
                                              int64_t* strides_) {
   const Tensor tensor_(t_);
@@ -117,7 +118,7 @@ inline int64_t divisor(int64_t a_, int64_t b_) {
   return a_;
 }
 
-/// Bytes of memory as a tensor walks them: from the lowest address, strides in bytes and positive.
+/// The memory of a tensor: the lowest address, and positive strides in bytes.
 struct Extent {
   uint64_t begin;
   int64_t bytes;
@@ -143,16 +144,16 @@ TARSIA_DETAIL_SUPPORT Extent extent_of(const tarsia_tensor* t_) {
   return e_;
 }
 
-/// The bytes from the first to the last that dimensions `from` and up reach.
+/// Returns the number of bytes from the first to the last byte that the dimensions from `from` on reach.
 inline int64_t span_of(const Extent& e_, int from_) {
   int64_t span_ = e_.bytes;
   for (int i_ = from_; i_ < e_.ndim; ++i_) span_ += (e_.shape[i_] - 1) * e_.strides[i_];
   return span_;
 }
 
-/// Whether two tensors may share bytes. Exact for what slicing one array gives in the usual ways: blocks,
-/// rows, columns, every n-th element. The outermost p strides of the one and q of the other move both by
-/// multiples of their common divisor g; if what is left of each fits side by side within g, they never meet.
+/// Whether two tensors may share bytes. The answer is exact for the usual slices of an array: blocks, rows,
+/// columns, every n-th element. The outermost p strides of the one and q of the other move both by multiples
+/// of their common divisor g. If the remaining dimensions of both fit side by side within g, they never meet.
 TARSIA_DETAIL_SUPPORT bool may_overlap(const tarsia_tensor* a_, const tarsia_tensor* b_) {
   if (a_->device != b_->device) return false;
   if (!Dims(a_->shape, a_->ndim).numel() || !Dims(b_->shape, b_->ndim).numel()) return false;
@@ -192,8 +193,8 @@ TARSIA_DETAIL_SUPPORT bool overlaps_itself(const tarsia_tensor* t_) {
   return false;
 }
 
-/// Refuses outputs that share memory with themselves, with each other, or with an input unless both are the
-/// same elements in the same places, as they are when an op works in place.
+/// Refuses outputs whose elements share memory with each other, with another output, or with an input. An
+/// output may be an input with the same elements in the same places: the op then works in place.
 TARSIA_DETAIL_SUPPORT void check_overlaps(const char* op_, const LoopTensor* tensors_, int n_,
                                           bool in_place_) {
   for (int k_ = 0; k_ < n_; ++k_) {
@@ -219,8 +220,9 @@ TARSIA_DETAIL_SUPPORT void check_overlaps(const char* op_, const LoopTensor* ten
   }
 }
 
-/// A group of dimensions with the strides of n tensors: stride of tensor j in dimension d at strides[j * 32 +
-/// d].
+/// A group of dimensions with the strides of n tensors. The stride of tensor j in dimension d is strides[j *
+/// 32
+/// + d].
 struct LoopGroup {
   int ndim;
   int64_t shape[TARSIA_MAX_NDIM];
@@ -228,9 +230,9 @@ struct LoopGroup {
   int n;
 };
 
-/// Takes dimensions together that lie in memory as one for every tensor, and leaves out those of extent 1.
-/// Unless the order has to be kept, dimensions are sorted first: the largest strides outside; the tensors
-/// from `first` on count most.
+/// Removes dimensions of extent 1 and merges neighbouring dimensions that are contiguous with each other in
+/// every tensor. Unless the order must be kept, it first sorts the dimensions, those with the largest strides
+/// outside. The tensors from `first_` on decide before the others.
 TARSIA_DETAIL_SUPPORT void simplify(LoopGroup& g_, bool keep_order_, int first_) {
   int n_dims_ = 0;
   auto stride_ = [&](int j_, int d_) -> int64_t& { return g_.strides[j_ * TARSIA_MAX_NDIM + d_]; };
@@ -239,7 +241,7 @@ TARSIA_DETAIL_SUPPORT void simplify(LoopGroup& g_, bool keep_order_, int first_)
     for (int j_ = 0; j_ < g_.n; ++j_) stride_(j_, n_dims_) = stride_(j_, d_);
     g_.shape[n_dims_++] = g_.shape[d_];
   }
-  // Whether dimension a belongs outside of b: by the first tensor that tells.
+  // Whether dimension a belongs outside of b. The first tensor whose strides differ decides.
   auto outside_ = [&](int a_, int b_) {
     for (int k_ = 0; k_ < g_.n; ++k_) {
       const int j_ = (first_ + k_) % g_.n;
@@ -273,7 +275,7 @@ TARSIA_DETAIL_SUPPORT void simplify(LoopGroup& g_, bool keep_order_, int first_)
   g_.ndim = last_ + 1;
 }
 
-/// The loop over a group. Throws ValueError if it has more than eight dimensions.
+/// Makes the loop over a group. Throws ValueError if it has more than eight dimensions.
 TARSIA_DETAIL_SUPPORT void set_dims(const char* op_, LoopDims& to_, const int64_t* shape_, int ndim_) {
   if (ndim_ > k_loop_dims)
     throw ValueError(
@@ -301,8 +303,9 @@ TARSIA_DETAIL_SUPPORT void set_strides(const LoopGroup& g_, int first_, int n_,
       to_[j_][d_] = d_ < g_.ndim ? g_.strides[(first_ + j_) * TARSIA_MAX_NDIM + d_] : 0;
 }
 
-/// The loop of an elementwise expression over a shape; outputs come after inputs, from `first_output`.
-/// Without `keep_dims` dimensions are taken together, without `keep_order` in the order of memory.
+/// Makes the loop of an elementwise expression over a shape. The outputs come after the inputs, from
+/// `first_output_` on. Dimensions are merged unless `keep_dims_` is set, and sorted by their strides unless
+/// `keep_order_` or `keep_dims_` is set.
 TARSIA_DETAIL_SUPPORT void plan_elementwise(const char* op_, const LoopTensor* tensors_, int n_,
                                             int first_output_, const LoopShape& shape_, bool keep_order_,
                                             bool keep_dims_, LoopDims& dims_, char** data_,
@@ -324,7 +327,7 @@ TARSIA_DETAIL_SUPPORT void plan_elementwise(const char* op_, const LoopTensor* t
   set_strides(g_, 0, n_, strides_);
 }
 
-/// The shape of a reduction's outputs: without the axes in the mask, or with extents of 1 there.
+/// Returns the shape of a reduction's outputs: without the axes of the mask, or with extents of 1 there.
 TARSIA_DETAIL_SUPPORT LoopShape reduced_shape(const LoopShape& shape_, int64_t axes_, bool keepdims_) {
   LoopShape out_;
   out_.ndim = 0;
@@ -335,8 +338,8 @@ TARSIA_DETAIL_SUPPORT LoopShape reduced_shape(const LoopShape& shape_, int64_t a
   return out_;
 }
 
-/// The largest pack, up to `most_`, with which the values of a block's 256 threads fit into its shared
-/// memory.
+/// Returns the largest pack, up to `most_`, with which the values of a block's 256 threads fit into its
+/// shared memory.
 constexpr int shared_pack(int most_, unsigned long bytes_) {
   return most_ <= 1 || 256 * most_ * bytes_ <= 32768 ? most_ : shared_pack(most_ / 2, bytes_);
 }
@@ -352,9 +355,9 @@ TARSIA_DETAIL_SUPPORT void check_reduced(const char* op_, const LoopTensor* outp
   }
 }
 
-/// The two loops of a reduction, over what is kept and over what is reduced. Inputs come first, `n_in` of
-/// them, then outputs. The strides of the inputs are given for both loops, those of the outputs for the
-/// first. With `index` there is one input more, whose offset is the number of the element in row-major order.
+/// Makes the two loops of a reduction, over the kept and over the reduced dimensions. The inputs come first,
+/// `n_in_` of them, then the outputs. The inputs have strides for both loops, the outputs for the first. With
+/// `index_` there is one input more, whose offset is the number of the element in row-major order.
 TARSIA_DETAIL_SUPPORT void plan_reduction(const char* op_, const LoopTensor* tensors_, int n_in_, int n_out_,
                                           bool index_, const LoopShape& shape_, int64_t axes_,
                                           bool keep_order_, LoopDims& kept_, LoopDims& reduced_, char** data_,
@@ -408,7 +411,7 @@ TARSIA_DETAIL_SUPPORT void plan_reduction(const char* op_, const LoopTensor* ten
     out_data_[j_] = static_cast<char*>(Tensor(tensors_[n_in_ + j_].tensor).data());
 }
 
-/// Whether neighbours in memory are kept rather than reduced.
+/// Whether elements that are neighbours in memory are kept rather than reduced together.
 TARSIA_DETAIL_SUPPORT bool keeps_neighbours(const LoopDims& kept_, const LoopDims& reduced_,
                                             const long long (*kept_strides_)[k_loop_dims],
                                             const long long (*reduced_strides_)[k_loop_dims], int n_) {
@@ -422,8 +425,8 @@ TARSIA_DETAIL_SUPPORT bool keeps_neighbours(const LoopDims& kept_, const LoopDim
   return false;
 }
 
-/// In how many parts a GPU reduces `rows` steps in blocks that take `step` at once, where there are so many
-/// blocks already: enough to fill it, each with work to do.
+/// Returns the number of parts in which a GPU reduces `rows_` steps, if a block takes `step_` steps at once
+/// and there are already `blocks_` blocks. The parts fill the GPU, and each has work to do.
 inline int64_t parts_of(int64_t blocks_, int64_t rows_, int64_t step_) {
   int32_t processors_ = 0;
   const int device_ = detail::host()->call_device().id;
@@ -436,9 +439,9 @@ inline int64_t parts_of(int64_t blocks_, int64_t rows_, int64_t step_) {
   return parts_ < 1 ? 1 : parts_ > 65535 ? 65535 : parts_;
 }
 
-/// Whether the loop can be walked in packs of `v` elements along its last dimension, by n tensors with
-/// elements of so many bytes, also when other loops move them by `others`: strides of 0 or 1 there, all else
-/// at multiples.
+/// Whether the loop can run in packs of `v_` elements along its last dimension. Each of the n tensors, whose
+/// elements have `bytes_` bytes, must have a stride of 0 or 1 there. All its other strides, and its strides
+/// `others_` in another loop, must be multiples of a pack.
 TARSIA_DETAIL_SUPPORT bool fits_packs(const LoopDims& d_, const long long (*strides_)[k_loop_dims],
                                       char* const* data_, const int* bytes_, int n_, int v_, bool with_tail_,
                                       const LoopDims* other_ = nullptr,
@@ -457,8 +460,8 @@ TARSIA_DETAIL_SUPPORT bool fits_packs(const LoopDims& d_, const long long (*stri
   return true;
 }
 
-/// Counts in packs of v elements: extents and strides of the last dimension, and the strides of those tensors
-/// that move with it; `others` likewise.
+/// Converts a loop to packs of `v_` elements: the extent of the last dimension, and the other strides of the
+/// tensors that move along it, `others_` included.
 TARSIA_DETAIL_SUPPORT void count_in_packs(const char* op_, LoopDims& d_, long long (*strides_)[k_loop_dims],
                                           int n_, int v_, long long (*others_)[k_loop_dims] = nullptr) {
   const int last_ = d_.ndim - 1;
@@ -472,14 +475,14 @@ TARSIA_DETAIL_SUPPORT void count_in_packs(const char* op_, LoopDims& d_, long lo
   set_dims(op_, d_, shape_, d_.ndim);
 }
 
-/// The tensors whose innermost stride is 0.
+/// Returns a bit for each tensor whose innermost stride is 0.
 inline unsigned long long ones_of(const LoopDims& d_, const long long (*strides_)[k_loop_dims], int n_) {
   unsigned long long ones_ = 0;
   for (int j_ = 0; j_ < n_; ++j_) ones_ |= static_cast<unsigned long long>(!strides_[j_][d_.ndim - 1]) << j_;
   return ones_;
 }
 
-/// A raw parameter.
+/// Makes a tensor that an expression indexes itself.
 template <class T_>
 RawTensor<T_> raw(const char* op_, const char* name_, const Tensor& t_) {
   RawTensor<T_> r_ = RawTensor<T_>();

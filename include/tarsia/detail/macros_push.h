@@ -1,5 +1,5 @@
-// Sets aside macros of the including text that would break Tarsia's headers (`#define N 1024`, `#define size
-// n`); macros_pop.h gives them back. Included in pairs, which nest; only the outermost pair works.
+// Removes macros of the including text that would break Tarsia's headers (`#define N 1024`, `#define size n`)
+// until macros_pop.h restores them. Pairs may be nested; only the outermost pair acts.
 #if defined(TARSIA_DETAIL_ASIDE_7)
 #define TARSIA_DETAIL_ASIDE_8
 #elif defined(TARSIA_DETAIL_ASIDE_6)

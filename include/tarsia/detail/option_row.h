@@ -1,19 +1,24 @@
-// A row of the table of compile options as C++ sees it.
+// The rows of the table of compile options as C++ objects.
 #pragma once
 
 #include <tarsia/compile_options.h>
+#include <tarsia/detail/option_mode.h>
 
 #include <string_view>
 
 namespace tarsia {
 
+/// The kinds of options. compile_options.h says which values each takes.
 enum class OptionKind {
   flag,
   number,
   word,
   choice,
+  mode,
   names,
   paths,
+  flags,
+  symbols,
   dirs,
   archs,
   headers,
@@ -23,7 +28,7 @@ enum class OptionKind {
   text
 };
 
-/// A row of the table.
+/// A row of the table. compile_options.h explains the columns.
 struct OptionRow {
   OptionKind kind;
   std::string_view kind_name;
@@ -35,7 +40,7 @@ struct OptionRow {
   std::string_view help;
 };
 
-/// Calls visit(word) for each of the words among which a row's value is.
+/// Calls `visit(word)` for each word that a row's value may be.
 template <class Visit>
 constexpr void for_each_value(const OptionRow& row, Visit visit) {
   for (std::string_view left = row.values; !left.empty();) {
@@ -45,7 +50,7 @@ constexpr void for_each_value(const OptionRow& row, Visit visit) {
   }
 }
 
-/// The place of a word among a row's values; -1 if it is none of them.
+/// Returns the position of a word among a row's values, or -1 if it is not among them.
 constexpr int index_of_value(const OptionRow& row, std::string_view word) {
   int index = 0, found = -1;
   for_each_value(row, [&](std::string_view value) {
@@ -55,10 +60,20 @@ constexpr int index_of_value(const OptionRow& row, std::string_view word) {
   return found;
 }
 
-/// The first and last number of a range "0..3".
+/// Returns an option's mode as the number that the C interface takes, or -1 if it is none of the row's
+/// values.
+inline int number_of_mode(const OptionRow& row, const Mode& mode) {
+  if (!mode || mode == Mode(true)) return mode ? 1 : 0;
+  const int index = index_of_value(row, mode.word());
+  return index < 0 ? -1 : index + 2;
+}
+
+/// The first and the last number of a range.
 struct OptionRange {
   long first, last;
 };
+
+/// Returns the range of a row whose values are a range, as in "0..3".
 constexpr OptionRange range_of(const OptionRow& row) {
   long numbers[2] = {};
   int which = 0;
@@ -72,6 +87,7 @@ constexpr OptionRange range_of(const OptionRow& row) {
 
 }  // namespace tarsia
 
+/// Makes the OptionRow of a row of compile_options.h.
 #define TARSIA_OPTION_ROW(kind, name, field, initial, values, in_key, command, help) \
   ::tarsia::OptionRow {                                                              \
     ::tarsia::OptionKind::kind, #kind, #name, #field, values, in_key, command, help  \

@@ -1,5 +1,5 @@
-// float16 and bfloat16 as storage that converts to and from float, rounding to nearest, ties to even; without
-// anything of tensors, so that libtarsia itself counts with them too.
+// float16 and bfloat16 elements, stored as 16 bits, that convert to and from float. Includes nothing about
+// tensors, so that libtarsia can use it too.
 #pragma once
 
 #include <tarsia/device.h>
@@ -27,17 +27,20 @@ TARSIA_HOST_DEVICE inline float float_of(unsigned bits_) {
 }
 }  // namespace detail
 
-/// An element of a float16 tensor.
+/// An element of a float16 tensor. It converts to and from float, rounding to nearest, ties to even.
 struct half_element {
-  unsigned short bits;
+  unsigned short bits;  ///< sign, 5 bits of exponent, 10 of mantissa
 
   half_element() = default;
+  /// Makes an element of its bits.
   TARSIA_HOST_DEVICE static half_element of_bits(unsigned short bits_) {
     half_element element_;
     element_.bits = bits_;
     return element_;
   }
+  /// Rounds a float.
   TARSIA_HOST_DEVICE half_element(float value_) : bits(round(value_)) {}
+  /// The value, exactly.
   TARSIA_HOST_DEVICE operator float() const { return widen(bits); }
 
 #if defined(__CUDA_ARCH__)
@@ -52,7 +55,7 @@ struct half_element {
     return value_;
   }
 #else
-  /// To nearest, ties to even.
+  /// Returns the bits of a float, rounded to nearest, ties to even.
   TARSIA_HOST_DEVICE static unsigned short round(float value_) {
     unsigned bits_ = detail::bits_of(value_);
     const unsigned sign_ = (bits_ >> 16) & 0x8000;
@@ -65,6 +68,7 @@ struct half_element {
     }
     return static_cast<unsigned short>(sign_ | ((bits_ + 0xc8000fff + ((bits_ >> 13) & 1)) >> 13));
   }
+  /// Returns the value of bits, exactly.
   TARSIA_HOST_DEVICE static float widen(unsigned short bits_) {
     const unsigned sign_ = (bits_ & 0x8000u) << 16, exponent_ = (bits_ >> 10) & 31, mantissa_ = bits_ & 0x3ff;
     if (!exponent_) {
@@ -77,18 +81,22 @@ struct half_element {
 #endif
 };
 
-/// An element of a bfloat16 tensor.
+/// An element of a bfloat16 tensor. It converts to and from float, rounding to nearest, ties to even.
 struct bfloat_element {
-  unsigned short bits;
+  unsigned short bits;  ///< the upper half of a float's bits
 
   bfloat_element() = default;
+  /// Makes an element of its bits.
   TARSIA_HOST_DEVICE static bfloat_element of_bits(unsigned short bits_) {
     bfloat_element element_;
     element_.bits = bits_;
     return element_;
   }
+  /// Rounds a float.
   TARSIA_HOST_DEVICE bfloat_element(float value_) : bits(round(value_)) {}
+  /// The value, exactly.
   TARSIA_HOST_DEVICE operator float() const { return detail::float_of(static_cast<unsigned>(bits) << 16); }
+  /// Returns the bits of a float, rounded to nearest, ties to even.
   TARSIA_HOST_DEVICE static unsigned short round(float value_) {
     const unsigned bits_ = detail::bits_of(value_);
     if ((bits_ & 0x7fffffff) > 0x7f800000) return static_cast<unsigned short>((bits_ >> 16) | 0x40);

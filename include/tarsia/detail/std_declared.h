@@ -1,5 +1,5 @@
-// Declarations of the std templates that parameters, results and attributes may be made of, without their
-// headers: libstdc++'s own are many times the size of Tarsia's.
+// Declarations of the std templates that parameters, results and attributes may have, without their headers,
+// which are many times the size of Tarsia's.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>

@@ -1,12 +1,12 @@
-// TARSIA_DETAIL_SUPPORT: before functions, inline ones, that are part of every module which uses them.
+// TARSIA_DETAIL_SUPPORT: marks inline functions whose code an inline source does not compile.
 //
-// Ahead of time they are plain inline functions. An inline source does not compile them: the compiler links
-// their code from an object that was made when Tarsia was built (jit/worker/link/support/op_support.cpp),
-// which takes a module with an op from 130 to 50 ms. So none may be a template, or change what it does by a
-// macro of the user's.
+// In libraries built ahead of time they are plain inline functions. For an inline source, the compiler links
+// their code from an object that was made when Tarsia was built (jit/worker/link/support/op_support.cpp).
+// This takes a module with an op from 130 to 50 ms. So such a function may not be a template, and no macro of
+// the user may change what it does.
 #pragma once
 
-// Clang remarks that gnu_inline means something else in old compilers: not here.
+// Clang warns that gnu_inline means something else to old compilers, which do not compile this.
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wgnu-inline-cpp-without-extern"
 #endif

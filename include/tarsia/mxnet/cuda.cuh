@@ -8,7 +8,7 @@
 #elif __has_include(<curand_kernel.h>)
 #include <curand_kernel.h>
 #else
-// Without cuRAND the states can still be named, if not used.
+// Without cuRAND, a source may still name the type of the states, but not use them.
 struct curandStatePhilox4_32_10;
 typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
 #endif

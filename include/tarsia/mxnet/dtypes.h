@@ -1,4 +1,4 @@
-// The numbers of dtypes in MXNet's extension API, and Tarsia's.
+// Converts the numbers of dtypes in MXNet's extension API to Tarsia's dtypes and back.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -36,7 +36,7 @@ inline Dtype dtype_of_number(int number_) {
   }
 }
 
-/// The number of a dtype; k_foreign_dtype for those that the API does not have.
+/// Returns the number of a dtype, or k_foreign_dtype if the API does not have it.
 inline int from_dtype(tarsia_dtype d_) {
   if (d_.code == TARSIA_ANY_DTYPE) return k_unknown_dtype;
   for (int i_ = 0; i_ <= 6; ++i_)
@@ -44,7 +44,7 @@ inline int from_dtype(tarsia_dtype d_) {
       return i_;
   return k_foreign_dtype;
 }
-/// False for a number that is no dtype's.
+/// Sets the dtype of a number. Returns false if no dtype has the number.
 inline bool to_dtype(int number_, tarsia_dtype& d_) {
   const Dtype known_ = dtype_of_number(number_);
   if (!known_.bits) return false;

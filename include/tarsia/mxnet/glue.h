@@ -1,4 +1,4 @@
-// From ops registered through MXNet's extension API to Tarsia's descriptions of ops (op_abi.h).
+// Makes Tarsia's descriptions (op_abi.h) of ops that are registered through MXNet's extension API.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -6,13 +6,13 @@
 #include <tarsia/mxnet/op.h>
 
 extern "C" {
-/// In an inline source the compiler defines it, if the source defines initialize().
+/// In an inline source, the compiler defines it if the source defines initialize().
 int tarsia_mxnet_initialize(int version) __attribute__((weak, visibility("hidden")));
 }
 
 #include <tarsia/mxnet/glue_functions.h>
 
-// In an inline source the compiler does it.
+// In an inline source, the compiler does this.
 #if !defined(TARSIA_INLINE_SOURCE)
 namespace mxnet {
 namespace ext {

@@ -1,5 +1,5 @@
-// Graphs as MXNet's extension API has them from library version 10 on: for ops that read their subgraph, and
-// for passes and partitioners, which compile but are not run here.
+// The graphs of MXNet's extension API from library version 10 on, for ops that read their subgraph, and for
+// passes and partitioners, which compile but do not run here.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -13,13 +13,16 @@ namespace ext {
 class Node;
 class Graph;
 
+/// An output or input of a node.
 struct NodeEntry {
   Node* node;
-  int entry;  ///< which of the node's outputs, or of its inputs
+  int entry;  ///< the number of the node's output or input
 };
 
+/// A node of a subgraph: an op, or an argument, whose op is "null".
 class Node {
  public:
+  /// Makes an empty one.
   Node() : tensor(nullptr), m_resource(nullptr) {}
   TARSIA_MXNET_SUPPORT void _setPassResource(PassResource* resource_) { m_resource = resource_; }
   TARSIA_MXNET_SUPPORT void alloc_arg(const std::vector<int64_t>& shape_, const MXContext& context_,
@@ -31,13 +34,13 @@ class Node {
     tensor = require_resource().alloc_aux(name, shape_, context_, dtype_);
   }
 
-  std::string op;
-  std::string name;
-  MXTensor* tensor;
-  std::vector<NodeEntry> inputs;
-  std::vector<NodeEntry> outputs;
-  std::vector<Graph*> subgraphs;
-  std::unordered_map<std::string, std::string> attrs;
+  std::string op;                                      ///< the op's name
+  std::string name;                                    ///< its own
+  MXTensor* tensor;                                    ///< an argument's value; null: not known
+  std::vector<NodeEntry> inputs;                       ///< where its inputs come from
+  std::vector<NodeEntry> outputs;                      ///< where its outputs go
+  std::vector<Graph*> subgraphs;                       ///< those that it runs
+  std::unordered_map<std::string, std::string> attrs;  ///< as texts
 
  private:
   TARSIA_MXNET_SUPPORT PassResource& require_resource() const {
@@ -50,6 +53,7 @@ class Node {
 /// Owns its nodes.
 class Graph {
  public:
+  /// Makes an empty one.
   Graph() : m_resource(nullptr) {}
   TARSIA_MXNET_SUPPORT ~Graph() {
     for (Node* node_ : m_nodes) {
@@ -60,10 +64,11 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// Null if the text is no graph.
+  /// Returns null if the text is not a graph.
   TARSIA_MXNET_SUPPORT static Graph* fromString(const std::string& json_) {
     return fromJson(JsonVal::parse(json_));
   }
+  /// Reads a graph of a JSON value. Returns null if it is none.
   TARSIA_MXNET_SUPPORT static Graph* fromJson(JsonVal json_) {
     if (json_.type != MAP) return nullptr;
     Graph* graph_ = new Graph();
@@ -91,6 +96,7 @@ class Graph {
     return graph_;
   }
 
+  /// The graph as a JSON value.
   TARSIA_MXNET_SUPPORT JsonVal toJson() const {
     JsonVal json_(MAP);
     for (const std::pair<const std::string, JsonVal>& a_ : attrs) json_.map[JsonVal(a_.first)] = a_.second;
@@ -120,9 +126,10 @@ class Graph {
     json_.map[JsonVal("heads")] = heads_;
     return json_;
   }
+  /// The graph as a JSON text.
   std::string toString() const { return toJson().dump(); }
 
-  /// Visits every node after those that it takes its inputs from.
+  /// Visits every node after the nodes of its inputs.
   TARSIA_MXNET_SUPPORT void DFS(std::function<void(Node*)> visit_) const {
     std::unordered_set<Node*> left_(m_nodes.begin(), m_nodes.end());
     for (const NodeEntry& e_ : outputs) _dfs_util(e_.node, &left_, visit_);
@@ -134,11 +141,13 @@ class Graph {
     for (const NodeEntry& e_ : node_->inputs) _dfs_util(e_.node, left_, visit_);
     visit_(node_);
   }
+  /// The nodes, each after those of its inputs.
   TARSIA_MXNET_SUPPORT std::vector<Node*> topological_sort() const {
     std::vector<Node*> sorted_;
     DFS([&sorted_](Node* node_) { sorted_.push_back(node_); });
     return sorted_;
   }
+  /// Prints the nodes to standard output.
   TARSIA_MXNET_SUPPORT void print(int indent_ = 0) const {
     const std::string space_(static_cast<size_t>(indent_), ' ');
     for (const Node* node_ : topological_sort()) {
@@ -147,6 +156,7 @@ class Graph {
     }
   }
 
+  /// Adds a node; the graph owns it.
   TARSIA_MXNET_SUPPORT Node* addNode(const std::string& name_, const std::string& op_) {
     Node* node_ = new Node();
     node_->name = name_;
@@ -155,9 +165,12 @@ class Graph {
     m_nodes.push_back(node_);
     return node_;
   }
+  /// Node i; throws std::out_of_range.
   Node* getNode(size_t i_) { return m_nodes.at(i_); }
   const Node* getNode(size_t i_) const { return m_nodes.at(i_); }
+  /// An attribute; throws std::out_of_range.
   const JsonVal& getAttr(const std::string& key_) const { return attrs.at(key_); }
+  /// The number of nodes.
   size_t size() const { return m_nodes.size(); }
   TARSIA_MXNET_SUPPORT void _setPassResource(PassResource* resource_) {
     m_resource = resource_;
@@ -171,9 +184,9 @@ class Graph {
     }
   }
 
-  std::vector<Node*> inputs;
-  std::vector<NodeEntry> outputs;
-  std::map<std::string, JsonVal> attrs;
+  std::vector<Node*> inputs;             ///< the arguments
+  std::vector<NodeEntry> outputs;        ///< what the graph gives
+  std::map<std::string, JsonVal> attrs;  ///< what else its text holds
 
  private:
   static NodeEntry to(Node* node_, int entry_) {

@@ -1,4 +1,4 @@
-// JSON as MXNet's extension API has it: for ops that read their subgraph.
+// The JSON classes of MXNet's extension API, for ops that read their subgraph.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -44,10 +44,12 @@ map<mxnet::ext::JsonVal, mxnet::ext::JsonVal>::find(const mxnet::ext::JsonVal&);
 namespace mxnet {
 namespace ext {
 
+/// What a JSON value is.
 enum JsonType { ERR, STR, NUM, LIST, MAP };
 
-/// A value. Numbers are whole; a text that is no JSON gives a value of type ERR.
+/// A JSON value. Numbers are integers. A text that is not JSON becomes a value of type ERR.
 struct JsonVal {
+  /// Makes a value: an empty one of a type, a text or a number.
   TARSIA_MXNET_SUPPORT JsonVal() : type(ERR), num(-1) {}
   TARSIA_MXNET_SUPPORT JsonVal(JsonType type_) : type(type_), num(-1) {}
   TARSIA_MXNET_SUPPORT JsonVal(std::string text_) : type(STR), num(-1), str(std::move(text_)) {}
@@ -71,15 +73,16 @@ struct JsonVal {
     }
   }
 
-  /// As JSON.
+  /// Writes the value as JSON.
   TARSIA_MXNET_SUPPORT std::string dump() const {
     std::string text_;
     write(text_);
     return text_;
   }
-  /// For people.
+  /// Prints the value for people.
   TARSIA_MXNET_SUPPORT std::string toString() const { return dump(); }
 
+  /// Reads a text.
   TARSIA_MXNET_SUPPORT static JsonVal parse(const std::string& json_) {
     unsigned at_ = 0;
     return parse(json_, &at_);
@@ -94,14 +97,14 @@ struct JsonVal {
     if (first_ == '-' || is_digit(first_)) return parse_num(json_, at_);
     return fail("an unexpected character");
   }
-  /// From behind the opening quote.
+  /// Reads a string from after the opening quote.
   TARSIA_MXNET_SUPPORT static JsonVal parse_string(const std::string& json_, unsigned* at_) {
     JsonVal value_(STR);
     for (; *at_ < json_.size(); ++*at_) {
       char c_ = json_[*at_];
       if (c_ == '"') return ++*at_, value_;
       if (c_ == '\\' && *at_ + 1 < json_.size()) {
-        value_.str += c_;  // escapes stay as they are written, and so are written back
+        value_.str += c_;  // escapes are kept as they are written, and written back so
         c_ = json_[++*at_];
       }
       value_.str += c_;
@@ -116,7 +119,7 @@ struct JsonVal {
     value_.num = atoi(value_.str.c_str());
     return value_;
   }
-  /// From behind the opening bracket.
+  /// Reads a list from after the opening bracket.
   TARSIA_MXNET_SUPPORT static JsonVal parse_list(const std::string& json_, unsigned* at_) {
     JsonVal value_(LIST);
     for (;;) {
@@ -127,7 +130,7 @@ struct JsonVal {
       if (value_.list.back().type == ERR) return JsonVal();
     }
   }
-  /// From behind the opening brace.
+  /// Reads a map from after the opening brace.
   TARSIA_MXNET_SUPPORT static JsonVal parse_map(const std::string& json_, unsigned* at_) {
     JsonVal value_(MAP);
     for (;;) {
@@ -142,11 +145,11 @@ struct JsonVal {
     }
   }
 
-  JsonType type;
-  int num;
-  std::string str;
-  std::vector<JsonVal> list;
-  std::map<JsonVal, JsonVal> map;
+  JsonType type;                   ///< which of the others counts
+  int num;                         ///< of NUM
+  std::string str;                 ///< of STR, and the number's text
+  std::vector<JsonVal> list;       ///< of LIST
+  std::map<JsonVal, JsonVal> map;  ///< of MAP
 
  private:
   TARSIA_MXNET_SUPPORT static bool is_digit(char c_) { return c_ >= '0' && c_ <= '9'; }
@@ -253,7 +256,7 @@ struct JsonParser {
   }
 };
 
-/// Part `index_` of "[[1,2],[3]]": "[1,2]"; empty if there is none.
+/// Returns part `index_` of a text like "[[1,2],[3]]", as in "[1,2]"; empty if there is no such part.
 TARSIA_MXNET_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigned index_) {
   size_t at_ = 0;
   for (unsigned i_ = 0;; ++i_) {
@@ -262,7 +265,7 @@ TARSIA_MXNET_SUPPORT std::string getShapeAt(const std::string& shapes_, unsigned
     if (i_ == index_) return shapes_.substr(at_, shapes_.find(']', at_) + 1 - at_);
   }
 }
-/// Part `index_` of "[0,1]": "0"; empty if there is none.
+/// Returns part `index_` of a text like "[0,1]", as in "0"; empty if there is no such part.
 TARSIA_MXNET_SUPPORT std::string getDtypeAt(const std::string& dtypes_, unsigned index_) {
   size_t begin_ = 0;
   for (unsigned i_ = 0;; ++i_) {

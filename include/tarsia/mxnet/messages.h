@@ -1,4 +1,5 @@
-// MX_ERROR_MSG: what a library has to say of an error. Messages belong to the call in which they were given.
+// MX_ERROR_MSG: the messages of a library about an error. A message belongs to the call in which it was
+// written.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -10,11 +11,10 @@
 namespace mxnet {
 namespace ext {
 
-/// The messages of one call, on its stack; or those given outside of any call, by threads of the library's
-/// own.
+/// The messages of one call, on its stack, or those of the library's own threads outside of any call.
 class TARSIA_MXNET_HIDDEN MXerrorMsgs {
  public:
-  /// Where messages of this thread go.
+  /// Returns where the messages of this thread go.
   TARSIA_MXNET_SUPPORT static MXerrorMsgs* get() { return current() ? current() : &strays(); }
 
   TARSIA_MXNET_SUPPORT std::stringstream& add(const char* file_, int line_) {
@@ -30,7 +30,7 @@ class TARSIA_MXNET_HIDDEN MXerrorMsgs {
     return &m_last;
   }
 
-  /// Everything said, "a (file:1); b (file:2)", strays included; forgets them.
+  /// Returns all messages, as in "a (file:1); b (file:2)", those outside of calls included, and forgets them.
   TARSIA_MXNET_SUPPORT std::string take() {
     std::string all_ = take_own();
     if (this != &strays()) {
@@ -90,7 +90,7 @@ class TARSIA_MXNET_HIDDEN MXerrorMsgs {
 }  // namespace ext
 }  // namespace mxnet
 
-/// Says why a function is about to return MX_FAIL: MX_ERROR_MSG << "…".
+/// Writes why a function is about to return MX_FAIL: `MX_ERROR_MSG << "…"`.
 #define MX_ERROR_MSG ::mxnet::ext::MXerrorMsgs::get()->add(__FILE__, __LINE__)
 
 #include <tarsia/detail/macros_pop.h>

@@ -1,5 +1,5 @@
-// REGISTER_OP and the state of stateful ops, of MXNet's extension API; and the registrations of partitioners
-// and passes, which are remembered by name alone.
+// REGISTER_OP and the state of stateful ops in MXNet's extension API, and the registrations of partitioners
+// and passes, of which only the names are kept.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
@@ -15,42 +15,50 @@
 namespace mxnet {
 namespace ext {
 
-/// State of a bound op. Derived classes override the signatures of either generation.
+/// The state of a bound op. Derived classes override the signatures of any release.
 class CustomStatefulOp {
  public:
+  /// States of sources for release 1.9 and later are made by create().
   CustomStatefulOp() : ignore_warn(false), m_created(false) {}
   TARSIA_MXNET_SUPPORT virtual ~CustomStatefulOp() {}
 
+  /// Makes a state of class T, for setCreateOpState.
   template <class T_, class... A_>
   static CustomStatefulOp* create(A_... a_) {
     CustomStatefulOp* op_ = new T_(a_...);
     op_->m_created = true;
     return op_;
   }
+  /// Whether create() made it.
   bool wasCreated() { return m_created; }
 
+  /// Runs the op: reads the inputs, writes the outputs.
   TARSIA_MXNET_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>* inputs_,
                                                      std::vector<MXTensor>* outputs_,
                                                      const OpResource& resource_) {
     return Forward(*inputs_, *outputs_, resource_);
   }
+  /// Writes the gradients of the inputs, from the gradients of the outputs, the inputs and the outputs, in
+  /// this order.
   TARSIA_MXNET_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>* inputs_,
                                                       std::vector<MXTensor>* outputs_,
                                                       const OpResource& resource_) {
     return Backward(*inputs_, *outputs_, resource_);
   }
+  /// The same in the releases up to 1.7.
   TARSIA_MXNET_SUPPORT virtual MXReturnValue Forward(std::vector<MXTensor>, std::vector<MXTensor>,
                                                      OpResource) {
     MX_ERROR_MSG << "the op's state does not define Forward";
     return MX_FAIL;
   }
+  /// The same in the releases up to 1.7.
   TARSIA_MXNET_SUPPORT virtual MXReturnValue Backward(std::vector<MXTensor>, std::vector<MXTensor>,
                                                       OpResource) {
     MX_ERROR_MSG << "the op does not support backward";
     return MX_FAIL;
   }
 
-  bool ignore_warn;  ///< no warning for an object that was not made by create()
+  bool ignore_warn;  ///< true: no warning if the object was not made by create()
 
  private:
   bool m_created;
@@ -62,77 +70,93 @@ class CustomStatefulOp {
 /// An op being registered. A context is "cpu" or "gpu".
 class CustomOp {
  public:
-  explicit CustomOp(const char* name_, const char* location_ = "")
-      : name(name_),
-        location(location_),
-        isSGop(false),
-        warns(false),
-        parse(),
-        infer_type(),
-        infer_storage(),
-        infer_shape(),
-        mutate() {}
+  /// Made by REGISTER_OP.
+  explicit CustomOp(const char* name_, const char* location_ = "") : description() {
+    description.name = name_;
+    description.location = location_;
+  }
   CustomOp(const CustomOp&) = delete;
   CustomOp& operator=(const CustomOp&) = delete;
 
+  /// Sets the function that runs the op on a device, "cpu" or "gpu". An op needs this or setCreateOpState.
+  /// Two functions for one device are an error when the library loads.
   TARSIA_MXNET_SUPPORT CustomOp& setForward(fcomp_t f_, const char* context_ = "cpu") {
-    return add_forward(tarsia_detail::compute(f_), context_);
+    return add(tarsia_detail::compute(f_), context_, m_forward);
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setForward(F_* f_, const char* context_ = "cpu") {
-    return add_forward(tarsia_detail::compute(f_), context_);
+    return add(tarsia_detail::compute(f_), context_, m_forward);
   }
+  /// Sets the function that computes the gradients of the inputs on a device.
   TARSIA_MXNET_SUPPORT CustomOp& setBackward(fcomp_t f_, const char* context_ = "cpu") {
-    return add_backward(tarsia_detail::compute(f_), context_);
+    return add(tarsia_detail::compute(f_), context_, m_backward);
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setBackward(F_* f_, const char* context_ = "cpu") {
-    return add_backward(tarsia_detail::compute(f_), context_);
+    return add(tarsia_detail::compute(f_), context_, m_backward);
   }
+  /// Sets the function that makes the state of a bound op on a device, whose Forward and Backward then run.
   TARSIA_MXNET_SUPPORT CustomOp& setCreateOpState(createOpState_t f_, const char* context_ = "cpu") {
-    return add_create(tarsia_detail::create(f_), context_);
+    return add(tarsia_detail::create(f_), context_, m_create);
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setCreateOpState(F_* f_, const char* context_ = "cpu") {
-    return add_create(tarsia_detail::create(f_), context_);
+    return add(tarsia_detail::create(f_), context_, m_create);
   }
+  /// Sets the function that reads the attributes and gives the numbers of inputs and outputs.
+  /// Required, except of ops with a subgraph.
   TARSIA_MXNET_SUPPORT CustomOp& setParseAttrs(parseAttrs_t f_) {
-    return parse = tarsia_detail::parse(f_), *this;
+    return description.parse = tarsia_detail::parse(f_), *this;
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setParseAttrs(F_* f_) {
-    return parse = tarsia_detail::parse(f_), *this;
+    return description.parse = tarsia_detail::parse(f_), *this;
   }
+  /// Sets the function that infers the dtypes: numbers of MXDType, -1 where one is unknown.
+  /// Required, except of ops with a subgraph.
   TARSIA_MXNET_SUPPORT CustomOp& setInferType(inferType_t f_) {
-    return infer_type = tarsia_detail::infer(f_), *this;
+    return description.infer_type = tarsia_detail::infer(f_), *this;
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setInferType(F_* f_) {
-    return infer_type = tarsia_detail::infer(f_), *this;
+    return description.infer_type = tarsia_detail::infer(f_), *this;
   }
+  /// Sets the function that infers the storage types: numbers of MXStorageType. Without it all are dense.
   TARSIA_MXNET_SUPPORT CustomOp& setInferSType(inferSType_t f_) {
-    return infer_storage = tarsia_detail::infer(f_), *this;
+    return description.infer_storage = tarsia_detail::infer(f_), *this;
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setInferSType(F_* f_) {
-    return infer_storage = tarsia_detail::infer(f_), *this;
+    return description.infer_storage = tarsia_detail::infer(f_), *this;
   }
+  /// Sets the function that infers the shapes; an extent of 0 is unknown. Required, except of ops with a
+  /// subgraph.
   TARSIA_MXNET_SUPPORT CustomOp& setInferShape(inferShape_t f_) {
-    return infer_shape = tarsia_detail::infer_shape(f_), *this;
+    return description.infer_shape = tarsia_detail::infer_shape(f_), *this;
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setInferShape(F_* f_) {
-    return infer_shape = tarsia_detail::infer_shape(f_), *this;
+    return description.infer_shape = tarsia_detail::infer_shape(f_), *this;
   }
+  /// Sets the function that says which inputs the op changes, by their numbers.
   TARSIA_MXNET_SUPPORT CustomOp& setMutateInputs(mutateInputs_t f_) {
-    return mutate = tarsia_detail::mutate(f_), *this;
+    return description.mutate = tarsia_detail::mutate(f_), *this;
   }
+  /// The same, with a function of any signature that docs/mxnet.md lists.
   template <class F_>
   CustomOp& setMutateInputs(F_* f_) {
-    return mutate = tarsia_detail::mutate(f_), *this;
+    return description.mutate = tarsia_detail::mutate(f_), *this;
   }
-  CustomOp& setIsSubgraphOp() { return isSGop = true, *this; }
-  /// Names of before the first release.
+  /// Says that the op runs a subgraph, which it gets as an attribute. It needs setCreateOpState.
+  CustomOp& setIsSubgraphOp() { return description.is_subgraph = 1, *this; }
+  /// Names from before the first release.
   template <class F_>
   CustomOp& setFCompute(F_* f_, const char* context_ = "cpu") {
     return setForward(f_, context_);
@@ -142,35 +166,24 @@ class CustomOp {
     return setBackward(f_, context_);
   }
 
-  template <class T_>
-  struct InContext {
-    T_ function;
-    const char* context;
-  };
-  const char* name;
-  const char* location;
-  bool isSGop;
-  bool warns;  ///< of a state that was not made by CustomStatefulOp::create
-  std::vector<InContext<tarsia_detail::Compute> > forward, backward;
-  std::vector<InContext<tarsia_detail::Create> > create;
-  tarsia_detail::Parse parse;
-  tarsia_detail::Infer infer_type, infer_storage;
-  tarsia_detail::InferShape infer_shape;
-  tarsia_detail::Mutate mutate;
+  /// The registration for libtarsia, once `describe` has been called.
+  tarsia_mxnet_op description;
+  void describe() {
+    description.forward = m_forward.data();
+    description.n_forward = static_cast<uint32_t>(m_forward.size());
+    description.backward = m_backward.data();
+    description.n_backward = static_cast<uint32_t>(m_backward.size());
+    description.create = m_create.data();
+    description.n_create = static_cast<uint32_t>(m_create.size());
+  }
 
  private:
-  TARSIA_MXNET_SUPPORT CustomOp& add_forward(tarsia_detail::Compute function_, const char* context_) {
-    const InContext<tarsia_detail::Compute> entry_ = {function_, context_};
-    return forward.push_back(entry_), *this;
+  typedef std::vector<tarsia_mxnet_function> Functions;
+  TARSIA_MXNET_SUPPORT CustomOp& add(tarsia_mxnet_function function_, const char* context_, Functions& to_) {
+    function_.context = context_;
+    return to_.push_back(function_), *this;
   }
-  TARSIA_MXNET_SUPPORT CustomOp& add_backward(tarsia_detail::Compute function_, const char* context_) {
-    const InContext<tarsia_detail::Compute> entry_ = {function_, context_};
-    return backward.push_back(entry_), *this;
-  }
-  TARSIA_MXNET_SUPPORT CustomOp& add_create(tarsia_detail::Create function_, const char* context_) {
-    const InContext<tarsia_detail::Create> entry_ = {function_, context_};
-    return create.push_back(entry_), *this;
-  }
+  Functions m_forward, m_backward, m_create;
 };
 
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(TARSIA_SUPPORT_OBJECT)
@@ -219,7 +232,7 @@ __attribute__((gnu_inline, noinline)) inline void instantiate_all_setters(Custom
 #endif
 #endif
 
-/// Compiles, and is ignored.
+/// A registration that compiles and is ignored.
 class CustomOpSelector {
  public:
   virtual ~CustomOpSelector() {}
@@ -268,7 +281,7 @@ class CustomPass {
 namespace tarsia_detail {
 
 TARSIA_MXNET_HIDDEN CustomOp& register_op(const char* name_, const char* location_, int version_);
-/// Remembers `what_`, "partitioner 'x'", for the warning that it is ignored.
+/// Keeps `what_`, as in "partitioner 'x'", for the warning that it is ignored.
 TARSIA_MXNET_HIDDEN int register_ignored(const char* what_);
 template <class T_>
 T_& ignored() {

@@ -1,12 +1,13 @@
-// OpResource: what a running op may ask for. PassResource: named by graph passes, which are not run here.
+// OpResource: memory, streams and random states for a running op. PassResource: a name in graph passes, which
+// do not run here.
 #pragma once
 
 #include <tarsia/detail/macros_push.h>
 
 #include <tarsia/detail/adapter.h>
 #include <tarsia/detail/exceptions.h>
+#include <tarsia/mxnet/table.h>
 #include <tarsia/mxnet/tensor.h>
-#include <tarsia/op_abi.h>
 
 namespace mxnet {
 namespace ext {
@@ -15,9 +16,12 @@ namespace ext {
 typedef cudaStream_t mx_stream_t;
 typedef curandStatePhilox4_32_10_t mx_gpu_rand_t;
 #else
+/// The stream of a call, which CUDA's functions take.
 typedef void* mx_stream_t;
+/// A random state on a GPU, cuRAND's Philox.
 typedef void* mx_gpu_rand_t;
 #endif
+/// A random state of the CPU.
 typedef std::mt19937 mx_cpu_rand_t;
 
 typedef void* (*xpu_malloc_t)(void*, int);
@@ -28,57 +32,49 @@ typedef void (*nd_malloc_t)(const void*, const int64_t*, int, const char*, int, 
 /// Memory lives until the call returns; no two allocations overlap.
 class OpResource {
  public:
-  explicit OpResource(const tarsia_op_context* context_) : m_context(context_) {}
+  /// Made by Tarsia for each call.
+  explicit OpResource(const tarsia_mxnet_run* run_) : m_run(run_) {}
 
-  TARSIA_MXNET_SUPPORT void* alloc_cpu(int64_t bytes_) const {
-    const tarsia_device cpu_ = {TARSIA_CPU, 0};
-    return allocate(bytes_, cpu_);
-  }
-  /// Ordered on the call's stream. Null where the op does not run on a GPU.
-  TARSIA_MXNET_SUPPORT void* alloc_gpu(int64_t bytes_) const {
-    return m_context->device.type == TARSIA_GPU ? allocate(bytes_, m_context->device) : nullptr;
-  }
+  /// Memory on the CPU. Throws if there is none left.
+  TARSIA_MXNET_SUPPORT void* alloc_cpu(int64_t bytes_) const { return allocate(bytes_, 0); }
+  /// Memory on the op's GPU, ordered on the call's stream. Null if the op does not run on a GPU.
+  TARSIA_MXNET_SUPPORT void* alloc_gpu(int64_t bytes_) const { return allocate(bytes_, 1); }
+  /// alloc_cpu() under its name of older releases.
   void* alloc(int64_t bytes_) const { return alloc_cpu(bytes_); }
 
   /// The caller's stream.
-  mx_stream_t get_cuda_stream() const { return static_cast<mx_stream_t>(m_context->stream); }
+  mx_stream_t get_cuda_stream() const { return static_cast<mx_stream_t>(m_run->stream); }
 
-  /// Gives output `index_` room for its elements; without `n_indptr_` it is row-sparse.
+  /// Makes room for the elements of sparse output `index_`; it is row-sparse if `n_indptr_` is 0.
   TARSIA_MXNET_SUPPORT void alloc_sparse(MXSparse* sparse_, int index_, int64_t n_indices_,
                                          int64_t n_indptr_ = 0) const {
-    if (m_context->allocate_sparse(m_context, static_cast<uint32_t>(index_), n_indices_, n_indptr_))
-      ::tarsia::detail::throw_last(::tarsia::detail::host());
-    const tarsia_sparse* made_ = reinterpret_cast<const tarsia_sparse*>(m_context->outputs[index_]);
+    const tarsia_sparse* made_ = nullptr;
+    succeed(m_run->allocate_sparse(m_run, index_, n_indices_, n_indptr_, &made_));
     sparse_->set(made_->values.data, made_->whole.shape, made_->whole.ndim, made_->indices.data, n_indices_,
                  n_indptr_ ? made_->indptr.data : nullptr, n_indptr_);
   }
 
-  /// MX_NUM_CPU_RANDOM_STATES of them.
-  mx_cpu_rand_t* get_cpu_rand_states() const {
-    const tarsia_device cpu_ = {TARSIA_CPU, 0};
-    return static_cast<mx_cpu_rand_t*>(states(cpu_, TARSIA_RANDOM_MT19937));
-  }
-  /// MX_NUM_GPU_RANDOM_STATES of them on the op's GPU; null where it runs on the CPU.
-  mx_gpu_rand_t* get_gpu_rand_states() const {
-    if (m_context->device.type != TARSIA_GPU) return nullptr;
-    return static_cast<mx_gpu_rand_t*>(states(m_context->device, TARSIA_RANDOM_PHILOX));
-  }
+  /// Returns MX_NUM_CPU_RANDOM_STATES random states of the CPU.
+  mx_cpu_rand_t* get_cpu_rand_states() const { return static_cast<mx_cpu_rand_t*>(states(0)); }
+  /// Returns MX_NUM_GPU_RANDOM_STATES random states on the op's GPU; null if the op runs on the CPU.
+  mx_gpu_rand_t* get_gpu_rand_states() const { return static_cast<mx_gpu_rand_t*>(states(1)); }
 
  private:
-  TARSIA_MXNET_SUPPORT static void* allocate(int64_t bytes_, tarsia_device device_) {
-    if (bytes_ < 0) throw std::invalid_argument("memory of a negative size was asked for");
-    void* memory_ = ::tarsia::detail::host()->scratch(static_cast<uint64_t>(bytes_), device_);
-    if (!memory_) ::tarsia::detail::throw_last(::tarsia::detail::host());
+  static void succeed(int32_t code_) {
+    if (code_) ::tarsia::detail::throw_last(::tarsia::detail::host());
+  }
+  TARSIA_MXNET_SUPPORT void* allocate(int64_t bytes_, uint32_t on_gpu_) const {
+    void* memory_ = nullptr;
+    succeed(m_run->allocate(m_run, bytes_, on_gpu_, &memory_));
     return memory_;
   }
-  TARSIA_MXNET_SUPPORT static void* states(tarsia_device device_, int kind_) {
-    uint32_t n_ = 0;
-    void* states_ = ::tarsia::detail::host()->random_states(device_, kind_, &n_);
-    if (!states_) ::tarsia::detail::throw_last(::tarsia::detail::host());
+  TARSIA_MXNET_SUPPORT void* states(uint32_t on_gpu_) const {
+    void* states_ = nullptr;
+    succeed(m_run->random_states(m_run, on_gpu_, &states_));
     return states_;
   }
 
-  const tarsia_op_context* m_context;
+  const tarsia_mxnet_run* m_run;
 };
 
 class PassResource {

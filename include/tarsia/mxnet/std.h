@@ -1,4 +1,5 @@
-// What sources written for MXNet's extension API expect to be included, and DLPack 0.2 as that API had it.
+// The headers that sources for MXNet's extension API expect to be included, and DLPack 0.2 as that API had
+// it.
 #pragma once
 
 #include <stddef.h>
@@ -20,10 +21,10 @@
 
 #include <tarsia/detail/support.h>
 
-// In an inline source what the API's signatures are made of is instantiated once, in the object that is
-// linked to it, and its larger members are not inlined: with them, an op's host half takes the compiler three
-// times as long. That object has the std types of plain options: with libstdc++'s checked containers, or its
-// old strings, the header is compiled like any other.
+// The std types of the API's signatures are instantiated once, in an object that is linked to every inline
+// source, and their larger members are not inlined. Otherwise an op's host half would take the compiler three
+// times as long. That object is compiled with plain options: with libstdc++'s checked containers or its old
+// strings, the header is compiled like any other.
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__) && !defined(_GLIBCXX_DEBUG) && _GLIBCXX_USE_CXX11_ABI
 #define TARSIA_MXNET_LINKED
 #define TARSIA_MXNET_SUPPORT TARSIA_DETAIL_SUPPORT
@@ -102,5 +103,5 @@ TARSIA_MXNET_SUPPORT std::string number(long long n_) {
 }  // namespace ext
 }  // namespace mxnet
 
-/// State of the header, one a library however many translation units: two libraries must not share it.
+/// The state of the header, once for each library: two libraries must not share it.
 #define TARSIA_MXNET_HIDDEN __attribute__((visibility("hidden")))

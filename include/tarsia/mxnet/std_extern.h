@@ -1,7 +1,6 @@
-// Instantiations of std templates that sources for MXNet's extension API use: in the object that is linked to
-// inline sources (jit/worker/link/support/mxnet_support.cpp) they are defined, in sources declared. Members
-// declared `noinline` by themselves are not compiled with a source at all; Clang would compile the others to
-// inline them.
+// Instantiations of the std templates that sources for MXNet's extension API use. Sources declare them; the
+// object that is linked to inline sources (jit/worker/link/support/mxnet_support.cpp) defines them. A source
+// does not compile members that are declared `noinline`; Clang would compile the others to inline them.
 #pragma once
 
 #if defined(TARSIA_SUPPORT_OBJECT)
@@ -121,8 +120,8 @@ TARSIA_MXNET_MEMBER double __stoa<double, double, char>(double (*)(const char*, 
 namespace mxnet {
 namespace ext {
 namespace tarsia_detail {
-/// Never called, and not compiled: what it uses is instantiated where this header is precompiled, not in each
-/// source.
+/// Never called and never compiled. The templates that it uses are instantiated when this header is
+/// precompiled, not in each source.
 template <class T_>
 __attribute__((gnu_inline, noinline)) inline void instantiate(std::vector<T_> v_, const T_& x_) {
   std::vector<T_> w_ = {x_, x_};

@@ -11,27 +11,31 @@ namespace ext {
 
 /// A device.
 struct MXContext {
+  /// Makes one: no device, or "cpu" or "gpu" and a number.
   TARSIA_MXNET_SUPPORT MXContext() : dev_type("error"), dev_id(-1) {}
   TARSIA_MXNET_SUPPORT MXContext(std::string dev_type_, int dev_id_)
       : dev_type(std::move(dev_type_)), dev_id(dev_id_) {}
   TARSIA_MXNET_SUPPORT MXContext(const char* dev_type_, int dev_id_) : dev_type(dev_type_), dev_id(dev_id_) {}
+  /// The CPU.
   TARSIA_MXNET_SUPPORT static MXContext CPU(int id_ = 0) { return MXContext("cpu", id_); }
+  /// A GPU.
   TARSIA_MXNET_SUPPORT static MXContext GPU(int id_ = 0) { return MXContext("gpu", id_); }
 
-  std::string dev_type;
-  int dev_id;
+  std::string dev_type;  ///< "cpu", "gpu" or "cpu_pinned"
+  int dev_id;            ///< its number; 0 for the CPU
 };
 
-/// The parts of a sparse tensor. `data_len` counts elements: of CSR as many as indices, of row-sparse rows
-/// times the trailing extents.
+/// The parts of a sparse tensor. `data_len` is the number of elements: for CSR that of the indices, for
+/// row-sparse that of the rows times the trailing extents.
 struct MXSparse {
-  void* data = nullptr;
-  int64_t data_len = 0;
-  int64_t* indices = nullptr;
-  int64_t indices_len = 0;
-  int64_t* indptr = nullptr;
-  int64_t indptr_len = 0;
+  void* data = nullptr;        ///< the stored elements, or rows
+  int64_t data_len = 0;        ///< their number
+  int64_t* indices = nullptr;  ///< columns (CSR) or rows
+  int64_t indices_len = 0;     ///< their number
+  int64_t* indptr = nullptr;   ///< CSR: where each row begins
+  int64_t indptr_len = 0;      ///< their number; 0: row-sparse
 
+  /// Sets all parts: those of a CSR tensor, or without `indptr` of a row-sparse one.
   TARSIA_MXNET_SUPPORT void set(void* data_, const int64_t* dims_, int ndims_, void* indices_,
                                 int64_t n_indices_, void* indptr_ = nullptr, int64_t n_indptr_ = 0) {
     data = data_;
@@ -44,8 +48,9 @@ struct MXSparse {
   }
 };
 
-/// A view of a tensor; of a sparse one `data_ptr` points to an MXSparse.
+/// A view of a tensor. For a sparse tensor, `data_ptr` points to an MXSparse.
 struct MXTensor {
+  /// Makes a view: of nothing, or of memory that lives longer than it.
   TARSIA_MXNET_SUPPORT MXTensor()
       : data_ptr(nullptr), dtype(kUNSET), verID(0), ctx("cpu", 0), dltensor(), stype(kDefaultStorage) {}
   TARSIA_MXNET_SUPPORT MXTensor(void* data_, std::vector<int64_t> shape_, MXDType dtype_, size_t version_ = 0,
@@ -79,6 +84,7 @@ struct MXTensor {
     return *this;
   }
 
+  /// Makes it a view of other memory.
   TARSIA_MXNET_SUPPORT void setTensor(void* data_, MXDType dtype_, const int64_t* dims_, int ndims_,
                                       size_t version_ = 0, MXContext context_ = MXContext("cpu", 0),
                                       MXStorageType stype_ = kDefaultStorage) {
@@ -112,11 +118,12 @@ struct MXTensor {
                                                                                                          : 8);
   }
 
+  /// The first element, as elements of T. It does not check the dtype.
   template <class T_>
   T_* data() const {
     return reinterpret_cast<T_*>(data_ptr);
   }
-  /// The name of `data` before the first release.
+  /// `data` under its name from before the first release.
   template <class T_>
   T_* getData() const {
     return data<T_>();
@@ -129,19 +136,19 @@ struct MXTensor {
     return n_;
   }
 
-  /// Whether both are the same memory with the same content.
+  /// Whether both refer to the same memory with the same content.
   TARSIA_MXNET_SUPPORT bool isSame(const MXTensor& o_) const {
     return data_ptr == o_.data_ptr && dtype == o_.dtype && verID == o_.verID && stype == o_.stype &&
            ctx.dev_type == o_.ctx.dev_type && ctx.dev_id == o_.ctx.dev_id && shape == o_.shape;
   }
 
-  void* data_ptr;
-  std::vector<int64_t> shape;
-  MXDType dtype;
-  size_t verID;
-  MXContext ctx;
-  DLTensor dltensor;
-  MXStorageType stype;
+  void* data_ptr;              ///< the first element
+  std::vector<int64_t> shape;  ///< its extents
+  MXDType dtype;               ///< a dtype
+  size_t verID;                ///< a number of the content, which changes with it
+  MXContext ctx;               ///< where it is
+  DLTensor dltensor;           ///< the same for code that takes DLPack's
+  MXStorageType stype;         ///< how it is stored
 };
 
 }  // namespace ext

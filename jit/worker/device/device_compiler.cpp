@@ -1,11 +1,11 @@
-// Compiles plans by NVRTC: the light one, then the full one where something left out may be to blame.
+// Compiles plans by NVRTC: the light one first, then the full one if something left out may be to blame.
 #include "jit/worker/device/device_compiler.h"
 
 #include <algorithm>
 #include <chrono>
 #include <new>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/error.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/nvrtc_log.h"
@@ -30,7 +30,7 @@ Diagnostic error_of(const DeviceRequest& request, std::string message) {
   return {.file = request.main.name, .severity = Severity::error, .message = std::move(message)};
 }
 
-/// "sm_90a" → 90; 0 if it is nothing of the kind.
+/// "sm_90a" → 90; 0 if the text is no architecture.
 int number_of(const std::string& arch) {
   if (!arch.starts_with("sm_")) return 0;
   size_t digits = 3;
@@ -41,7 +41,7 @@ int number_of(const std::string& arch) {
   return rest.empty() || rest == "a" || rest == "f" ? number : 0;
 }
 
-/// From the global namespace on, so that `using namespace std` makes no name ambiguous: "f<int>" →
+/// Names it from the global namespace on, so that `using namespace std` makes no name ambiguous: "f<int>" →
 /// "::f<int>".
 std::string qualified(const std::string& expression) {
   const bool address = expression.starts_with('&');
@@ -63,6 +63,22 @@ std::vector<const std::string*> names_of(const DeviceRequest& request) {
   return names;
 }
 
+/// What line information calls the main text: a file that profilers and debuggers can open.
+std::string path_of_main(const DeviceRequest& request) {
+  return request.source_dir + "/" + request.main.name;
+}
+
+/// The main text, which says where its copy is if there is one.
+///
+/// Work-around: NVRTC writes paths into PTX as they are.
+/// Trigger: a quotation mark or backslash in the path of the cache. Symptom: ptxas refuses the PTX. There,
+/// line information names the text alone. Removal: NVRTC escapes them.
+std::string text_with_path(const DeviceRequest& request, const DevicePlan& plan) {
+  const std::string path = path_of_main(request);
+  if (request.source_dir.empty() || path.find_first_of("\"\\\n") != path.npos) return plan.text;
+  return "#line 1 \"" + path + "\"\n" + plan.text;
+}
+
 /// Whether a message may come from a declaration that the light plan left out.
 bool may_be_missing(const Diagnostic& diagnostic, const DeviceRequest& request) {
   if (diagnostic.severity < Severity::error) return false;
@@ -78,7 +94,7 @@ bool may_be_missing(const Diagnostic& diagnostic, const DeviceRequest& request) 
   return false;
 }
 
-/// Whether a function of the 16-bit types was not found: then the headers' own functions are asked for.
+/// Whether a function of the 16-bit types was not found. The headers' own functions are then asked for.
 ///
 /// Work-around: NVRTC lacks conversions of the 16-bit floats.
 /// Trigger: device code converts one to char, long or unsigned long. Seen with NVRTC 13.0 to 13.3.
@@ -92,7 +108,7 @@ bool lacks_conversion(const std::string& log) {
   return symbol.starts_with("_ZNK6__half") || symbol.starts_with("_ZNK13__nv_bfloat16");
 }
 
-/// The option that this NVRTC does not know, from its log.
+/// The option that this NVRTC does not know, taken from its log.
 std::string refused_option(const std::string& log) {
   constexpr std::string_view k_words = "unrecognized option ";
   const size_t at = log.find(k_words);
@@ -108,7 +124,7 @@ std::string without_blanks(std::string_view text) {
   return result;
 }
 
-/// Messages about expressions that could not be named say so in NVRTC's terms; this says what the user wrote.
+/// NVRTC's messages about expressions that it could not name use its own terms. This uses the user's text.
 void explain_names(const DeviceRequest& request, std::vector<Diagnostic>& diagnostics) {
   constexpr std::string_view k_file = "__nv_name_map", k_input = "Input name expression was: \"";
   std::vector<Diagnostic> kept;
@@ -129,7 +145,7 @@ void explain_names(const DeviceRequest& request, std::vector<Diagnostic>& diagno
   diagnostics = std::move(kept);
 }
 
-/// What of the plan's texts a precompiled header of its prefix would hold, the options aside.
+/// The part of the plan's texts that a precompiled header of its prefix would hold, without the options.
 void hash_prefix(Hasher& hasher, const DeviceRequest& request, const DevicePlan& plan) {
   std::map<std::string, const SourceFile*> users;
   for (const SourceFile& header : request.headers) users[normal_path(header.name)] = nullptr;
@@ -156,7 +172,7 @@ void hash_prefix(Hasher& hasher, const DeviceRequest& request, const DevicePlan&
   for (const Dependency& dependency : plan.dependencies) hasher.field(dependency.content);
 }
 
-/// Warnings about CUDA's own headers and Tarsia's are nobody's concern.
+/// Nobody needs warnings about the headers of CUDA and Tarsia.
 void drop_foreign_warnings(const DeviceRequest& request, std::vector<Diagnostic>& diagnostics) {
   bool dropped = false;  // the message before, and with it the notes that belong to it
   std::erase_if(diagnostics, [&](const Diagnostic& diagnostic) {
@@ -191,14 +207,17 @@ void DeviceCompiler::leave_out_refused(std::vector<std::string>& options) const 
 NvrtcOutput DeviceCompiler::run(const Nvrtc& nvrtc, const DeviceRequest& request, const DevicePlan& plan,
                                 const std::string& arch, const std::atomic<bool>* cancelled) {
   NvrtcJob job{.name = request.main.name,
-               .text = plan.text,
+               .text = text_with_path(request, plan),
                .headers = plan.headers,
                .options = plan.options,
                .cancelled = cancelled};
   for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);
   leave_out_refused(job.options);
-  NvrtcOutput output = plan.heavy_prefix ? run_with_headers(nvrtc, request, plan, job) : nvrtc.compile(job);
+  // A precompiled header fits only texts that begin as it does.
+  NvrtcOutput output = plan.heavy_prefix && request.source_dir.empty()
+                           ? run_with_headers(nvrtc, request, plan, job)
+                           : nvrtc.compile(job);
   if (output.status == Status::failed && lacks_conversion(output.log)) {
     for (const char* name : {"FP16_HPP_FROM_FP16_H__", "BF16_HPP_FROM_BF16_H__"})
       job.options.push_back(std::string("-D__FORCE_INCLUDE_CUDA_") + name);
@@ -213,6 +232,10 @@ NvrtcOutput DeviceCompiler::run(const Nvrtc& nvrtc, const DeviceRequest& request
     if (job.options.size() == before) break;
     output = nvrtc.compile(job);
   }
+  // Messages name the text as the user does.
+  if (const std::string path = path_of_main(request); !request.source_dir.empty())
+    for (std::size_t at; (at = output.log.find(path)) != std::string::npos;)
+      output.log.replace(at, path.size(), request.main.name);
   return output;
 }
 
@@ -258,7 +281,7 @@ void DeviceCompiler::place_ptxas_errors(const Nvrtc& nvrtc, const DeviceRequest&
                                         const DevicePlan& plan, const std::string& arch,
                                         std::vector<Diagnostic>& diagnostics) {
   if (ptxas_lines(diagnostics).empty()) return;
-  // Once more with line information: for the messages with its PTX's lines, and for that PTX itself.
+  // Compiles once more with line information, for the lines in the PTX's messages and for that PTX itself.
   NvrtcJob job{
       .name = request.main.name, .text = plan.text, .headers = plan.headers, .options = plan.options};
   if (!keeps_lines(request)) job.options.push_back("-lineinfo");

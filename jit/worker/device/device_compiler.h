@@ -30,19 +30,19 @@ struct DeviceResult {
 /// Keeps NVRTC and its precompiled headers between compiles. One compile at a time.
 class DeviceCompiler {
  public:
-  /// The plan must come from `plan_device(request)`. Errors of the user's are diagnostics; throws LoadError
+  /// The plan must come from `plan_device(request)`. Errors of the user's are diagnostics. Throws LoadError
   /// if NVRTC is missing. `cancelled` ends the compile early, with ok == false and no diagnostics.
   DeviceResult compile(const DeviceRequest& request, const DevicePlan& plan,
                        const std::atomic<bool>* cancelled = nullptr);
   DeviceResult compile(const DeviceRequest& request) { return compile(request, plan_device(request)); }
 
-  /// Opens NVRTC and has it compile its first kernel, on a thread of its own, where that has not happened
-  /// yet: both take as long as a kernel's compile later. For while the host's text is parsed. Never throws;
-  /// what is wrong, compile() tells.
+  /// Opens NVRTC and lets it compile its first kernel on a thread of its own, once. Both take as long as a
+  /// kernel's compile later, so this runs while the host's text is parsed. Never throws: compile() reports
+  /// what went wrong.
   void warm_up(const std::string& nvrtc);
 
-  /// To be called when a result has been handed over and nothing compiles: starts a process that precompiles
-  /// the headers of the last compile if that is worth while, and returns at once.
+  /// Starts a process that precompiles the headers of the last compile if that is worth while, and returns
+  /// at once. The caller calls it when it has handed over a result and nothing compiles.
   void precompile_headers();
 
   /// Waits for that process; for tests and benchmarks.

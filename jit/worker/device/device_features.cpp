@@ -31,8 +31,8 @@ std::string refusal_of_thrust(const std::string& name) {
   return text + ", or build this source ahead of time with nvcc and load the library";
 }
 
-/// Where an identifier stands in a text: the first place at which it is a whole word. The scan has told that
-/// it stands outside of comments somewhere.
+/// The first place at which an identifier is a whole word of a text. The scan has established that such a
+/// place outside of comments exists.
 TextPlace place_of(std::string_view text, std::string_view word) {
   auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {

@@ -14,8 +14,8 @@ const SourceFile k_embedded[] = {
 #include "device_headers.inc"
 };
 
-/// A part of std: what brings it in when std::NAME is written, and the headers that bring it in for a bare
-/// NAME under `using namespace std`, where a part too many could make the user's own names ambiguous.
+/// A part of std: the names std::NAME that bring it in, and the headers that bring it in for a bare NAME
+/// under `using namespace std`. There, a part too many could make the user's own names ambiguous.
 struct Part {
   std::string_view file;
   std::vector<std::string_view> names;
@@ -86,8 +86,8 @@ bool any_starts_with(std::span<const SourceNames> texts, std::string_view prefix
   });
 }
 
-/// Headers with functions that need no include under nvcc: too dear for every source, so given to those that
-/// name one of them.
+/// Headers of functions that need no include under nvcc. They cost too much for every source, so only a
+/// source that names one of the functions gets them.
 std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> texts) {
   std::vector<std::string_view> headers;
   if (any_starts_with(texts, "__builtin_")) headers.push_back("tarsia/gnu_builtins.h");

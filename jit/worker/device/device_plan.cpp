@@ -68,7 +68,7 @@ class Planner {
   }
 
  private:
-  /// Looks into a text of the user's and those of its headers that it leads to.
+  /// Scans a text of the user's, and the user's headers that it leads to.
   void reach(const SourceFile& file) {
     if (std::find(m_files.begin(), m_files.end(), &file) != m_files.end()) return;
     m_files.push_back(&file);
@@ -78,7 +78,7 @@ class Planner {
         if (const SourceFile* header = users_header(file.name, line)) reach(*header);
   }
 
-  /// What "#include NAME" may mean.
+  /// The headers that "#include NAME" may mean.
   std::vector<std::string> headers_of(const ComputedInclude& include) const {
     std::vector<std::string> headers;
     if (include.macro.empty()) return headers;
@@ -107,7 +107,7 @@ class Planner {
     for (const SourceNames& names : m_names)
       m_uses_cccl |= names.std_names.contains("optional") || names.std_names.contains("span");
     m_uses_cccl |= mentions("cuda");
-    // Under `using namespace std` a name too many could make one of the user's ambiguous.
+    // Under `using namespace std`, one name too many could make a name of the user's ambiguous.
     m_everything = !m_light && std::none_of(m_names.begin(), m_names.end(),
                                             [](const SourceNames& n) { return n.using_std; });
     m_versions = mentions("CUDART_VERSION") || mentions("CUDA_VERSION");
@@ -128,7 +128,7 @@ class Planner {
     }
   }
 
-  /// Whether NVRTC is given this name as a text of ours.
+  /// Whether NVRTC gets a text of ours under this name.
   bool is_virtual(const std::string& name) {
     if (m_user.contains(name) || m_texts.contains(name)) return true;
     if (is_host_library(name)) return true;
@@ -170,14 +170,15 @@ class Planner {
     return m_everything && is_system_header(name) ? "#include <tarsia/std.h>\n" : "";
   }
 
-  /// Headers that define int64_t as long long under NVRTC; the host's is a long, and so must be the kernel's
-  /// parameter.
+  /// Headers that define int64_t as long long under NVRTC. On the host it is a long, and the kernel's
+  /// parameter must be the same.
   static bool is_patched(std::string_view name) {
     return name == "cuda/std/cstdint" || name == "cuda/std/__cuda/cstdint_prelude.h" ||
            name == "cuda_pipeline_helpers.h" || name == "cuda_awbarrier_helpers.h";
   }
 
-  /// Makes such a header take what it takes under other compilers: <cstdint> or <stdint.h>, which are ours.
+  /// Makes such a header include what it includes under other compilers: <cstdint> or <stdint.h>, which are
+  /// ours.
   ///
   /// Work-around: CUDA's headers define int64_t as long long under NVRTC.
   /// Trigger: a source includes libcu++, pipelines or asynchronous barriers, and has an int64_t in a kernel's
@@ -231,12 +232,12 @@ class Planner {
     }
   }
 
-  /// An include that is not of a header of the user's texts.
+  /// An include of a header that is not among the user's texts.
   void resolve(const std::string& file, const IncludeLine& line) {
     if (is_virtual(line.name)) return resolve_virtual(line.name);
     const std::string path = find_in_dirs(m_dirs, line.name);
     if (path.empty() || !is_inside(m_dirs, path)) {
-      // The host's compiler found it or has complained: it is of no concern to device code.
+      // The host's compiler found it or has complained. It does not matter to device code.
       put(line.name, "");
       if (!path.empty())
         refuse(file, line.line, "'" + line.name + "' lies outside of the include directories");
@@ -246,7 +247,7 @@ class Planner {
     m_walk->add(path);
   }
 
-  /// The text with includes of the user's headers by their full names, which is how NVRTC finds them.
+  /// The text with includes of the user's headers by their full names. NVRTC finds them by these.
   std::string rewritten(const SourceFile& file, const SourceNames& names) {
     std::map<size_t, const IncludeLine*> to_replace;
     for (const IncludeLine& line : names.includes)
@@ -268,7 +269,7 @@ class Planner {
     return text;
   }
 
-  /// A header that NVRTC looks for and does not read: what it finds must be found again, and not elsewhere.
+  /// A header that NVRTC searches for and does not read. A later search must find the same file.
   void resolve_asked(const std::string& file, const IncludeLine& line) {
     if (is_virtual(line.name)) return resolve_virtual(line.name);
     const std::string path = find_in_dirs(m_dirs, line.name);
@@ -286,7 +287,7 @@ class Planner {
     m_plan.refused.push_back({.file = file, .line = line, .message = std::move(message)});
   }
 
-  /// Headers whose names are made by macros: those of simple ones are known, others could be any file.
+  /// Headers whose names come from macros. Simple macros are resolved; others could mean any file.
   void computed_includes(const std::string& file, const SourceNames& names) {
     if (names.embed.line) refuse(file, names.embed.line, "#embed is not supported in device code");
     for (const ComputedInclude& include : names.computed_includes) {
@@ -348,12 +349,16 @@ class Planner {
         options.push_back(std::string("-D") + name + (std::string_view(name) == "__GNUC__" ? "=12" : "=1"));
     for (const auto& [name, value] : m_request.defines)
       options.push_back("-D" + name + (value ? "=" + *value : ""));
+    for (const std::string& flag : m_request.cflags)
+      if (flag.starts_with("-U")) options.push_back(flag);
+    if (m_request.dev && !m_request.debug) options.push_back("--Ofast-compile=max");
     for (const std::string& dir : m_dirs) options.push_back("-I" + dir);
   }
 
   Digest key() const {
     Hasher hasher("tarsia device part");
     hasher.field(k_planner_version).field(m_request.cuda.nvrtc_identity).field(m_request.main.name);
+    hasher.field(m_request.source_dir);
     hasher.field(m_plan.text).field(m_plan.headers.size());
     for (const SourceFile& header : m_plan.headers) hasher.field(header.name).field(header.text);
     auto list = [&](const std::vector<std::string>& strings) {

@@ -1,9 +1,9 @@
 // The plan of a device compile: texts, headers and options for NVRTC, decided before it runs.
 //
-// There are two plans for a source. The light one avoids what costs time and is rarely needed: NVRTC's own
-// declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND, cuRAND's
-// tables, parts of std that nobody mentions. If that does not compile, the full one decides, and its
-// diagnostics count.
+// A source has two plans. The light one leaves out what costs time and is rarely needed: NVRTC's own
+// declarations of textures and the runtime (-minimal), libcu++ under cooperative groups and cuRAND,
+// cuRAND's tables, and parts of std that nobody mentions. If the light plan does not compile, the full one
+// decides, and its diagnostics count.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,7 @@ namespace tarsia::jit {
 struct DeviceRequest : CompileOptions {
   SourceFile main;                  ///< the device slice, by the name that diagnostics print
   std::vector<SourceFile> headers;  ///< sliced headers of the user's, by their paths relative to one root
+  std::string source_dir;  ///< where tools find a copy of the main text; "" if line information has no paths
   CudaParts cuda;
   std::vector<std::string> expressions;  ///< "ns::scale<float>", "&ns::table", "(void(*)(int*))&f"
   std::vector<std::string>
@@ -27,7 +28,7 @@ struct DeviceRequest : CompileOptions {
 
 struct DevicePlan {
   std::string text;  ///< the main text, with includes of the user's headers by their full names
-  std::vector<SourceFile> headers;   ///< all that NVRTC is given as texts
+  std::vector<SourceFile> headers;   ///< all texts that NVRTC gets
   std::vector<std::string> options;  ///< without the architecture
   std::string prefix;                ///< the directives before the main text's first declaration …
   bool heavy_prefix = false;         ///< … which lead to libcu++ or CUB: worth precompiling

@@ -24,7 +24,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/error.h"
 
 namespace tarsia::jit {

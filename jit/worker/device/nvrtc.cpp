@@ -37,7 +37,7 @@ struct Nvrtc::Api {
 
 namespace {
 
-/// nvrtcResult, as far as it is told apart here.
+/// Those values of nvrtcResult that matter here.
 enum { k_success = 0, k_out_of_memory = 1, k_invalid_option = 5, k_compilation = 6, k_cancelled = 16 };
 
 template <class Function>
@@ -100,7 +100,7 @@ Nvrtc::Nvrtc(const std::string& path) {
 }
 
 const Nvrtc& Nvrtc::open(const std::string& path) {
-  // Never destroyed, as a thread may be compiling when the process ends.
+  // Never destroyed, since a thread may be compiling when the process ends.
   static auto& mutex = *new std::mutex;
   static auto& libraries = *new std::map<std::string, std::unique_ptr<Nvrtc>>;
   if (path.empty())

@@ -1,7 +1,7 @@
 // NVRTC, opened at run time: no header of CUDA is included and nothing of it is linked.
 //
-// A library once opened stays open: NVRTC keeps threads and caches of its own. Compiles in several threads
-// are allowed, but NVRTC's front end takes a lock, so they gain little.
+// An opened library stays open: NVRTC keeps threads and caches of its own. Several threads may compile, but
+// NVRTC's front end takes a lock, so they gain little.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct NvrtcJob {
   std::span<const SourceFile> headers;  ///< found by exactly these names, before any include directory
   std::vector<std::string> options;
   std::vector<std::string> expressions;          ///< constant expressions that name a kernel or `&variable`
-  const std::atomic<bool>* cancelled = nullptr;  ///< looked at now and then while NVRTC compiles
+  const std::atomic<bool>* cancelled = nullptr;  ///< polled while NVRTC compiles
 };
 
 struct NvrtcOutput {
@@ -35,17 +35,18 @@ struct NvrtcOutput {
 
 class Nvrtc {
  public:
-  /// Opens the library, or returns the one opened before. Throws LoadError, saying what to install.
+  /// Opens the library, or returns the one opened before. Throws LoadError, which says what to install.
   static const Nvrtc& open(const std::string& path);
 
   int major() const { return m_major; }
   int minor() const { return m_minor; }
-  /// Of the architectures it makes code for: 75, 80, …, ascending.
+  /// The architectures that it makes code for: 75, 80, …, ascending.
   const std::vector<int>& architectures() const { return m_architectures; }
 
   NvrtcOutput compile(const NvrtcJob& job) const;
 
-  /// Sets aside memory for precompiled headers; those made before become useless. False: not supported.
+  /// Reserves memory for precompiled headers. Those made before become useless. False if this is not
+  /// supported.
   bool set_pch_heap(size_t bytes) const;
 
  private:

@@ -1,11 +1,11 @@
-// Where the includes of device code lead: which texts NVRTC will read, found out before it runs.
+// Follows the includes of device code: finds the texts that NVRTC will read, before it runs.
 //
 // Work-around: NVRTC does not list the headers that it reads.
 // Trigger: device code that includes files on disk. Symptom: nothing tells the cache which files to check.
 // Removal: NVRTC has an option that lists them.
 //
-// So #include lines are followed without regard to conditions, over the same search order: the answer may
-// hold headers that a condition skips, and misses only those whose name is made by a macro.
+// So #include lines are followed without regard to conditions, in the same search order. The answer may
+// hold headers that a condition skips. It misses only headers whose name is made by a macro.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,17 @@
 
 namespace tarsia::jit {
 
-/// A header on disk: what it includes, and the hash of its bytes.
+/// A header on disk: its includes, and the hash of its bytes.
 struct DiskHeader {
   Dependency dependency;
   std::vector<IncludeLine> includes;
 };
 
-/// The header at a path, read once as long as it is seen not to change; null if there is none or it is too
-/// large. Thread-safe.
+/// The header at a path, read once as long as it does not change. Null if there is none or it is too large.
+/// Thread-safe.
 std::shared_ptr<const DiskHeader> disk_header(const std::string& path);
 
-/// The regular file `name` in the first of the directories that has it; empty if none has.
+/// The regular file `name` in the first of the directories that holds it; empty if none does.
 std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string& name);
 
 /// Whether a path lies in one of the folders, which are plain paths; links are not followed.
@@ -42,17 +42,17 @@ std::string normal_path(std::string_view path);
 /// Follows includes from file to file.
 class IncludeWalk {
  public:
-  /// `is_virtual` tells names that NVRTC is given as texts: it takes those before any file.
+  /// `is_virtual` tells the names that NVRTC gets as texts. NVRTC takes those before any file.
   IncludeWalk(std::vector<std::string> dirs, std::function<bool(const std::string&)> is_virtual)
       : m_dirs(std::move(dirs)), m_is_virtual(std::move(is_virtual)) {}
 
-  /// Adds a file on disk and all it leads to.
+  /// Adds a file on disk and all files that it leads to.
   void add(const std::string& path);
 
   const std::map<std::string, std::shared_ptr<const DiskHeader>>& headers() const { return m_headers; }
   /// Virtual names that the files on disk include.
   const std::set<std::string>& virtual_names() const { return m_virtual_names; }
-  /// Files that an include leads to outside of all directories; they were not read.
+  /// Files outside of all directories to which an include leads. They were not read.
   const std::set<std::string>& outside() const { return m_outside; }
 
  private:

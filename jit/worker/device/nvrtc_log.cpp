@@ -61,7 +61,7 @@ std::optional<Severity> severity_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// 'mangled' names in ptxas's messages as people know them.
+/// Replaces 'mangled' names in ptxas's messages with those that people know.
 std::string demangled(std::string text) {
   for (size_t at = 0; (at = text.find("'_Z", at)) != std::string::npos;) {
     const size_t end = text.find('\'', at + 1);
@@ -75,7 +75,7 @@ std::string demangled(std::string text) {
   return text;
 }
 
-/// The first line of a message, if this is one.
+/// The first line of a message, if the line begins one.
 std::optional<Diagnostic> head(std::string_view line) {
   Diagnostic diagnostic;
   if (line.empty() || line[0] == ' ') return std::nullopt;

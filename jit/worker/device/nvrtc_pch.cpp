@@ -34,7 +34,7 @@ void remove_dir(const std::string& dir) {
   ::rmdir(dir.c_str());
 }
 
-/// Workers that were killed leave their folders behind.
+/// Killed workers leave their folders behind.
 void sweep(const std::string& parent) {
   DIR* stream = ::opendir(parent.c_str());
   if (!stream) return;
@@ -89,7 +89,8 @@ void NvrtcPch::make(const Digest& key, NvrtcJob job) {
   const pid_t child = ::fork();
   if (child < 0) return remove_dir(dir);
   if (child == 0) {
-    // It holds none of the worker's connections, dies with the worker, and gives way to everybody.
+    // The child holds none of the worker's connections, dies with the worker, and runs at the lowest
+    // priority.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::signal(SIGALRM, SIG_DFL);

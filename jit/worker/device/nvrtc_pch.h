@@ -1,6 +1,6 @@
 // Precompiled headers of NVRTC, made beside the compiles and used by later ones in this process.
 //
-// Making one takes half as long again as the compile that needs it, so no compile waits for it: a forked
+// Making one takes half as long again as the compile that needs it, so no compile waits for it. A forked
 // child of the idle worker makes it, in a file in memory that both share. It cannot outlive the process:
 // NVRTC's precompiled headers hold addresses, of its heap and of the library itself.
 #pragma once
@@ -28,11 +28,11 @@ class NvrtcPch {
   /// The path to give to -use-pch, if the header of this key is ready; empty otherwise. Does not wait.
   std::string find(const Digest& key);
 
-  /// A header found unusable is not offered again.
+  /// Marks a header as unusable. It is not offered again.
   void drop(const Digest& key);
 
-  /// Starts to make a header, unless it exists, failed before, or another is being made. `job` has a text of
-  /// directives alone and the options of the compiles to come. Must not be called while NVRTC compiles.
+  /// Starts to make a header, unless it exists, failed before, or another is being made. `job` has a text
+  /// of directives alone, and the options of the compiles to come. Must not be called while NVRTC compiles.
   void make(const Digest& key, NvrtcJob job);
 
   /// Waits until the child at work is done; for tests.

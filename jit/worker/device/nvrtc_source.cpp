@@ -102,7 +102,8 @@ class Scanner {
     m_at = std::min(close + end.size(), m_text.size());
   }
 
-  /// From '#' to the end of the line; an #include is kept, names in other directives count as mentioned.
+  /// Reads from '#' to the end of the line. Keeps an #include; names in other directives count as
+  /// mentioned.
   void directive() {
     ++m_at;
     while (is_blank(peek(0))) ++m_at;
@@ -129,7 +130,7 @@ class Scanner {
     m_before = m_last = {};
   }
 
-  /// The header in the brackets after __has_include; nothing is read where it is not written out.
+  /// The header in the brackets after __has_include; nothing if the brackets do not spell it out.
   void asked() {
     size_t at = m_text.find_first_not_of(" \t", m_at);
     if (at == m_text.npos || m_text[at] != '(') return;
@@ -142,7 +143,7 @@ class Scanner {
     m_at = end + 1;
   }
 
-  /// If the rest of this #define is a name and a header's name, keeps both. Reads nothing away.
+  /// Keeps both names if the rest of this #define is a name and a header's name. Consumes nothing.
   void header_macro() {
     std::string_view line = m_text.substr(m_at, m_text.find('\n', m_at) - m_at);
     auto blank = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
@@ -203,7 +204,7 @@ class Scanner {
       return push(name);
     }
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
-      // A number, with digit separators and signed exponents: what matters is that ' opens no character.
+      // A number, with digit separators and signed exponents, so that its ' opens no character literal.
       while (m_at < m_text.size() &&
              (is_name_start(m_text[m_at]) || is_digit(m_text[m_at]) || m_text[m_at] == '.' ||
               (m_text[m_at] == '\'' && m_at + 1 < m_text.size() &&
@@ -225,12 +226,14 @@ class Scanner {
       return push("<<<");
     }
     if (c == '[') {
-      // What stands before tells a lambda's captures from an index.
+      // The token before tells a lambda's captures from an index.
       const bool index = m_last == "]" || m_last == ")" || m_last == "\"" ||
                          (!m_last.empty() && is_name_start(m_last[0]) && m_last != "return");
-      if (m_brackets++ == 0) m_captures = !index;
-    } else if (c == ']' && m_brackets > 0 && --m_brackets == 0) {
-      m_lambda = m_captures;
+      if (m_brackets == 0) m_captures = !index;
+      ++m_brackets;
+    } else if (c == ']' && m_brackets > 0) {
+      --m_brackets;
+      if (m_brackets == 0) m_lambda = m_captures;
     }
     ++m_at;
     push(m_text.substr(begin, 1));

@@ -1,6 +1,6 @@
-// A look over a source's text: what it includes and which names it mentions, without preprocessing it.
+// A scan of a source's text: the includes and names in it, without preprocessing.
 //
-// Comments, strings and raw strings are skipped; directives in regions that a condition excludes count as
+// It skips comments, strings and raw strings. Directives in regions that a condition excludes count as
 // well, so the answers say what a text may need, never less.
 #pragma once
 
@@ -25,7 +25,7 @@ struct HeaderMacro {
   std::string header;
 };
 
-/// "#include NAME": its header is not told by the line itself.
+/// "#include NAME": the line itself does not tell the header.
 struct ComputedInclude {
   std::string_view macro;  ///< empty if it is no lone name
   int line = 0;
@@ -54,7 +54,7 @@ struct SourceNames {
 /// The views point into `text`.
 SourceNames scan_source(std::string_view text);
 
-/// The names that `text` includes, for files of which nothing else is asked.
+/// The names that `text` includes, for files of which only these matter.
 std::vector<IncludeLine> scan_includes(std::string_view text);
 
 }  // namespace tarsia::jit

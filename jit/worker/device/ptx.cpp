@@ -1,5 +1,5 @@
-// What PTX says of who uses what. A function's body stands between braces, after its .entry or .func and its
-// parameters; a variable's initializer after its name and "=".
+// Finds out from PTX which functions use which variables. A function's body stands between braces, after
+// its .entry or .func and its parameters. A variable's initializer follows its name and "=".
 #include "jit/worker/device/ptx.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void for_each_word(std::string_view text, Visit visit) {
 }  // namespace
 
 std::set<std::string> names_reached(std::string_view ptx, const std::vector<std::string>& functions) {
-  // What stands in the bodies of functions and, for tables of functions, in the initializers of variables.
+  // The words in the bodies of functions and, for tables of functions, in the initializers of variables.
   std::map<std::string, std::set<std::string>> bodies;
   enum class Heading { none, function, variable } heading = Heading::none;
   std::string name;

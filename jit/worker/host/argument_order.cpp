@@ -6,9 +6,9 @@
 // Symptom: a program that fills its data with make_float2(rand(), rand()) prints other numbers.
 // Removal: Clang has an option for the order.
 //
-// Clang's code generator has one case in which it goes backwards: assignment operators that are called as
-// functions, whose right side the language wants first. So calls in which the order may matter are shown to
-// it as such.
+// Clang's code generator goes backwards in one case: for assignment operators that are called as functions,
+// since the language wants their right side first. So calls in which the order may matter are presented to
+// it as such operators.
 #include "jit/worker/host/argument_order.h"
 
 #include <algorithm>

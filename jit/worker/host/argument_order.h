@@ -7,9 +7,9 @@ class Decl;
 
 namespace tarsia::jit {
 
-/// Sees to it that code is generated for the arguments of calls of functions from the last to the first. To
-/// be called for a definition before its code is generated; other declarations are left alone. Constructors
-/// and member functions keep Clang's order.
+/// Makes the generated code evaluate the arguments of function calls from the last to the first. The caller
+/// passes a definition before its code is generated; other declarations stay as they are. Constructors and
+/// member functions keep Clang's order.
 void order_arguments(clang::Decl& decl);
 
 }  // namespace tarsia::jit

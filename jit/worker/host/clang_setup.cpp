@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "clang/Basic/DiagnosticIDs.h"
+#include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
@@ -11,11 +14,16 @@
 namespace tarsia::jit {
 namespace {
 
+constexpr char k_emit_llvm[] = "-emit-llvm";
+
 // The build machine's layout, kept inside the pack.
 const char* const k_own_cxx[] = {"/tarsia/sysroot/usr/include/c++/12",
                                  "/tarsia/sysroot/usr/include/x86_64-linux-gnu/c++/12",
                                  "/tarsia/sysroot/usr/include/c++/12/backward"};
 const char* const k_own_c[] = {"/tarsia/sysroot/usr/include/x86_64-linux-gnu", "/tarsia/sysroot/usr/include"};
+
+/// Where the machine keeps headers of its own, in the order of a search.
+const char* const k_machine_dirs[] = {"/usr/local/include", "/usr/include/x86_64-linux-gnu", "/usr/include"};
 
 std::string c_standard(const std::string&) {
   return "gnu17";
@@ -26,7 +34,21 @@ std::string gnu_standard(const std::string& standard) {
   return standard.starts_with("c++") ? "gnu" + standard.substr(1) : standard;
 }
 
-// Places where a machine keeps its own headers; the newest libstdc++ that is there is taken.
+/// Clang's arguments for one of options.cflags.
+std::vector<std::string> clang_spelling(const std::string& flag) {
+  static const std::map<std::string, std::vector<std::string>> s_others = {
+      {"-fno-strict-aliasing", {"-relaxed-aliasing"}},
+      {"-fassociative-math", {"-mreassociate"}},
+      {"-ffinite-math-only", {"-ffinite-math-only", "-menable-no-infs", "-menable-no-nans"}},
+      {"-fno-omit-frame-pointer", {"-mframe-pointer=all"}},
+      {k_emit_llvm, {}},
+      {"-fno-openmp", {}}};
+  if (flag.starts_with("-U")) return {"-U", flag.substr(2)};
+  const auto other = s_others.find(flag);
+  return other == s_others.end() ? std::vector<std::string>{flag} : other->second;
+}
+
+// Places where a machine keeps its own headers. The newest libstdc++ among them is taken.
 std::vector<std::string> system_cxx() {
   for (int version = 16; version >= 9; --version) {
     std::string dir = "/usr/include/c++/" + std::to_string(version);
@@ -47,10 +69,8 @@ Language language_of(const SourceFile& file, bool request_is_cuda) {
   return Language::cxx;
 }
 
-bool known_standard(const std::string& std) {
-  static constexpr std::array known{"c++11",   "c++14",   "c++17",   "c++20",   "c++23",
-                                    "gnu++11", "gnu++14", "gnu++17", "gnu++20", "gnu++23"};
-  return std::find(known.begin(), known.end(), std) != known.end();
+bool keeps_ir(const CompileOptions& options) {
+  return std::ranges::find(options.cflags, k_emit_llvm) != options.cflags.end();
 }
 
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
@@ -58,27 +78,57 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   const CompileOptions& options = request.options;
   std::vector<std::string> args = {
       "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-main-file-name", input, "-mrelocation-model", "pic",
-      "-pic-level", "2", "-target-cpu", "x86-64", "-tune-cpu", "generic", "-mconstructor-aliases",
-      "-funwind-tables=2", "-fgnuc-version=4.2.1", "-fvisibility=hidden", "-fno-ident", "-nostdsysteminc",
-      "-nobuiltininc", "-fdebug-compilation-dir=.", "-ferror-limit", "50", "-fdiagnostics-absolute-paths",
-      "-Wall", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
+      "-pic-level", "2", "-mconstructor-aliases", "-funwind-tables=2", "-fgnuc-version=4.2.1",
+      "-fvisibility=hidden", "-fno-ident", "-nostdsysteminc", "-nobuiltininc", "-fdebug-compilation-dir=.",
+      "-ferror-limit", "50", "-fdiagnostics-absolute-paths", "-Wall", "-Wsource-uses-openmp",
+      "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
       "-Wno-unused-const-variable", "-Wno-unused-private-field", "-fno-pch-timestamp",
       "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048", "-mframe-pointer=none",
       "-fno-caret-diagnostics",
-      // What g++ takes with a warning.
+      // LLVM checks nothing that Clang has made.
+      "-disable-llvm-verifier",
+      // Errors of Clang's that are warnings to g++.
       "-Wno-error=c++11-narrowing", "-Wno-error=register", "-Wno-error=reserved-user-defined-literal"};
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };
 
-  add("-O" + std::to_string(options.opt));
-  if (options.opt >= 2) add("-vectorize-loops", "-vectorize-slp");
+  if (!keeps_ir(options)) add("-discard-value-names");  // they take time
+  for (std::string& argument : cpu_arguments(options.march)) add(std::move(argument));
+  const int level = options.dev ? 0 : options.opt;
+  add("-O" + std::to_string(level));
+  if (level >= 2) add("-vectorize-loops", "-vectorize-slp");
   if (options.fast_math)
     add("-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-funsafe-math-optimizations",
         "-fno-signed-zeros", "-mreassociate", "-freciprocal-math", "-ffp-contract=fast", "-ffast-math",
         "-ffinite-math-only");
+  else  // a * b + c rounds twice on every machine, whether it has an instruction that rounds once or not
+    add("-ffp-contract=off");
+  // Shipped preludes are made without OpenMP and lack the macro. So it is given as users give theirs.
+  if (options.openmp) add("-fopenmp", "-fopenmp-version=51", "-D", "_OPENMP=202011");
+  for (const std::string& flag : options.cflags)
+    for (std::string& argument : clang_spelling(flag)) add(std::move(argument));
+  // Every module has line tables: reports of crashes, debuggers and profilers name its lines. DWARF 4 spreads
+  // them over fewer sections, which matters for a small source, and needs no checksums of headers;
+  // valgrind 3.19 reads no newer one, and lldb warns of checksums that are not those of the user's text.
   if (options.debug)
-    add("-debug-info-kind=constructor", "-dwarf-version=5", "-debugger-tuning=gdb");
-  else if (options.lineinfo)
-    add("-debug-info-kind=line-tables-only", "-dwarf-version=5", "-debugger-tuning=gdb");
+    add("-debug-info-kind=constructor", "-dwarf-version=4", "-debugger-tuning=gdb");
+  else
+    add("-debug-info-kind=line-tables-only", "-dwarf-version=4", "-debugger-tuning=gdb", "-gno-column-info");
+  if (has_checks(options, "undefined")) {
+    // Without checks that need type information (vptr, function). The code goes on behind what can be gone on
+    // behind.
+    const std::string checks =
+        "alignment,array-bounds,bool,builtin,enum,float-cast-overflow,integer-divide-by-zero,nonnull-"
+        "attribute,null,"
+        "object-size,pointer-overflow,return,returns-nonnull-attribute,shift-base,shift-exponent,"
+        "signed-integer-overflow,unreachable,vla-bound";
+    add("-fsanitize=" + checks, "-fsanitize-recover=" + checks);
+  }
+  if (has_checks(options, "address"))
+    add("-fsanitize=address", "-fsanitize-address-use-after-scope", "-mframe-pointer=all");
+  if (has_checks(options, "thread")) add("-fsanitize=thread", "-mframe-pointer=all");
+  // The user's own names, or the copies that a debugger opens.
+  add("-fdebug-prefix-map=" + std::string(k_source_dir) +
+      "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));
 
   // User's folders first, then the C++ library's, Clang's, C's, and CUDA's.
   add("-I", k_source_dir, "--embed-dir=" + std::string(k_source_dir));
@@ -101,7 +151,15 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
   }
 
+  // What Tarsia does not bring is the machine's.
+  if (!has_system_headers(options))
+    for (const char* dir : k_machine_dirs) add("-internal-externc-isystem", dir);
+
   add("-D", "TARSIA_INLINE_SOURCE=1");
+  // libstdc++ would choose TBB where the machine has its headers, and ask for its library.
+  const auto is_tbb = [](const auto& define) { return define.first == "_GLIBCXX_USE_TBB_PAR_BACKEND"; };
+  if (!has_system_headers(options) && std::ranges::none_of(options.defines, is_tbb))
+    add("-D", "_GLIBCXX_USE_TBB_PAR_BACKEND=0");
   for (const auto& [name, value] : options.defines) add("-D", value ? name + "=" + *value : name);
 
   switch (language) {
@@ -113,13 +171,13 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
           "c++");
       break;
     case Language::cuda:
-      // The launch API of CUDA 9.2 and later is what Clang's code calls; it is asked for by version.
+      // Clang's code calls the launch API of CUDA 9.2 and later, and asks for it by version.
       add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
           "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-fno-cuda-host-device-constexpr",
-          "-Wno-unknown-cuda-version", "-Wno-unknown-pragmas", "-Wno-vla-cxx-extension", "-x", "cuda");
-      // nvcc leaves host code unoptimised unless told otherwise, so programs that reach past the language's
-      // rules (a missing return, numbers that wrap around, a float read as an int) do there what their
-      // authors expect.
+          "-Wno-unknown-cuda-version", "-Wno-vla-cxx-extension", "-x", "cuda");
+      // nvcc leaves host code unoptimised unless told otherwise. Some programs break the language's rules:
+      // a missing return, numbers that wrap around, a float read as an int. Without optimisation they do
+      // what their authors expect.
       add("-fno-strict-return", "-fwrapv", "-relaxed-aliasing");
       break;
   }
@@ -131,14 +189,28 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   return args;
 }
 
+std::string fault_of_warnings(const CompileOptions& options) {
+  for (const std::string& flag : options.cflags) {
+    llvm::StringRef name = flag;
+    if (!name.consume_front("-W")) continue;
+    name.consume_front("no-");
+    if (name == "error" || name.consume_front("error=")) name.consume_front("no-");
+    if (name == "error" || name == "everything") continue;
+    if (clang::DiagnosticIDs::getGroupForWarningOption(name)) continue;
+    const llvm::StringRef nearest =
+        clang::DiagnosticIDs::getNearestOption(clang::diag::Flavor::WarningOrError, name);
+    std::string fault = "'" + flag + "' names no warning of Clang's";
+    if (!nearest.empty()) fault += "; did you mean '-W" + nearest.str() + "'?";
+    return fault;
+  }
+  return {};
+}
+
 std::vector<std::string> readable_roots(const CompileRequest& request) {
   std::vector<std::string> roots = request.options.include_dirs;
   if (request.cuda)
     roots.insert(roots.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.end());
-  if (has_system_headers(request.options)) {
-    roots.push_back("/usr/include");
-    roots.push_back("/usr/local/include");
-  }
+  roots.insert(roots.end(), std::begin(k_machine_dirs), std::end(k_machine_dirs));
   return roots;
 }
 

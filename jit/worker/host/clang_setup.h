@@ -11,16 +11,21 @@ namespace tarsia::jit {
 
 enum class Language { c, cxx, cuda };
 
-/// By suffix: .c is C, .cu is CUDA, anything else C++; a file without suffix is what the request says.
+/// The language by suffix: .c is C, .cu is CUDA, any other is C++. The request says it for a file without
+/// suffix.
 Language language_of(const SourceFile& file, bool request_is_cuda);
 
-/// Whether the language of the -std= option is one Tarsia takes ("c++11" … "c++23").
-bool known_standard(const std::string& std);
-
-/// The -cc1 arguments. `input` is the virtual path of the main file; `prelude` that of a precompiled
-/// prelude, or empty.
+/// The -cc1 arguments. `input` is the virtual path of the main file. `prelude` is the virtual path of a
+/// precompiled prelude, or empty.
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
+
+/// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
+bool keeps_ir(const CompileOptions& options);
+
+/// Says what is wrong with the -W options among options.cflags, and what may stand there. Empty if nothing
+/// is.
+std::string fault_of_warnings(const CompileOptions& options);
 
 /// Folders of the real file system that a compile of this request may read.
 std::vector<std::string> readable_roots(const CompileRequest& request);

@@ -1,22 +1,24 @@
-// Half of the time of a compile goes into LLVM's passes over the host's code, and their work on one function
-// knows nothing of their work on another. The halves are found in three steps.
+// Cuts a module's code into two halves. LLVM's passes over the host's code take half of the time of a
+// compile, and their work on one function is independent of their work on another. Three steps find the
+// halves.
 //
-// 1. What may be copied and what is owned. LLVM's linkage tells: a function or variable that is linkonce_odr
-//    or available_externally, or a private constant whose address says nothing, may stand in both halves, the
-//    linker keeps one. All else must be defined once. A function of a header that is never called, but only
-//    named (in a table of virtual functions, as an adapter that a registration keeps), is owned too: else
-//    naming it would pull all that it calls into both halves.
-// 2. What must stay together. An owned function, with the copies that it calls, stays with the owned
-// functions
-//    that it calls directly, since they may be inlined, and with the owned variables that it names, since
-//    they may be folded. To name a function is not to call it: a registration and the functions that it
-//    registers are what is cut apart. The code that runs when the module is loaded stays in its order, in one
-//    piece.
-// 3. Groups are weighed, heaviest first, and each goes to the lighter half. Loops weigh more: they are
-//    unrolled and vectorised.
+// 1. What may be copied, and what is owned. LLVM's linkage tells. A function or variable that is
+//    linkonce_odr or available_externally, or a private constant whose address has no meaning, may stand in
+//    both halves; the linker keeps one. All others must be defined once. A header's function that is only
+//    named and never called (in a table of virtual functions, or as an adapter that a registration keeps)
+//    is owned, too. Otherwise its name would pull all that it calls into both halves.
+// 2. What must stay together. An owned function and the copies that it calls stay with the owned functions
+//    that it calls directly, since they may be inlined. They also stay with the owned variables that it
+//    names, since they may be folded. Naming a function is not calling it: a registration and the functions
+//    that it registers may be separated. The code that runs when the module is loaded stays in its order,
+//    in one piece.
+// 3. Which half gets it. Groups are weighed, and each goes to the lighter half, the heaviest first. Loops
+//    weigh more: they are unrolled and vectorised.
 //
-// A comdat group is copied or owned as a whole: with half of it in one object, the linker might keep that
-// half.
+// Functions take their places in the source along: each half has a compile unit and a line table.
+//
+// A comdat group is copied or owned as a whole. If one object held half of it, the linker might keep that
+// half alone.
 #include "jit/worker/host/code_halves.h"
 
 #include <llvm/ADT/EquivalenceClasses.h>
@@ -24,6 +26,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
@@ -41,12 +44,13 @@ namespace tarsia::jit {
 
 namespace {
 
-// Instructions, those in loops counted this many times: about 10 µs each.
+// The weight of instructions, about 10 µs each. Those in loops count this many times.
 constexpr int k_weight_of_loop = 4;
-// What the lighter half weighs at least: starting a thread and reading bitcode takes about a millisecond.
+// The least weight of the lighter half: to start a thread and read bitcode takes about a millisecond.
 constexpr int k_lightest_half = 120;
 
-// What LLVM itself reads: what is used unseen, and what runs at the start and the end.
+// Lists that LLVM itself reads: symbols in use that nothing names, and code that runs at the start and the
+// end.
 constexpr const char* k_lists[] = {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
                                    "llvm.global_dtors"};
 
@@ -56,7 +60,7 @@ struct Piece {
   bool copied = false;
   int weight = 0;
   std::set<int> together;  ///< pieces that must be where this one is
-  std::set<int> named;     ///< pieces that it refers to, and which may be elsewhere
+  std::set<int> named;     ///< pieces that it refers to and that may be elsewhere
 };
 
 bool is_copyable(const llvm::GlobalValue& value) {
@@ -82,13 +86,22 @@ int weight_of(llvm::Function& function) {
   return weight;
 }
 
+/// Whether debuggers are told of more than functions and lines. A copy would describe each variable again.
+bool describes_variables(const llvm::Module& module) {
+  return llvm::any_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) {
+    return unit->getEmissionKind() == llvm::DICompileUnit::FullDebug;
+  });
+}
+
 class Cut {
  public:
   explicit Cut(llvm::Module& module) : m_module(module) {}
 
-  /// False if there is no cut that is worth it.
+  /// Returns false if no cut is worth it.
   bool find() {
-    if (!m_module.getModuleInlineAsm().empty() || m_module.getNamedMetadata("llvm.dbg.cu")) return false;
+    if (!m_module.getModuleInlineAsm().empty() || describes_variables(m_module)) return false;
+    // LLVM copies every ifunc into both halves, and its resolver into one.
+    if (!m_module.ifunc_empty()) return false;
     list_pieces();
     for (llvm::StringRef list : k_lists) own_all_of(list);
     own_sections();
@@ -96,13 +109,13 @@ class Cut {
     return group() && share_out();
   }
 
-  /// Whether a half defines this; what is used by both and copied is in both.
+  /// Whether a half defines this piece. A copied piece that both halves use is in both.
   bool defines(int half, const llvm::GlobalValue& value) const {
     const auto found = m_piece_of.find(&value);
     return found == m_piece_of.end() || m_contents[half].contains(found->second);
   }
 
-  /// Gives symbols to what is local and named by the other half.
+  /// Gives symbols to local pieces that the other half names.
   void give_symbols(int unit) {
     for (int half : {0, 1})
       for (int i : m_contents[half])
@@ -131,7 +144,7 @@ class Cut {
     }
     for (Piece& piece : m_pieces) {
       for (llvm::GlobalValue* member : piece.members) {
-        // What is local to a group that may be copied is copied with it.
+        // A local piece within a group that may be copied is copied with the group.
         piece.copied &= is_copyable(*member) ||
                         (member->hasLocalLinkage() && member->hasComdat() && piece.members.size() > 1);
         if (auto* function = llvm::dyn_cast<llvm::Function>(member)) piece.weight += weight_of(*function);
@@ -154,8 +167,6 @@ class Cut {
       // An alias is where the aliased is.
       if (auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(member))
         if (const auto* aliasee = alias->getAliaseeObject()) keep_together(piece, *aliasee);
-      if (auto* resolved = llvm::dyn_cast<llvm::GlobalIFunc>(member))
-        if (const auto* resolver = resolved->getResolverFunction()) keep_together(piece, *resolver);
     }
   }
 
@@ -179,8 +190,8 @@ class Cut {
     }
   }
 
-  // What runs at the start, and what is kept by its author's word, is not dropped for want of a user, as the
-  // other copies are. What runs at the start stays in order.
+  // Other copies may be dropped if nobody uses them. Code that runs at the start, and symbols that their
+  // author marked as used, may not. Code that runs at the start also keeps its order.
   void own_all_of(llvm::StringRef list) {
     const llvm::GlobalVariable* variable = m_module.getNamedGlobal(list);
     if (!variable || !variable->hasInitializer()) return;
@@ -208,7 +219,7 @@ class Cut {
     m_pieces[**with].together.insert(found->second);
   }
 
-  /// The owned pieces that must be in one half, and what they bring along.
+  /// The owned pieces that must be in one half, and the copies that they bring along.
   bool group() {
     llvm::EquivalenceClasses<int> classes;
     std::vector<std::set<int>> brought(m_pieces.size());
@@ -266,7 +277,7 @@ class Cut {
   std::set<int> m_contents[2];
 };
 
-// A list that LLVM reads, without what the half does not define.
+// Copies a list that LLVM reads, without the symbols that the half does not define.
 void shorten_list(llvm::Module& half, llvm::StringRef name) {
   llvm::GlobalVariable* list = half.getNamedGlobal(name);
   if (!list || !list->hasInitializer()) return;

@@ -90,7 +90,7 @@ std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& dec
   return text;
 }
 
-// "ns::scale<float>": what people write, also of what lies in an unnamed namespace.
+// "ns::scale<float>", as people write it, also for entities of an unnamed namespace.
 std::string listed_name(std::string name) {
   constexpr std::string_view k_unnamed = "(anonymous namespace)::";
   for (size_t at = name.find(k_unnamed); at != name.npos; at = name.find(k_unnamed, at))
@@ -98,7 +98,7 @@ std::string listed_name(std::string name) {
   return name;
 }
 
-// A parameter as what comes from outside is checked against.
+// Describes a parameter as the checks of a caller's arguments need it.
 KernelParam describe_param(const clang::ParmVarDecl& parameter, const clang::ASTContext& context) {
   KernelParam param;
   param.name = parameter.getName().str();
@@ -197,7 +197,7 @@ void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) 
   if (const auto dtype = device_dtype(type, context)) {
     entry.dtype = *dtype;
     if (dtype->lanes > 1) {
-      // Of three lanes or two, elements lie as close as numbers do.
+      // Elements of two or three lanes lie as close together as numbers do.
       entry.shape.push_back(dtype->lanes);
       entry.dtype.lanes = 1;
     }

@@ -9,7 +9,7 @@ class ASTContext;
 
 namespace tarsia::jit {
 
-/// Kernels and device variables of the translation unit, in a fixed order. To be called when all
+/// Kernels and device variables of the translation unit, in a fixed order. The caller calls it when all
 /// instantiations are known.
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
 

@@ -12,11 +12,12 @@ class QualType;
 
 namespace tarsia::jit {
 
-/// Of numbers, bool, the half types and CUDA's vectors ("float4": float32 with 4 lanes); TARSIA_ANY_DTYPE for
-/// void. None for what no tensor's elements are.
+/// The dtype of numbers, bool, the half types and CUDA's vectors ("float4": float32 with 4 lanes);
+/// TARSIA_ANY_DTYPE for void. None if no tensor has such elements.
 std::optional<tarsia_dtype> element_dtype(clang::QualType type, const clang::ASTContext& context);
 
-/// The same, and enumerations by their underlying type, and classes named complex of float or double.
+/// The same. Also takes enumerations by their underlying type, and classes named complex of float or
+/// double.
 std::optional<tarsia_dtype> device_dtype(clang::QualType type, const clang::ASTContext& context);
 
 }  // namespace tarsia::jit

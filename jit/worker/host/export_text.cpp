@@ -151,7 +151,7 @@ class Writer {
   }
 
   std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
-  // What stands in the text for the function's "file:line".
+  // The expression in the text for a function's "file:line".
   std::string place(const clang::FunctionDecl& function) {
     std::string place = location_of(m_context.getSourceManager(), function.getLocation());
     if (!m_places) return quoted(place);
@@ -205,11 +205,11 @@ class Writer {
     m_out << "using tarsia_type_" << m_id << " = " << canonical(function.getReturnType()) << "(";
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
-    std::string name = exported_name(function);
-    if (name.find(',') != name.npos) name = qualified_name(function);  // in an argument of a macro
+    std::string name = "::" + exported_name(function);
+    if (name.find(',') != name.npos) name = "(" + name + ")";  // in an argument of a macro
     m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
-          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
-          << ", ::" << name << ", " << function.getMinRequiredArguments() << ", " << flags();
+          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", "
+          << name << ", " << function.getMinRequiredArguments() << ", " << flags();
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << ", " << quoted(parameter->getName());
     m_out << ")\n";

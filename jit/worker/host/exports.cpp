@@ -10,6 +10,7 @@
 #include "clang/AST/Expr.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
+#include "jit/worker/host/template_example.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/split.h"
@@ -80,7 +81,7 @@ bool is_element(QualType type) {
   return false;
 }
 
-// What is passed by value as a number, and is no element of a tensor or one of a library's types.
+// Types that are passed by value as a number. Elements of tensors and the library's own types are excluded.
 bool is_other_number(QualType type) {
   if (type->isSpecificBuiltinType(clang::BuiltinType::LongDouble) ||
       type->isSpecificBuiltinType(clang::BuiltinType::Float16))
@@ -125,7 +126,7 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
   if (const auto* record = record_of(canonical)) {
     std::string name = qualified_name(*record);
     const clang::TemplateArgument* first = first_argument(record);
-    if (name == "tarsia::Tensor") return "";
+    if (name == "tarsia::Tensor" || name == "tarsia::StridedTensor") return "";
     if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
     if (name == "tarsia::cpu" || name == "tarsia::gpu")
       return place == Place::parameter ? "" : no("cannot be returned");
@@ -217,30 +218,49 @@ class Lister {
         if (is_mxnet_initialize(*function) && function->isThisDeclarationADefinition())
           m_exports.mxnet_initialize = function;
         else if (m_marked.empty() && !m_choice.marked_alone)
-          function->getFormalLinkage() == clang::Linkage::External ? consider(*function)
-                                                                   : skip(*function, "is static");
+          function->getFormalLinkage() == clang::Linkage::External
+              ? consider(*function)
+              : skip(*function, marking(*function, "is static"));
       } else if (const auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
-        skip(*pattern->getTemplatedDecl(), "is a template", "<...>");
+        if (!consider_instances(*pattern))
+          skip(*pattern->getTemplatedDecl(),
+               "is a template; " + instance_to_write(*pattern->getTemplatedDecl(), m_policy));
       }
     }
   }
 
   void skip_hidden(const clang::DeclContext* scope, const char* why) {
     for (const clang::Decl* decl : scope->noload_decls())
-      if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) skip(*function, why);
+      if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl))
+        skip(*function, marking(*function, why));
   }
 
-  // Lists a function of the main file that is there and not exported by default.
-  void skip(const clang::FunctionDecl& function, const char* why, const char* arguments = "") {
+  static std::string marking(const clang::FunctionDecl& function, const char* why) {
+    return std::string(why) + "; TARSIA_EXPORT(" + exported_name(function) + ") exports it";
+  }
+
+  // Whoever instantiates a template by name wants that function: it is exported as others are. False if
+  // nobody did.
+  bool consider_instances(const clang::FunctionTemplateDecl& pattern) {
+    if (!pattern.isThisDeclarationADefinition()) return true;  // with its definition
+    bool any = false;
+    for (const clang::FunctionDecl* one : pattern.specializations()) {
+      if (one->getTemplateSpecializationKind() != clang::TSK_ExplicitInstantiationDefinition) continue;
+      any = true;
+      if (m_marked.empty() && !m_choice.marked_alone) consider(*one);
+    }
+    return any;
+  }
+
+  // Lists a function of the main file that exists and is not exported by default.
+  void skip(const clang::FunctionDecl& function, std::string why) {
     if (!m_marked.empty() || m_choice.marked_alone || m_choice.restricted) return;
     if (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
         llvm::isa<clang::CXXDeductionGuideDecl>(function) || function.isOverloadedOperator() ||
         !m_context.getSourceManager().isInMainFile(function.getLocation()))
       return;
     if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
-    const std::string name = exported_name(function);
-    m_exports.skipped.push_back(
-        {name, std::string(why) + "; TARSIA_EXPORT(" + name + arguments + ") exports it"});
+    m_exports.skipped.push_back({exported_name(function), std::move(why)});
   }
 
   bool is_mxnet_initialize(const clang::FunctionDecl& function) const {
@@ -253,7 +273,8 @@ class Lister {
   }
 
   void consider(const clang::FunctionDecl& function) {
-    const bool marked = !m_marked.empty();
+    const bool marked = !m_marked.empty() || function.getTemplateSpecializationKind() ==
+                                                 clang::TSK_ExplicitInstantiationDefinition;
     if (function.isDeleted() || function.isInvalidDecl() || function.isOverloadedOperator()) return;
     if (!marked &&
         (!function.isThisDeclarationADefinition() || llvm::isa<clang::CXXMethodDecl>(function) ||
@@ -327,7 +348,7 @@ std::string exported_name(const clang::FunctionDecl& function) {
 
 namespace {
 
-/// " = 2", the default argument as the source has it; empty where a macro made it, or it is long.
+/// " = 2": the default argument as the source has it. Empty if a macro made it, or if it is long.
 std::string default_text(const clang::ParmVarDecl& parameter) {
   if (!parameter.hasDefaultArg()) return "";
   const clang::ASTContext& context = parameter.getASTContext();

@@ -33,12 +33,12 @@ struct Skipped {
 struct Exports {
   std::vector<const clang::FunctionDecl*> functions;
   std::vector<Skipped> skipped;
-  std::vector<std::string> left_out;  ///< names of those that could be exported and are not among the wanted
+  std::vector<std::string> left_out;  ///< names of functions that could be exported but are not wanted
   /// initialize(int) of a source that includes MXNet's extension API (tarsia/mxnet/glue.h); else null.
   const clang::FunctionDecl* mxnet_initialize = nullptr;
 };
 
-/// The `functions` of the request. (Marks in the text, TARSIA_EXPORT, are found there.)
+/// The request's `functions`. The marks in the text (TARSIA_EXPORT) are found there.
 struct ExportChoice {
   std::set<std::string> wanted;  ///< meaningful if `restricted`
   bool restricted = false;
@@ -48,15 +48,15 @@ struct ExportChoice {
 /// Whether the file of this location is one of the request's own texts.
 bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location);
 
-/// Every function with a definition in the user's texts that can be called from outside: neither static nor
-/// a member nor a template, with parameter and result types that have an adapter. Sorted as in the text.
+/// Every function that is defined in the user's texts and can be called from outside. It is not static, no
+/// member and no template, and its parameters and result have adapters. In the order of the text.
 Exports list_exports(clang::ASTContext& context, const ExportChoice& choice);
 
 /// The base type's name and the number of lanes if the record is one of CUDA's vectors ("float4" → "float",
 /// 4).
 std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDecl& record);
 
-/// "ns::f" without inline and unnamed namespaces; what people write.
+/// "ns::f", as people write it: without inline and unnamed namespaces.
 std::string qualified_name(const clang::NamedDecl& decl);
 /// The same, with the arguments of a template's instantiation: "ns::f<int>".
 std::string exported_name(const clang::FunctionDecl& function);

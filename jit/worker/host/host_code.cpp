@@ -15,11 +15,16 @@
 #include "jit/worker/host/loop_nests.h"
 #include "jit/worker/source/assembler_files.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 namespace tarsia::jit {
 
@@ -32,7 +37,7 @@ struct CodeError {
   int top_level_line = 0;  ///< of all assembly outside of functions, from 1; 0: it is not about that
 };
 
-// Where the assembly that holds this place, or that reads the file that does, stands.
+// The place of the assembly that holds this location, or that reads the file that holds it.
 int outermost_line(const llvm::SMDiagnostic& message) {
   const llvm::SourceMgr* buffers = message.getSourceMgr();
   if (!buffers || !message.getLoc().isValid()) return message.getLineNo();
@@ -45,7 +50,7 @@ int outermost_line(const llvm::SMDiagnostic& message) {
   return 0;
 }
 
-// Keeps errors until they can be told on one thread. Without it LLVM prints them and ends the process.
+// Keeps errors until they can be reported on one thread. Without it LLVM prints them and ends the process.
 class Errors final : public llvm::DiagnosticHandler {
  public:
   explicit Errors(std::vector<CodeError>& errors) : m_errors(errors) {}
@@ -79,31 +84,52 @@ class Errors final : public llvm::DiagnosticHandler {
   std::vector<CodeError>& m_errors;
 };
 
-/// What a thread makes.
+/// The output of one thread.
 struct Made {
   std::string object;
   std::vector<CodeError> errors;
 };
 
-Made generate(clang::CompilerInstance& clang, llvm::Module& module, AssemblerFiles& files) {
+std::string emit(clang::CompilerInstance& clang, llvm::Module& module, clang::BackendAction what) {
+  llvm::SmallVector<char, 0> bytes;
+  clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,
+                           what, clang.getVirtualFileSystemPtr(),
+                           std::make_unique<llvm::raw_svector_ostream>(bytes));
+  return {bytes.begin(), bytes.end()};
+}
+
+// The optimiser works on a copy: code generation changes what it left, and gets the module as it was.
+void add_ir(clang::CompilerInstance& clang, llvm::Module& module) {
+  const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  // Line tables, which every module has, would be most of the text.
+  if (!clang.getCodeGenOpts().hasReducedDebugInfo()) llvm::StripDebugInfo(*copy);
+  const std::string text = emit(clang, *copy, clang::Backend_EmitLL);
+  auto* bytes = llvm::ConstantDataArray::getString(module.getContext(), text, /*AddNull=*/false);
+  auto* variable = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, bytes, "tarsia_ir");
+  variable->setSection(".tarsia.ir");
+  variable->setAlignment(llvm::Align(1));
+  llvm::appendToUsed(module, {variable});
+}
+
+Made generate(clang::CompilerInstance& clang, llvm::Module& module, AssemblerFiles& files, bool keep_ir) {
   Made made;
   const AssemblerFiles::OfThread of_thread(files);
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<Errors>(made.errors));
-  llvm::SmallVector<char, 0> object;
-  clang::emitBackendOutput(clang, clang.getCodeGenOpts(), clang.getTarget().getDataLayoutString(), &module,
-                           clang::Backend_EmitObj, clang.getVirtualFileSystemPtr(),
-                           std::make_unique<llvm::raw_svector_ostream>(object));
+  if (keep_ir) add_ir(clang, module);
+  made.object = emit(clang, module, clang::Backend_EmitObj);
   context.setDiagnosticHandler(nullptr);
-  made.object.assign(object.begin(), object.end());
   return made;
 }
 
-Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode, AssemblerFiles& files) {
+Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode, AssemblerFiles& files,
+                   bool keep_ir) {
   llvm::LLVMContext context;
+  context.setDiscardValueNames(!keep_ir);
   auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "tarsia_module"), context);
   if (!module) return {{}, {{{}, llvm::toString(module.takeError())}}};
-  return generate(clang, **module, files);
+  return generate(clang, **module, files, keep_ir);
 }
 
 // The assembly outside of functions, in the order in which Clang joins it.
@@ -115,7 +141,7 @@ void list_top_level(const clang::DeclContext& scope, std::vector<const clang::Fi
   }
 }
 
-// Clang hands it to LLVM as one text, of which LLVM knows no places.
+// Clang hands this assembly to LLVM as one text, and LLVM knows no places in it.
 clang::SourceLocation top_level_place(const clang::ASTContext& context, int line) {
   std::vector<const clang::FileScopeAsmDecl*> all;
   list_top_level(*context.getTranslationUnitDecl(), all);
@@ -143,24 +169,24 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             std::unique_ptr<llvm::Module> module, int unit,
-                                            AssemblerFiles& files) {
+                                            AssemblerFiles& files, bool keep_ir) {
   guard_assembler();
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   if (clang.getCodeGenOpts().OptimizationLevel >= 2) halves = halve(*module, unit);
   std::vector<Made> made;
   if (halves.first) {
-    const auto second = [&] { return generate_from(clang, halves.second, files); };
+    const auto second = [&] { return generate_from(clang, halves.second, files, keep_ir); };
     std::future<Made> other;
     try {
       other = std::async(std::launch::async, second);
-    } catch (const std::system_error&) {  // there is no thread to be had
+    } catch (const std::system_error&) {  // the system gives no thread
       other = std::async(std::launch::deferred, second);
     }
-    made.push_back(generate(clang, *halves.first, files));
+    made.push_back(generate(clang, *halves.first, files, keep_ir));
     made.push_back(other.get());
   } else {
-    made.push_back(generate(clang, *module, files));
+    made.push_back(generate(clang, *module, files, keep_ir));
   }
   std::vector<std::string> objects;
   for (Made& one : made) {

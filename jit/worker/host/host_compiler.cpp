@@ -1,9 +1,9 @@
 // The host's half of a compile.
 //
-// One pass of Clang over the text to which a pragma of ours was appended. When the lexer meets the pragma,
-// all of the user's declarations have been parsed: pending templates are instantiated, kernels and exports
-// are listed, and the text that describes the exports is entered as if it had been included there. Then, with
-// the parse complete, the device's slice is handed over, and code is generated while the device's compiler
+// Clang makes one pass over the text, to which Tarsia appended a pragma. When the lexer meets the pragma,
+// all of the user's declarations have been parsed. Pending templates are then instantiated, and kernels and
+// exports are listed. The text that describes the exports is entered as if it had been included there. When
+// the parse is complete, the device's slice is handed over. Code is generated while the device's compiler
 // already works.
 #include "jit/worker/host/host_compiler.h"
 
@@ -27,16 +27,20 @@
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
 #include "jit/worker/host/argument_order.h"
-#include "jit/worker/host/debug_pragmas.h"
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/export_text.h"
 #include "jit/worker/host/exports.h"
 #include "jit/worker/host/host_code.h"
 #include "jit/worker/host/host_tables.h"
+#include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
+#include "jit/worker/source/initializers.h"
+#include "jit/worker/source/line_tables.h"
+#include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/token_recorder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -56,6 +60,7 @@ struct Shared {
   const HostUnit& unit;
   const HostHooks& hooks;
   HostResult& result;
+  const DiagnosticCollector& diagnostics;
   SourceFileSystem* files = nullptr;
   clang::CompilerInstance* clang = nullptr;
   clang::Sema* sema = nullptr;
@@ -67,11 +72,34 @@ struct Shared {
   std::string export_text;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
+  /// It is off, and the source has its pragmas.
+  bool lacks_openmp() const { return diagnostics.met_openmp() && !keeps_openmp_off(unit.request->options); }
   bool cuda() const { return unit.language == Language::cuda; }
 };
 
-// Gives kernels of the user's text an empty body in place of the one that was stepped over: enough for Clang
-// to make the stub that launches them.
+// Whether it stands in a text of the request, not in a header on disk.
+bool is_in_request(const clang::SourceManager& sources, const clang::Decl& decl) {
+  const clang::SourceLocation place = sources.getExpansionLoc(decl.getLocation());
+  return is_user_file(sources, place) && sources.getFilename(place).starts_with(k_source_dir);
+}
+
+// Whether it is the user's, and runs code when the module is loaded: a variable whose initial value is
+// computed then, as TORCH_LIBRARY makes one, or a function marked `constructor`.
+bool runs_at_load(const clang::SourceManager& sources, const clang::Decl& decl) {
+  if (!is_in_request(sources, decl)) return false;
+  if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl)) {
+    const auto* scope = llvm::cast<clang::DeclContext>(&decl);
+    return std::any_of(scope->noload_decls_begin(), scope->noload_decls_end(),
+                       [&](const clang::Decl* inner) { return runs_at_load(sources, *inner); });
+  }
+  if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl))
+    return variable->isThisDeclarationADefinition() == clang::VarDecl::Definition &&
+           !variable->isTemplated() && variable->hasInit() && !variable->hasConstantInitialization();
+  return llvm::isa<clang::FunctionDecl>(decl) && decl.hasAttr<clang::ConstructorAttr>();
+}
+
+// Replaces the skipped body of each kernel in the user's text with an empty one. Clang needs no more to
+// make the stub that launches the kernel.
 void empty_kernel(clang::ASTContext& context, clang::FunctionDecl* function) {
   if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) return;
   function->setHasSkippedBody(false);
@@ -92,7 +120,7 @@ void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   }
 }
 
-// Directives that take back the user's macros, which the text that describes the exports must not meet.
+// Directives that undefine the user's macros: the text that describes the exports must not meet them.
 std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& preprocessor) {
   std::set<std::string> names;
   for (const auto& [name, definition] : shared.unit.request->options.defines)
@@ -113,7 +141,7 @@ void enter(clang::Preprocessor& preprocessor, const std::string& text, const cha
   preprocessor.EnterSourceFile(file, nullptr, place);
 }
 
-// A line for each kernel: what is written there instantiates it. Those that are no templates need no line.
+// One line of code for each kernel, which instantiates it. Kernels that are no templates need none.
 std::string text_of_wanted(const std::vector<std::string>& kernels) {
   std::string text;
   for (size_t i = 0; i < kernels.size(); ++i) {
@@ -142,7 +170,7 @@ const clang::FunctionDecl* find_wanted(clang::ASTContext& context, size_t i) {
   return nullptr;
 }
 
-// Leaves nothing but the kernels that are wanted, in their order.
+// Keeps only the wanted kernels, in the order in which they were asked for.
 void choose_kernels(Shared& shared, clang::ASTContext& context) {
   const std::vector<std::string>& wanted = shared.unit.request->options.kernels;
   std::vector<KernelUse> chosen;
@@ -175,7 +203,7 @@ Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
-  // Inside a brace that was never closed there is nothing to describe: the parser will say so.
+  // An unclosed brace leaves nothing to describe: the parser reports it.
   if (!shared.sema->CurContext->isTranslationUnit()) return;
   const bool kernels_alone = !shared.unit.request->options.kernels.empty();
   if (kernels_alone && !std::exchange(shared.wanted, true))
@@ -187,7 +215,7 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   if (shared.cuda()) list_device_entities(context, shared.slice);
   if (kernels_alone) return choose_kernels(shared, context);
   Exports exports = list_exports_of(shared, context);
-  // Where there is device code, its tables carry the places: the host's object does not change with them.
+  // With device code, the device tables carry the places. The host's object then does not change with them.
   shared.export_text = without_macros_of_user(shared, preprocessor) +
                        export_text(exports, context, shared.unit.request->cuda, shared.unit.number,
                                    shared.slice.empty() ? nullptr : &shared.result.places);
@@ -209,13 +237,16 @@ class ExportsPragma final : public clang::PragmaHandler {
   Shared& m_shared;
 };
 
-// Stands between the parser and Clang's code generator. For CUDA it holds declarations back until the parse
-// is complete: only then is it known which kernels the host refers to and whether the object is already at
-// hand.
+// Stands between the parser and Clang's code generator. For CUDA, it holds declarations back until the
+// parse is complete. Only then is it known which kernels the host refers to, and whether the object exists
+// already.
 class HostConsumer final : public clang::SemaConsumer {
  public:
   HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
+    m_llvm.setDiscardValueNames(clang.getCodeGenOpts().DiscardValueNames);
     m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
+    if (const CompileOptions& options = shared.unit.request->options; !keeps_lines(options))
+      m_line_tables.emplace(options.include_dirs.empty());
   }
 
   void InitializeSema(clang::Sema& sema) override {
@@ -231,12 +262,18 @@ class HostConsumer final : public clang::SemaConsumer {
     }
   }
   void ForgetSema() override { m_shared.sema = nullptr; }
+  clang::ASTDeserializationListener* GetASTDeserializationListener() override {
+    return m_line_tables ? &*m_line_tables : nullptr;
+  }
   void Initialize(clang::ASTContext& context) override { m_generator->Initialize(context); }
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
-    for (clang::Decl* decl : group)
+    for (clang::Decl* decl : group) {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
+      m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
+    }
+    if (m_line_tables) m_line_tables->choose(group);
     later([=, this] {
       if (m_shared.cuda())
         for (clang::Decl* decl : group) order(decl);
@@ -245,12 +282,15 @@ class HostConsumer final : public clang::SemaConsumer {
     return true;
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
+    if (m_line_tables) m_line_tables->choose(*decl);
     later([=, this] {
       if (m_shared.cuda()) order(decl);
       m_generator->HandleInlineFunctionDefinition(decl);
     });
   }
   void HandleTagDeclDefinition(clang::TagDecl* decl) override {
+    if (llvm::isa<clang::CXXRecordDecl>(decl) && is_in_request(m_clang.getSourceManager(), *decl))
+      m_own_types.note(decl);
     later([=, this] { m_generator->HandleTagDeclDefinition(decl); });
   }
   void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
@@ -270,7 +310,7 @@ class HostConsumer final : public clang::SemaConsumer {
     HostResult& result = m_shared.result;
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
     if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
-    if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    if (m_clang.getDiagnostics().hasErrorOccurred() || m_shared.lacks_openmp()) return;
     if (m_shared.unit.language == Language::c)
       result.exports_of_c =
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
@@ -298,7 +338,7 @@ class HostConsumer final : public clang::SemaConsumer {
       }
     }
     auto start = std::chrono::steady_clock::now();
-    // A step may read declarations from the prelude, of which Clang tells this consumer at once.
+    // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
     for (const auto& step : std::exchange(m_held, {})) step();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
@@ -308,33 +348,33 @@ class HostConsumer final : public clang::SemaConsumer {
     if (!module) return;
     if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
+    m_own_types.make_own(*module, context);
+    if (result.has_effects && m_shared.unit.language != Language::c) guard_initializers(*module);
+    set_target_cpu(*module, *m_shared.unit.request, m_clang.getTargetOpts());
     start = std::chrono::steady_clock::now();
     AssemblerFiles files(*m_shared.files);
-    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number, files);
+    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
+                                        keeps_ir(m_shared.unit.request->options));
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;
     result.ok = true;
-    // The key was made before code was, and has not what inline assembly read.
+    // The key was made before the code, so it does not cover the files that inline assembly read.
     if (key && m_shared.hooks.keep_objects && !result.volatile_text && !files.asked())
       m_shared.hooks.keep_objects(*key, result.objects);
   }
 
  private:
-  // Everything that can change the object, and nothing of the kernels' bodies.
+  // Hashes everything that can change the object, and nothing of the kernels' bodies.
   Digest object_key() const {
     const HostUnit& unit = m_shared.unit;
     Hasher hasher("tarsia host object");
     hasher.field(build_id()).field(std::uint64_t(unit.number));
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
-    const CompileOptions& options = unit.request->options;
-    const bool columns = keeps_lines(options);
-    // Other people's headers may ask where their functions are called from.
-    const bool lines = columns || m_shared.tokens->uses_lines() || !options.include_dirs.empty() ||
-                       has_system_headers(options);
+    hasher.field(unit.request->host_cpu);
     for (SourceFile text : m_shared.slice.host_texts) {
-      if (!columns) std::erase(text.text, k_device_byte);
-      if (!lines) std::erase(text.text, k_device_line);
+      // Line tables name no columns.
+      if (!unit.request->options.debug) std::erase(text.text, k_device_byte);
       hasher.field(text.name).field(text.text);
     }
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
@@ -372,7 +412,7 @@ class HostConsumer final : public clang::SemaConsumer {
                          diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "to match this '{'"));
   }
 
-  // main stays what it is to the language, but its symbol must not be the process's.
+  // To the language, main stays main. Its symbol must not be that of the process's own main.
   void name_main(clang::FunctionDecl& function) {
     if (!function.isMain() || !function.isThisDeclarationADefinition()) return;
     m_shared.result.has_main = true;
@@ -386,6 +426,8 @@ class HostConsumer final : public clang::SemaConsumer {
   std::unique_ptr<clang::CodeGenerator> m_generator;
   clang::EmptyPragmaHandler m_ignored_pragmas[2] = {clang::EmptyPragmaHandler("unroll"),
                                                     clang::EmptyPragmaHandler("nounroll")};
+  std::optional<LineTables> m_line_tables;
+  OwnTypes m_own_types;
   bool m_holding = m_shared.cuda();
   std::vector<std::function<void()>> m_held;
 };
@@ -401,6 +443,7 @@ class HostAction final : public clang::ASTFrontendAction {
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
     if (m_shared.unit.language != Language::c)
       preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
+    ignore_pragmas_of_nvcc(preprocessor);
     preprocessor.addPPCallbacks(make_debug_pragmas());
     preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
     if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
@@ -440,8 +483,8 @@ class IncludeNames final : public clang::PPCallbacks {
 void leave_nothing_open(clang::Sema& sema) {
   sema.DefineUsedVTables();
   sema.PerformPendingInstantiations();
-  // Nothing is to be said of these functions, CUDA's every one, of what is declared inline, of constructors
-  // that call each other, and of delete where new[] was: their headers have compiled.
+  // Clang must report nothing about functions of these headers, which have compiled: all of CUDA's, inline
+  // functions, constructors that call each other, and delete where new[] was.
   sema.DeclsToCheckForDeferredDiags.clear();
   sema.UndefinedButUsed.clear();
   sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
@@ -506,7 +549,7 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
   invocation->getFrontendOpts().SkipFunctionBodies = cuda;
   take_over_debug_pragmas(invocation->getPreprocessorOpts());
-  // Whoever chose the prelude has checked it against the options and the files.
+  // The choice of the prelude has already been checked against the options and the files.
   invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
   auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
   clang->setVirtualFileSystem(files);
@@ -516,7 +559,7 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   return clang;
 }
 
-// What is wrong with a kernel that is wanted has no place in the user's text.
+// An error about a wanted kernel has no place in the user's text.
 void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
   if (diagnostic.file != k_wanted_path) return;
   const size_t i = size_t(diagnostic.line) - 1;
@@ -531,6 +574,12 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
                         const HostHooks& hooks) {
   initialize_llvm();
   HostResult result;
+  for (std::string fault :
+       {fault_of_march(unit.request->options.march), fault_of_warnings(unit.request->options)})
+    if (!fault.empty()) {
+      result.diagnostics.push_back({"", 0, 0, Severity::error, std::move(fault)});
+      return result;
+    }
   std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
   std::string text = unit.file->text;
   if (unit.language != Language::c) text += k_ending;
@@ -539,7 +588,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
-    Shared shared{unit, hooks, result, files.get()};
+    Shared shared{unit, hooks, result, collector, files.get()};
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());
@@ -549,6 +598,11 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
         shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
     HostAction action(shared);
     clang->ExecuteAction(action);
+  }
+  if (collector.met_openmp() && !keeps_openmp_off(unit.request->options)) {
+    result = HostResult();
+    result.needs_openmp = true;
+    return result;
   }
   result.diagnostics = collector.take();
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
@@ -567,7 +621,7 @@ bool compile_prelude(const CompileRequest& request, Language language,
   DiagnosticCollector collector("", "", has_system_headers(request.options));
   std::vector<std::string> arguments =
       clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
-  // Else every source that uses the prelude would instantiate what the headers left pending (45 ms of
+  // Otherwise each source that uses the prelude would instantiate what the headers left pending (45 ms for
   // <cmath>).
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto clang = make_clang(arguments, files, collector, language == Language::cuda);

@@ -30,23 +30,27 @@ struct HostResult {
   std::vector<std::string> objects;  ///< ELF; the device tables refer to hidden symbols of them
   std::vector<Diagnostic> diagnostics;
   bool has_main = false;
+  bool has_effects = false;  ///< the user's text has something that runs when the module is loaded
+  /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.
+  bool needs_openmp = false;
   /// "file:line" of functions, which the device tables define: see export_text().
   std::vector<std::string> places;
   std::string exports_of_c;    ///< of a unit in C: the C++ unit that describes its functions
   bool volatile_text = false;  ///< __TIME__, __DATE__ or __TIMESTAMP__ was used
-  /// Functions by name: those that it exports, and those that it could and that the request does not name.
+  /// Functions by name: those that it exports, and those that it could export but that the request does not
+  /// name.
   std::vector<std::string> exported, left_out;
   std::vector<std::pair<std::string, double>> timings;
 };
 
-/// The symbol that the main of a C unit is given. It is described by a C++ main that calls it (worker.cpp).
+/// The symbol of a C unit's main. A C++ main that calls it describes it (worker.cpp).
 inline constexpr char k_main_of_c_symbol[] = "tarsia_main_of_c";
 
-/// What the compile tells and asks while it runs, on the thread that runs it.
+/// What the compile reports and asks while it runs, on the thread that runs it.
 struct HostHooks {
   /// The parse is done and had no errors: the device's half can start. CUDA units only.
   std::function<void(DeviceSlice&&)> on_split;
-  /// Objects already made from this host text, by the hash of all that can change them.
+  /// Objects that were already made from this host text. The key is a hash of all that can change them.
   std::function<std::optional<std::vector<std::string>>(const Digest&)> find_objects;
   std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
 };

@@ -14,12 +14,12 @@ class Module;
 namespace tarsia::jit {
 
 /// Makes Clang emit the stubs of all kernels and the host's shadows of all device variables of the slice.
-/// To be called before the end of code generation.
+/// The caller calls it before the end of code generation.
 void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice);
 
-/// Adds to the module hidden arrays `tarsia_stubs_N` and `tarsia_shadows_N` (addresses, in the slice's order;
-/// null for what has none). Host
-/// accesses to managed variables are turned into accesses through the pointer that the CUDA runtime fills in.
+/// Adds to the module the hidden arrays `tarsia_stubs_N` and `tarsia_shadows_N`: addresses in the slice's
+/// order, null where there is none. Turns the host's accesses to managed variables into accesses through
+/// the pointer that the CUDA runtime fills in.
 void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit);
 
 std::string stubs_symbol(int unit);

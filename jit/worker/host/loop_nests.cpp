@@ -1,4 +1,4 @@
-// Finds functions with loops within loops, and marks those that are better not inlined.
+// Finds functions with loops within loops, and marks those that had better not be inlined.
 #include "jit/worker/host/loop_nests.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -32,8 +32,9 @@ bool has_loop_in_loop(const llvm::LoopInfo& loops) {
   return std::ranges::any_of(loops, [](const llvm::Loop* loop) { return !loop->getSubLoops().empty(); });
 }
 
-/// How often it is called directly; k_keen if a call is better inlined: one that gives a constant number,
-/// which may make the loops end early or unroll, and one within a loop, where the call itself may cost.
+/// The number of direct calls, or k_keen if a call should be inlined. That is a call with a constant
+/// number, which may make the loops end early or unroll, and a call within a loop, where the call itself
+/// may cost.
 constexpr int k_keen = 1 << 20;
 int calls_of(const llvm::Function& function, Loops& loops) {
   int calls = 0;

@@ -7,11 +7,11 @@ class Module;
 
 namespace tarsia::jit {
 
-/// Keeps functions that hold a loop within a loop from being inlined where that would only make copies: they
-/// are called more than once, or stay for callers from outside anyway, no call gives them a constant
-/// number, and none is within a loop. The call costs nothing beside the loops, while each copy is vectorised
-/// and unrolled anew, which was most of the time that such a source took. Templates and `inline` functions
-/// are left to LLVM.
+/// Keeps functions that hold a loop within a loop from being inlined where inlining would only make copies.
+/// Such a function is called more than once, or stays for callers from outside anyway. No call gives it a
+/// constant number, and no call is within a loop. Beside the loops, the call costs nothing. Each copy would
+/// be vectorised and unrolled anew, which took most of the time of such a source. Templates and `inline`
+/// functions are left to LLVM.
 void keep_loop_nests_apart(llvm::Module& module);
 
 }  // namespace tarsia::jit

@@ -109,8 +109,8 @@ bool KeptLayer::still_holds() {
   return true;
 }
 
-// The size of a msgpack [names, [[path, content, absent, [device, inode, size, mtime, ctime]]…]], that, and
-// the precompiled header.
+// The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
+// ctime]]…]], and the precompiled header.
 std::string KeptLayer::serialize() const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {

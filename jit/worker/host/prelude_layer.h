@@ -12,8 +12,8 @@
 
 namespace tarsia::jit {
 
-/// Where Clang sees the precompiled form, and the text, of a layer that has so many below it. Precompiled
-/// headers name the one that they build on by these.
+/// Virtual paths of the precompiled form and of the text, for a layer with this many layers below it. A
+/// precompiled header names the one that it builds on by such a path.
 std::string prelude_path(int depth);
 std::string prelude_text_path(int depth);
 
@@ -34,26 +34,28 @@ struct PreludeLayer {
   /// Bytes, with those below.
   std::size_t size() const { return pch.size() + (base ? base->size() : 0); }
 
-  /// Whether the source brings a file of its own by a name that went into the layers: they are then not what
-  /// the source means.
+  /// Whether the source brings a file of its own under a name that went into the layers. The layers then
+  /// hold another file than the source means.
   bool is_hidden_by(const std::vector<SourceFile>& own) const;
-  /// The same of its folders. What was looked for and found absent is added to `absent`.
+  /// The same for the source's folders. Paths that were looked for and not found are added to `absent`.
   bool is_hidden_by(const std::vector<std::string>& include_dirs, std::vector<Dependency>& absent) const;
 };
 
-/// A layer that was made here: its dependencies are checked before each use. Used by one thread.
+/// A layer that was made here. Its dependencies are checked before each use. For one thread.
 class KeptLayer {
  public:
   KeptLayer(PreludeLayer layer, std::string pch);
-  /// A layer that was made elsewhere of CUDA's headers, its dependencies by virtual paths: as one that was
-  /// made here of the headers in these folders, if they are the same. Null if they are not.
+  /// Takes a layer of CUDA's headers that was made elsewhere; its dependencies have virtual paths. The
+  /// result is like one that was made here from the headers in these folders. Null if those headers differ.
   static std::shared_ptr<KeptLayer> adopt(const PreludeLayer& layer,
                                           const std::vector<std::string>& cuda_dirs);
   /// The bytes that `parse` takes.
   std::string serialize() const;
-  /// Null when these are no such bytes. `base`, `depth` and `text` are as for the layer that was kept.
+  /// Null if the bytes are not of this form. `base`, `depth` and `text` are those of the layer that was
+  /// kept.
   static std::shared_ptr<KeptLayer> parse(std::string bytes, PreludeLayer like);
-  /// Whether the files are still those that it was made of. Stamps of files that came to rest are renewed.
+  /// Whether the files are still those that the layer was made of. Renews the stamps of files that came to
+  /// rest.
   bool still_holds();
   const PreludeLayer& layer() const { return m_layer; }
 

@@ -1,27 +1,18 @@
 // The object that carries device code into a module.
 #include "jit/worker/link/device_tables.h"
 
-#include <memory>
-
-#include "base/error.h"
-#include "jit/worker/host/clang_setup.h"
 #include "jit/worker/host/export_text.h"
 #include "jit/worker/host/host_tables.h"
+#include "jit/worker/link/emit_object.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
-#include "llvm/TargetParser/Triple.h"
 
 namespace tarsia::jit {
 namespace {
 
 constexpr uint32_t k_wrapper_magic = 0x466243b1;  // fatbinary_section.h of CUDA: __fatBinC_Wrapper_t
 
-// Builds constants of C structs in a module that holds data alone.
+// Builds constants of C structs in a module that holds only data.
 class Data {
  public:
   explicit Data(llvm::LLVMContext& context) : m_module("tarsia_device", context), m_context(context) {}
@@ -146,22 +137,12 @@ void describe_template(Data& data, const std::string& file, const KernelTemplate
       "tarsia_templates");
 }
 
-// The tables that the host's object has otherwise: a byte for each kernel is the address that stands for it.
+// Makes the tables that the host's object has otherwise. The address of a byte stands for each kernel.
 void define_stubs(Data& data, const DeviceUnit& unit) {
   std::vector<llvm::Constant*> stubs;
   for (size_t i = 0; i < unit.kernel_symbols.size(); ++i) stubs.push_back(data.place(data.number8(0), false));
   data.place(data.array(data.pointer_type(), stubs), true, stubs_symbol(unit.number));
   data.place(data.array(data.pointer_type(), {}), true, shadows_symbol(unit.number));
-}
-
-std::unique_ptr<llvm::TargetMachine> make_target() {
-  initialize_llvm();
-  std::string error;
-  llvm::Triple triple("x86_64-pc-linux-gnu");
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target) throw Error("the compiler was built without its X86 target: " + error);
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, "x86-64", "", llvm::TargetOptions(), llvm::Reloc::PIC_));
 }
 
 }  // namespace
@@ -170,9 +151,7 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
                                const std::vector<FileTemplates>& templates) {
   llvm::LLVMContext context;
   Data data(context);
-  std::unique_ptr<llvm::TargetMachine> target = make_target();
-  data.module().setTargetTriple(target->getTargetTriple());
-  data.module().setDataLayout(target->createDataLayout());
+  set_target(data.module());
 
   std::vector<llvm::Constant*> images, records;
   for (const DeviceUnit& unit : units) {
@@ -226,13 +205,7 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
     data.place(data.number(images.size()), true, "tarsia_n_images");
   }
 
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream out(object);
-  llvm::legacy::PassManager passes;
-  if (target->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::ObjectFile))
-    throw Error("the compiler cannot write object files");
-  passes.run(data.module());
-  return std::string(object.begin(), object.end());
+  return emit_object(data.module());
 }
 
 }  // namespace tarsia::jit

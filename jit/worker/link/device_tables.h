@@ -21,7 +21,7 @@ struct DeviceUnit {
   const DeviceSlice* slice = nullptr;
   std::vector<std::string> kernel_symbols;    ///< by kernel of the slice; empty: not in the device code
   std::vector<std::string> variable_symbols;  ///< by variable of the slice; likewise
-  std::string fatbin;                         ///< what the runtime is given: a cubin or a fat binary
+  std::string fatbin;                         ///< passed to the runtime: a cubin or a fat binary
   std::vector<DeviceImage> images;
   bool without_host = false;        ///< no object of the host's defines the addresses of its stubs
   std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
@@ -33,8 +33,8 @@ struct FileTemplates {
   std::vector<KernelTemplate> templates;
 };
 
-/// An ELF object with the images, their list `tarsia_images`, the descriptors of kernels, templates and
-/// variables (abi.h), the places and a registration record per unit (see support/cuda_support.c).
+/// Makes an ELF object with the images, their list `tarsia_images`, the descriptors of kernels, templates
+/// and variables (abi.h), the places, and a registration record for each unit (see support/cuda_support.c).
 std::string make_device_tables(const std::vector<DeviceUnit>& units,
                                const std::vector<FileTemplates>& templates = {});
 

@@ -1,7 +1,8 @@
-// LLD reads every symbol of a library that it links against: of libstdc++, libm and libc that is two thirds
-// of the time that a small module's link takes. A link uses a handful of them. So each library's symbols are
-// read once in a worker's life, and each link is given a library of just those that its objects name. The
-// module is the same, byte for byte (test_library_excerpt.cpp).
+// Cuts libraries down to the symbols that a link needs. LLD reads every symbol of a library that it links
+// against. For libstdc++, libm and libc, that takes two thirds of the time of a small module's link, which
+// uses a handful of them. So a worker reads the symbols of each library once in its life. Each link gets a
+// library that has only the symbols that its objects name. The module is the same, byte for byte
+// (test_library_excerpt.cpp).
 #include "jit/worker/link/library_excerpt.h"
 
 #include <algorithm>

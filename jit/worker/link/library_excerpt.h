@@ -9,8 +9,8 @@
 
 namespace tarsia::jit {
 
-/// What an object, whose bytes the names point into, leaves undefined. None if that cannot be told: not an
-/// ELF object, or a name with a version.
+/// The undefined symbols of an object, whose bytes the names point into. None if the object does not tell:
+/// it is not ELF, or a name has a version.
 std::optional<std::set<std::string_view>> undefined_symbols(std::string_view object);
 
 /// The symbols of a shared library. Immutable, so threads may share it.

@@ -13,11 +13,16 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/paths.h"
+#include "jit/worker/link/driver_stubs.h"
+#include "jit/worker/link/kept_symbols.h"
 #include "jit/worker/link/library_excerpt.h"
+#include "jit/worker/link/link_messages.h"
 #include "jit/worker/link/user_libraries.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringRef.h"
@@ -33,15 +38,19 @@ extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
 extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
 extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
+extern const char tarsia_undefined_support_begin[], tarsia_undefined_support_end[];
+extern const char tarsia_driver_support_begin[], tarsia_driver_support_end[];
+extern const char tarsia_initializer_support_begin[], tarsia_initializer_support_end[];
 extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
 extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
+extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
 }
 
 namespace tarsia::jit {
 namespace {
 
-// Where LLD writes to without a file on disk.
+// A place for LLD's output without a file on disk.
 //
 // Work-around: LLD makes a temporary file beside its output.
 // Trigger: the output is a regular file, as a memfd is too. Symptom: for /proc/self/fd/N the folder is one of
@@ -71,7 +80,7 @@ class OutputPipe {
     read = UniqueFd(ends[0]);
     write = UniqueFd(ends[1]);
   }
-  // An LLD that gave up may have left its own end open, which is never closed then: it is not waited for.
+  // An LLD that gave up may have left its own end open. Nobody closes it then, so nobody waits for it.
   std::string read_all() const {
     std::string bytes;
     char block[1 << 16];
@@ -87,16 +96,17 @@ class OutputPipe {
   }
 
   UniqueFd m_read, m_write, m_stopped, m_stop;
-  std::future<std::string> m_bytes;  // the last: its thread uses the others, and it waits for it
+  std::future<std::string> m_bytes;  // declared last: its thread uses the others, and its destructor waits
 };
 
-// In the order in which they are searched.
+// In the order of the search.
 constexpr const char* k_run_time[] = {"libstdc++.so.6", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2",
                                       "libgcc_s.so.1"};
 
-// The run-time libraries that this process itself runs on: no -dev package has to be there.
+// The run-time libraries that this process itself runs on, so that no -dev package is needed.
 const std::map<std::string, std::string>& run_time_libraries() {
-  // Never destroyed, as a thread may be reading it when the process ends; nor is run_time_symbols().
+  // Never destroyed, since a thread may read it when the process ends. The same holds for
+  // run_time_symbols().
   static const auto& found = *new auto([] {
     std::map<std::string, std::string> all;
     for (const char* name : k_run_time) {
@@ -110,7 +120,7 @@ const std::map<std::string, std::string>& run_time_libraries() {
   return found;
 }
 
-/// The symbols of those of them that could be read.
+/// The symbols of those run-time libraries that could be read.
 const std::map<std::string, LibrarySymbols>& run_time_symbols() {
   static const auto& known = *new auto([] {
     std::map<std::string, LibrarySymbols> all;
@@ -118,7 +128,7 @@ const std::map<std::string, LibrarySymbols>& run_time_symbols() {
       if (auto found = run_time_libraries().find(name); found != run_time_libraries().end()) try {
           all.emplace(name, found->second);
         } catch (const Error&) {
-          // It is linked against whole.
+          // Without its symbols, a link uses the whole library.
         }
     return all;
   }());
@@ -129,7 +139,7 @@ std::string path_of(const UniqueFd& file) {
   return "/proc/self/fd/" + std::to_string(file.get());
 }
 
-/// An object of Tarsia's own, as a file that LLD can open, for as long as the worker lives.
+/// An object of Tarsia's own, as a file that LLD can open as long as the worker lives.
 class SupportObject {
  public:
   SupportObject(const char* name, const char* begin, const char* end)
@@ -150,63 +160,39 @@ class SupportObject {
 struct SupportObjects {
   SupportObject main{"the runner of main", tarsia_main_support_begin, tarsia_main_support_end};
   SupportObject cuda{"the CUDA registration", tarsia_cuda_support_begin, tarsia_cuda_support_end};
+  SupportObject undefined{"the checks for undefined behaviour", tarsia_undefined_support_begin,
+                          tarsia_undefined_support_end};
+  SupportObject driver{"the CUDA driver's functions", tarsia_driver_support_begin, tarsia_driver_support_end};
+  SupportObject initializers{"the guard of static initialisers", tarsia_initializer_support_begin,
+                             tarsia_initializer_support_end};
   SupportObject entry{"the module's entry", tarsia_attach_support_begin, tarsia_attach_support_end};
   SupportObject ends{"the module's start and end", tarsia_module_support_begin, tarsia_module_support_end};
   SupportObject ops{"Tarsia's functions for ops", tarsia_op_support_begin, tarsia_op_support_end};
   SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
+  SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
 };
 
 const SupportObjects& support_objects() {
-  static const auto& all = *new SupportObjects;  // never destroyed, like what is known of libraries
+  static const auto& all = *new SupportObjects;  // never destroyed, like run_time_libraries()
   return all;
 }
 
-// "ld.lld: error: undefined symbol: foo" and its ">>> referenced by" lines become one diagnostic each.
-void parse_messages(llvm::StringRef log, const std::map<std::string, std::string>& names,
-                    LinkResult& result) {
-  auto clean = [&](llvm::StringRef line) {
-    std::string text = line.str();
-    for (const auto& [path, name] : names)
-      for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), name);
-    static constexpr std::string_view k_stub = "__device_stub__";  // what Clang calls a kernel's launcher
-    for (size_t at; (at = text.find(k_stub)) != std::string::npos;)
-      text.replace(at, k_stub.size(), "kernel ");
-    return text;
-  };
-  bool duplicate = false;
-  while (!log.empty()) {
-    auto [line, rest] = log.split('\n');
-    log = rest;
-    if (line.trim().empty()) continue;
-    bool error = line.consume_front("ld.lld: error: ") || line.contains("error: ");
-    bool warning = !error && line.consume_front("ld.lld: warning: ");
-    if (error || warning) {
-      Diagnostic diagnostic;
-      diagnostic.severity = error ? Severity::error : Severity::warning;
-      diagnostic.message = clean(line);
-      duplicate = line.starts_with("duplicate symbol: ");
-      if (duplicate)
-        diagnostic.message = diagnostic.message.substr(18) +
-                             " is defined more than once: make it static or inline, or rename one. It is in";
-      if (line.starts_with("undefined symbol: "))
-        diagnostic.message += "; define it, or name the library that does in `libraries`";
-      result.diagnostics.push_back(std::move(diagnostic));
-    } else if (!result.diagnostics.empty()) {
-      Diagnostic& last = result.diagnostics.back();
-      llvm::StringRef text = line.trim();
-      text.consume_front(">>>");
-      text = text.trim();
-      if (text.starts_with("referenced by ") && last.file.empty()) {
-        std::string place = clean(text.drop_front(14));
-        last.file = place.substr(0, place.find(':'));
-      }
-      if (text.starts_with("defined at tarsia_module")) continue;
-      std::string place = clean(text);
-      if (size_t at = place.find(":("); duplicate && at != place.npos) place.resize(at);
-      last.message += "\n" + place;
+/// Whether the name is one of OpenMP's run-time library.
+bool is_of_openmp(std::string_view name) {
+  return name.starts_with("__kmpc_") || name.starts_with("omp_") || name.starts_with("kmp_");
+}
+
+/// What of that library has the undefined symbols. None if either cannot be read: then the link needs all of
+/// it.
+std::optional<std::string> openmp_excerpt(const std::string& path,
+                                          const std::optional<std::set<std::string_view>>& undefined) {
+  if (undefined) try {
+      return LibrarySymbols(path).excerpt(*undefined);
+    } catch (const Error&) {
+      // Without its symbols, the link uses the whole library.
     }
-  }
+  return std::nullopt;
 }
 
 /// Whether it names something of <lib_api.h>.
@@ -214,24 +200,22 @@ bool uses_mxnet(const LinkInput& object) {
   return object.bytes.find("5mxnet3ext") != std::string::npos;
 }
 
-}  // namespace
-
-void prepare_links() {
-  support_objects();
-  run_time_symbols();
-}
-
-LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inputs, LinkParts parts) {
+/// One run of LLD. `of_driver` are functions of the CUDA driver; those that are still undefined are added.
+LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>& inputs,
+                     const LinkParts& parts, const KeptSymbols& kept, std::set<std::string>& of_driver) {
   LinkResult result;
   std::vector<UniqueFd> files;
   std::map<std::string, std::string> names;
-  // The name that is compiled into a module's SONAME must be its content's alone: none.
+  // A module's SONAME must depend on its content alone, so no name is compiled in.
   std::vector<std::string> args = {
-      "ld.lld", "-shared", "-z", "defs", "-z", "relro", "-z", "now", "--hash-style=gnu", "--eh-frame-hdr",
+      "ld.lld", "-shared", "-z", "relro", "-z", "now", "--hash-style=gnu", "--eh-frame-hdr",
       "--build-id=sha1", "--no-mmap-output-file",
       // Sources do not name libraries: `#pragma comment(lib, …)` could name any file.
       "--no-dependent-libraries", "--threads=1", "--error-limit=50", "-Bsymbolic", "--gc-sections", "-z",
       "nostart-stop-gc", "-m", "elf_x86_64"};
+  // read_messages() makes errors of the warnings, save about what a process may bring.
+  if (request.options.undefined != "load")
+    args.insert(args.end(), {"-z", "defs", "--warn-unresolved-symbols"});
   auto add = [&](const std::string& name, std::string_view bytes) {
     files.push_back(make_memfd("tarsia-object", bytes));
     names[path_of(files.back())] = name;
@@ -247,10 +231,19 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back(object.path());
     need(object.undefined());
   };
+  std::string of_openmp;  // a name of its run-time library that the inputs use
   for (const LinkInput& object : inputs) {
     add(object.name, object.bytes);
-    need(undefined_symbols(object.bytes));
+    const auto symbols = undefined_symbols(object.bytes);
+    need(symbols);
+    if (!symbols) continue;
+    for (std::string_view name : *symbols) {
+      if (is_of_openmp(name)) of_openmp = name;
+      if (is_of_driver(name)) of_driver.insert(std::string(name));
+    }
   }
+  // A static library of the user's may use it, too.
+  if (of_openmp.empty() && request.options.openmp && !request.options.libraries.empty()) of_openmp = "OpenMP";
   const SupportObjects& support = support_objects();
   if (parts.has_main) {
     add_support(support.main);
@@ -262,19 +255,32 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back("--wrap=cudaLaunchKernel");
     args.push_back("--wrap=cudaDeviceReset");
   }
+  const bool finds = has_checks(request.options, "undefined");
+  if (finds) add_support(support.undefined);
   add_support(support.entry);
   add_support(support.ends);
-  // Taken if something of it is used.
+  // Linked in if the inputs use something of it.
   args.push_back("--start-lib");
+  if (parts.has_effects) add_support(support.initializers);
   add_support(support.ops);
   if (std::any_of(inputs.begin(), inputs.end(), uses_mxnet)) {
     add_support(support.mxnet);
     add_support(support.graphs);
   }
+  if (!undefined || undefined->contains("__cpu_model") || undefined->contains("__cpu_features2") ||
+      undefined->contains("__cpu_indicator_init"))
+    add_support(support.cpu);
   args.push_back("--end-lib");
-  // Templates of std are visible outside by their own word; nobody may find them there, and unused ones go.
-  static const std::string k_exported = "{ global: " TARSIA_MODULE_SYMBOL "; local: *; };";
-  files.push_back(make_memfd("tarsia-exported", k_exported));
+  // Templates of std ask for default visibility. Nobody else may find them there, and unused ones go.
+  std::string shown = "{ global: " TARSIA_MODULE_SYMBOL "; " TARSIA_INITIALIZER_ERROR_SYMBOL ";";
+  if (finds) shown += " tarsia_take_findings;";
+  for (const std::string& name : kept.names) shown += " \"" + name + "\";";
+  if (!kept.names.empty() || parts.has_effects) {
+    args.push_back("--defsym=" TARSIA_EFFECTS_SYMBOL "=0");
+    shown += " " TARSIA_EFFECTS_SYMBOL ";";
+  }
+  args.push_back("--undefined-version");  // not every module has all of Tarsia's own
+  files.push_back(make_memfd("tarsia-exported", shown + " local: *; };"));
   args.push_back("--version-script=" + path_of(files.back()));
 
   UserLibraries libraries = find_user_libraries(request);
@@ -284,6 +290,12 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     return result;
   }
   args.insert(args.end(), libraries.arguments.begin(), libraries.arguments.end());
+  if (!of_driver.empty()) {  // what a library has is that library's
+    args.push_back("--start-lib");
+    add("the CUDA driver's functions", make_driver_stubs(of_driver));
+    add_support(support.driver);
+    args.push_back("--end-lib");
+  }
   if (parts.cuda) {
     if (request.cuda_parts.cudart.empty()) {
       Diagnostic diagnostic;
@@ -297,12 +309,25 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
     args.push_back(request.cuda_parts.cudart);
   }
   args.push_back("--as-needed");
-  // A user's static library may bring further undefined symbols along.
+  // A user's static library may add undefined symbols.
   if (!request.options.libraries.empty() || parts.whole_libraries) undefined.reset();
   if (undefined && parts.has_main) {
     undefined->insert("exit");  // --wrap gives it to __real_exit
     for (const char* name : {"_Znwm", "_Znam"})
       if (undefined->contains(name)) args.push_back(std::string("--wrap=") + name);
+  }
+  if (!of_openmp.empty()) {
+    const std::vector<std::string> found = openmp_libraries(parts.home);
+    if (found.empty()) {
+      result.diagnostics.push_back(
+          {.message = of_openmp + " is used of OpenMP's run-time library, libomp.so, which was not found: " +
+                      std::string(k_openmp_remedy)});
+      return result;
+    }
+    if (const auto excerpt = openmp_excerpt(found.front(), undefined); !excerpt)
+      args.push_back(found.front());
+    else if (!excerpt->empty())
+      add("libomp.so", *excerpt);
   }
   for (const char* name : k_run_time) {
     const auto symbols = run_time_symbols().find(name);
@@ -321,18 +346,47 @@ LinkResult link(const CompileRequest& request, const std::vector<LinkInput>& inp
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   std::string log;
   llvm::raw_string_ostream out(log);
-  // Without it LLD ends the process where it gives up.
+  // Otherwise LLD ends the process when it gives up.
   llvm::CrashRecoveryContext::Enable();
   lld::Result linked = lld::lldMain(pointers, out, out, {{lld::Gnu, &lld::elf::link}});
   llvm::CrashRecoveryContext::Disable();
   llvm::CrashRecoveryContext::throwIfCrash(linked.retCode);
   result.can_link_again = linked.canRunAgain;
-  parse_messages(log, names, result);
-  result.ok = linked.retCode == 0;
+  LinkMessages messages = read_messages(log, names);
+  result.diagnostics = std::move(messages.diagnostics);
+  result.lacks_driver = !messages.of_driver.empty();
+  of_driver.merge(messages.of_driver);
+  result.ok = linked.retCode == 0 && std::ranges::none_of(result.diagnostics, [](const Diagnostic& one) {
+                return one.severity >= Severity::error;
+              });
   if (result.ok)
     result.module = output.finish();
   else if (result.diagnostics.empty())
     result.diagnostics.push_back({.message = "the linker gave up without a word"});
+  return result;
+}
+
+}  // namespace
+
+void prepare_links() {
+  support_objects();
+  run_time_symbols();
+}
+
+LinkResult link(const CompileRequest& request, std::vector<LinkInput> inputs, LinkParts parts) {
+  LinkResult result;
+  const bool kernels_alone = !request.options.kernels.empty();
+  const KeptSymbols kept =
+      keep_symbols(inputs, kernels_alone ? std::vector<std::string>() : request.options.exports);
+  if (kept.refused) {
+    result.diagnostics.push_back(*kept.refused);
+    return result;
+  }
+  std::set<std::string> of_driver;
+  result = link_once(request, inputs, parts, kept, of_driver);
+  // A static library of the user's may call functions of the driver that no input calls.
+  if (result.lacks_driver && result.can_link_again)
+    result = link_once(request, inputs, parts, kept, of_driver);
   return result;
 }
 

@@ -1,9 +1,9 @@
 // Finds libraries and looks into linker scripts.
 //
-// A name like libm.so may be a short text that says which files to take. LLD would read it, and whatever it
-// names, without telling which files those were; and where it understands a text not, it quotes a line of it,
-// be it of a file that is no library at all. The scripts that are installed as libraries consist of few
-// commands, which are resolved here into files.
+// A name like libm.so may be a short text, a linker script, that says which files to take. LLD would read
+// it and the files that it names, and would not report them. If LLD does not understand a text, it quotes a
+// line of it, even of a file that is no library at all. Scripts that are installed as libraries consist of
+// few commands. They are resolved into files here.
 #include "jit/worker/link/user_libraries.h"
 
 #include <algorithm>
@@ -80,6 +80,7 @@ class Finder {
 
   UserLibraries run(const std::vector<std::string>& libraries) {
     for (const std::string& library : libraries) {
+      if (library == "cuda") continue;  // the driver: driver_stubs.h
       m_library = library;
       const std::string path = library.find('/') != library.npos ? library : search(library);
       if (path.empty() || !is_regular(path))
@@ -120,7 +121,7 @@ class Finder {
     m_found.arguments.insert(m_found.arguments.end(), arguments);
   }
 
-  // Reads a file and notes it. False, and refused, if that cannot be.
+  // Reads a file and notes it. If that fails, reports an error and returns false.
   bool read(const std::string& path, std::string& bytes) {
     FileStamp stamp;
     if (const int error = read_stamped(path, k_largest_file, bytes, stamp)) {
@@ -131,7 +132,7 @@ class Finder {
     return true;
   }
 
-  // A file that LLD reads, or a script that says which.
+  // A file that LLD reads, or a script that names such files.
   void take(const std::string& path, int depth) {
     std::string bytes;
     if (!read(path, bytes)) return;
@@ -149,7 +150,7 @@ class Finder {
     }
   }
 
-  // A thin archive holds the names of its objects alone.
+  // A thin archive holds only the names of its objects.
   void note_members(const std::string& path, const std::string& bytes) {
     const auto refuse_it = [&](llvm::Error error) {
       llvm::consumeError(std::move(error));
@@ -196,7 +197,7 @@ class Finder {
     if (!any) refuse_file(path, k_what);
   }
 
-  // What stands in the brackets of GROUP or INPUT. False if it is more than files and AS_NEEDED.
+  // The content of the brackets of GROUP or INPUT. False if it holds more than files and AS_NEEDED.
   bool take_words(const std::string& script, const std::vector<std::string>& words, int depth) {
     bool as_needed = false;
     for (size_t i = 0; i < words.size(); ++i) {
@@ -234,7 +235,7 @@ class Finder {
   }
 
   std::vector<std::string> m_dirs;
-  std::string m_library;  // as the user calls the one that is looked into
+  std::string m_library;  // the user's name of the library that is read
   std::set<std::string> m_run_paths;
   UserLibraries m_found;
 };

@@ -15,10 +15,11 @@ struct UserLibraries {
   std::optional<Diagnostic> refused;     ///< why there are none
 };
 
-/// Finds the request's `libraries`: `X` is libX.so or libX.so.N in its library_dirs, the folders of the CUDA
-/// parts or the machine's; what holds a '/' is a path. Shared libraries, archives and objects of ELF are
-/// taken, and linker scripts of GROUP, INPUT and AS_NEEDED, which are looked into here: what LLD is given it
-/// reads as no text, so that none of it can come to stand in a message.
+/// Finds the request's `libraries`. `X` is libX.so or libX.so.N in its library_dirs, in the folders of the
+/// CUDA parts, or in the machine's. A name with a '/' is a path. `cuda`, the
+/// CUDA driver, is not looked for (driver_stubs.h). It takes ELF shared libraries, archives
+/// and objects, and linker scripts of GROUP, INPUT and AS_NEEDED. Scripts are resolved here, so LLD reads
+/// no file as text and can quote none in a message.
 UserLibraries find_user_libraries(const CompileRequest& request);
 
 }  // namespace tarsia::jit

@@ -1,16 +1,17 @@
 // Makes, keeps and finds precompiled preludes.
 //
-// A prelude is equivalent to the text it replaces because it is that text: the source's own leading includes,
-// under options that read a header alike. Their order is kept, save among headers whose order cannot matter.
-// Nothing else is ever forced into a source, save the headers that nvcc itself puts before CUDA.
+// A prelude is equivalent to the text that it replaces because it is that text: the source's own leading
+// includes, under options that read a header alike. Their order is kept, save among headers whose order
+// cannot matter. Tarsia forces nothing else into a source, save the headers that nvcc itself puts before
+// CUDA.
 //
-// It is built on top of a shipped layer where one is equivalent to a part of it. The key names what was asked
-// for; whether the headers are still those that were read is checked file by file.
+// If a shipped layer is equivalent to a part of the prelude, the prelude is built on top of it. The key
+// names what was asked for. Each file is checked to be the one that was read.
 #include "jit/worker/prelude/prelude.h"
 
 #include <algorithm>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "jit/build_id.h"
 #include "jit/worker/host/host_compiler.h"
@@ -20,11 +21,19 @@
 namespace tarsia::jit {
 namespace {
 
-// Of the options, those that decide how a header is read. Optimisation shows in __OPTIMIZE__ and
-// __NO_INLINE__ alone, and debug information is made where a prelude is used.
+// Whether one of options.cflags defines or undefines a macro.
+bool changes_reading(const std::string& flag) {
+  return flag.starts_with("-U") || flag == "-fmath-errno" || flag == "-ffinite-math-only";
+}
+
+// The options that decide how a header is read. Of optimisation, headers see __OPTIMIZE__ and __NO_INLINE__
+// alone. Debug information is made where a prelude is used, and so are warnings and code.
 CompileOptions reading(CompileOptions options) {
   options.opt = std::min(options.opt, 2);
-  options.debug = options.lineinfo = false;
+  options.lineinfo = options.dev = false;
+  // These two change what headers see (__has_feature), so Clang takes no prelude that was made without.
+  if (!has_checks(options, "address") && !has_checks(options, "thread")) options.debug = false;
+  std::erase_if(options.cflags, [](const std::string& flag) { return !changes_reading(flag); });
   return options;
 }
 
@@ -37,7 +46,7 @@ std::vector<std::string> left_over(const PreludeText& text, const PreludeLayer* 
   return left;
 }
 
-// Dependencies on CUDA's headers, by the paths that they have on every machine.
+// Dependencies on CUDA's headers, by their virtual paths, which are the same on every machine.
 std::vector<Dependency> virtual_dependencies(const std::vector<Dependency>& real,
                                              const std::vector<std::string>& cuda_dirs) {
   std::map<std::string, Dependency> all;
@@ -55,7 +64,7 @@ std::vector<Dependency> virtual_dependencies(const std::vector<Dependency>& real
 
 }  // namespace
 
-// The input's name is the prelude's own; folders of the source are looked into when a layer is found.
+// The input has the prelude's own name. The source's folders are checked when a layer is found.
 Digest Preludes::settings(const CompileRequest& request, Language language) const {
   CompileRequest plain;
   plain.cuda = request.cuda;
@@ -70,10 +79,11 @@ Digest Preludes::settings(const CompileRequest& request, Language language) cons
 
 Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
                                const std::vector<std::string>& includes, Digest& identity) {
-  // CUDA's folders, which a C++ file beside CUDA ones has too, come last and have none of the layers'
+  // A C++ file beside CUDA files has CUDA's folders, too. They come last and have none of the layers'
   // headers.
   CompileRequest asked;
   asked.options = request.options;
+  asked.options.openmp = false;  // none of the layers' headers asks for it
   asked.cuda = language == Language::cuda;
   if (asked.cuda) asked.cuda_parts = request.cuda_parts;
   const ShippedLayer* shipped = m_shipped.find(settings(asked, language), includes);
@@ -119,8 +129,8 @@ std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Languag
   return m_kept[key] = kept;
 }
 
-/// Whether a layer does without what a header of the source says of which std templates are not to be
-/// compiled with it: <tarsia/mxnet/std_extern.h>.
+/// Whether a layer leaves out the list of std templates that are not to be compiled with a source
+/// (<tarsia/mxnet/std_extern.h>), though a header of the source brings it.
 ///
 /// Work-around: Clang forgets in a prelude's upper layer what it says of templates instantiated below.
 /// Trigger: that header would go into a layer above one in which these templates are instantiated already.
@@ -169,13 +179,13 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
   return prelude;
 }
 
-// On top of a shipped layer, or of one for what nvcc puts before every source, one for each header that is
-// not cheap, in an order of our own: so sources that have some of their includes in common share those
-// layers, and a new one costs no more than its header does.
+// Builds on a shipped layer, or on one for the headers that nvcc puts before every source. Each header that
+// is not cheap gets a layer, in an order of our own. So sources that share some includes share their
+// layers, and a new layer costs no more than its header.
 Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
                                     PartStore& parts, const MakeFiles& make_files) {
   CompileRequest plain = request;
-  plain.options.include_dirs.clear();  // of no concern, as none of them hides a header of the layers
+  plain.options.include_dirs.clear();  // they do not matter: none of them hides a header of the layers
   Digest base_identity{};
   std::vector<std::string> headers = cuda_layers(includes), bracketed;
   for (const std::string& header : headers) bracketed.push_back("<" + header + ">");

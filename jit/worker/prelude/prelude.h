@@ -17,10 +17,10 @@
 
 namespace tarsia::jit {
 
-/// What a unit is compiled on top of.
+/// The prelude that a unit is compiled on top of.
 struct Prelude {
   std::shared_ptr<const PreludeLayer> top;  ///< null: of nothing
-  std::vector<Dependency> absent;           ///< looked for in the source's folders, in vain
+  std::vector<Dependency> absent;           ///< looked for in the source's folders and not found
   enum { none, shipped, kept, made } origin = none;
 };
 
@@ -32,12 +32,12 @@ class Preludes {
 
   using MakeFiles = std::function<llvm::IntrusiveRefCntPtr<SourceFileSystem>()>;
 
-  /// None where none pays off or none can be made (an include that is not found: the compile will say so).
-  /// `make_files` gives a fresh file system of the request.
+  /// None if no prelude pays off, or if none can be made (for an include that is not found, which the
+  /// compile will report). `make_files` makes a fresh file system of the request.
   Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                        PartStore& parts, const MakeFiles& make_files);
 
-  /// Makes what lies beside the worker. Throws Error naming what could not be made.
+  /// Makes the pack that lies beside the worker. Throws Error naming the layer that could not be made.
   void make_shipped(const std::string& path, bool with_cuda);
 
  private:

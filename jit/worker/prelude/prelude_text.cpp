@@ -23,15 +23,15 @@ bool is_cheap(std::string_view name) {
   return cheap.count(name) > 0;
 }
 
-// Tarsia's, and those of standards, which say that their order and number of times do not matter; <cassert>
-// follows NDEBUG, which no include changes.
+// Headers of Tarsia and of the standards. The standards say that their order and number do not matter, save
+// for <cassert>, which follows NDEBUG, and no include changes that.
 bool is_free(std::string_view name) {
   for (std::string_view own : {"tarsia/op.h", "lib_api.h", "mxnet/lib_api.h"})
     if (name == own) return true;
   return is_standard_header(name) || is_posix_header(name);
 }
 
-// With which every CUDA source begins, so to include these again says nothing.
+// Every CUDA source begins with these, so including them again adds nothing.
 bool is_of_cuda_runtime(std::string_view name) {
   for (const char* one :
        {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "vector_types.h",
@@ -44,7 +44,7 @@ std::string_view name_of(std::string_view include) {
   return include.substr(1, include.size() - 2);
 }
 
-// Quoted includes that can only mean the system's.
+// Quoted includes that can only mean the system's headers.
 bool is_known_quoted(const std::string& name) {
   for (const char* prefix :
        {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h", "mxnet/lib_api.h", "mma.h", "device_",
@@ -53,7 +53,7 @@ bool is_known_quoted(const std::string& name) {
   return false;
 }
 
-// Others of the C library and the compiler, which are read where they stand and define nothing that a layer
+// Other headers of the C library and the compiler. They are read in place and define nothing that a layer
 // asks for.
 bool is_known_c(std::string_view name) {
   for (const char* one : {"dirent.h", "dlfcn.h", "getopt.h", "immintrin.h", "libgen.h", "malloc.h",
@@ -63,15 +63,15 @@ bool is_known_c(std::string_view name) {
   return false;
 }
 
-// CUDA's own, which depend on no order either.
+// Headers of CUDA's own that do not depend on any order either.
 bool is_cuda(std::string_view name) {
   for (std::string_view prefix : {"cuda", "curand", "cooperative_groups", "mma.h", "cub/", "cuComplex.h"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
 
-// Takes a `#define` off the text if it is of a macro that no header of the system's or CUDA's asks for: one
-// with a capital letter, which is not reserved, and none of theirs.
+// Removes a leading `#define` from the text if no header of the system or of CUDA asks for its macro. That
+// is a name with a capital letter that is not reserved and is none of theirs.
 bool consume_harmless_define(llvm::StringRef& text) {
   llvm::StringRef rest = text;
   if (!rest.consume_front("define") || rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) return false;
@@ -90,7 +90,7 @@ bool consume_harmless_define(llvm::StringRef& text) {
   return true;
 }
 
-// Takes `#pragma once` off the text, or the two lines of an include guard.
+// Removes a leading `#pragma once`, or the two lines of an include guard, from the text.
 bool consume_guard(llvm::StringRef& text, const CompileOptions& options) {
   auto [line, rest] = text.split('\n');
   llvm::StringRef name = line.trim(" \t\r");
@@ -107,10 +107,10 @@ bool consume_guard(llvm::StringRef& text, const CompileOptions& options) {
   return true;
 }
 
-// How deep headers of the user's are looked into.
+// How many levels of the user's headers are searched.
 constexpr int k_nesting = 4;
 
-// Adds the includes with which a text begins, and those with which a header of the user's does.
+// Adds the includes with which a text begins, and those with which the user's headers among them begin.
 void add_leading_includes(llvm::StringRef text, const CompileRequest& request, int nesting,
                           std::vector<std::string>& result) {
   bool begins = true;
@@ -138,10 +138,10 @@ void add_leading_includes(llvm::StringRef text, const CompileRequest& request, i
     if (end == llvm::StringRef::npos || text[end] == '\n') return;
     std::string name = text.substr(0, end).str();
     text = text.drop_front(end + 1);
-    // What follows on the line must be nothing, or the start of a comment.
+    // The rest of the line must be empty, or begin a comment.
     llvm::StringRef rest = text.substr(0, text.find('\n')).ltrim(" \t\r");
     if (!rest.empty() && !rest.starts_with("//") && !rest.starts_with("/*")) return;
-    // What follows a header of the user's is no more a leading include.
+    // Includes behind a header of the user's are no longer leading ones.
     for (const auto* group : {&request.files, &request.headers})
       for (const SourceFile& own : *group)
         if (own.name == name) {
@@ -246,6 +246,16 @@ std::string warm_up_of(const std::vector<std::string>& includes) {
       {"algorithm",
        "float a[1] = {}; int b[1] = {}; std::sort(b, b + n); (void)std::max_element(a, a + n);\n"
        "std::fill(a, a + n, 0.f); (void)std::max(1, 2); (void)std::min(1.f, 2.f);\n"},
+      {"regex",
+       "std::regex r(\"\"), o(std::string(\"\"), std::regex::icase); const std::string s;\n"
+       "std::smatch m; std::cmatch c;\n"
+       "(void)std::regex_match(s, r); (void)std::regex_match(s, m, r);\n"
+       "(void)std::regex_search(s, r); (void)std::regex_search(s, m, r);\n"
+       "(void)std::regex_match(\"\", r); (void)std::regex_match(\"\", c, r); (void)std::regex_search(\"\", "
+       "c, r);\n"
+       "(void)std::regex_replace(s, r, \"\"); (void)std::regex_replace(s, r, s); (void)m.str(n); "
+       "(void)c.str(n);\n"
+       "for (std::sregex_iterator i(s.begin(), s.end(), r), e; i != e; ++i) (void)i->str();\n"},
       {"string", "std::string s = \"\"; s += s + \"\" + std::to_string(n); (void)(s == \"\");\n"}};
   std::string text;
   for (const std::string& include : includes)

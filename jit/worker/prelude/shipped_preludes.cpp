@@ -1,13 +1,13 @@
 // The preludes that lie beside the worker.
 //
-// A prelude must hold nothing that the source did not include, and sources include any of a hundred headers.
-// So the pack holds a forest of layers: each is precompiled on top of the one below and adds its difference
-// alone, which costs a third to a half of what separate preludes would. A source gets the largest path from a
-// root all of whose headers it includes, and what else it includes is made on top of that, by the same
+// A prelude must hold nothing that the source did not include, and sources include any of a hundred
+// headers. So the pack holds a forest of layers. Each is precompiled on top of the one below and adds only
+// its difference, which costs a third to a half of separate preludes. A source gets the largest path from a
+// root whose headers it all includes. The rest of its includes is made on top of that, by the same
 // mechanism, and kept in the cache.
 //
-// Layers are taken as they lie in the file: they shrink to 43 % with zstd, but would have to be unpacked by
-// each worker at 5 to 10 ms; wheels and bundles compress them on their way.
+// Layers are used as they lie in the file. zstd shrinks them to 43 %, but each worker would have to unpack
+// them in 5 to 10 ms. Wheels and bundles compress them on their way.
 #include "jit/worker/prelude/shipped_preludes.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ size_t blobs_at(const Header& header) {
 struct ShippedPreludes::Entry {
   int base = -1;
   Digest settings{};
-  std::vector<std::string> needed;  // includes that bring in all of it and of what is below
+  std::vector<std::string> needed;  // includes that bring in all of this layer and of those below
   std::string text;
   std::vector<std::string> names;
   std::vector<Dependency> dependencies;
@@ -63,7 +63,7 @@ struct ShippedPreludes::Entry {
   ShippedLayer shipped;
 };
 
-// Those of CUDA come last.
+// CUDA's layers come last.
 const std::vector<ShippedPreludes::Plan>& ShippedPreludes::plans() {
   constexpr Language cxx = Language::cxx, cuda = Language::cuda;
   static const std::vector<Plan> all = {
@@ -147,7 +147,7 @@ void ShippedPreludes::read_index() {
   }
 }
 
-// Its bytes are looked at when they are first asked for, not when a worker starts.
+// A layer's bytes are checked when they are first asked for, not when a worker starts.
 bool ShippedPreludes::check(Entry& entry) {
   if (entry.state != Entry::unknown) return entry.state == Entry::whole;
   entry.state = Entry::damaged;
@@ -180,7 +180,7 @@ const ShippedLayer* ShippedPreludes::find(const Digest& settings, const std::vec
   const ShippedLayer* best = nullptr;
   for (Entry& entry : m_entries) {
     if (entry.settings != settings) continue;
-    // Both are sorted.
+    // Both lists are sorted.
     if (!std::includes(includes.begin(), includes.end(), entry.needed.begin(), entry.needed.end())) continue;
     if (!check(entry)) continue;
     if (!best || entry.shipped.layer->size() > best->layer->size()) best = &entry.shipped;
@@ -201,7 +201,8 @@ void ShippedPreludes::write(const std::string& path, bool with_cuda, const Make&
     nlohmann::json files = nlohmann::json::array();
     for (const Dependency& file : layer->dependencies)
       files.push_back(nlohmann::json::array({file.path, file.content, file.absent}));
-    // What the layers below need is not asked of the source where this layer's headers include it anyway.
+    // The source need not ask for the headers of the layers below if this layer's headers include them
+    // anyway.
     std::vector<std::string> needs = plan.includes;
     if (base) {
       for (const std::string& below : needed[plan.base]) {

@@ -15,8 +15,8 @@
 
 namespace tarsia::jit {
 
-/// A layer of the pack. One of CUDA's headers names them by their virtual paths: whether those of this
-/// machine are the same is still to be seen.
+/// A layer of the pack. A layer of CUDA's headers names them by their virtual paths. The caller has yet to
+/// check that this machine's headers are the same.
 struct ShippedLayer {
   std::shared_ptr<const PreludeLayer> layer;
   Digest identity{};  ///< of the bytes, and of the layers below
@@ -25,16 +25,15 @@ struct ShippedLayer {
 /// A pack mapped into memory. Used by one thread.
 class ShippedPreludes {
  public:
-  /// Opened when first asked. A pack that is missing, damaged or of another build is as one that is empty.
+  /// Opened on first use. A pack that is missing, damaged or of another build counts as empty.
   explicit ShippedPreludes(std::string path);
   ~ShippedPreludes();
 
-  /// The largest layer that holds nothing but what these includes ask for. `settings` is the hash of the
-  /// build and all that decides how a header is read. Null when there is none. A damaged layer is as one that
-  /// is absent.
+  /// The largest layer that holds only what these includes ask for. `settings` is the hash of the build and
+  /// of all that decides how a header is read. Null if there is none. A damaged layer counts as absent.
   const ShippedLayer* find(const Digest& settings, const std::vector<std::string>& includes);
 
-  /// One layer to be shipped: of these includes, on top of the layer of that number or (-1) of nothing.
+  /// A layer to be shipped: these includes, on top of the layer of that number, or of nothing (-1).
   struct Plan {
     Language language = Language::cxx;
     std::string standard;
@@ -42,10 +41,10 @@ class ShippedPreludes {
     std::vector<std::string> includes;
   };
   static const std::vector<Plan>& plans();
-  /// Makes a layer and gives the settings' hash that it is found by.
+  /// Makes a layer. Returns the hash of the settings under which it is found.
   using Make =
       std::function<PreludeLayer(const Plan&, std::shared_ptr<const PreludeLayer> base, Digest& settings)>;
-  /// Makes all plans' layers, or all but CUDA's, and writes the pack. Throws what `make` throws.
+  /// Makes the layers of all plans, or of all but CUDA's, and writes the pack. Throws what `make` throws.
   static void write(const std::string& path, bool with_cuda, const Make& make);
 
  private:

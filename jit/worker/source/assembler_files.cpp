@@ -1,14 +1,14 @@
-// Routes what LLVM's assembler reads through the file system of the source.
+// Routes the reads of LLVM's assembler through the file system of the source.
 //
 // Work-around: LLVM's assembler of inline assembly reads the machine's own files. Trigger: `.incbin` or
 // `.include` in an asm statement. Symptom: a file that no key knows, of any folder, becomes part of the
 // module; a FIFO stops the compile. Removal: LLVM lets the user of its code generator choose the file system
 // of AsmPrinter::emitInlineAsm.
 //
-// The one step of it that is open to others is the making of the target's half of the parser, by a function
-// that stands in the registry of targets. Ours takes its place, swaps the file system, and has LLVM's own do
-// the rest. This holds for whatever text reaches the assembler: top-level assembly, naked functions, and
-// directives that are put together by the assembler's macros.
+// One step of it is open to others: a function in the registry of targets makes the target's half of the
+// parser. Tarsia's function takes its place, swaps the file system, and lets LLVM's own do the rest. This
+// covers all text that reaches the assembler: top-level assembly, naked functions, and directives that the
+// assembler's macros put together.
 #include "jit/worker/source/assembler_files.h"
 
 #include <mutex>
@@ -48,13 +48,13 @@ void guard_assembler() {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(llvm::Triple("x86_64-pc-linux-gnu"), error);
   if (!target) return;  // without a target there is no code, and LLVM says so
-  // The registry hands it out as const, but gives the same object to those who register.
+  // The registry hands the target out as const, but gives the same object to functions that register.
   auto& registered = const_cast<llvm::Target&>(*target);
   if (!llvms_own()) llvms_own() = registered;
   llvm::TargetRegistry::RegisterMCAsmParser(registered, &make_parser);
 }
 
-// Threads that make halves of one module share the source's file system, which is not made for that.
+// Threads that make halves of one module share the source's file system, which is not thread-safe.
 class AssemblerFiles::View final : public llvm::vfs::FileSystem {
  public:
   explicit View(SourceFileSystem& files) : m_files(files) {}

@@ -1,5 +1,4 @@
-// The files that inline assembly reads: .incbin and .include, wherever macros of the assembler's may hide
-// them.
+// The files that inline assembly reads by .incbin and .include, even if macros of the assembler hide these.
 #pragma once
 
 #include "llvm/ADT/IntrusiveRefCntPtr.h"
@@ -12,13 +11,14 @@ namespace tarsia::jit {
 
 class SourceFileSystem;
 
-/// Has LLVM's assembler read through the AssemblerFiles of its thread, and nothing where there is none. Call
-/// it after whatever registers LLVM's own parsers of assembly (LLD does, at each link) and before code is
-/// made; not while another thread makes code.
+/// Makes LLVM's assembler read through the AssemblerFiles of its thread, and read nothing if there is none.
+/// The caller calls it after everything that registers LLVM's own parsers of assembly (LLD does, at each
+/// link), before code is made, and while no other thread makes code.
 void guard_assembler();
 
-/// What inline assembly of one compile may read: what an #include of the same name would find, as it is on
-/// disk. What was read is among the dependencies of `files`, which must outlive this. Any thread.
+/// The files that inline assembly of one compile may read: those that an #include of the same name would
+/// find, as they are on disk. The files read are among the dependencies of `files`, which must outlive
+/// this. Any thread.
 class AssemblerFiles {
  public:
   explicit AssemblerFiles(SourceFileSystem& files);
@@ -29,7 +29,7 @@ class AssemblerFiles {
   /// Whether a file was asked for, found or not.
   bool asked() const;
 
-  /// Makes them those of this thread, for as long as it lives.
+  /// Makes these the files of this thread, as long as it lives.
   class OfThread {
    public:
     explicit OfThread(AssemblerFiles& files);

@@ -1,12 +1,15 @@
 // Clang's diagnostics as ours.
 #include "jit/worker/source/diagnostics.h"
 
+#include "clang/Basic/DiagnosticFrontend.h"
+#include "clang/Basic/DiagnosticIDs.h"
+#include "clang/Basic/DiagnosticParse.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/LexDiagnostic.h"
+#include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace tarsia::jit {
 
@@ -18,19 +21,18 @@ std::string user_name(llvm::StringRef path) {
 
 namespace {
 
-/// What to do about a header that was looked for in vain.
+/// The remedy for a header that was not found.
 std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
   if (system_headers || name.starts_with("/")) return remedy;
-  for (const char* dir : {"/usr/local/include/", "/usr/include/x86_64-linux-gnu/", "/usr/include/"})
-    if (llvm::sys::fs::exists(dir + name))
-      return remedy + ", or take this machine's headers, where it is in " +
-             llvm::StringRef(dir).drop_back().str() + ", with host_headers=\"system\"";
+  if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
+    return ", " + lacking;
   return remedy;
 }
 
-/// What to do about a std template of which only the declaration was read, from the error's text; empty if
-/// the template is not told. `is_std`: the declaration is Tarsia's own, so that it needs no std:: in front.
+/// The remedy, from the error's text, for a std template of which only the declaration was read. Empty if
+/// the text does not name the template. `is_std`: the declaration is Tarsia's own, so it needs no std:: in
+/// front.
 std::string missing_definition_remedy(llvm::StringRef error, bool is_std) {
   llvm::StringRef name = error.split('\'').second.take_until([](char c) { return c == '\'' || c == '<'; });
   if (!name.consume_front("std::") && !is_std) return {};
@@ -42,6 +44,14 @@ std::string missing_definition_remedy(llvm::StringRef error, bool is_std) {
                                      .Cases({"vector", "optional", "tuple", "array"}, name)
                                      .Default("");
   return header.empty() ? std::string() : "; #include <" + header.str() + ">, where it is defined";
+}
+
+/// The text from a place on.
+llvm::StringRef text_at(const clang::SourceManager& sources, clang::SourceLocation location) {
+  const auto [file, offset] = sources.getDecomposedSpellingLoc(location);
+  bool invalid = false;
+  const llvm::StringRef text = sources.getBufferData(file, &invalid);
+  return invalid ? llvm::StringRef() : text.substr(offset);
 }
 
 }  // namespace
@@ -60,6 +70,11 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   using Level = clang::DiagnosticsEngine::Level;
   if (level == Level::Ignored || level == Level::Remark) return;
   if (level == Level::Note && !m_follow) return;
+  if (info.getID() == clang::diag::warn_pragma_omp_ignored) {
+    m_met_openmp = true;
+    m_follow = false;
+    return;
+  }
 
   Diagnostic diagnostic;
   diagnostic.severity = level == Level::Note      ? Severity::note
@@ -72,8 +87,24 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (info.getID() == clang::diag::err_pp_file_not_found)
     diagnostic.message +=
         missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);
+  if (info.getID() == clang::diag::err_function_needs_feature ||
+      info.getID() == clang::diag::err_builtin_needs_feature)
+    diagnostic.message +=
+        "; compile for a CPU that has it, as in march='x86-64-v3', or put "
+        "__attribute__((target(\"...\"))) with the feature on the function that uses it";
+  clang::DiagnosticIDs& ids = *info.getDiags()->getDiagnosticIDs();
+  const bool made_error = level == Level::Error && !ids.isDefaultMappingAsError(info.getID());
+  if (level == Level::Warning || made_error) {
+    // The name by which the user looks it up, or turns it off with a pragma.
+    const llvm::StringRef flag = ids.getWarningOptionForDiag(info.getID());
+    if (!flag.empty()) diagnostic.message += (made_error ? " [-Werror,-W" : " [-W") + flag.str() + "]";
+  }
   if (info.getLocation().isValid() && info.hasSourceManager()) {
     const clang::SourceManager& sources = info.getSourceManager();
+    if (level == Level::Error)
+      diagnostic.message +=
+          missing_name_remedy(diagnostic.message, text_at(sources, info.getLocation()),
+                              llvm::StringRef(m_main_file).ends_with(".c"), m_system_headers);
     clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
     if (place.isValid()) {
       diagnostic.file = user_name(place.getFilename());
@@ -90,7 +121,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     m_diagnostics.back().message +=
         missing_definition_remedy(m_diagnostics.back().message,
                                   llvm::StringRef(diagnostic.file).ends_with("tarsia/detail/std_declared.h"));
-  // Warnings about code that is not the user's would only be in the way.
+  // Warnings about code of others would only distract the user.
   m_follow = level != Level::Warning ||
              (!llvm::StringRef(diagnostic.file).starts_with("/tarsia/") && !diagnostic.file.empty());
   if (m_follow || level == Level::Note) m_diagnostics.push_back(std::move(diagnostic));

@@ -1,4 +1,4 @@
-// Checks of files as the preprocessor comes to them.
+// Checks files as the preprocessor enters them.
 #include "jit/worker/source/file_checks.h"
 
 #include "clang/Basic/SourceManager.h"
@@ -14,8 +14,7 @@ class FileChecks final : public clang::PPCallbacks {
   FileChecks(clang::Preprocessor& preprocessor, const SourceFileSystem& files, bool& invalid)
       : m_preprocessor(preprocessor), m_files(files), m_invalid(invalid) {}
 
-  // Files are read by the file system too when they are embedded, where a NUL is data: it is here that they
-  // become text.
+  // The file system also reads files that are embedded, where a NUL is data. Files become text only here.
   void FileChanged(clang::SourceLocation place, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
                    clang::FileID) override {
     if (reason != EnterFile) return;

@@ -1,4 +1,4 @@
-// What must hold of the files that a source includes or embeds.
+// Rules for the files that a source includes or embeds.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace tarsia::jit {
 
 class SourceFileSystem;
 
-/// For `preprocessor`, whose files `files` serves. An included file that holds a NUL byte is a fatal error,
-/// after which `invalid` is true: Clang reads on there, NVRTC stops. So is an #embed of a text that is not
-/// served as it is. All three must outlive the result.
+/// Checks the files of `preprocessor`, which `files` serves. An included file that holds a NUL byte is a
+/// fatal error, and `invalid` is true from then on: Clang would read on there, NVRTC would stop. An #embed
+/// of a text that is not served as it is on disk is such an error, too. All three must outlive the result.
 std::unique_ptr<clang::PPCallbacks> make_file_checks(clang::Preprocessor& preprocessor,
                                                      const SourceFileSystem& files, bool& invalid);
 

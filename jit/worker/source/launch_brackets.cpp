@@ -12,7 +12,7 @@
 namespace tarsia::jit {
 namespace {
 
-// Most texts are done with here.
+// Most texts need no more than this.
 bool may_be_apart(const std::string& text, const char* shift) {
   for (size_t at = text.find(shift); at != text.npos; at = text.find(shift, at + 2))
     if (at + 2 < text.size() && (text[at + 2] == ' ' || text[at + 2] == '\t' || text[at + 2] == '/'))

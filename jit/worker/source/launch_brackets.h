@@ -5,8 +5,9 @@
 
 namespace tarsia::jit {
 
-/// Joins the brackets of launches that are written apart, `k << <1, 1 >> >(x)`, which nvcc takes: in place,
-/// so that everything else stays in its column. Comments, strings and `operator<< <T>` are left alone.
+/// Joins the brackets of launches that are written apart, `k << <1, 1 >> >(x)`, which nvcc takes. It joins
+/// them in place, so that everything else stays in its column. Comments, strings and `operator<< <T>` stay
+/// as they are.
 void join_launch_brackets(std::string& text);
 
 }  // namespace tarsia::jit

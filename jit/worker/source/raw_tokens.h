@@ -16,4 +16,7 @@ void for_each_raw_token(const std::string& text,
 /// Whether the word stands in the text, outside of comments and strings.
 bool has_identifier(const std::string& text, std::string_view word);
 
+/// Whether the text has a `#pragma omp` or a `_Pragma("omp …")`.
+bool has_openmp_pragma(const std::string& text);
+
 }  // namespace tarsia::jit

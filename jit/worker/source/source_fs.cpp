@@ -152,7 +152,7 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, voi
       found.content = known->second;
     }
   }
-  // A missing folder is remembered too: it might appear, with headers in it that come first.
+  // A missing folder is a dependency, too: it might appear later, with headers that come first.
   if (found.kind == Found::none) m_dependencies.try_emplace(name, Dependency{name, {}, true});
   return found;
 }
@@ -195,7 +195,7 @@ llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::open(const llv
 }
 
 llvm::vfs::directory_iterator SourceFileSystem::dir_begin(const llvm::Twine&, std::error_code& ec) {
-  // Clang lists folders only for module maps and framework headers, neither of which is in use.
+  // Clang lists folders only for module maps and framework headers. Neither is in use.
   ec = std::make_error_code(std::errc::function_not_supported);
   return {};
 }

@@ -23,35 +23,35 @@ inline constexpr char k_device_headers_dir[] = "/tarsia/device";
 inline constexpr char k_include_dir[] = "/tarsia/include";
 inline constexpr char k_sysroot_dir[] = "/tarsia/sysroot";
 inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
-/// CUDA's include folders, one over the other: what the first does not have comes from the next.
+/// CUDA's include folders, overlaid: a file that the first lacks comes from the next.
 inline constexpr char k_cuda_dir[] = "/tarsia/cuda";
 inline constexpr char k_exports_path[] = "/tarsia/exports";
 inline constexpr char k_wanted_path[] = "/tarsia/wanted";
 
-/// The real file that a path below k_cuda_dir stands for; any other path as it is.
+/// The real file behind a path below k_cuda_dir; any other path as it is.
 std::string real_cuda_path(const std::string& path, const std::vector<std::string>& cuda_dirs);
 
-/// Serves virtual texts from memory, the sysroot from its pack, and real files only below allowed folders
-/// (regular files of bounded size; anything else is as absent). Remembers which real files were read, with
-/// the hash of the bytes served, and which were looked for in vain. Used by one thread.
+/// Serves virtual texts from memory, the sysroot from its pack, and real files only below allowed folders.
+/// Real files must be regular and of bounded size; others count as absent. Remembers which real files were
+/// read, with the hash of the bytes served, and which were not found. For one thread.
 class SourceFileSystem final : public llvm::vfs::FileSystem {
  public:
   explicit SourceFileSystem(std::shared_ptr<const SysrootPack> pack) : m_pack(std::move(pack)) {}
 
-  /// Both texts must live as long as the file system, and be followed by a NUL. `original` is the user's; of
-  /// several for a path the first counts.
+  /// Both texts must live as long as the file system, with a NUL behind them. `original` is the user's
+  /// text. The first of several texts for a path counts.
   void add_text(const std::string& path, llvm::StringRef text,
                 std::optional<llvm::StringRef> original = std::nullopt);
   void allow_root(const std::string& dir);
   void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
-  /// What to do to the text of real files that are not CUDA's before it is served.
+  /// An edit of the text of real files, other than CUDA's, before they are served.
   void edit_real(void (*edit)(std::string&)) { m_edit = edit; }
 
-  /// What was read or missed so far, sorted by path. `inherited` ones count as read.
+  /// The files read or missed so far, sorted by path. `inherited` ones count as read.
   std::vector<Dependency> dependencies() const;
   void inherit(const std::vector<Dependency>& read_earlier);
 
-  /// A file as its author wrote it, for those who read it as data; otherwise as openFileForRead.
+  /// A file as its author wrote it, for readers that take it as data. Otherwise like openFileForRead.
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> open_as_it_is(const llvm::Twine& path);
   /// Whether openFileForRead serves another text than the author's.
   bool is_edited(const llvm::Twine& path) const;

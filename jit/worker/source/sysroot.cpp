@@ -72,7 +72,7 @@ SysrootPack::~SysrootPack() {
   munmap(const_cast<char*>(m_data), m_bytes);
 }
 
-/// After this, every view that `file` makes lies in the mapping, and the paths are in order.
+/// After this check, every view that `file` makes lies in the mapping, and the paths are in order.
 void SysrootPack::check(const std::string& path) const {
   Header header;
   std::memcpy(&header, m_data, sizeof header);

@@ -10,8 +10,8 @@
 
 namespace tarsia::jit {
 
-/// A pack mapped into memory, read only. Const members may be called from any thread. What they return
-/// points into the mapping: it lives as long as the pack, whatever becomes of the file's name meanwhile.
+/// A pack mapped into memory, read only. Any thread may call const members. Their results point into the
+/// mapping and live as long as the pack, even if the file is removed or replaced.
 class SysrootPack {
  public:
   struct File {
@@ -19,8 +19,8 @@ class SysrootPack {
     std::string_view content;  ///< a NUL follows it in memory
   };
 
-  /// Throws NotFound when there is no such file, LoadError when it is not a whole pack of this version.
-  /// Contents are not hashed: the identity is what the packer wrote.
+  /// Throws NotFound if there is no such file, and LoadError if it is not a whole pack of this version.
+  /// Contents are not hashed: the packer wrote the identity.
   explicit SysrootPack(const std::string& path);
   ~SysrootPack();
   SysrootPack(const SysrootPack&) = delete;
@@ -32,7 +32,7 @@ class SysrootPack {
   /// Whether some file lies below this folder, named without a '/' at its end.
   bool is_directory(std::string_view path) const;
 
-  /// The number of files; `file(0)` … `file(size() - 1)` are they, sorted by path as bytes.
+  /// The number of files. They are `file(0)` … `file(size() - 1)`, sorted by path as bytes.
   size_t size() const { return m_size; }
   File file(size_t index) const;
 

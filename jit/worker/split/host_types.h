@@ -8,8 +8,8 @@
 
 namespace tarsia::jit {
 
-/// Tells types that are or hold something of the C or C++ library that device code cannot have: containers,
-/// streams, threads, files, times. What is not known for sure to be one is none.
+/// Finds types that are or hold something of the C or C++ library that device code cannot have: containers,
+/// streams, threads, files, times. In doubt, a type is none of these.
 class HostTypes {
  public:
   explicit HostTypes(const clang::ASTContext& context) : m_context(context) {}

@@ -1,13 +1,13 @@
 // The split: which parts of a CUDA source the device's compiler needs.
 //
-// NVRTC takes neither host-only code nor the standard library, so it is given a slice: the user's files at
-// their original lines and columns, in which everything that only the host needs is blanked out. Kernels and
-// device functions stay; types, constants, aliases and constexpr functions stay if something that stays names
-// them. The closure goes by identifiers, not by resolved references: the host's parse steps over device
-// bodies, which may hold what never parses as host code, so all that is known of a body are its tokens. Going
-// by names keeps too much now and then (a type that happens to be called like a local variable), never too
-// little. What is kept for its name alone is listed as a doubt: where the device's compiler stumbles over
-// it, it is left out after all (device_job.cpp).
+// NVRTC takes neither host-only code nor the standard library, so it gets a slice: the user's files at
+// their original lines and columns, in which everything that only the host needs is blanked out. Kernels
+// and device functions stay. Types, constants, aliases and constexpr functions stay if something that stays
+// names them. The closure goes by identifiers, not by resolved references. The host's parse steps over
+// device bodies, which may hold text that never parses as host code, so only their tokens are known. Names
+// keep too much now and then (a type that is called like a local variable), and never too little.
+// Declarations that stay for their name alone are listed as doubts. If the device's compiler stumbles over
+// one, it is left out after all (device_job.cpp).
 //
 // Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
 // would see under nvcc (split_regions.cpp).
@@ -49,11 +49,11 @@ class Splitter {
           blank(file, begin, end, gone);
     std::string result = text.str();
     for (size_t i = 0; i < gone.size(); ++i)
-      if (gone[i]) result[i] = result[i] == '\n' ? k_device_line : k_device_byte;
+      if (gone[i] && result[i] != '\n') result[i] = k_device_byte;
     return result;
   }
 
-  // What takes the place of each byte of the file; NUL where it stays.
+  // The replacement of each byte of the file; NUL where the byte stays.
   std::string mask(clang::FileID id, llvm::StringRef text) {
     std::string gone(text.size(), '\0');
     File& file = m_files.at(id);
@@ -70,7 +70,7 @@ class Splitter {
     for (const TokenRecorder::Token& token : *file.tokens)
       if (token.kind == clang::tok::kw_register && text.substr(token.begin).starts_with("register"))
         std::fill_n(gone.begin() + token.begin, 8, ' ');
-    // Inside a blanked range, conditionals and macro definitions go on holding.
+    // Within a blanked range, conditionals and macro definitions stay in force.
     for (const FileRegions::Directive& directive : file.regions.directives) {
       auto begin = gone.begin() + directive.begin, end = gone.begin() + directive.end;
       if (directive.holds)
@@ -101,8 +101,23 @@ class Splitter {
     }
   }
 
+  void list_host_names(clang::FileID id, const std::string& name, std::vector<HostName>& names) {
+    File& file = m_files.at(id);
+    for (const Item& item : file.items) {
+      if (item.kept || item.nameless || item.use != Item::host || item.begin >= file.tokens->size()) continue;
+      for (const clang::IdentifierInfo* one : item.names) {
+        // The line of the name itself; attributes and types may stand above it.
+        size_t at = item.begin;
+        while (at < item.end && at < file.tokens->size() && (*file.tokens)[at].identifier != one) ++at;
+        if (at >= item.end || at >= file.tokens->size()) at = item.begin;
+        names.push_back({one->getName().str(), item.function, name,
+                         int(m_sources.getLineNumber(id, (*file.tokens)[at].begin))});
+      }
+    }
+  }
+
  private:
-  // Whether a macro makes both this token and the one before it: they have one place in the text.
+  // Whether one macro makes both this token and the one before it: they share a place in the text.
   static bool shares_macro(const Tokens& tokens, size_t at) {
     return at > 0 && at < tokens.size() && tokens[at].begin == tokens[at - 1].begin;
   }
@@ -130,7 +145,7 @@ class Splitter {
       if (item->use == Item::device) keep(item, false);
     for (auto& [id, file] : m_files)
       for (const clang::IdentifierInfo* name : file.unseen) keep_named(name, false);
-    // Types that appear in kernels' template arguments are named by the host alone.
+    // Only the host names the types in kernels' template arguments.
     for (const KernelUse& kernel : slice.kernels)
       for (const std::string& word : words(kernel.name))
         if (auto found = m_context.Idents.find(word); found != m_context.Idents.end())
@@ -180,7 +195,8 @@ class Splitter {
     if (cut.instead != Cut::body) return;
     gone[at] = '{';
     gone[last] = '}';
-    // An endless loop needs no value to return. It is put where a line and no directive has room for it.
+    // An endless loop needs no value to return. It goes where a line has room for it and holds no
+    // directive.
     constexpr std::string_view k_loop = "for(;;);";
     size_t room = 0;
     for (uint32_t i = at + 1; i < last && room < k_loop.size(); ++i) {
@@ -251,7 +267,7 @@ bool is_device_only(const clang::Decl& decl) {
 void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, DeviceSlice& slice) {
   const clang::SourceManager& sources = context.getSourceManager();
   Splitter splitter(context, tokens, slice);
-  // A header that was included several times keeps what any of its inclusions keeps.
+  // A header that was included several times keeps everything that one of its inclusions keeps.
   std::map<std::string, std::string> masks;
   std::map<std::string, llvm::StringRef> texts;
   std::map<std::string, std::vector<Doubt>> doubts;
@@ -267,7 +283,10 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     texts[recorded.path] = text;
     std::vector<Doubt>& of_file = doubts[recorded.path];
     of_file.clear();
-    if (fresh) splitter.list_doubts(id, user_name(recorded.path), of_file);
+    if (fresh) {
+      splitter.list_doubts(id, user_name(recorded.path), of_file);
+      splitter.list_host_names(id, user_name(recorded.path), slice.host_names);
+    }
     slice.host_texts.push_back({recorded.path, splitter.host_text(id, text)});
     if (id == sources.getMainFileID()) slice.main_file = user_name(recorded.path);
   }
@@ -275,7 +294,7 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     std::string text = texts[path].str();
     for (size_t i = 0; i < mask.size(); ++i)
       if (mask[i] && text[i] != '\n' && text[i] != '\r') text[i] = mask[i];
-    // Where inclusions of one header got several answers, none is right for all.
+    // If several inclusions of one header got different answers, no answer is right for all.
     for (const auto& [at, answers] : asked_headers[path])
       if (answers.size() == 1) answer_has_include(text, at, *answers.begin());
     make_plain(text);

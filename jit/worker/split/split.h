@@ -78,26 +78,35 @@ struct DeviceVariable {
   bool read_only = false;
 };
 
-/// A declaration in a slice that is there because something on the device bears its name: it may be meant or
-/// not.
+/// A declaration that is in a slice because something on the device bears its name. The device may need it
+/// or not.
 struct Doubt {
   std::string file;  ///< one of the slice's
   int first_line = 0, last_line = 0;
   Ranges ranges;  ///< in the file's text
 };
 
-/// What stands in `host_texts` for each byte, and each end of a line, of a body that the host's parse stepped
-/// over.
-inline constexpr char k_device_byte = '\1', k_device_line = '\2';
+/// The byte in `host_texts` that stands for each byte of a body that the host's parse stepped over. Ends of
+/// lines stay.
+inline constexpr char k_device_byte = '\1';
 
-/// What the device's compiler gets: the user's texts with everything that is only the host's blanked out,
-/// at the same lines and columns.
+/// A function or variable of the host that the slice lacks, for messages about its name.
+struct HostName {
+  std::string name;  ///< without namespaces
+  bool is_function = false;
+  std::string file;
+  int line = 0;
+};
+
+/// The device compiler's input: the user's texts at the same lines and columns, with everything blanked out
+/// that is only the host's.
 struct DeviceSlice {
   std::string main_file;          ///< one of `files`
   std::vector<SourceFile> files;  ///< main file and the user's headers, by the names they are included by
   std::vector<SourceFile>
-      host_texts;  ///< what the host's parse saw of the user's files, in order of inclusion
+      host_texts;  ///< the user's files as the host's parse saw them, in order of inclusion
   std::vector<Doubt> doubts;
+  std::vector<HostName> host_names;
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   std::vector<KernelTemplate> templates;
@@ -109,7 +118,7 @@ bool has_device_attribute(const clang::Decl& decl);
 /// The declaration that a template declares; else the declaration itself.
 const clang::Decl& templated(const clang::Decl& decl);
 
-/// Whether the body of this function is of no concern to the host: kernels and device-only functions.
+/// Whether the host does not need the body of this function: kernels and device-only functions.
 bool is_device_only(const clang::Decl& decl);
 
 /// The texts for the device's compiler.

@@ -89,7 +89,7 @@ class ItemReader {
            tokens.begin();
   }
 
-  // All of a macro's tokens have its place.
+  // All tokens of a macro have the macro's place.
   static bool one_macro(const Tokens& tokens, size_t begin, size_t end) {
     return end - begin > 1 && tokens[begin].begin == tokens[end - 1].begin;
   }
@@ -112,7 +112,7 @@ class ItemReader {
     }
   }
 
-  // The tokens that open and close a namespace are nobody's item.
+  // The tokens that open and close a namespace belong to no item.
   void open(File& file, clang::SourceLocation begin, clang::SourceLocation end) {
     const Tokens& tokens = *file.tokens;
     size_t at = first_at(tokens, begin_offset(begin));
@@ -139,7 +139,7 @@ class ItemReader {
         inner = &templated(*child);
       }
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner)) {
-      // A body that was stepped over is not part of the declaration's range.
+      // A declaration's range does not include a body that was skipped.
       if (stepped_over(*function)) {
         item.end = skip_body(tokens, item.end);
         item.bodies.emplace_back(body_in(tokens, *function, item), item.end);
@@ -272,8 +272,8 @@ class ItemReader {
     }
   }
 
-  // A function of the host's stays as a stub where a function of both sides calls it: nvcc takes that with a
-  // warning, since the call may be one that the device never makes.
+  // A host function stays as a stub if a function of both sides calls it. nvcc takes that with a warning,
+  // since the device may never make the call.
   void cut_host_function(const File& file, const clang::FunctionDecl& function, Item& item) {
     const Tokens& tokens = *file.tokens;
     if (function.isMain() || m_host_types.is_host(function) || llvm::isa<clang::CXXMethodDecl>(function) ||
@@ -291,8 +291,8 @@ class ItemReader {
     item.callable = true;
   }
 
-  // Members of a class that stays but are only the host's: bodies go; the whole of them if their types are
-  // the host's as well.
+  // Members that only the host needs, of a class that stays. Their bodies go. If their types are the host's
+  // as well, the whole members go.
   void cut_host_members(const File& file, const clang::CXXRecordDecl& record, std::vector<Cut>& cuts) {
     const Tokens& tokens = *file.tokens;
     for (const clang::Decl* member : record.decls()) {
@@ -345,13 +345,13 @@ class ItemReader {
     }
   }
 
-  // Declarations of one group ("int a, b;") or of one macro's expansion share tokens: they go or stay
+  // Declarations of one group ("int a, b;") or of one macro's expansion share tokens. They go or stay
   // together.
   static void merge(File& file) {
     auto& items = file.items;
     std::stable_sort(items.begin(), items.end(),
                      [](const Item& a, const Item& b) { return a.begin < b.begin; });
-    // Attributes and specifiers that a declaration's range leaves out come before it, up to the previous end.
+    // Attributes and specifiers may lie before a declaration's range. They reach back to the previous end.
     const Tokens& tokens = *file.tokens;
     std::vector<Item> merged;
     for (Item& item : items) {
@@ -378,7 +378,7 @@ class ItemReader {
     items = std::move(merged);
   }
 
-  // Names in regions that only the device sees belong to the declaration in which the region lies.
+  // Names in regions that only the device sees belong to the declaration that holds the region.
   void adopt_unseen_names(File& file) {
     const Tokens& tokens = *file.tokens;
     for (const auto& [at, word] : file.regions.names) {
@@ -393,7 +393,7 @@ class ItemReader {
     }
   }
 
-  // What lies between items is split at its semicolons and stays if it names a function that stays.
+  // Tokens between items are split at semicolons. A part stays if it names a function that stays.
   //
   // Work-around: Clang leaves no declaration for the explicit instantiation of a function.
   // Trigger: `template __global__ void scale<float>(…);` in the user's text. Symptom: its tokens belong to

@@ -14,7 +14,7 @@ namespace tarsia::jit {
 
 using Tokens = std::vector<TokenRecorder::Token>;
 
-/// A range of tokens, [begin, end), that a slice leaves out of a declaration, and what is put in its place.
+/// A range of tokens, [begin, end), that a slice leaves out of a declaration, and its replacement.
 struct SplitCut {
   size_t begin = 0, end = 0;
   enum Instead { nothing, semicolon, body } instead = nothing;
@@ -53,7 +53,7 @@ struct SplitFile {
   std::vector<const clang::IdentifierInfo*> unseen;  ///< of no item
 };
 
-/// What the parse has made of the user's files. The recorder must outlive the result.
+/// The parse's view of the user's files. The recorder must outlive the result.
 std::map<clang::FileID, SplitFile> read_items(clang::ASTContext& context, const TokenRecorder& recorder);
 
 }  // namespace tarsia::jit

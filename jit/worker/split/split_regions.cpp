@@ -1,8 +1,8 @@
 // Directives, and regions that a condition left out of the host's parse.
 //
-// nvcc preprocesses a source once for the host and once for each architecture, with __CUDA_ARCH__ as the only
-// difference. So a region is the device's alone only where the condition, or a macro defined under such a
-// condition, mentions it; whatever else the host left out, the device leaves out too, also where NVRTC's
+// nvcc preprocesses a source once for the host and once for each architecture. Only __CUDA_ARCH__ differs.
+// So a region belongs to the device alone only if the condition mentions it, or mentions a macro that was
+// defined under such a condition. The device leaves out whatever else the host left out, even where NVRTC's
 // macros would decide otherwise (__SSE2__, CLOCK_MONOTONIC).
 #include "jit/worker/split/split_regions.h"
 

@@ -23,8 +23,8 @@ struct FileRegions {
     bool holds = false;  ///< a condition or definition: goes on holding where the text around it is blanked
   };
   std::vector<Directive> directives;  ///< in order
-  /// Identifiers of regions that the device may see though the host does not (`#ifdef __CUDA_ARCH__`), with
-  /// where they stand.
+  /// Identifiers, with their places, of regions that the device may see though the host does not (`#ifdef
+  /// __CUDA_ARCH__`).
   std::vector<std::pair<uint32_t, std::string>> names;
   /// Tokens that the device does not see either.
   Ranges dead;

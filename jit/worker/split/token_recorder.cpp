@@ -21,7 +21,7 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
  public:
   explicit Callbacks(TokenRecorder& recorder) : m_recorder(recorder) {}
 
-  // A file that holds macros alone gives no token, but the device needs it all the same.
+  // A file that holds only macros gives no token, but the device needs it all the same.
   void FileChanged(clang::SourceLocation place, FileChangeReason reason, clang::SrcMgr::CharacteristicKind,
                    clang::FileID) override {
     if (reason != EnterFile) return;
@@ -53,7 +53,6 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
     if (identifier && (identifier->isStr("__TIME__") || identifier->isStr("__DATE__") ||
                        identifier->isStr("__TIMESTAMP__")))
       m_recorder.m_volatile = true;
-    if (identifier && identifier->isStr("__LINE__")) m_recorder.m_line = true;
   }
 
  private:
@@ -69,22 +68,11 @@ TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocat
   const clang::SourceManager& sources = m_preprocessor.getSourceManager();
   if (!is_user_file(sources, place)) return nullptr;
   llvm::StringRef path = sources.getFileEntryRefForID(id)->getName();
-  // Headers of Tarsia's that say they are the system's have not yet said so when they are entered.
+  // Headers of Tarsia's declare themselves as system headers, but not before they are entered.
   if (path.starts_with(k_host_headers_dir)) return nullptr;
   File& file = m_files[id];
   if (file.path.empty()) file.path = path.str();
   return &file;
-}
-
-bool TokenRecorder::uses_lines() const {
-  if (m_line) return true;
-  std::set<const clang::IdentifierInfo*> names;
-  for (const char* name : {"source_location", "__builtin_LINE", "__builtin_source_location"})
-    names.insert(m_preprocessor.getIdentifierInfo(name));
-  for (const auto& [id, file] : m_files)
-    for (const Token& token : file.tokens)
-      if (token.identifier && names.contains(token.identifier)) return true;
-  return false;
 }
 
 std::vector<clang::SourceLocation> TokenRecorder::open_braces() const {

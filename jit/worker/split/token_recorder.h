@@ -11,9 +11,9 @@
 
 namespace tarsia::jit {
 
-/// Records, while the user's files are preprocessed, their tokens as they are handed out and the names by
-/// which the files are included: for the split to attribute to declarations. Must be made before the parse
-/// starts and outlive it.
+/// Records the tokens of the user's files as the preprocessor hands them out, and the names by which the
+/// files are included. The split attributes them to declarations. It is made before the parse starts, and
+/// outlives it.
 class TokenRecorder {
  public:
   struct Token {
@@ -34,10 +34,8 @@ class TokenRecorder {
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
-  /// Where the braces stand that nothing closes.
+  /// The places of braces that nothing closes.
   std::vector<clang::SourceLocation> open_braces() const;
-  /// The user's code may ask for the number of a line.
-  bool uses_lines() const;
   /// __TIME__ or its like was expanded in the user's text.
   bool is_volatile() const { return m_volatile; }
 
@@ -51,7 +49,6 @@ class TokenRecorder {
   std::map<clang::FileID, File> m_files;
   std::map<std::string, std::set<std::string>> m_included_as;
   bool m_volatile = false;
-  bool m_line = false;  // __LINE__ was expanded
 };
 
 /// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.

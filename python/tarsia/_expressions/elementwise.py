@@ -200,4 +200,6 @@ def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", 
     The function takes the inputs, tensors or numbers. It returns the outputs, or writes them to out=. It runs on the CPU and on
     GPUs. Each combination of types is compiled when it first occurs, and kept in the cache.
     """
-    return Elementwise(inputs, outputs, operation, name, preamble, options, doc).make(sys._getframe(1))
+    made = Elementwise(inputs, outputs, operation, name, preamble, options, doc)
+    made._made_from = "elementwise", (inputs, outputs, operation, name), {"preamble": preamble, "doc": doc, **options}
+    return made.make(sys._getframe(1))

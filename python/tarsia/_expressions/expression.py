@@ -115,6 +115,7 @@ class Recipe:
 
     kind: str  # "elementwise" or "reduction"
     more_params: tuple[str, ...]  # numbers that the function takes after the tensors
+    _made_from: tuple  # "elementwise" or "reduction" and its arguments, for pickling
 
     def headline(self):
         """What it is, in one line."""
@@ -188,24 +189,35 @@ class Recipe:
 
     def compile(self, gpu, dtypes, numbers):
         """The tarsia.Function for these types; called by the extension when it meets them first."""
-        from .._library import load_inline
+        from .._compile_options import normalised, to_texts
+        from .._compile import recipe as _recipe
+        from .._library import _load
+        from .._compile.loading import warn
 
-        text = self.text(gpu, dtypes, numbers)
+        source = {f"{self.name}.{'cu' if gpu else 'cc'}": self.text(gpu, dtypes, numbers)}
         try:
-            lib = load_inline({f"{self.name}.{'cu' if gpu else 'cc'}": text}, self.name, functions=[f"tarsia_expression::{self.name}"],
-                              **self.options)
+            values = normalised({**self.options, "functions": [f"tarsia_expression::{self.name}"]}, "load_inline")
+            recipe = _recipe.Recipe(to_texts(source.items(), "a file's name in the source", "the source of {!r}"), self.name, values)
+            lib = _load(recipe, source, self.options.get("headers"), True, self.place, quiet=True)
         except Exception as error:
             self.explain(error)
             raise
+        warnings = lib._handle.warnings()
+        if warnings:
+            warn(warnings, _recipe.Recipe(list(self.user_texts().items()), self.name, {}), self.place)
         kind = "gpu" if gpu else "cpu", *dtypes
         self.libraries[kind] = lib
         return lib[f"tarsia_expression::{self.name}"]
+
+    def user_texts(self):
+        """What the user wrote, by its name in diagnostics."""
+        return {f"{self.name}: {what}": text for what, text in {**self.texts, "preamble": self.preamble}.items()}
 
     def explain(self, error):
         """Points a compile error at the user's text."""
         from .._library import _explain
 
-        texts = {f"{self.name}: {what}": text for what, text in {**self.texts, "preamble": self.preamble}.items()}
+        texts = self.user_texts()
         for diagnostic in getattr(error, "diagnostics", ()):
             diagnostic.source_line = diagnostic.origin = None
         _explain(error, texts, self.options.get("headers"), self.place)

@@ -522,4 +522,7 @@ def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="redu
 
     The function takes the inputs, and axis (an int, a tuple of ints, or None for all), keepdims and out.
     """
-    return Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc).make(sys._getframe(1))
+    made = Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc)
+    made._made_from = ("reduction", (inputs, outputs, map, reduce, post, identity, name),
+                       {"reduce_type": reduce_type, "preamble": preamble, "doc": doc, **options})
+    return made.make(sys._getframe(1))

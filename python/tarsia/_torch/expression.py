@@ -36,7 +36,7 @@ class ExpressionCell:
         self.taken = [p for p in expression.params if not p.is_output or p.is_raw or p.is_inout]
         self.made = [p for p in expression.params if p.is_output and not (p.is_raw or p.is_inout)]
         self._params, self._outputs = expression.params, expression.outputs
-        self._is_told = any(not p.is_raw and p.name not in self.numbers for p in self.taken)  # what the shape is
+        self._is_size_known = any(not p.is_raw and p.name not in self.numbers for p in self.taken)  # what the shape is
         self._needs_size = all(p.is_raw for p in self.taken)
         self._has_tensors = len(self.numbers) < len(self.taken)
         self.schema = self._schema({p.name for p in expression.params})
@@ -65,7 +65,7 @@ class ExpressionCell:
                 type = "Scalar" if p.is_letter else _NUMBERS.get(p.dtype, "SymInt")
             arguments.append(Argument(identifier(p.name), type, p.name, p.is_output))
         more = [("int[1]?", "axis", "None"), ("bool", "keepdims", "False")] if self._is_reduction else \
-            [] if self._is_told else [("SymInt?", "size", "None")]
+            [] if self._is_size_known else [("SymInt?", "size", "None")]
         arguments += [Argument(name, type, name, default=default, keyword=True) for type, name, default in more
                       if name not in taken]
         return Schema(tuple(arguments), ("Tensor",) * len(self.made))

@@ -14,8 +14,22 @@ BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (
     ("gradients", "Tensor[]"), ("inputs", "Tensor?[]"), ("outputs", "Tensor[]"), ("wanted", "bool[]")))
 
 
-def function_cell(function, description, schema, fake):
-    """The Cell of a tarsia.Function."""
+def _counting(quiet, written):
+    """A function that tells autograd of writes to these arguments, and to no others."""
+
+    def call(*args):
+        result = quiet(*args)
+        tensors = [one for i in written for one in flat(args[i:i + 1]) if one is not None]
+        torch.autograd.graph.increment_version([one for one in tensors if not one.is_inference()])
+        return result
+
+    return call if written else quiet
+
+
+def function_cell(function, description, schema, fake, mutates):
+    """The Cell of a tarsia.Function. `mutates`, if given, knows better than its types what it writes to."""
+    if mutates is not None:
+        function = _counting(function._quiet, schema.written)
     name, _, _, parameters, _ = description
     call = function
     if any(one.startswith("Tensor") for one in schema.returns) and not any(one.is_tensor for one in schema.arguments):

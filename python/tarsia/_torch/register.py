@@ -415,8 +415,7 @@ def _operator(qualified):
 
 
 def kernel(schema, cell):
-    """What the dispatcher calls. Tells autograd what was written to; tensors that are only read are made contiguous
-    where that is what was wrong."""
+    """What the dispatcher calls. Tensors that are only read are made contiguous where that is what was wrong."""
     written = schema.written
 
     def again(error, args, kwargs):
@@ -425,34 +424,13 @@ def kernel(schema, cell):
             raise error
         return cell.call(*straight, **kwargs)
 
-    if not written:
-
-        def reading(*args, **kwargs):
-            try:
-                return cell.call(*args, **kwargs)
-            except ArgumentValueError as error:
-                return again(error, args, kwargs)
-
-        return reading
-
-    changed = torch.autograd.graph.increment_version
-
-    def writing(*args, **kwargs):
+    def run(*args, **kwargs):
         try:
-            result = cell.call(*args, **kwargs)
+            return cell.call(*args, **kwargs)
         except ArgumentValueError as error:
-            result = again(error, args, kwargs)
-        for i in written:
-            if i < len(args):
-                tensor = args[i]
-                if isinstance(tensor, torch.Tensor):
-                    if not tensor.is_inference():
-                        changed(tensor)
-                elif tensor:
-                    changed([one for one in tensor if one is not None and not one.is_inference()])
-        return result
+            return again(error, args, kwargs)
 
-    return writing
+    return run
 
 
 def contiguous(value):

@@ -31,6 +31,13 @@ TEST_F(Functions, a_result_becomes_what_it_is_stored_in) {
   EXPECT_EQ(lib["defaults"].call<double>(1), 24);
 }
 
+TEST_F(Functions, a_number_keeps_its_sign) {
+  EXPECT_THROW(lib["big"](-1), tarsia::ArgumentError);
+  EXPECT_THROW(lib["big"](std::int64_t{-1}), tarsia::ArgumentError);
+  EXPECT_EQ(lib["big"].call<std::uint64_t>(~std::uint64_t{0}), ~std::uint64_t{0});
+  EXPECT_EQ(lib["big"].call<std::uint64_t>(1), 1u);
+}
+
 TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
   const std::string word = "a text too long to lie within a string";
   const std::string joined = lib["join"](word, word);

@@ -34,6 +34,9 @@ static_assert(offsetof(tarsia_options, interrupted) == 176);
 static_assert(offsetof(tarsia_options, kernels) == 192);
 static_assert(offsetof(tarsia_options, kernels_file) == 208);
 static_assert(offsetof(tarsia_options, kernels_to_read) == 216);
+static_assert(offsetof(tarsia_options, caller_file) == 224);
+static_assert(offsetof(tarsia_options, caller_line) == 232);
+static_assert(offsetof(tarsia_options, march) == 240);
 
 std::string shown(long long number) {
   return std::to_string(number);
@@ -63,11 +66,14 @@ std::map<std::string, std::string> fields_of(const tarsia_options& options) {
 #define SHOW_flag SHOW_one
 #define SHOW_number SHOW_one
 #define SHOW_choice SHOW_one
+#define SHOW_mode SHOW_one
 #define SHOW_seconds SHOW_one
 #define SHOW_word SHOW_one
 #define SHOW_text SHOW_one
 #define SHOW_texts SHOW_list
 #define SHOW_paths SHOW_list
+#define SHOW_flags SHOW_list
+#define SHOW_symbols SHOW_list
 #define SHOW_dirs SHOW_list
 #define SHOW_archs SHOW_list
 #define SHOW_headers SHOW_list
@@ -82,7 +88,7 @@ TEST(Options, defaults_are_those_of_the_c_interface) {
   tarsia_options defaults;
   tarsia_options_init(&defaults);
   const Options options;
-  const detail::Request request(options, "text");
+  const detail::CompileRequest request(options, "text");
   EXPECT_EQ(fields_of(*request.options()), fields_of(defaults));
   EXPECT_EQ(defaults.name, nullptr);
   EXPECT_STREQ(defaults.std, "c++20");
@@ -91,14 +97,14 @@ TEST(Options, defaults_are_those_of_the_c_interface) {
 
 TEST(Options, each_changes_its_own_field_alone) {
   const Options defaults;
-  const detail::Request before(defaults, "text");
+  const detail::CompileRequest before(defaults, "text");
   int count = 0;
   for_each_option(defaults, [&](const OptionRow& row, const auto&) {
     Options options;
     for_each_option(options, [&](const OptionRow& other, auto& value) {
       if (other.name == row.name) value = changed(value);
     });
-    const detail::Request after(options, "text");
+    const detail::CompileRequest after(options, "text");
     auto expected = fields_of(*before.options()), got = fields_of(*after.options());
     EXPECT_NE(got.at(std::string(row.field)), expected.at(std::string(row.field))) << row.name;
     expected.erase(std::string(row.field));
@@ -110,7 +116,7 @@ TEST(Options, each_changes_its_own_field_alone) {
 }
 
 TEST(Options, no_function_at_all_is_a_restriction_too) {
-  const detail::Request all({}, "text"), none({.functions = std::vector<std::string>()}, "text");
+  const detail::CompileRequest all({}, "text"), none({.functions = std::vector<std::string>()}, "text");
   EXPECT_EQ(all.options()->restrict_functions, 0);
   EXPECT_EQ(none.options()->restrict_functions, 1);
 }

@@ -1,6 +1,8 @@
 // A value other than the one given, of any type that an option has: for tests that change each option alone.
 #pragma once
 
+#include <tarsia/detail/option_mode.h>
+
 #include <chrono>
 #include <map>
 #include <optional>
@@ -11,6 +13,9 @@
 namespace tarsia {
 
 inline bool changed(bool value) {
+  return !value;
+}
+inline Mode changed(const Mode& value) {
   return !value;
 }
 inline int changed(int value) {

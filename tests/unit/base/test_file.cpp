@@ -99,6 +99,9 @@ TEST(File, only_regular_files_are_opened_as_such) {
   EXPECT_TRUE(fd);
   fs::create_symlink(dir / "target", dir / "link");
   EXPECT_EQ(open_regular(dir / "link", fd, status), ELOOP);
+  EXPECT_EQ(open_regular(dir / "link", fd, status, Links::follow), 0);
+  EXPECT_TRUE(S_ISREG(status.st_mode));
+  EXPECT_EQ(open_regular(dir.path(), fd, status, Links::follow), EINVAL);
   ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
   EXPECT_EQ(open_regular(dir / "fifo", fd, status), EINVAL);
   EXPECT_EQ(open_regular("/dev/zero", fd, status), EINVAL);
@@ -114,6 +117,36 @@ TEST(File, directories_are_made_with_their_parents) {
   write_file(dir / "file", "");
   EXPECT_EQ(make_directories(dir / "file"), ENOTDIR);
   EXPECT_EQ(make_directories(dir / "file/x"), ENOTDIR);
+}
+
+TEST(File, a_range_that_is_not_there_is_no_data) {
+  const UniqueFd fd = make_memfd("t", "0123456789");
+  char bytes[4] = {};
+  EXPECT_EQ(read_at(fd.get(), bytes, 4, 6), 0);
+  EXPECT_EQ(std::string_view(bytes, 4), "6789");
+  EXPECT_EQ(read_at(fd.get(), bytes, 4, 7), ENODATA);
+  EXPECT_EQ(read_at(fd.get(), bytes, 0, 100), 0);
+  EXPECT_EQ(read_at(-1, bytes, 1, 0), EBADF);
+}
+
+TEST(File, files_without_a_size_are_read_to_their_end_and_limits_hold) {
+  std::string bytes;
+  EXPECT_EQ(read_file("/proc/self/stat", bytes, 1 << 16), 0);
+  EXPECT_EQ(bytes.rfind(std::to_string(::getpid()) + " (", 0), 0u);
+  EXPECT_EQ(read_file("/dev/zero", bytes, 1000), EFBIG);
+  EXPECT_EQ(read_file("/no/such/file", bytes, 1000), ENOENT);
+}
+
+TEST(File, errors_about_descriptors_name_what_they_stand_for) {
+  const UniqueFd fd = make_memfd("t", "0123456789");
+  try {
+    read_descriptor(fd.get(), 9, "/lib/it.so");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot read /lib/it.so, whose 10 bytes are more than the 9"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(File, memfds_are_sealed_and_read_by_ranges) {

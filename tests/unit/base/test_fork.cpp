@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "tests/unit/base/forked_child.h"

@@ -77,6 +77,26 @@ TEST(Manifest, finds_the_set_that_matches_the_files) {
   EXPECT_FALSE(manifest.match(renewed));
 }
 
+TEST(Manifest, names_the_first_file_that_the_newest_set_lacks) {
+  const TemporaryDir dir;
+  write_file(dir / "a.h", "A");
+  write_file(dir / "b.h", "B");
+  Manifest manifest;
+  manifest.add({hash_bytes("older"), {{dir / "a.h", hash_bytes("another")}}});
+  manifest.add({hash_bytes("newer"), {on(dir / "a.h"), on(dir / "b.h"), on_absence_of(dir / "c.h")}});
+  bool renewed = false;
+  std::string changed;
+  EXPECT_EQ(manifest.match(renewed, &changed), hash_bytes("newer"));
+  EXPECT_EQ(changed, "");
+  write_file(dir / "b.h", "B2");
+  write_file(dir / "c.h", "");
+  EXPECT_FALSE(manifest.match(renewed, &changed));
+  EXPECT_EQ(changed, dir / "b.h");
+  write_file(dir / "b.h", "B");
+  EXPECT_FALSE(manifest.match(renewed, &changed));
+  EXPECT_EQ(changed, dir / "c.h") << "a file that came";
+}
+
 TEST(Manifest, renews_stamps_of_files_that_came_to_rest) {
   const TemporaryDir dir;
   write_file(dir / "a.h", "A");

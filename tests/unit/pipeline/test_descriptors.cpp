@@ -65,11 +65,12 @@ TEST_F(FewFiles, the_error_is_that_and_nothing_wrong_is_kept) {
       const std::string kept = compile(later, text);
       EXPECT_FALSE(kept.empty());
       EXPECT_TRUE(enough.starts_with(kept.substr(0, 5)));
-      if (verb == std::string("read "))
+      if (verb == std::string("read ")) {
         EXPECT_EQ(kept.substr(0, 12),
                   "\x7f"
                   "ELF content")
             << left;
+      }
     }
   }
   EXPECT_GT(made, 24);

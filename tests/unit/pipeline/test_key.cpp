@@ -70,6 +70,7 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
          r.options.include_dirs.push_back("/l");
          r.options.library_dirs.clear();
        }},
+      {"host cpu", [](Request& r) { r.host_cpu = "x86-64-v9"; }},
       {"nvrtc", [](Request& r) { r.cuda_parts.nvrtc_identity = "other"; }},
       {"cuda major", [](Request& r) { r.cuda_parts.major = 12; }},
       {"cuda library dirs", [](Request& r) { r.cuda_parts.library_dirs = {}; }},

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "registry/call/call.h"
-#include "registry/library/library.h"
+#include "registry/loader.h"
 #include "registry/op/bound_op.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"

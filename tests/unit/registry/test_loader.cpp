@@ -24,6 +24,14 @@ std::string load_error(const std::string& path) {
   return error;
 }
 
+TEST(Loader, a_file_that_is_too_large_is_named) {
+  TemporaryDir dir;
+  const std::string path = dir.path() + "/large.so";
+  write_file(path, "");
+  ASSERT_EQ(::truncate(path.c_str(), (std::int64_t{4} << 30) + 1), 0);  // takes no room on the disk
+  EXPECT_THAT(error_of([&] { load_file(path); }), AllOf(HasSubstr(path), HasSubstr("4294967296")));
+}
+
 TEST(Loader, a_rebuilt_file_is_the_new_one) {
   TemporaryDir dir;
   const std::string path = dir.path() + "/lib.so";
@@ -88,15 +96,26 @@ TEST(Loader, what_follows_the_image_in_a_file_is_not_exported) {
   OpRegistry::instance().remove(*library);
 }
 
-TEST(Loader, libraries_without_debug_information_hold_no_descriptors) {
+TEST(Loader, libraries_in_memory_hold_a_descriptor_each_as_long_as_there_are_many) {
   const auto open_files = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
   const auto before = open_files();
   std::vector<Ref<Library>> libraries;
   for (int i = 0; i < 5; ++i) libraries.push_back(load("portable17"));
-  const bool kept = read_elf(read_file(module_path("portable17")), "x").has_debug_info;
-  EXPECT_EQ(open_files(), before + (kept ? 5 : 0));
+  EXPECT_EQ(open_files(), before + 5);  // by which debuggers open them
+
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{64, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<UniqueFd> taken;
+  while (taken.size() < 20) taken.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto with_few = open_files();
+  for (int i = 0; i < 5; ++i) libraries.push_back(load("portable17"));
+  EXPECT_EQ(open_files(), with_few);
+  taken.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   TemporaryDir dir;
   libraries[0]->export_to(dir.path() + "/copy.so");
   EXPECT_EQ(read_file(dir.path() + "/copy.so"), read_file(module_path("portable17")));
@@ -107,7 +126,7 @@ TEST(Loader, too_many_open_files_are_told_with_the_remedy) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit few{64, before.rlim_max};
   const std::string path = module_path("portable17");
-  const auto told = AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n"));
+  const auto names_the_limit = AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n"));
   ModuleFile module{.file = make_memfd("module", read_file(path)), .path = "given", .name = "given"};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   std::vector<UniqueFd> files;
@@ -120,9 +139,9 @@ TEST(Loader, too_many_open_files_are_told_with_the_remedy) {
   files.pop_back();
   EXPECT_EQ(load_file(path)->name(), "portable17");
   setrlimit(RLIMIT_NOFILE, &before);
-  EXPECT_THAT(no_file, told);
-  EXPECT_THAT(no_mapping, told);
-  EXPECT_THAT(no_copy, told);
+  EXPECT_THAT(no_file, names_the_limit);
+  EXPECT_THAT(no_mapping, names_the_limit);
+  EXPECT_THAT(no_copy, names_the_limit);
 }
 
 TEST(Loader, what_is_no_library_is_told_apart) {
@@ -179,6 +198,17 @@ TEST(Loader, an_unresolved_symbol_is_named) {
 TEST(Loader, a_missing_library_is_named) {
   EXPECT_THAT(load_error(module_path("needs_gone")),
               AllOf(HasSubstr("needs libtarsia_test_gone.so"), HasSubstr("LD_LIBRARY_PATH")));
+}
+
+TEST(Loader, a_version_that_this_machine_lacks_is_named) {
+  std::string library = read_file(module_path("ops"));
+  const std::string asked = "GLIBCXX_3.4", newer = "GLIBCXX_9.9";
+  ASSERT_NE(library.find(asked), library.npos);
+  for (size_t at; (at = library.find(asked)) != library.npos;) library.replace(at, asked.size(), newer);
+  TemporaryDir dir;
+  write_file(dir.path() + "/lib.so", library);
+  EXPECT_THAT(load_error(dir.path() + "/lib.so"),
+              AllOf(HasSubstr("lib.so needs " + newer), HasSubstr("newer than what this machine has")));
 }
 
 TEST(Elf, needed_libraries_and_symbols_are_read) {

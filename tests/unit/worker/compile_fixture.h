@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/file.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/link/linker.h"

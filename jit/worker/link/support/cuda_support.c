@@ -110,7 +110,7 @@ __attribute__((visibility("hidden"))) int __cudaPopCallConfiguration(struct dim3
 // Launches go straight to the driver, which spares what the runtime does before it asks the driver itself: to
 // look up the kernel and, on this thread, the device. The runtime launches a kernel the first time, which
 // loads it, and whenever the driver refuses (no context on this thread yet, a bad configuration): what is
-// wrong is then told in the runtime's words, through its own cudaGetLastError.
+// wrong is then reported in the runtime's words, through its own cudaGetLastError.
 extern int __real_cudaLaunchKernel(const void*, struct dim3, struct dim3, void**, size_t, void*);
 extern int __real_cudaDeviceReset(void);
 extern int cudaPeekAtLastError(void);

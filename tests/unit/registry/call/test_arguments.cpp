@@ -1,5 +1,7 @@
 // Arguments against descriptors of every kind of parameter, functions' and kernels', on all devices: nothing
 // is called.
+#include <tarsia/c_api.h>
+
 #include <array>
 
 #include "registry/call/arguments.h"
@@ -189,6 +191,35 @@ TEST_F(Arguments, the_bits_of_an_unsigned_number_have_no_sign) {
             ~std::uint64_t{0});
   EXPECT_THAT(function({type(TARSIA_KIND_INT, {TARSIA_UINT, 32, 1})}, {of(-1)}).error,
               HasSubstr("must be an int from 0 to 4294967295 (uint32), got -1"));
+}
+
+TEST_F(Arguments, a_number_with_a_sign_is_no_unsigned_one) {
+  tarsia_value minus = of(std::int64_t{-1});
+  minus.size = TARSIA_SIGNED;
+  EXPECT_THAT(function({type(TARSIA_KIND_INT, k_uint64)}, {minus}).error,
+              HasSubstr("must be an int from 0 to 18446744073709551615 (uint64), got -1"));
+  EXPECT_THAT(kernel({type(TARSIA_KIND_INT, k_uint64)}, {8}, {minus}).error, HasSubstr("got -1"));
+  EXPECT_EQ(function({type(TARSIA_KIND_INT, {TARSIA_INT, 64, 1})}, {minus}).values.at(0).i, -1);
+  tarsia_value large = minus;
+  large.size = TARSIA_UNSIGNED;
+  EXPECT_EQ(function({type(TARSIA_KIND_INT, k_uint64)}, {large}).values.at(0).u, ~std::uint64_t{0});
+  EXPECT_THAT(function({type(TARSIA_KIND_INT, {TARSIA_INT, 64, 1})}, {large}).error,
+              HasSubstr("got 18446744073709551615"));
+  EXPECT_EQ(function({type(TARSIA_KIND_FLOAT, {TARSIA_FLOAT, 64, 1})}, {large}).values.at(0).f,
+            18446744073709551615.0);
+}
+
+TEST_F(Arguments, an_integer_that_the_c_interface_makes_says_whether_it_has_a_sign) {
+  const tarsia_type u64 = type(TARSIA_KIND_INT, k_uint64), i64 = type(TARSIA_KIND_INT, {TARSIA_INT, 64, 1});
+  EXPECT_THAT(function({u64}, {tarsia_signed(-1)}).error, HasSubstr("got -1"));
+  EXPECT_EQ(function({i64}, {tarsia_signed(INT64_MIN)}).values.at(0).i, INT64_MIN);
+  EXPECT_EQ(function({u64}, {tarsia_signed(INT64_MAX)}).values.at(0).u, std::uint64_t{INT64_MAX});
+  EXPECT_EQ(function({u64}, {tarsia_unsigned(UINT64_MAX)}).values.at(0).u, UINT64_MAX);
+  EXPECT_THAT(function({i64}, {tarsia_unsigned(UINT64_MAX)}).error, HasSubstr("got 18446744073709551615"));
+  // A caller that does not say it may mean a mask or a hash by these bits: they stay what they were.
+  tarsia_value open = tarsia_unsigned(UINT64_MAX);
+  open.size = TARSIA_SIGN_OF_PARAMETER;
+  EXPECT_EQ(function({u64}, {open}).values.at(0).u, UINT64_MAX);
 }
 
 TEST_F(Arguments, half_types_have_their_own_range) {

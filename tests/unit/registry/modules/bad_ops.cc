@@ -13,4 +13,10 @@ TARSIA_OP(test_bad).attribute("n", 20).at_most(10).forward("cpu", [](tarsia::Con
 #elif BAD == 5
 TARSIA_OP(test_bad).forward("cpu", [](tarsia::Context&) {});
 TARSIA_OP(test_bad).forward("cpu", [](tarsia::Context&) {});
+#elif BAD == 6
+TARSIA_OP(test_bad).range(0, 1).attribute("n", 2).forward("cpu", [](tarsia::Context&) {});
+#elif BAD == 7
+TARSIA_OP(test_bad).input("x").input("x").forward("cpu", [](tarsia::Context&) {});
+#elif BAD == 8
+TARSIA_OP(bad "op").forward("cpu", [](tarsia::Context&) {});
 #endif

@@ -27,6 +27,22 @@ TEST(MxnetLibrary, its_ops_are_described) {
   OpRegistry::instance().remove(*library);
 }
 
+TEST(MxnetLibrary, ops_of_a_source_come_from_its_table) {
+  const Ref<Library> library = load("mxnet_sparse");
+  std::vector<std::string> names;
+  for (const tarsia_op* op : library->ops()) names.push_back(op->name);
+  EXPECT_THAT(names, ElementsAre("mx_transpose_v", "mx_transpose_p"));
+  EXPECT_THAT(library->ops()[0]->location, HasSubstr("sparse.cc:"));
+  EXPECT_TRUE(library->ops()[0]->flags & TARSIA_OP_INFERS_STORAGE);
+  OpRegistry::instance().remove(*library);
+}
+
+TEST(MxnetLibrary, a_module_of_an_older_header_describes_its_ops_itself) {
+  const Ref<Library> library = load("older_extension");
+  EXPECT_THAT(map("older_triple", {1, 2}), ElementsAre(3, 6));
+  OpRegistry::instance().remove(*library);
+}
+
 struct Bad {
   int which;
   const char* error;

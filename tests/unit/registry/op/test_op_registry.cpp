@@ -36,6 +36,20 @@ TEST(OpRegistry, a_library_with_the_same_names_replaces_its_ops_at_once) {
   OpRegistry::instance().remove(*second);
 }
 
+TEST(OpRegistry, a_library_is_warned_of_when_it_replaces_an_op_of_another_signature) {
+  Ref<Library> first = load("ops");
+  EXPECT_THAT(first->warnings(), testing::IsEmpty());
+  Ref<Library> again = load("ops_again");  // one op, of the same signature
+  EXPECT_THAT(again->warnings(), testing::IsEmpty());
+  Ref<Library> other = load("ops_other");
+  ASSERT_EQ(other->warnings().size(), 1u);
+  const std::string text = other->warnings()[0].message;
+  EXPECT_THAT(text, HasSubstr("op 'test_version' replaces that of library"));
+  EXPECT_THAT(text, HasSubstr("test_version(x) -> y at "));
+  EXPECT_THAT(text, HasSubstr("now test_version(x, *, k: int32 = …) -> y, more (hidden) at "));
+  for (const Ref<Library>& library : {first, again, other}) OpRegistry::instance().remove(*library);
+}
+
 TEST(OpRegistry, a_library_unloads_when_nothing_holds_it) {
   unsetenv("TARSIA_TEST_OPS_UNLOADED");
   Ref<Library> library = load("ops");
@@ -92,7 +106,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, BadOps,
                                              "has two forward implementations for cpu that always apply"},
                                          Bad{"bad_ops2", "has no forward"}, Bad{"bad_ops3", "unknown device"},
                                          Bad{"bad_ops4", "attribute 'n' has to be at most 10, not 20"},
-                                         Bad{"bad_ops5", "is registered twice"}),
+                                         Bad{"bad_ops5", "is registered twice"},
+                                         Bad{"bad_ops6", "has .range(…) before any .attribute(…)"},
+                                         Bad{"bad_ops7", "declares input 'x' twice"}),
                          [](const auto& info) { return std::string(info.param.module); });
 
 TEST_P(BadOps, are_refused_at_load_and_leave_nothing_behind) {
@@ -103,6 +119,10 @@ TEST_P(BadOps, are_refused_at_load_and_leave_nothing_behind) {
   EXPECT_THAT(error, HasSubstr(GetParam().text));
   EXPECT_THAT(error, HasSubstr("bad_ops.cc:"));
   EXPECT_THAT(OpRegistry::instance().names(), Not(Contains("test_good_beside_bad")));
+}
+
+TEST(OpRegistry, a_name_with_quotes_is_refused) {
+  EXPECT_THAT(error_of([] { load("bad_ops8"); }), HasSubstr("has a name that nobody can call it by"));
 }
 
 TEST(OpRegistry, replacing_and_calling_from_several_threads) {
@@ -118,7 +138,8 @@ TEST(OpRegistry, replacing_and_calling_from_several_threads) {
         ++calls;
       }
     });
-  for (int i = 0; i < 100; ++i) OpRegistry::instance().add(libraries[static_cast<size_t>(i % 2)]);
+  for (int i = 0; i < 100; ++i)
+    OpRegistry::instance().add(libraries[static_cast<size_t>(i % 2)], [](const std::string&) {});
   for (int i = 0; i < 5; ++i) load(i % 2 ? "ops_again" : "ops");
   while (calls < 50) std::this_thread::yield();
   stop = true;

@@ -6,7 +6,7 @@
 
 #include <tarsia/host.h>
 
-#include "base/cuda_driver.h"
+#include "base/cuda/cuda_driver.h"
 
 #include "registry/host_table.h"
 #include "registry/op/tensor_math.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/cuda_parts.h"
+#include "base/cuda/cuda_parts.h"
 #include "base/diagnostic.h"
 #include "jit/worker/device/device_compiler.h"
 

@@ -1,5 +1,5 @@
 // Reading cubins: the names of variables, and the resources of kernels.
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 
 #include <gtest/gtest.h>
 

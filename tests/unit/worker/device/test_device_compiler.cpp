@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/error.h"
 #include "nvrtc_for_tests.h"
 
@@ -244,6 +244,28 @@ TEST_F(DeviceCompilerTest, line_information_and_debug_code_can_be_asked_for) {
   EXPECT_LT(plain, lines.size());
 }
 
+TEST_F(DeviceCompilerTest, line_information_names_the_copy_and_messages_name_the_text) {
+  DeviceRequest asked = request("#define ONE 1\n__global__ void k(int *x) {\n  *x = ONE;\n}\n");
+  asked.lineinfo = true;
+  asked.source_dir = "/cache/a b";
+  const DeviceResult good = compile(asked);
+  ASSERT_TRUE(good.ok) << format(good.diagnostics);
+  const std::string table = cubin_section(good.images.at(0).bytes, ".debug_line");
+  // As a whole or as a folder and a file.
+  EXPECT_NE(table.find("/cache/a b"), std::string::npos);
+  EXPECT_NE(table.find(asked.main.name), std::string::npos);
+  asked.main.text = "__global__ void k(int *x) {\n  *x = nowhere;\n}\n";
+  const DeviceResult bad = compile(asked);
+  ASSERT_FALSE(bad.diagnostics.empty());
+  EXPECT_EQ(bad.diagnostics[0].file, asked.main.name);
+  EXPECT_EQ(bad.diagnostics[0].line, 2);
+  for (const char* folder : {"/cache/a\"b", "/cache/a\\b"}) {
+    asked.main.text = "__global__ void k(int *x) {\n  *x = 1;\n}\n";
+    asked.source_dir = folder;
+    EXPECT_TRUE(compile(asked).ok) << folder;
+  }
+}
+
 TEST_F(DeviceCompilerTest, defines_and_fast_math_reach_the_code) {
   DeviceRequest asked = request(
       "#if VALUE != 3\n#error VALUE\n#endif\n__global__ void k(float *x) { *x = x[1] / x[2] + sinf(x[3]); "
@@ -339,6 +361,9 @@ class DeviceHeadersTest : public DeviceCompilerTest {
 };
 
 TEST_F(DeviceHeadersTest, precompiled_headers_give_the_same_code_for_other_kernels) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer takes the addresses that NVRTC maps precompiled headers at";
+#endif
   const DeviceResult plain_int = compile(limits("int")), plain_float = compile(limits("float"));
   EXPECT_EQ(compiler.headers_used(), 0u);
   compiler.precompile_headers();

@@ -263,6 +263,9 @@ TEST_F(DevicePlanTest, everything_that_can_change_the_code_changes_the_key) {
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.fast_math = true; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.debug = true; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.lineinfo = true; }));
+  EXPECT_TRUE(changed([](DeviceRequest& r) { r.dev = true; }));
+  EXPECT_TRUE(changed([](DeviceRequest& r) { r.cflags = {"-UX"}; }));
+  EXPECT_FALSE(changed([](DeviceRequest& r) { r.cflags = {"-Wall", "-fwrapv"}; }));  // the host's alone
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.expressions = {"k"}; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.managed = {"m"}; }));
   EXPECT_TRUE(changed([](DeviceRequest& r) { r.cuda.nvrtc_identity = "13.1"; }));

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/cubin.h"
+#include "base/cuda/cubin.h"
 #include "base/file.h"
 #include "nvrtc_for_tests.h"
 

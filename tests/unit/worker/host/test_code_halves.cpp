@@ -90,6 +90,33 @@ TEST_F(CodeHalvesTest, give_what_is_local_a_hidden_symbol_where_the_other_half_n
   EXPECT_TRUE(defined->hasExternalLinkage());
 }
 
+/// Two heavy functions whose lines are described, in a compile unit of this kind.
+std::string with_lines(const std::string& kind) {
+  return heavy("void @a() !dbg !4") + heavy("void @b() !dbg !5") +
+         "!llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2}\n"
+         "!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !1, isOptimized: true, "
+         "emissionKind: " +
+         kind +
+         ")\n"
+         "!1 = !DIFile(filename: \"a.cc\", directory: \".\")\n!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
+         "!3 = !DISubroutineType(types: !{})\n"
+         "!4 = distinct !DISubprogram(name: \"a\", file: !1, line: 3, type: !3, unit: !0, "
+         "spFlags: DISPFlagDefinition)\n"
+         "!5 = distinct !DISubprogram(name: \"b\", file: !1, line: 7, type: !3, unit: !0, "
+         "spFlags: DISPFlagDefinition)\n";
+}
+
+TEST_F(CodeHalvesTest, have_a_line_table_each) {
+  ASSERT_TRUE(cut(with_lines("LineTablesOnly")));
+  EXPECT_FALSE(together("a", "b"));
+  for (const llvm::Module* half : {m_first.get(), m_second.get()}) {
+    EXPECT_EQ(llvm::range_size(half->debug_compile_units()), 1);
+    for (const llvm::Function& function : *half)
+      EXPECT_EQ(function.getSubprogram() != nullptr, !function.isDeclaration()) << function.getName().str();
+  }
+  EXPECT_FALSE(cut(with_lines("FullDebug"))) << "each half would describe all variables";
+}
+
 TEST_F(CodeHalvesTest, share_no_variable) {
   const std::string use = "  store i32 1, ptr @v\n";
   EXPECT_FALSE(cut("@v = internal global i32 0\n" + heavy("void @a()", use) + heavy("void @b()", use)));

@@ -143,9 +143,9 @@ TEST_F(UserLibrariesTest, a_linker_that_gave_up_says_why_and_is_not_used_again) 
       {
         Worker worker(test_pack(), TARSIA_TEST_PRELUDES);
         const CompileResult result = worker.compile(cut, parts);
-        const bool told = !result.ok && errors(result).find("libcut.a") != std::string::npos;
+        const bool named = !result.ok && errors(result).find("libcut.a") != std::string::npos;
         std::fprintf(stderr, "%s", errors(result).c_str());
-        std::_Exit(told && !worker.usable() ? 7 : 8);
+        std::_Exit(named && !worker.usable() ? 7 : 8);
       },
       testing::ExitedWithCode(7), "");
 }

@@ -1,0 +1,51 @@
+// What a program's environment must hold so that a sanitizer watches it from its start.
+#include <tarsia/c_api.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "api/text.h"
+#include "base/error.h"
+#include "base/machine/sanitizer.h"
+#include "base/paths.h"
+#include "registry/resources/last_error.h"
+
+using namespace tarsia;
+using namespace tarsia::registry;
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// The options of the sanitizer, the program's own last, so that they win. Python keeps memory until it ends,
+/// which is no leak. The sanitizer starts what has this name to get functions and lines.
+std::string options_with(const std::string& given, const std::string& symbolizer) {
+  return "detect_leaks=0:external_symbolizer_path=" + symbolizer + (given.empty() ? "" : ":" + given);
+}
+
+}  // namespace
+
+int32_t tarsia_environment_for(const char* debug, char** text) {
+  return guarded([&] {
+    const Sanitizer* sanitizer = sanitizer_of_mode(debug);
+    std::string lines;
+    if (sanitizer && !is_in_process(*sanitizer)) {
+      const std::string library = library_of(*sanitizer);
+      if (library.empty())
+        throw NotFound(
+            std::string(sanitizer->name) + "'s run-time library, " + sanitizer->file +
+            ", is neither beside Tarsia nor in an LLVM of this machine: reinstall Tarsia, whose wheel brings "
+            "it, or install it (apt install libclang-rt-22-dev)");
+      const std::string preloaded = variable("LD_PRELOAD");
+      lines = "LD_PRELOAD=" + library + (preloaded.empty() ? "" : ":" + preloaded) + "\n";
+      lines += sanitizer->options +
+               ("=" + options_with(variable(sanitizer->options), library_dir() + "/bin/llvm-symbolizer")) +
+               "\n";
+      lines += "TARSIA_SYMBOLIZER=" + compiler_path(cache_dir_name()) + "\n";
+    }
+    *text = api::give_text(lines);
+  });
+}

@@ -1,0 +1,26 @@
+// Pragmas that Clang shall not see as it would: the debugging ones that end the compiler, and nvcc's.
+#pragma once
+
+#include <memory>
+
+namespace clang {
+class PPCallbacks;
+class Preprocessor;
+class PreprocessorOptions;
+}  // namespace clang
+
+namespace tarsia::jit {
+
+/// Work-around: Clang overflows no stack when it is told to. Trigger: `#pragma clang __debug overflow_stack`,
+/// by which compilers are tested, in a Clang that was built with optimisation. Symptom: the function that
+/// calls itself without end is a loop there; the compile ends at its time limit, not with a crash. Removal:
+/// Clang's function for it (DebugOverflowStack) is no tail call.
+void take_over_debug_pragmas(clang::PreprocessorOptions& options);
+
+/// Does the work of the pragmas that were taken over.
+std::unique_ptr<clang::PPCallbacks> make_debug_pragmas();
+
+/// Keeps Clang quiet about the pragmas that speak to nvcc. It warns of others that it does not know.
+void ignore_pragmas_of_nvcc(clang::Preprocessor& preprocessor);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,119 @@
+// Reads LLD's log: "ld.lld: error: undefined symbol: foo" and its ">>> referenced by" lines become one
+// diagnostic.
+#include "jit/worker/link/link_messages.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "jit/worker/link/driver_stubs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr size_t k_most_undefined = 50;
+
+class Reader {
+ public:
+  explicit Reader(const std::map<std::string, std::string>& names) : m_names(names) {}
+
+  LinkMessages run(llvm::StringRef log) {
+    while (!log.empty()) {
+      auto [line, rest] = log.split('\n');
+      log = rest;
+      if (line.trim().empty()) continue;
+      if (line.consume_front("ld.lld: error: ") || line.contains("error: "))
+        begin(line, Severity::error);
+      else if (line.consume_front("ld.lld: warning: "))
+        begin(line, Severity::warning);
+      else if (!m_skip && !m_found.empty())
+        add_detail(line);
+    }
+    if (m_undefined > k_most_undefined)
+      m_found.push_back(
+          {.message = std::to_string(m_undefined - k_most_undefined) + " more symbols are undefined"});
+    return {std::move(m_found), std::move(m_of_driver)};
+  }
+
+ private:
+  std::string clean(llvm::StringRef line) const {
+    std::string text = line.str();
+    for (const auto& [path, name] : m_names)
+      for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), name);
+    static constexpr std::string_view k_stub = "__device_stub__";  // what Clang calls a kernel's launcher
+    for (size_t at; (at = text.find(k_stub)) != std::string::npos;)
+      text.replace(at, k_stub.size(), "kernel ");
+    return text;
+  }
+
+  void begin(llvm::StringRef line, Severity severity) {
+    Diagnostic diagnostic;
+    diagnostic.severity = severity;
+    diagnostic.message = clean(line);
+    llvm::StringRef symbol = line;
+    const bool undefined = symbol.consume_front("undefined symbol: ");
+    const bool of_driver = undefined && is_of_driver(symbol);
+    if (of_driver) m_of_driver.insert(symbol.str());
+    m_skip = undefined && (of_driver || may_stay_undefined(symbol.str()) || ++m_undefined > k_most_undefined);
+    if (m_skip) return;
+    if (undefined) {
+      diagnostic.severity = Severity::error;
+      diagnostic.message += "; define it, or name the library that does in `libraries`";
+    }
+    m_duplicate = line.starts_with("duplicate symbol: ");
+    if (m_duplicate)
+      diagnostic.message = diagnostic.message.substr(18) +
+                           " is defined more than once: make it static or inline, or rename one. It is in";
+    m_found.push_back(std::move(diagnostic));
+  }
+
+  // A line that begins with ">>>".
+  void add_detail(llvm::StringRef line) {
+    Diagnostic& last = m_found.back();
+    llvm::StringRef text = line.trim();
+    text.consume_front(">>>");
+    text = text.trim();
+    if (text.starts_with("referenced by ") && last.file.empty()) {
+      std::string place = clean(text.drop_front(14));
+      last.file = place.substr(0, place.find(':'));
+    }
+    if (text.starts_with("defined at tarsia_module")) return;
+    std::string place = clean(text);
+    // The line table's "a.cc:2", then "a.cc:(f())". Functions that Tarsia makes have line 0.
+    if (m_duplicate && text.consume_front("defined at ")) {
+      m_line_of_duplicate =
+          text.ends_with(":0") ? "" : clean(text.take_until([](char c) { return c == ' '; }));
+      return;
+    }
+    if (size_t at = place.find(":("); m_duplicate && at != place.npos) place.resize(at);
+    if (!m_line_of_duplicate.empty()) place = std::exchange(m_line_of_duplicate, {});
+    last.message += "\n" + place;
+  }
+
+  const std::map<std::string, std::string>& m_names;
+  std::vector<Diagnostic> m_found;
+  std::set<std::string> m_of_driver;
+  bool m_skip = false;       // the lines are about a symbol of which nothing is said
+  bool m_duplicate = false;  // they are about a symbol that is defined twice
+  std::string m_line_of_duplicate;
+  size_t m_undefined = 0;
+};
+
+}  // namespace
+
+bool may_stay_undefined(const std::string& symbol) {
+  llvm::StringRef name = symbol;
+  if (name.starts_with("__asan_") || name.starts_with("__tsan_") || name.starts_with("__sanitizer_"))
+    return true;
+  name.consume_front("_");
+  return name.starts_with("Py") &&
+         std::ranges::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+LinkMessages read_messages(const std::string& log, const std::map<std::string, std::string>& names) {
+  return Reader(names).run(log);
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,42 @@
+// Linked into modules whose static initialisers are guarded (jit/worker/source/initializers.h).
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstring>
+#include <exception>
+
+namespace {
+
+char text[4096];
+bool failed = false;
+
+void note(const char* what) {
+  if (failed) return;
+  failed = true;
+  std::strncpy(text, what, sizeof text - 1);
+}
+
+}  // namespace
+
+/// What the first initialiser that threw has thrown; null if none has. libtarsia asks for it after the
+/// mapping.
+extern "C" __attribute__((visibility("default"))) const char* tarsia_initializer_error() {
+  return failed ? text : nullptr;
+}
+
+/// Ends the exception. Where libtarsia is not there to ask for it, the process ends as it does without
+/// Tarsia.
+extern "C" void tarsia_initializer_failed(void* exception) {
+  __cxxabiv1::__cxa_begin_catch(exception);
+  void* const libtarsia = dlopen("libtarsia.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!libtarsia) std::terminate();
+  dlclose(libtarsia);
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    note(e.what());
+  } catch (...) {
+    note("something that is no std::exception");
+  }
+  __cxxabiv1::__cxa_end_catch();
+}

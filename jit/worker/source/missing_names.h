@@ -1,0 +1,20 @@
+// The remedy for a name that Clang did not find because its header is not included.
+#pragma once
+
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tarsia::jit {
+
+/// What to add to Clang's message about an unknown name, such as "; #include <vector>, where std::vector is".
+/// `place` is the source's text from the name on. Empty if the message is about something else, or the name's
+/// header is unknown. Headers that the library of the compile lacks are named as such.
+std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, bool is_c,
+                                bool system_headers);
+
+/// What to add where a standard header was not found: that the C++ library of Tarsia lacks it, and whose has
+/// it. Empty if it is no header of the C++ standard, or the compile uses the machine's library.
+std::string lacking_header_remedy(llvm::StringRef header, bool system_headers);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,282 @@
+// Reads options in gcc's spelling, as build scripts have them.
+//
+// A spelling that mirrors an option of the table sets this option: a compile has one key, however it was
+// asked for. Of spellings that exclude each other the last one counts, as in gcc. One that says something
+// else than an option that is given is an error; an option that has its default does not count as given.
+#include "pipeline/cflags.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tarsia::pipeline {
+namespace {
+
+using Options = jit::CompileOptions;
+using Texts = std::vector<std::string>;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw ArgumentError::value_error(message);
+}
+
+/// Flags with nothing behind them that the compiler gets as they are.
+constexpr std::string_view k_kept[] = {"-ffp-contract=off",
+                                       "-ffp-contract=on",
+                                       "-ffp-contract=fast",
+                                       "-fmath-errno",
+                                       "-fno-signed-zeros",
+                                       "-ffinite-math-only",
+                                       "-freciprocal-math",
+                                       "-fassociative-math",
+                                       "-funroll-loops",
+                                       "-fno-unroll-loops",
+                                       "-fno-strict-aliasing",
+                                       "-fwrapv",
+                                       "-fno-omit-frame-pointer",
+                                       "-fopenmp-simd",
+                                       "-fno-openmp",
+                                       "-emit-llvm",
+                                       "-pedantic",
+                                       "-w"};
+
+/// Flags that say what is so anyway.
+constexpr std::string_view k_idle[] = {"-fPIC",
+                                       "-fpic",
+                                       "-shared",
+                                       "-pthread",
+                                       "-pipe",
+                                       "-fno-fast-math",
+                                       "-fno-math-errno",
+                                       "-fno-wrapv",
+                                       "-fstrict-aliasing",
+                                       "-fomit-frame-pointer",
+                                       "-fsigned-zeros",
+                                       "-fno-trapping-math",
+                                       "-fno-plt",
+                                       "-fvisibility=hidden",
+                                       "-g0",
+                                       "-m64"};
+
+/// Flags that set an option.
+constexpr std::string_view k_setting[] = {
+    "-O0", "-O1", "-O2", "-O3", "-O", "-Ofast", "-g", "-g1", "-gline-tables-only", "-fopenmp", "-ffast-math"};
+
+/// Flags in front of a value.
+constexpr std::string_view k_with_value[] = {"-std=", "-march=", "-fsanitize=", "-D", "-U",
+                                             "-I",    "-L",      "-l",          "-W"};
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    std::size_t corner = std::exchange(row[0], j + 1);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const std::size_t changed = corner + (a[j] != b[i]);
+      corner = row[i + 1];
+      row[i + 1] = std::min({changed, row[i] + 1, corner + 1});
+    }
+  }
+  return row.back();
+}
+
+[[noreturn]] void refuse_unknown(const std::string& flag) {
+  std::string shown = flag.substr(0, 80);
+  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c == 127; }, '?');
+  std::string text = "cflags: '" + shown + "' is none of the options that are known here";
+  if (flag.starts_with("-m"))
+    refuse(text + "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
+  std::string_view nearest;
+  std::size_t best = flag.size();
+  const auto compare = [&](std::string_view known, std::string_view with) {
+    if (const std::size_t d = distance(with, known); d < best) best = d, nearest = known;
+  };
+  for (std::string_view known : k_kept) compare(known, flag);
+  for (std::string_view known : k_idle) compare(known, flag);
+  for (std::string_view known : k_setting) compare(known, flag);
+  for (std::string_view known : k_with_value)
+    if (known.ends_with('=')) compare(known, flag.substr(0, flag.find('=') + 1));
+  if (!nearest.empty()) text += "; did you mean '" + std::string(nearest) + "'?";
+  refuse(text + " docs/options.md lists them");
+}
+
+template <class List>
+bool holds(const List& list, std::string_view flag) {
+  return std::ranges::find(list, flag) != std::end(list);
+}
+
+/// One reading of options.cflags.
+class Reader {
+ public:
+  explicit Reader(Options& options) : m_options(options) {}
+
+  void run() {
+    const Texts flags = std::exchange(m_options.cflags, {});
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      const std::string& flag = flags[i];
+      // "-I", "dir", as in a command line that was split at its blanks.
+      if (flag.size() == 2 && (holds(std::array{"-D", "-U", "-I", "-L", "-l"}, flag))) {
+        if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        take(flag + flags[++i]);
+      } else {
+        take(flag);
+      }
+    }
+    set("opt", m_options.opt, m_opt);
+    set("std", m_options.std, m_std);
+    set("march", m_options.march, m_march);
+    for (const std::string& name : m_undefined)
+      for (const auto& [defined, value] : m_options.defines)
+        if (defined == name) refuse("cflags: '-U" + name + "' contradicts the definition of " + name);
+  }
+
+ private:
+  /// An option and the flag that sets it.
+  template <class T>
+  struct Given {
+    T value{};
+    std::string flag;
+  };
+
+  template <class T>
+  void set(std::string_view name, T& option, const Given<T>& given) {
+    if (given.flag.empty()) return;
+    if (is_given(option) && option != given.value)
+      refuse("cflags: '" + given.flag + "' contradicts the option " + std::string(name) +
+             ": give one of them");
+    option = given.value;
+  }
+  static bool is_given(int opt) { return opt != Options().opt; }
+  static bool is_given(const std::string& word) { return !word.empty() && word != Options().std; }
+
+  void take(const std::string& flag) {
+    const auto value = [&](std::string_view begin) { return flag.substr(begin.size()); };
+    const auto is = [&](std::string_view begin) {
+      return flag.size() > begin.size() && flag.starts_with(begin);
+    };
+    if (holds(k_idle, flag)) return;
+    if (holds(k_kept, flag)) return keep(flag);
+    if (flag == "-O") return void(m_opt = {1, flag});
+    if (flag == "-Ofast") {
+      m_options.fast_math = true;
+      return void(m_opt = {3, flag});
+    }
+    if (flag.size() == 3 && is("-O") && flag[2] >= '0' && flag[2] <= '3')
+      return void(m_opt = {flag[2] - '0', flag});
+    if (flag == "-ffast-math") return void(m_options.fast_math = true);
+    if (flag == "-fopenmp") return void(m_options.openmp = true);
+    if (flag == "-g") {
+      if (!m_options.debug) m_options.debug = true;
+      return;
+    }
+    if (is("-fsanitize=")) return sanitize(flag, value("-fsanitize="));
+    if (flag == "-g1" || flag == "-gline-tables-only") return void(m_options.lineinfo = true);
+    if (is("-std=")) return take_std(flag, value("-std="));
+    if (is("-march=")) return void(m_march = {value("-march="), flag});
+    if (is("-D")) return define(flag, value("-D"));
+    if (is("-U")) return undefine(flag, value("-U"));
+    if (is("-I")) return void(m_options.include_dirs.push_back(value("-I")));
+    if (is("-L")) return void(m_options.library_dirs.push_back(value("-L")));
+    if (is("-l")) return void(m_options.libraries.push_back(value("-l")));
+    if (is("-W")) return warn(flag);
+    refuse_unknown(flag);
+  }
+
+  /// Of flags that exclude each other, the last one stays.
+  void keep(const std::string& flag) {
+    static constexpr std::array<std::string_view, 2> k_groups[] = {{"-ffp-contract=", "-ffp-contract="},
+                                                                   {"-funroll-loops", "-fno-unroll-loops"},
+                                                                   {"-fopenmp-simd", "-fno-openmp"}};
+    for (const auto& [one, other] : k_groups)
+      if (flag.starts_with(one) || flag.starts_with(other))
+        std::erase_if(m_options.cflags, [&](const std::string& earlier) {
+          return earlier.starts_with(one) || earlier.starts_with(other);
+        });
+    if (flag == "-fno-openmp" && m_options.openmp)
+      refuse("cflags: '-fno-openmp' contradicts the option openmp");
+    if (!holds(m_options.cflags, flag)) m_options.cflags.push_back(flag);
+  }
+
+  void sanitize(const std::string& flag, std::string word) {
+    if (m_options.debug && m_options.debug != Mode(true) && m_options.debug != Mode(word))
+      refuse("cflags: '" + flag + "' contradicts the option debug: give one of them");
+    m_options.debug = std::move(word);  // the check of the options refuses words that it does not know
+  }
+
+  void take_std(const std::string& flag, std::string standard) {
+    // Sources are compiled in GNU's dialect of each standard.
+    if (standard.starts_with("gnu++")) standard = "c++" + standard.substr(5);
+    m_std = {std::move(standard), flag};
+  }
+
+  void define(const std::string& flag, const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    // As gcc, -DX defines X as 1: so does a define without a value.
+    std::optional<std::string> value;
+    if (equals != std::string::npos) value = text.substr(equals + 1);
+    for (const auto& [known, earlier] : m_options.defines)
+      if (known == name) {
+        if (earlier != value) refuse("cflags: '" + flag + "' contradicts an earlier definition of " + name);
+        return;
+      }
+    std::erase(m_undefined, name);
+    m_options.defines.emplace_back(name, std::move(value));
+  }
+
+  void undefine(const std::string& flag, const std::string& name) {
+    const bool good = std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    });
+    if (!good) refuse("cflags: '" + flag + "' names no macro");
+    m_undefined.push_back(name);
+    if (!holds(m_options.cflags, flag)) m_options.cflags.push_back(flag);
+  }
+
+  /// The compiler says whether it knows the name.
+  void warn(const std::string& flag) {
+    const bool good = std::ranges::all_of(flag, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+             c == '=' || c == '+' || c == '_';
+    });
+    if (!good || flag.find(',') != flag.npos) refuse_unknown(flag);
+    m_options.cflags.push_back(flag);
+  }
+
+  Options& m_options;
+  Given<int> m_opt;
+  Given<std::string> m_std, m_march;
+  Texts m_undefined;
+};
+
+}  // namespace
+
+void take_cflags(Options& options) {
+  if (!options.cflags.empty()) Reader(options).run();
+}
+
+void take_environment(Options& options) {
+  const char* const lineinfo = std::getenv("TARSIA_LINEINFO");
+  if (lineinfo && *lineinfo) {
+    if (std::string_view(lineinfo) != "1")
+      refuse("the environment's TARSIA_LINEINFO is '" + std::string(lineinfo) + "': it may be '1'");
+    options.lineinfo = true;
+  }
+  const bool leveled = options.opt != Options().opt;
+  if (options.dev && leveled)
+    refuse("dev and opt=" + std::to_string(options.opt) + " contradict each other: give one of them");
+  const char* const wanted = std::getenv("TARSIA_OPT");
+  if (!wanted || !*wanted) return;
+  if (std::string_view(wanted) != "fast")
+    refuse("the environment's TARSIA_OPT is '" + std::string(wanted) + "': it may be 'fast'");
+  if (!leveled) options.dev = true;
+}
+
+}  // namespace tarsia::pipeline

@@ -1,0 +1,27 @@
+"""The command `tarsia` as `python -m tarsia`, and `python -m tarsia SCRIPT.py`."""
+
+import os
+import sys
+
+# In an installed package, and in the folder of a build.
+_PLACES = ("bin", os.path.join("..", "..", "bin"))
+
+
+def main():
+    if len(sys.argv) > 1 and sys.argv[1].endswith(".py"):
+        from tarsia._compile import script
+
+        return script.run(sys.argv[1:])
+    package = os.path.dirname(os.path.abspath(__file__))
+    programs = [os.path.normpath(os.path.join(package, place, "tarsia")) for place in _PLACES]
+    program = next((one for one in programs if os.access(one, os.X_OK)), None)
+    if program is None:
+        sys.exit(f"tarsia: the program {programs[0]} is not there; install Tarsia again")
+    try:
+        os.execve(program, ["tarsia", *sys.argv[1:]], {**os.environ, "TARSIA_COMMAND_PYTHON": sys.executable or ""})
+    except OSError as error:
+        sys.exit(f"tarsia: cannot run {program}: {error.strerror}; install Tarsia again")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Shows the compiler's warnings about the user's own text as Python warnings. Imported when there are some."""
+
+import types
+import warnings
+
+from .._errors import CompileWarning, Diagnostic
+from .recipe import LONE_NAME
+
+_MOST_SHOWN = 10  # of one source
+_shown = set()  # what this process has shown: (text, the line of the source)
+
+
+def show(rows, texts, place, shown_name=None):
+    """Warns of those diagnostics that are about the user's own texts: (name, text) pairs, a lone text by the name None.
+
+    rows: as LibraryHandle.warnings() has them.
+    place: (file, globals, line) of the call that compiled, which each warning is shown at where its line of the source
+        does not stand in that file.
+    shown_name: what a text is called to the user, by its name.
+
+    Each text is shown once in a process. A filter that makes errors of them raises the first.
+    """
+    own = {name if name is not None else LONE_NAME: text for name, text in texts}
+    found = [Diagnostic(*row) for row in rows if row[3] == "warning" and row[0] in own]
+    if not found:
+        return
+    _find_places(found, own, place)
+    fresh = {}
+    for one in found:
+        # Sources without names share one. The line tells them apart.
+        text = f"{shown_name(one.file) if shown_name else one.file}:{one.line}: {one.message}"
+        if (text, one.source_line) not in _shown:
+            fresh[text, one.source_line] = one
+    for i, (key, one) in enumerate(fresh.items()):
+        if i == _MOST_SHOWN and len(fresh) > i + 1:
+            _warn(f"{len(fresh) - i} more warnings, which the library's .warnings has", None, place)
+            _shown.update(fresh)
+            return
+        _warn(key[0], one, place)
+        _shown.add(key)  # not if it became an error: then it is one the next time, too
+
+
+def _warn(text, diagnostic, place):
+    file, variables, line = place
+    if diagnostic is not None and diagnostic.origin:
+        file, _, line = diagnostic.origin.rpartition(":")
+    warning = CompileWarning(text)
+    warning.diagnostic = diagnostic
+    warnings.warn_explicit(warning, None, file, int(line), module=variables.get("__name__") or "<unknown>")
+
+
+def _find_places(diagnostics, own, place):
+    from .. import _diagnose
+
+    found = types.SimpleNamespace(diagnostics=diagnostics)
+    lone = own.get(LONE_NAME) if list(own) == [LONE_NAME] else None
+    try:
+        _diagnose.explain(found, lone if lone is not None else own, None, place)
+    except OSError:  # no descriptor is left to read with
+        pass
+
+
+def of_last_compile():
+    """The warnings of what this thread compiled last."""
+    import json
+
+    from .. import _tarsia
+
+    return json.loads(_tarsia.statistics())["last_warnings"]

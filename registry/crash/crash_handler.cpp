@@ -1,0 +1,287 @@
+// The handlers, and the report's first lines. Everything here runs on the stack of a handler of signals.
+#include "registry/crash/crash_handler.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <string_view>
+
+#include "registry/crash/frames.h"
+#include "registry/crash/module_range.h"
+#include "registry/crash/signal_text.h"
+#include "registry/crash/symbolizer.h"
+#include "registry/crash/thread_record.h"
+
+namespace tarsia::registry {
+namespace {
+
+struct Watched {
+  int signal;
+  const char* name;
+  const char* what;
+};
+constexpr Watched k_watched[] = {{SIGSEGV, "SIGSEGV", "segmentation fault"},
+                                 {SIGBUS, "SIGBUS", "bus error"},
+                                 {SIGFPE, "SIGFPE", "arithmetic error"},
+                                 {SIGILL, "SIGILL", "illegal instruction"},
+                                 {SIGABRT, "SIGABRT", "abort"}};
+
+struct sigaction g_before[NSIG];  // what a signal did before; written before the handlers are there
+std::atomic<pthread_t> g_reporter{};
+std::atomic<bool> g_reported{false};
+SignalFrames g_frames;  // the reporter's
+
+/// The innermost call under way of which something is known; null: none.
+tarsia_call_context* running_call(const ThreadRecord* record) {
+  tarsia_call_context* context = record && record->slot ? *record->slot : nullptr;
+  for (; context; context = context->outer)
+    if (context->size >= sizeof(tarsia_call_context) && (context->function || context->op)) return context;
+  return nullptr;
+}
+
+bool is_in_a_module(const SignalFrames& frames) {
+  for (std::size_t i = 0; i < frames.n_inner; ++i)
+    if (find_module(frames.inner[i].pc)) return true;
+  for (std::size_t i = 0; i < frames.n_outer_kept(); ++i)
+    if (find_module(frames.outer_kept(i).pc)) return true;
+  return false;
+}
+
+/// Whether the fault is at the end of the thread's stack.
+bool is_stack_overflow(int signal, const siginfo_t& info, const ucontext_t& context,
+                       const ThreadRecord* record) {
+  if (signal != SIGSEGV || info.si_code <= 0) return false;
+  constexpr std::uintptr_t k_near = 64 * 1024, k_guard = 1024 * 1024;
+  const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  const auto stack = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RSP]);
+  if (address > stack + k_near || address + k_near < stack) return false;
+  return !record || !record->stack_low ||
+         (address < record->stack_low + k_near && address + k_guard > record->stack_low);
+}
+
+const char* what_happened(const Watched& watched, const siginfo_t& info, bool overflow) {
+  if (overflow) return "stack overflow";
+  if (watched.signal != SIGFPE) return watched.what;
+  switch (info.si_code) {
+    case FPE_INTDIV:
+      return "integer division by zero";
+    case FPE_INTOVF:
+      return "integer overflow";
+    default:
+      return watched.what;
+  }
+}
+
+bool has_address(int signal, const siginfo_t& info) {
+  return (signal == SIGSEGV || signal == SIGBUS) && info.si_code > 0 && info.si_code != SI_KERNEL;
+}
+
+/// ", source:3 (model.py:17)", or nothing. `location` is a text in its module.
+void write_location(SignalText& text, const char* location) {
+  if (!location || !*location) return;
+  text.add(", ").add(location);
+  if (const ModuleRecord* module = find_module(reinterpret_cast<std::uintptr_t>(location)))
+    add_origin(text, location, module->origins);
+}
+
+/// ", in float f(const float *x, int n), source:3", and a line of what it was called with.
+void write_call(SignalText& text, const tarsia_call_context& context) {
+  if (context.function) {
+    const tarsia_function& function = *context.function;
+    text.add(" in ").add(function.signature && *function.signature ? function.signature : function.name);
+    write_location(text, function.location);
+    text.add("\n");
+    if (context.n_args) {
+      text.add("  called with ");
+      add_arguments(text, context);
+      text.add("\n");
+    }
+    return;
+  }
+  text.add(" in op ").quoted(context.op->name);
+  if (context.op_call) text.add(context.op_call->pass == TARSIA_BACKWARD ? ", backward" : ", forward");
+  write_location(text, context.op->location);
+  text.add("\n");
+  if (!context.op_call) return;
+  text.add("  called with ");
+  add_tensors(text, context);
+  text.add("\n");
+}
+
+void write_where(SignalText& text, const ThreadRecord* record, const tarsia_call_context* call) {
+  if (record && record->loading) {
+    text.add(" while ").quoted(record->loading.load()->name).add(" was loaded, in its static initialisers\n");
+    return;
+  }
+  if (call) {
+    write_call(text, *call);
+    return;
+  }
+  for (std::size_t i = 0; i < g_frames.n_inner; ++i)
+    if (const ModuleRecord* module = find_module(g_frames.inner[i].pc)) {
+      text.add(" in library ")
+          .quoted(module->name)
+          .add(", outside of calls: in a thread or a destructor of its own\n");
+      return;
+    }
+  text.add("\n");
+}
+
+/// What the modules' own checks found, which may be why the process crashes.
+void write_findings(SignalText& text) {
+  for_each_checked_module(
+      [](const ModuleRecord& module, void* user) {
+        static char s_findings[4096];  // one report at a time
+        const auto take = module.take_findings.load();
+        if (!take || !take(s_findings, sizeof s_findings, 0)) return;
+        auto& to = *static_cast<SignalText*>(user);
+        to.add("  undefined behaviour before: ").add(s_findings).add("\n");
+      },
+      &text);
+}
+
+void write_report(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
+                  const tarsia_call_context* call) {
+  {
+    SignalText text(STDERR_FILENO);
+    text.add("tarsia: ").add(what).add(" (").add(signal);
+    if (has_address(info.si_signo, info))
+      text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
+    text.add(")");
+    write_where(text, record, call);
+    write_findings(text);
+  }
+  write_frames(g_frames, record ? record->loading.load() : nullptr);
+}
+
+/// Lets one thread at a time through. False: this thread is in the report already, which itself crashed.
+bool begin_report() {
+  pthread_t none{};
+  if (g_reporter.compare_exchange_strong(none, ::pthread_self())) return true;
+  if (none == ::pthread_self()) return false;
+  // Another thread reports, and then ends the process.
+  for (int i = 0; i < 2'000 && g_reporter != pthread_t{}; ++i) {
+    const timespec a_moment{0, 10'000'000};
+    ::nanosleep(&a_moment, nullptr);
+  }
+  none = pthread_t{};
+  return g_reporter.compare_exchange_strong(none, ::pthread_self());
+}
+
+void end_report() {
+  g_reporter = pthread_t{};
+}
+
+/// What would have happened without us.
+void chain(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = g_before[signal];
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(signal, info, context);
+    return;
+  }
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(signal);
+    return;
+  }
+  if (before.sa_handler == SIG_IGN && info->si_code <= 0) return;
+  struct sigaction normal{};
+  normal.sa_handler = SIG_DFL;
+  ::sigaction(signal, &normal, nullptr);
+  // A fault comes again when the handler returns; what was sent must be sent again.
+  if (info->si_code <= 0) ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
+}
+
+void on_crash(int signal, siginfo_t* info, void* pointer) {
+  const int saved_errno = errno;
+  auto& context = *static_cast<ucontext_t*>(pointer);
+  if (!g_reported && g_reporter == ::pthread_self()) {
+    g_reported = true;
+    SignalText(STDERR_FILENO).add("tarsia: a crash cannot be reported: the program has damaged its memory\n");
+  }
+  if (!g_reported && begin_report()) {
+    const ThreadRecord* record = find_thread_record();
+    const tarsia_call_context* call = running_call(record);
+    collect_frames(context, g_frames);
+    if ((record && record->loading) || call || is_in_a_module(g_frames)) {
+      g_reported = true;
+      for (const Watched& watched : k_watched)
+        if (watched.signal == signal)
+          write_report(what_happened(watched, *info, is_stack_overflow(signal, *info, context, record)),
+                       watched.name, *info, record, call);
+    }
+    end_report();
+  }
+  errno = saved_errno;
+  chain(signal, info, pointer);
+}
+
+std::uint64_t now_ns() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void on_interrupt(int signal, siginfo_t* info, void* pointer) {
+  constexpr std::uint64_t k_soon = 1'000'000'000;
+  const int saved_errno = errno;
+  const ThreadRecord* record = find_thread_record();
+  if (tarsia_call_context* call = running_call(record)) {
+    const std::uint64_t now = now_ns();
+    if (call->interrupt_ns && now - call->interrupt_ns < k_soon && begin_report()) {
+      collect_frames(*static_cast<ucontext_t*>(pointer), g_frames);
+      write_report("interrupted twice", "SIGINT", *info, record, call);
+      struct sigaction normal{};
+      normal.sa_handler = SIG_DFL;
+      ::sigaction(SIGINT, &normal, nullptr);
+      ::syscall(SYS_tgkill, ::getpid(), ::gettid(), SIGINT);
+      return;  // where SIGINT is blocked in a handler, it comes now
+    }
+    call->interrupt_ns = now;
+  }
+  errno = saved_errno;
+  chain(signal, info, pointer);
+}
+
+void take_over(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
+  struct sigaction ours{};
+  ours.sa_sigaction = handler;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
+  ::sigemptyset(&ours.sa_mask);
+  ::sigaction(signal, nullptr, &g_before[signal]);
+  ::sigaction(signal, &ours, nullptr);
+}
+
+}  // namespace
+
+bool crashes_are_reported() noexcept {
+  static const bool s_are = [] {
+    const char* asked = std::getenv("TARSIA_CRASH_REPORT");
+    const std::string_view text = asked ? asked : "";
+    return text != "0" && text != "off" && text != "no" && text != "false";
+  }();
+  return s_are;
+}
+
+void report_crashes() noexcept {
+  static std::atomic<bool> s_done{false};
+  if (!crashes_are_reported() || s_done.exchange(true)) return;
+  for (const Watched& watched : k_watched) take_over(watched.signal, on_crash, SA_NODEFER);
+}
+
+void report_double_interrupts() noexcept {
+  struct sigaction present;
+  if (!crashes_are_reported() || ::sigaction(SIGINT, nullptr, &present) != 0) return;
+  if (present.sa_flags & SA_SIGINFO ? present.sa_sigaction == on_interrupt
+                                    : present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN)
+    return;
+  take_over(SIGINT, on_interrupt, present.sa_flags & SA_RESTART);
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,86 @@
+// A list of records that only grows; those of unmapped modules are used again.
+#include "registry/crash/module_range.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tarsia::registry {
+namespace {
+
+std::atomic<ModuleRecord*> g_modules{nullptr};
+
+ModuleRecord* take_record() {
+  for (ModuleRecord* r = g_modules; r; r = r->next) {
+    bool free = false;
+    if (r->taken.compare_exchange_strong(free, true)) return r;
+  }
+  auto* made = new (std::nothrow) ModuleRecord;
+  if (!made) return nullptr;
+  made->taken = true;
+  made->next = g_modules;
+  while (!g_modules.compare_exchange_weak(made->next, made)) {
+  }
+  return made;
+}
+
+/// The end of a mapped file's last segment, by its program headers.
+std::uintptr_t end_of(std::uintptr_t base, std::string_view bytes) {
+  ElfW(Ehdr) header;
+  if (bytes.size() < sizeof header) return base;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::uintptr_t end = base;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    const std::size_t at = header.e_phoff + std::size_t{i} * header.e_phentsize;
+    if (at > bytes.size() || bytes.size() - at < sizeof segment) return end;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (segment.p_type == PT_LOAD) end = std::max(end, base + segment.p_vaddr + segment.p_memsz);
+  }
+  return end;
+}
+
+}  // namespace
+
+void ModuleRange::describe(void* handle, std::string_view name, std::string_view bytes,
+                           std::span<const TextOrigin> origins) noexcept {
+  struct link_map* map = nullptr;
+  if (m_record || ::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map->l_addr) return;
+  m_record = take_record();
+  if (!m_record) return;
+  m_record->end = end_of(map->l_addr, bytes);
+  m_record->name = name;
+  m_record->bytes = bytes;
+  m_record->origins = origins;
+  m_record->begin = map->l_addr;
+}
+
+void ModuleRange::describe_findings(std::int32_t (*take)(char*, std::uint64_t, std::int32_t)) noexcept {
+  if (m_record) m_record->take_findings = take;
+}
+
+ModuleRange::~ModuleRange() {
+  if (!m_record) return;
+  m_record->begin = 0;
+  m_record->take_findings = nullptr;
+  m_record->taken = false;
+}
+
+const ModuleRecord* find_module(std::uintptr_t address) noexcept {
+  for (const ModuleRecord* r = g_modules; r; r = r->next) {
+    const std::uintptr_t begin = r->begin;
+    if (begin && begin <= address && address < r->end) return r;
+  }
+  return nullptr;
+}
+
+void for_each_checked_module(void (*visit)(const ModuleRecord& module, void* user), void* user) noexcept {
+  for (const ModuleRecord* r = g_modules; r; r = r->next)
+    if (r->begin && r->take_findings) visit(*r, user);
+}
+
+}  // namespace tarsia::registry

@@ -1,0 +1,326 @@
+"""A crash in a library's code says which function, which line and which arguments, and then takes its course."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+HEAD = """
+import ctypes, faulthandler, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+import numpy as np
+import tarsia
+
+def load(source, **options):
+    return tarsia.load_inline(source, name="broken", **options)
+"""
+
+
+def program(text, **environment):
+    return subprocess.Popen([sys.executable, "-W", "ignore", "-c", HEAD + text], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+
+
+def ended(process, timeout=120):
+    """What a program wrote until it ended. One that does not end is killed."""
+    try:
+        return process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+
+
+def crash(text, expected=signal.SIGSEGV, **environment):
+    """What a program writes to standard error that the signal ends."""
+    process = program(text, **environment)
+    errors = ended(process)[1]
+    assert process.returncode == -expected, errors
+    return errors
+
+
+READ = '''
+static __attribute__((noinline)) float third(const float* p, int64_t i) {
+  return p[i];
+}
+static inline float second(const float* p, int64_t i) { return third(p, i) + 1; }
+float first(const float* x, int64_t i, double scale, const std::string& name) {
+  return second(x, i) * scale;
+}
+'''
+CALL = f"""
+library = load('''#include <cstdint>
+#include <string>{READ}''')
+library.first(np.zeros((4, 3), np.float32), 1 << 44, 0.5, "a\\nb")
+"""
+
+
+def test_a_bad_address_names_the_functions_their_lines_and_the_arguments():
+    lines = crash(CALL).splitlines()
+    assert re.fullmatch(r"tarsia: segmentation fault \(SIGSEGV at address 0x[0-9a-f]+\) in float first\(.*\), source:7",
+                        lines[0])
+    assert lines[1] == f"  called with x = float32[4, 3], i = {1 << 44}, scale = 0.5, name = 'a.b'"
+    assert lines[2:] == ["  #0 third(float const*, long) at source:4", "  #1 second at source:6", "  #2 first at source:8"]
+
+
+MODEL = r"""
+import numpy as np
+import tarsia
+
+SOURCE = r'''
+static __attribute__((noinline)) float third(const float* p, long i) {
+  return p[i];  // \n
+}
+float first(const float* x, long i) { return third(x, i) * 2; }
+'''
+
+def load(**options):
+    return tarsia.load_inline(SOURCE, **options)
+
+load(LOAD).first(np.zeros(3, np.float32), 1 << 44)
+"""
+
+
+def crash_of_script(text, folder):
+    """The report of a program in the file model.py, without the folder's name."""
+    script = folder / "model.py"
+    script.write_text(text)
+    process = subprocess.run([sys.executable, "-W", "ignore", script], capture_output=True, text=True, timeout=120)
+    assert process.returncode == -signal.SIGSEGV, process.stderr
+    return process.stderr.replace(f"{folder}/", "").splitlines()
+
+
+@pytest.mark.parametrize("options", ["", "lineinfo=True", "debug=True"])
+def test_a_literal_of_a_python_file_is_named_with_its_line_there(options, tmp_path):
+    for _ in range(2):  # compiled, and from the cache
+        lines = crash_of_script(MODEL.replace("LOAD", options), tmp_path)
+        assert lines[0].endswith("in float first(const float *x, long i), source:5 (model.py:9)")
+        assert lines[2] == "  #0 third(float const*, long) at source:3 (model.py:7)"
+        assert lines[3].startswith("  #1 first") and lines[3].endswith(" at source:5 (model.py:9)")
+
+
+def test_files_and_headers_of_a_source_are_named_too(tmp_path):
+    lines = crash_of_script(r"""
+import numpy as np
+import tarsia
+tarsia.load_inline({"a.cc": "#include \"b.h\"\nint f(int* x) {\n"
+                            "  return g(x) + 1; }"},
+                   headers={"b.h": '''
+static __attribute__((noinline)) int g(int* x) {
+  return x[1l << 42];
+}'''}).f(np.zeros(1, np.int32))
+""", tmp_path)
+    assert lines[0].endswith("in int f(int *x), a.cc:2 (model.py:4)")
+    assert lines[2].startswith("  #0 g(int*)") and lines[2].endswith(" at b.h:3 (model.py:8)")
+    assert lines[3].startswith("  #1 f") and lines[3].endswith(" at a.cc:3 (model.py:5)")
+
+
+def test_a_text_that_stands_nowhere_in_the_file_has_its_own_lines_alone(tmp_path):
+    lines = crash_of_script(MODEL.replace("LOAD", "").replace("load_inline(SOURCE", "load_inline(SOURCE + ' '"), tmp_path)
+    assert lines[0].endswith(", source:5") and lines[2].endswith(" at source:3")
+
+
+def test_static_initialisers_and_ops_of_a_literal(tmp_path):
+    lines = crash_of_script("""import tarsia
+tarsia.load_inline('''
+struct Table {
+  int first;
+  Table() { int* volatile p = nullptr; first = *p; }
+};
+static Table table;
+int f() { return table.first; }''')""", tmp_path)
+    assert lines[1:3] == ["  #0 Table at source:4 (model.py:5)", "  #1 __cxx_global_var_init at source:6 (model.py:7)"]
+    lines = crash_of_script("""import numpy as np, tarsia
+tarsia.load_inline('''#include <tarsia/op.h>
+static void forward(tarsia::Context& c) {
+  volatile int64_t far = 1l << 44;
+  c.output(0).data<float>()[far] = 1;
+}
+TARSIA_OP(breaks).input("x").output("y").forward("cpu", forward);''')
+tarsia.ops.breaks(np.zeros(3, np.float32))""", tmp_path)
+    assert lines[0].endswith("in op 'breaks', forward, source:6 (model.py:7)") and "at source:4 (model.py:5)" in lines[2]
+
+
+def test_a_library_of_the_cache_says_as_much():
+    assert crash(CALL).splitlines()[2:] == crash(CALL).splitlines()[2:]
+
+
+def test_without_the_compiler_there_are_addresses():
+    lines = crash("load('int f(int n) { return n; }')" + CALL, TARSIA_COMPILER="").splitlines()
+    assert "third" in lines[2]
+    lines = crash(CALL, TARSIA_COMPILER="/nowhere/tarsia-compiler").splitlines()
+    assert lines[1].startswith("  called with x = float32[4, 3]")
+    assert re.fullmatch(r"  #0 broken\+0x[0-9a-f]+", lines[2])
+
+
+def test_the_report_can_be_turned_off():
+    assert crash(CALL, TARSIA_CRASH_REPORT="0") == ""
+
+
+@pytest.mark.parametrize("body, expected, what, frame", [
+    ("int f(int a) { volatile int zero = 0; return a / zero; }", signal.SIGFPE, "integer division by zero (SIGFPE)", "f(int) at source:2"),
+    ("int f(int a) { std::abort(); }", signal.SIGABRT, "abort (SIGABRT)", "f(int) at source:2"),
+    ("int f(int a) noexcept { throw a; }", signal.SIGABRT, "abort (SIGABRT)", "f(int)"),
+    ("int f(int a) { __builtin_trap(); }", signal.SIGILL, "illegal instruction (SIGILL)", "f(int) at source:2"),
+    ("int (*volatile g)(int) = nullptr;\nint f(int a) { return g(a) + 1; }", signal.SIGSEGV,
+     "segmentation fault (SIGSEGV at address 0x0)", "at source:3"),
+    ("int f(int a) { volatile char b[999]; b[a] = 1; return f(a + b[1] % 2) + b[0]; }", signal.SIGSEGV,
+     "stack overflow (SIGSEGV at address", "f(int) at source:2"),
+])
+def test_each_kind_of_crash_has_its_name_and_its_place(body, expected, what, frame):
+    errors = crash(f"load('''#include <cstdlib>\n{body}''').f(3)", expected)
+    assert f"tarsia: {what}" in errors and " in int f(int a)" in errors and "called with a = 3" in errors, errors
+    assert frame in errors, errors
+
+
+def test_frames_of_a_recursion_are_counted():
+    errors = crash("load('int f(int a) { volatile char b[99]; b[a % 99] = 1; return f(a + 1) + b[0]; }').f(3)")
+    assert "more like this" in errors and "frames more" in errors and len(errors.splitlines()) < 12
+
+
+def test_a_stack_that_overflows_on_a_thread_of_python():
+    errors = crash("""
+library = load('int f(int a) { volatile char b[99]; b[a % 99] = 1; return f(a + 1) + b[0]; }')
+thread = threading.Thread(target=library.f, args=(3,))
+thread.start()
+thread.join()""")
+    assert "tarsia: stack overflow" in errors and "f(int) at source:1" in errors
+
+
+def test_static_initialisers():
+    lines = crash("""load('''struct Table {
+  int first;
+  Table() { int* volatile p = nullptr; first = *p; }
+};
+static Table table;
+int f() { return table.first; }''')""").splitlines()
+    assert lines[0].endswith("while 'broken' was loaded, in its static initialisers")
+    assert lines[1:3] == ["  #0 Table at source:3", "  #1 __cxx_global_var_init at source:5"]
+
+
+def test_a_thread_that_the_code_has_started():
+    lines = crash("""load('''#include <thread>
+static void work() { int* volatile p = nullptr; *p = 1; }
+int f() { std::thread(work).join(); return 1; }''').f()""").splitlines()
+    assert "in library 'broken', outside of calls" in lines[0] and lines[1] == "  #0 work() at source:2"
+
+
+OP = """
+load('''#include <tarsia/op.h>
+static void forward(tarsia::Context& c) {
+  volatile int64_t far = 1l << 44;
+  c.output(0).data<float>()[0] = c.input(0).data<float>()[BACKWARD ? 0 : far];
+}
+static void backward(tarsia::Context& c) {
+  volatile int64_t far = 1l << 44;
+  c.output(0).data<float>()[0] = c.input(0).data<float>()[far];
+}
+TARSIA_OP(breaks).input("x").output("y").forward("cpu", forward).backward("cpu", backward);''', defines={"BACKWARD": %d})
+x = np.zeros((4, 3), np.float32)
+bound = tarsia.ops.breaks.bind(x)
+bound(x) if not %d else bound.backward([x], [x], [x])
+"""
+
+
+def test_an_op_names_its_pass_and_its_tensors():
+    lines = crash(OP % (0, 0)).splitlines()
+    assert lines[0].endswith(") in op 'breaks', forward, source:10")
+    assert lines[1] == "  called with input 'x' float32[4, 3], output 'y' float32[4, 3]"
+    assert "at source:4" in lines[2]
+    lines = crash(OP % (1, 1)).splitlines()
+    assert lines[0].endswith(") in op 'breaks', backward, source:10")
+    assert lines[1] == "  called with gradient of 'y' float32[4, 3], input 'x' float32[4, 3], gradient of 'x' float32[4, 3]"
+    assert "at source:8" in lines[2]
+
+
+@pytest.mark.parametrize("enabled", ["before", "after"])
+def test_pythons_faulthandler_has_its_turn(enabled):
+    load = "library = load('int f(int n) { int* volatile p = nullptr; return p[n]; }')\n"
+    enable = "faulthandler.enable()\n"
+    errors = crash((enable + load if enabled == "before" else load + enable) + "library.f(3)")
+    assert "Fatal Python error: Segmentation fault" in errors and 'File "<string>", line' in errors
+    assert "in int f(int n), source:1" in errors and "f(int) at source:1" in errors
+
+
+def test_other_peoples_crashes_are_not_reported():
+    assert crash("load('int f(int n) { return n; }').f(1)\nctypes.string_at(0)") == ""
+
+
+def test_a_forked_child_reports_its_own():
+    errors = crash("""
+import os, signal
+library = load('int f(int n) { int* volatile p = nullptr; return p[n]; }')
+child = os.fork()
+if child == 0: library.f(7)
+state = os.waitpid(child, 0)[1]
+os.kill(os.getpid(), os.WTERMSIG(state))""")
+    assert errors.count("tarsia: ") == 1 and "called with n = 7" in errors
+
+
+LOOP = """
+library = load('''#include <tarsia/op.h>
+#include <unistd.h>
+static void begin() { if (write(1, "begun\\\\n", 6) != 6) throw 1; }
+int spins(int n) { begin(); for (volatile int64_t i = 0;; i = i + 1) { } }
+int asks(int n) { begin(); for (;;) tarsia::check_interrupt(); }
+int asks_in_vain(int n) {
+  begin();
+  for (;;) try { tarsia::check_interrupt(); } catch (...) { return n; }
+}
+static void forward(tarsia::Context& c) { asks(1); }
+TARSIA_OP(asks_as_op).input("x").output("y").forward("cpu", forward);
+''')
+"""
+
+
+def interrupted(call, **environment):
+    """A program that is sent SIGINT again and again, from the moment that its call has begun."""
+    process = program(LOOP + call, **environment)
+    assert process.stdout.readline() == "begun\n", process.communicate()[1]
+    for _ in range(600):
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=0.1)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    output, errors = ended(process, 60)
+    return process.returncode, output, errors
+
+
+@pytest.mark.parametrize("call", ["library.asks(1)", "library.asks_in_vain(1)",
+                                  "tarsia.ops.asks_as_op(np.zeros(3, np.float32))"])
+def test_ctrl_c_ends_a_loop_that_asks(call):
+    process = program(LOOP + f"""
+try:
+    {call}
+except KeyboardInterrupt as error:
+    print(type(error).__name__, library.asks_in_vain._parameters is not None)
+""")
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    output, errors = ended(process)
+    assert (process.returncode, output) == (0, "KeyboardInterrupt True\n"), errors
+
+
+def test_a_second_ctrl_c_ends_a_loop_that_does_not_ask_and_says_where():
+    code, _, errors = interrupted("library.spins(5)")
+    assert code == -signal.SIGINT
+    lines = errors.splitlines()
+    assert lines[0] == "tarsia: interrupted twice (SIGINT) in int spins(int n), source:4" and lines[1] == "  called with n = 5"
+    assert "spins" in lines[2] and lines[2].endswith("source:4")
+
+
+def test_asking_outside_of_a_call_that_can_be_interrupted_goes_on():
+    process = program("""
+library = load('''#include <tarsia/op.h>
+#include <thread>
+int f(int n) {
+  for (int i = 0; i < n; ++i) tarsia::check_interrupt();
+  std::thread([n] { for (int i = 0; i < n; ++i) tarsia::check_interrupt(); }).join();
+  return n;
+}''')
+print(library.f(100000))""")
+    assert ended(process)[0] == "100000\n"

@@ -1,0 +1,254 @@
+"""debug="undefined", "address" and "thread": host code that checks itself while it runs."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import places
+import pytest
+
+import tarsia
+
+UNDEFINED = r"""
+#include <cstdint>
+int add(int a, int b) {
+  return a + b;
+}
+int shift(int a, int n) { return a << n; }
+int divide(int a, int b) { return b == -1 ? a / b : 0; }
+int at(int i) {
+  int table[4] = {1, 2, 3, 4};
+  volatile int* p = table;
+  return i < 100 ? table[i & 7] + (p[0] - 1) : 0;
+}
+int narrow(double x) { return static_cast<int>(x); }
+int misaligned(const int8_t* bytes) { return *reinterpret_cast<const int*>(bytes + 1); }
+int negate(int a) { return -a; }
+enum Colour { red, green };
+int colour(int number) { Colour c; __builtin_memcpy(&c, &number, 4); return c; }
+long count(int n) { int table[n]; table[0] = n; return table[0]; }
+struct Point { int x, y; };
+int member(int64_t where) { auto* p = reinterpret_cast<Point*>(where); return where ? p->y : 0; }
+unsigned wraps(unsigned a) { return a + 1u; }
+int fine(const float* x, long n) { int sum = 0; for (long i = 0; i < n; ++i) sum += x[i] > 0; return sum; }
+"""
+
+
+@pytest.fixture(scope="module")
+def undefined():
+    return tarsia.load_inline({"maths.cc": UNDEFINED}, debug="undefined", cflags=["-Wno-vla-cxx-extension"])
+
+
+@pytest.mark.parametrize("call, told", [
+    (("add", 2147483647, 1), r"add\(\): undefined behaviour: maths\.cc:4:\d+: signed integer overflow: 2147483647 \+ 1 cannot be "
+                             r"represented in type 'int'$"),
+    (("shift", 1, 40), r"shift exponent 40 is too large for 32-bit type 'int'"),
+    (("shift", 1, -1), r"shift exponent -1 is negative"),
+    (("divide", -2147483648, -1), r"division of -2147483648 by -1 cannot be represented in type 'int'"),
+    (("at", 6), r"index 6 out of bounds for type 'int\[4\]'"),
+    (("narrow", 1e20), r"1e\+20 is outside the range of representable values of type 'int'"),
+    (("misaligned", np.zeros(64, np.int8)), r"load of misaligned address 0x\w+ for type 'const int', which requires 4 byte alignment"),
+    (("negate", -2147483648), r"negation of -2147483648 cannot be represented in type 'int'"),
+    (("count", 0), r"variable length array bound evaluates to non-positive value 0"),
+], ids=lambda value: value[0] if isinstance(value, tuple) else "")
+def test_each_kind_is_an_error_of_the_call(undefined, call, told):
+    name, *arguments = call
+    with pytest.raises(tarsia.UndefinedBehaviour, match=told):
+        getattr(undefined, name)(*arguments)
+
+
+def test_what_is_defined_goes_through(undefined):
+    assert undefined.add(1, 2) == 3 and undefined.wraps(4294967295) == 0
+    assert undefined.fine(np.ones(5, np.float32), 5) == 5
+    with pytest.raises(tarsia.UndefinedBehaviour):
+        undefined.add(2147483647, 1)
+    assert undefined.add(1, 2) == 3  # it is told once
+
+
+def test_several_findings_of_one_call_are_lines():
+    lib = tarsia.load_inline("""
+int twice(int a, int b) {
+  int c = a + b;
+  return c - (1 << b);
+}
+int often(int n) { int sum = 2147483647; for (int i = 1; i <= n; ++i) { sum = 2147483647; sum += i; } return sum; }
+""", debug="undefined", opt=0)
+    with pytest.raises(tarsia.UndefinedBehaviour) as caught:
+        lib.twice(2147483647, 33)
+    assert re.findall(r"source:(\d):\d+: (\w+)", str(caught.value)) == [("3", "signed"), ("4", "shift")], caught.value
+    with pytest.raises(tarsia.UndefinedBehaviour, match=r"\(5 times\)$"):
+        lib.often(5)
+
+
+def test_an_op_tells_too():
+    lib = tarsia.load_inline("""
+#include <tarsia/op.h>
+static void run(tarsia::Context& c) {
+  const int* x = c.input(0).data<const int>();
+  int* y = c.output(0).data<int>();
+  for (int64_t i = 0; i < c.input(0).numel(); ++i) y[i] = x[i] + 1;
+}
+TARSIA_OP(ub_plus_one).input("x").output("y").forward("cpu", run);
+""", debug="undefined")
+    assert lib is not None
+    op = tarsia.op("ub_plus_one")
+    assert op(np.array([1], np.int32)).tolist() == [2]
+    with pytest.raises(tarsia.UndefinedBehaviour, match=r"op 'ub_plus_one': undefined behaviour: source:6:\d+: signed integer overflow"):
+        op(np.array([2147483647], np.int32))
+
+
+def test_static_initialisers_tell_when_the_library_is_loaded():
+    with pytest.raises(tarsia.UndefinedBehaviour, match=r"while it was loaded: undefined behaviour: source:2:\d+: signed integer overflow"):
+        tarsia.load_inline("""int large() { volatile int a = 2147483647; return a; }
+int sum = large() + 1;
+int f() { return sum; }""", debug="undefined")
+
+
+def test_results_of_a_call_that_fails_are_given_back():
+    lib = tarsia.load_inline("""
+#include <string>
+#include <vector>
+std::vector<std::string> make(int a) { return {std::to_string(a + 1)}; }
+""", debug="undefined")
+    assert lib.make(1) == ["2"]
+    with pytest.raises(tarsia.UndefinedBehaviour):
+        lib.make(2147483647)
+
+
+def run(script, tmp_path, *arguments, launcher=(), timeout=300, **environment):
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(script))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]), **environment}
+    return subprocess.run([sys.executable, *launcher, str(path), *arguments], capture_output=True, text=True, env=env, timeout=timeout)
+
+
+def test_what_the_code_throws_after_a_finding_is_told_as_well():
+    lib = tarsia.load_inline("""
+#include <stdexcept>
+int f(int a) {
+  if (a + 1 > 5) throw std::out_of_range("too far");
+  if (a > 0) throw std::out_of_range("overflowed");
+  return 0;
+}
+""", debug="undefined", opt=0)
+    with pytest.raises(tarsia.OpIndexError, match="^too far"):
+        lib.f(7)
+    with pytest.raises(tarsia.UndefinedBehaviour, match=r"source:4:\d+: signed integer overflow.*\nthe code then threw: overflowed"):
+        lib.f(2147483647)
+
+
+def test_a_crash_says_what_was_found_before(tmp_path):
+    done = run("""
+        import tarsia
+        lib = tarsia.load_inline({"c.cc": "struct P { int x, y; };\\nint f(long a) { return reinterpret_cast<P*>(a)->y; }"}, debug="undefined")
+        lib.f(0)
+    """, tmp_path)
+    assert done.returncode == -11
+    assert re.search(r"undefined behaviour before: c\.cc:2:\d+: member access within null pointer of type 'P'", done.stderr), done.stderr
+
+
+def test_what_has_no_end_is_said_before_the_process_dies(tmp_path):
+    done = run("""
+        import tarsia
+        lib = tarsia.load_inline({"c.cc": "int f(int a) { if (a) return 1; }"}, debug="undefined")
+        lib.f(0)
+    """, tmp_path)
+    assert done.returncode == -6
+    assert re.search(r"undefined behaviour: c\.cc:1:\d+: execution reached the end of a value-returning function", done.stderr), done.stderr
+
+
+ADDRESS = """
+    import sys
+    import numpy as np
+    import tarsia
+    lib = tarsia.load_inline({"heap.cc": '''
+    #include <vector>
+    float last(int n, int i) {
+      std::vector<float> v(n);
+      const float* p = v.data();
+      return p[i];
+    }
+    int stack(int i) { int table[4] = {1, 2, 3, 4}; int* volatile p = table; return p[i]; }
+    '''}, debug="address")
+    print(lib.last(4, 3), lib.stack(3), flush=True)
+    getattr(lib, sys.argv[1])(*map(int, sys.argv[2:]))
+    print("not reached")
+"""
+
+
+@pytest.mark.parametrize("call, told, function, line", [
+    (("last", "4", "4"), "heap-buffer-overflow", "last", 6), (("stack", "4"), "stack-buffer-overflow", "stack", 8)])
+def test_address_sanitizer_finds_it_in_a_script(tmp_path, call, told, function, line):
+    done = run(ADDRESS, tmp_path, *call, launcher=["-m", "tarsia"])
+    assert done.stdout == "0.0 4\n", (done.stdout, done.stderr)
+    assert f"AddressSanitizer: {told}" in done.stderr and done.returncode != 0, done.stderr
+    assert re.search(rf"#\d+ 0x\w+ in {function}\(.*heap\.cc:{line}", done.stderr), done.stderr
+
+
+def test_load_inline_alone_refuses(tmp_path):
+    with pytest.raises(tarsia.LoadError, match=r"debug=\"address\" needs AddressSanitizer, which must be in a process from its start: run the "
+                                               r"program by `python -m tarsia SCRIPT` or `tarsia run FILE`, or with LD_PRELOAD=/"):
+        tarsia.load_inline("int f() { return 1; }", debug="address")
+    tarsia.compile("int f() { return 1; }", tmp_path / "a.so", debug="thread")  # for another process
+    with pytest.raises(tarsia.LoadError, match=r"needs ThreadSanitizer"):
+        tarsia.load(tmp_path / "a.so")
+
+
+def test_libraries_that_are_compiled_together_start_the_script_again_too(tmp_path):
+    done = run("""
+        import tarsia
+        one, two = tarsia.compile_all(["int f() { return 1; }", "int g() { return 2; }"], debug="address")
+        print(one.f(), two.g())
+    """, tmp_path, launcher=["-m", "tarsia"])
+    assert done.stdout == "1 2\n" and done.returncode == 0, done.stderr
+
+
+THREAD = """
+    import tarsia
+    lib = tarsia.load_inline({"race.cc": '''
+    #include <thread>
+    int total = 0;
+    void add() { for (int i = 0; i < 1000; ++i) ++total; }
+    int race() { std::thread a(add), b(add); a.join(); b.join(); return total > 0; }
+    '''}, debug="thread")
+    print(lib.race(), flush=True)
+"""
+
+
+def test_thread_sanitizer_finds_a_race_in_a_script(tmp_path):
+    done = run(THREAD, tmp_path, launcher=["-m", "tarsia"])
+    assert done.stdout == "1\n", (done.stdout, done.stderr)
+    assert "ThreadSanitizer: data race" in done.stderr and re.search(r"race\.cc:4", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--debug=address", "-fsanitize=address"])
+def test_the_command_starts_itself_again(tmp_path, flag):
+    (tmp_path / "a.cc").write_text("#include <cstdio>\nint main(int argc, char**) {\n  int* volatile p = new int[2];\n  std::printf(\"begun\\n\");\n"
+                                   "  std::fflush(stdout);\n  return p[argc + 1];\n}\n")
+    done = subprocess.run([places.command(), "run", flag, "a.cc"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.stdout == "begun\n" and done.returncode != 0
+    assert "heap-buffer-overflow" in done.stderr and "a.cc:6" in done.stderr, done.stderr
+
+
+def test_the_command_says_what_is_undefined(tmp_path):
+    (tmp_path / "a.cc").write_text("int main(int argc, char**) {\n  int large = 2147483647;\n  return (large + argc) & 0;\n}\n")
+    done = subprocess.run([places.command(), "run", "--debug=undefined", "a.cc"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and "a.cc:3:" in done.stderr and "signed integer overflow" in done.stderr, done.stderr
+
+
+def test_a_script_without_sanitizers_runs_as_by_python(tmp_path):
+    (tmp_path / "beside.py").write_text("x = 3")
+    done = run("import sys, beside; print(beside.x, sys.argv[1:], __name__)", tmp_path, "a", "-b", launcher=["-m", "tarsia"])
+    assert done.stdout == "3 ['a', '-b'] __main__\n", done.stderr
+
+
+def test_unknown_words_are_refused():
+    with pytest.raises(tarsia.ArgumentValueError, match="debug must be True, False, 'undefined' or 'address' or 'thread', got 'memory'"):
+        tarsia.load_inline("int f() { return 1; }", debug="memory")
+    with pytest.raises(tarsia.ArgumentValueError, match=r"debug 'memory' is unknown: it may be on, off, undefined, address or thread"):
+        tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=memory"])
+    with pytest.raises(tarsia.ArgumentValueError, match="contradicts the option debug"):
+        tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=address"], debug="undefined")

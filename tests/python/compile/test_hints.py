@@ -1,0 +1,124 @@
+"""Errors that name their remedy, and remedies that work."""
+
+import re
+
+import pytest
+
+import tarsia
+
+
+def error_of(source, **options):
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(source, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("source, header", [
+    ("int f() { std::vector<int> v; return v.size(); }", "vector"),
+    ("int f() { std::string s; return s.size(); }", "string"),
+    ("int f() { return std::max(1, 2); }", "algorithm"),
+    ("double f(double x) { return std::sqrt(x); }", "cmath"),
+    ("double f(double x) { return sqrt(x); }", "cmath"),
+    ("int f() { return printf(\"x\"); }", "cstdio"),
+    ("void f(float* x) { memset(x, 0, 4); }", "cstring"),
+    ("void f(uint8_t* x) { x[0] = 1; }", "cstdint"),
+    ("float f() { return INFINITY; }", "cmath"),
+    ("int f() { return INT_MAX; }", "climits"),
+    ("int f(int x) { assert(x); return x; }", "cassert"),
+    ("int f() { using namespace std; vector<int> v; return v.size(); }", "vector"),
+    ("#include <vector>\nint f() { std::unique_ptr<int> p; return !p; }", "memory"),
+    ("#include <vector>\nint f() { std::mutex m; m.lock(); return 1; }", "mutex"),
+    ("int f() { return 1; }\nTARSIA_EXPORT(f)", "tarsia/op.h"),
+    ("long f(const tarsia::Tensor& t) { return t.size(); }", "tarsia/op.h"),
+    ("int f(int x) { TARSIA_CHECK(x, \"none\"); return x; }", "tarsia/op.h"),
+])
+def test_a_missing_include_is_named_and_helps(source, header):
+    told = next(d for d in error_of(source).diagnostics if d.severity == "error")
+    assert f"; #include <{header}>, where " in told.message
+    if "TARSIA_CHECK" not in source and "t.size()" not in source:
+        tarsia.load_inline(f"#include <{header}>\n{source}")
+
+
+def test_a_missing_include_of_an_op_is_named():
+    told = error_of('TARSIA_OP(hinted) { return 1; }').diagnostics[0].message
+    assert told.endswith("; #include <tarsia/op.h>, where TARSIA_OP is")
+
+
+def test_c_sources_get_cs_headers():
+    told = " ".join(d.message for d in error_of({"a.c": "uint8_t f(void) { return 1; }"}).diagnostics)
+    assert "#include <stdint.h>" in told
+
+
+@pytest.mark.parametrize("source", [
+    "int f() { return nothing_of_this_name(1); }", "no_such_type f();", "int f() { return std::no_such_name(); }",
+    "struct S {}; int f(S s) { return s.vector; }", "namespace n {} int f() { return n::sqrt(1); }"])
+def test_other_names_get_no_hint(source):
+    assert "#include" not in str(error_of(source))
+
+
+@pytest.mark.parametrize("source", ["#include <format>\nint f() { return 1; }", "#include <print>\nint f() { return 1; }",
+                                    "int f() { return std::format(\"{}\", 1).size(); }"])
+def test_what_the_library_lacks_is_said(source):
+    told = error_of(source).diagnostics[0].message
+    assert "which the C++ library that Tarsia brings (GCC 12's) lacks" in told and 'host_headers="system"' in told
+
+
+def cuda_or_skip():
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("no CUDA to compile with")
+
+
+@pytest.mark.parametrize("host, use, kind, line", [
+    ("\nfloat h(float x) { return x + 1; }\n", "h(x[0])", "function", 2),
+    ("namespace m {\nfloat h(float x) { return x; }\n}\n", "m::h(x[0])", "function", 2),
+    ("template <class T>\nT h(T x) { return x; }\n", "h(x[0])", "function", 2),
+    ("static float h[4] = {1, 2, 3, 4};\n", "h[1]", "variable", 1),
+    ("int h = 3;\n", "h", "variable", 1)])
+def test_a_kernel_that_names_the_hosts_is_told(host, use, kind, line):
+    cuda_or_skip()
+    told = error_of(f"{host}__global__ void k(float* x) {{ x[0] = {use}; }}").diagnostics[0].message
+    assert f"; 'h' is a host {kind} (line {line}): write __device__" in told
+    if kind == "function":
+        fixed = host.replace("float h", "__device__ float h").replace("T h", "__device__ T h")
+        tarsia.load_inline(f"{fixed}__global__ void k(float* x) {{ x[0] = {use}; }}")
+
+
+def test_an_unknown_name_in_a_kernel_gets_no_hint():
+    cuda_or_skip()
+    told = error_of("__global__ void k(float* x) { x[0] = nothing(1.f); }").diagnostics[0].message
+    assert told == 'identifier "nothing" is undefined'
+
+
+@pytest.mark.parametrize("template, name", [
+    ("template <class T> T twice(T x) { return x + x; }", "twice"),
+    ("namespace ns { template <class T, int n> T times(const T* x) { return n * x[0]; } }", "ns::times"),
+    ("template <typename T, bool negate = false> void scale(T* x, long n, T by) { x[0] *= by; }", "scale"),
+    ("auto same(auto x) { return x; }", "same")])
+def test_a_template_says_what_to_write_and_that_works(template, name):
+    lib = tarsia.load_inline(template + "\nint other() { return 1; }")
+    advice = lib.skipped[name]
+    written = re.search(r"`(.*)`", advice).group(1)
+    exported = re.search(r"and (\S.*) is exported", advice).group(1)
+    lib = tarsia.load_inline(f"{template}\n{written}\n")
+    assert lib.functions == (exported,)
+    with pytest.raises(AttributeError, match="is exported"):
+        tarsia.load_inline(template + "\nint another() { return 1; }")[name]
+
+
+def test_named_instantiations_are_exported():
+    import numpy as np
+
+    lib = tarsia.load_inline("""
+        template <class T> T sum(const T* x, long n) { T s = 0; for (long i = 0; i < n; ++i) s += x[i]; return s; }
+        template float sum<float>(const float*, long);
+        template int sum(const int*, long);
+        template <int a, int b> int both(int x) { return a * x + b; }
+        template int both<2, 3>(int);
+    """)
+    assert set(lib.functions) == {"sum<float>", "sum<int>", "both<2, 3>"} and lib.skipped == {}
+    assert lib["sum<float>"](np.ones(3, "float32"), 3) == 3.0 and lib["both<2, 3>"](10) == 23
+
+
+def test_a_template_of_packs_advises_a_wrapper():
+    lib = tarsia.load_inline("template <class... T> int count(T... x) { return sizeof...(x); }\nint two() { return count(1, 2); }")
+    assert lib.skipped["count"] == "is a template; a function that calls it with types of your choice is exported"

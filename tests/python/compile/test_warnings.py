@@ -1,0 +1,148 @@
+"""The compiler's warnings as Python warnings."""
+
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import pytest
+
+import tarsia
+from tarsia._compile import warnings as _warnings
+
+
+@pytest.fixture(autouse=True)
+def nothing_shown(monkeypatch):
+    monkeypatch.setattr(_warnings, "_shown", set())
+
+
+def shown_by(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [one for one in caught if issubclass(one.category, tarsia.CompileWarning)]
+
+
+NO_RETURN = "int missing_return() { }\n"
+
+
+def test_a_missing_return_warns_before_it_is_called():
+    found = shown_by(lambda: tarsia.load_inline(NO_RETURN))
+    assert [str(one.message) for one in found] == ["source:1: non-void function does not return a value [-Wreturn-type]"]
+    diagnostic = found[0].message.diagnostic
+    assert (diagnostic.line, diagnostic.severity, diagnostic.source_line) == (1, "warning", NO_RETURN.rstrip())
+
+
+def test_a_warning_is_shown_once_and_for_sources_from_the_cache(monkeypatch):
+    assert len(shown_by(lambda: tarsia.load_inline(NO_RETURN))) == 1
+    assert shown_by(lambda: tarsia.load_inline(NO_RETURN)) == []
+    monkeypatch.setattr(_warnings, "_shown", set())  # as in another process
+    lib = []
+    assert len(shown_by(lambda: lib.append(tarsia.load_inline(NO_RETURN)))) == 1
+    assert lib[0].origin == "memory"
+
+
+def test_warnings_stand_at_their_line_of_the_py_file():
+    text = """
+        int first() { return 1; }
+        int second() { }
+    """
+    found, = shown_by(lambda: tarsia.load_inline(text))
+    assert found.filename == __file__
+    assert "int second() { }" in open(__file__).read().splitlines()[found.lineno - 1]
+
+
+def test_filters_keep_quiet_or_make_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=tarsia.CompileWarning)
+        tarsia.load_inline("int quiet() { }")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=tarsia.CompileWarning)
+        for _ in range(2):  # an error is one each time
+            with pytest.raises(tarsia.CompileWarning, match="Wreturn-type"):
+                tarsia.load_inline(NO_RETURN)
+        with pytest.raises(tarsia.CompileWarning, match="Wreturn-type"):
+            tarsia.load_inline(NO_RETURN, wait=False).missing_return
+
+
+def test_a_library_that_a_filter_refused_registers_no_ops():
+    source = """
+        #include <tarsia/op.h>
+        int fault() { }
+        static void run(tarsia::Context&) {}
+        TARSIA_OP(refused_by_filter).input("x").output("y").forward("cpu", run);
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", category=tarsia.CompileWarning)
+        with pytest.raises(tarsia.CompileWarning):
+            tarsia.load_inline(source)
+    assert "refused_by_filter" not in tarsia.ops
+
+
+def test_only_the_users_own_text_warns(tmp_path):
+    (tmp_path / "theirs.h").write_text("inline int theirs() { }\n")
+    found = shown_by(lambda: tarsia.load_inline('#include "theirs.h"\n#include "mine.h"\nint f() { return theirs() + mine(); }',
+                                                include_dirs=[tmp_path], headers={"mine.h": "inline int mine() { }\n"}))
+    assert [str(one.message).partition(":")[0] for one in found] == ["mine.h"]
+
+
+def test_compile_and_compile_all_warn(tmp_path):
+    found = shown_by(lambda: tarsia.compile({"a.cc": "int a() { }"}, tmp_path / "a.so"))
+    assert [str(one.message) for one in found] == ["a.cc:1: non-void function does not return a value [-Wreturn-type]"]
+    assert found[0].filename == __file__
+    found = shown_by(lambda: tarsia.compile_all([{"b.cc": "int b() { }"}, {"c.cc": "int c() { }"}]))
+    assert sorted(str(one.message)[:6] for one in found) == ["b.cc:1", "c.cc:1"] and found[0].filename == __file__
+
+
+def test_many_warnings_are_cut_short():
+    text = "".join(f"int f{i}() {{ }}\n" for i in range(30))
+    found = shown_by(lambda: tarsia.load_inline(text))
+    assert len(found) == 11 and str(found[-1].message) == "20 more warnings, which the library's .warnings has"
+
+
+@pytest.mark.parametrize("pragma, flag", [("#pragma no_such_pragma", "-Wunknown-pragmas")])
+@pytest.mark.parametrize("suffix", ["cc", "cu"])
+def test_ignored_pragmas_warn(pragma, flag, suffix):
+    text = f"void f(float* x, int n) {{\n{pragma}\nfor (int i = 0; i < n; ++i) x[i] = 1;\n}}"
+    found = shown_by(lambda: tarsia.load_inline({f"p.{suffix}": text}))
+    assert len(found) == 1 and str(found[0].message).startswith("p." + suffix + ":2: ") and f"[{flag}]" in str(found[0].message)
+
+
+def test_nvccs_pragmas_are_quiet():
+    text = """
+        #pragma nv_diagnostic push
+        #pragma nv_diag_suppress 177
+        #pragma nv_exec_check_disable
+        #pragma hd_warning_disable
+        void f(float* x, int n) {
+        #pragma unroll 4
+          for (int i = 0; i < n; ++i) x[i] = 1;
+        }
+        #pragma nv_diagnostic pop
+    """
+    assert shown_by(lambda: tarsia.load_inline({"quiet.cu": text})) == []
+    assert shown_by(lambda: tarsia.load_inline({"quiet.cc": text})) == []
+
+
+def test_an_expressions_own_text_warns():
+    x = __import__("numpy").ones(3, "float32")
+    clumsy = tarsia.elementwise("T x", "T y", "int k; if (k = 2) y = x; else y = 0", "clumsy_in_test")
+    found = shown_by(lambda: clumsy(x))
+    assert len(found) == 1 and str(found[0].message).startswith("clumsy_in_test: operation:1: ")
+    assert "[-Wparentheses]" in str(found[0].message)
+
+
+def test_what_a_script_prints(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent("""
+        import tarsia
+        for _ in range(2):
+            tarsia.load_inline('''
+                int run() { }
+            ''')
+    """))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == (f"{script}:5: CompileWarning: source:2: non-void function does not return a value [-Wreturn-type]\n"
+                           "  int run() { }\n")

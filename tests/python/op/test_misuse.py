@@ -1,0 +1,215 @@
+"""Ops that are declared or used wrongly: an error that names the op and the place, and the process lives."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tarsia
+
+X = np.ones((2, 3), np.float32)
+FORWARD = '.forward("cpu", [](tarsia::Context&) {})'
+
+ATTRIBUTE = "before any .attribute(…)"
+IMPLEMENTATION = "before any .forward(…) or .backward(…)"
+DECLARATIONS = {
+    ".range(0, 1)": ATTRIBUTE,
+    ".at_least(0)": ATTRIBUTE,
+    ".at_most(0)": ATTRIBUTE,
+    ".required()": ATTRIBUTE,
+    '.choices({"a", "b"})': ATTRIBUTE,
+    ".hidden()": "before any .output(…)",
+    ".no_gradient()": "before any .input(…)",
+    ".priority(2)": IMPLEMENTATION,
+    ".when([](const tarsia::BindInfo&) { return true; })": IMPLEMENTATION,
+    ".sparse()": IMPLEMENTATION,
+    '.named("fast")': IMPLEMENTATION,
+    ".honours_requests()": IMPLEMENTATION,
+}
+
+
+@pytest.mark.parametrize("call", DECLARATIONS)
+def test_what_has_nothing_before_it_is_refused_at_load(call):
+    name = call[1:call.index("(")]
+    source = f'#include <tarsia/op.h>\n\nTARSIA_OP(misplaced)\n    {call}\n    .attribute("n", 1){FORWARD};\n'
+    with pytest.raises(tarsia.LoadError, match=re.escape(f"has .{name}(…) {DECLARATIONS[call]}")) as caught:
+        tarsia.load_inline({"misplaced.cc": source})
+    assert re.search(r"op 'misplaced' \(misplaced.cc:[345]\)", str(caught.value))
+    assert "misplaced" not in tarsia.ops
+
+
+@pytest.mark.parametrize("text, said", [
+    ('.input("x").input("x")', "declares input 'x' twice"),
+    ('.output("y").output("y")', "declares output 'y' twice"),
+    (".input(nullptr)", "has an input without a name"),
+    (".attribute<int>(nullptr)", "has an attribute without a name"),
+    (".inplace(0, 7)", "declares an in-place pair of ports that it does not have"),
+    ('.forward(nullptr, [](tarsia::Context&) {})', "has a forward for an unknown device"),
+    (".default_inputs(5)", r"has .default_inputs\(5\): 0 to 4"),
+])
+def test_declarations_that_do_not_hold_together_are_refused_at_load(text, said):
+    with pytest.raises(tarsia.LoadError, match=f"op 'incoherent'.*{said}"):
+        tarsia.load_inline(f"#include <tarsia/op.h>\nTARSIA_OP(incoherent){text}{FORWARD};")
+
+
+@pytest.mark.parametrize("text, said", [
+    ('TARSIA_OP("quoted")' + FORWARD + ";", r"write TARSIA_OP\(name\), without quotes"),
+    ("void f() { TARSIA_OP(inside)" + FORWARD + "; }", "TARSIA_OP stands at namespace scope"),
+])
+def test_names_with_quotes_and_declarations_in_functions_do_not_compile(text, said, load_text):
+    with pytest.raises(tarsia.CompileError, match=said):
+        tarsia.load_inline(f"#include <tarsia/op.h>\n{text}")
+    with pytest.raises(AssertionError, match=said):  # by g++
+        load_text(f"#include <tarsia/op.h>\n{text}")
+
+
+@pytest.mark.parametrize("name", ['a"b', "a b", "a'b", "a\tb"])
+def test_names_that_nobody_can_write_are_refused(name):
+    with pytest.raises(tarsia.LoadError, match="has a name that nobody can call it by"):
+        tarsia.define_op(lambda x, y: None, name=name)
+
+
+MISUSE = """
+#include <tarsia/op.h>
+#include <string>
+#include <vector>
+struct State {};
+struct Parameters { int k = 1; };
+
+static void use(tarsia::Context& c) {
+  const tarsia::Tensor x = c.input(0), none;
+  std::memset(c.output(0).data(), 0, c.output(0).bytes());
+  switch (c.attribute<int>("which")) {
+    case 0: c.input(3); break;
+    case 1: c.input(-1); break;
+    case 2: c.output(1); break;
+    case 3: c.request(9); break;
+    case 4: x.size(9); break;
+    case 5: x.size(-3); break;
+    case 6: x.shape()[2]; break;
+    case 7: x.stride(2); break;
+    case 8: c.state<State>(); break;
+    case 9: c.params<Parameters>(); break;
+    case 10: c.info().params<Parameters>(); break;
+    case 11: c.info().input(2); break;
+    case 12: c.info().output(-1).shape(); break;
+    case 13: c.info().input(0).size(4); break;
+    case 14: c.out_grad(0); break;
+    case 15: c.in_grad(0); break;
+    case 16: c.forward_input(0); break;
+    case 17: c.forward_output(0); break;
+    case 18: c.input_storage(3); break;
+    case 19: c.output_storage(3); break;
+    case 20: c.sparse_input(5); break;
+    case 21: c.sparse_output(5); break;
+    case 22: c.allocate_sparse(5, 1); break;
+    case 23: c.scratch<float>(-1); break;
+    case 24: c.scratch_tensor({-1}, tarsia::float32); break;
+    case 25: none.shape(); break;
+    case 26: none.data(); break;
+    case 27: none.is_contiguous(); break;
+    case 28: tarsia::Sparse(nullptr, TARSIA_CSR).count(); break;
+    case 29: c.attribute<std::vector<std::string>>("list"); break;
+    case 30: (c.attribute<std::array<int, 4>>("pair")); break;
+    case 31: x.at<float>(1, 3); break;
+    case 32: x.at<float>(-1, 0); break;
+    case 33: x.at<float>(1); break;
+    case 34: x.at<double>(0, 0); break;
+    case 35: tarsia::empty({-1}, tarsia::float32, c.device()); break;
+  }
+}
+TARSIA_OP(misused).input("x").output("y")
+    .attribute("which", 0)
+    .attribute("list", std::vector<int>{1, 2})
+    .attribute("pair", std::array<int, 2>{{3, 4}})
+    .forward("cpu", use)
+    .backward("cpu", [](tarsia::Context& c) {
+      std::memset(c.in_grad(0).data(), 0, c.in_grad(0).bytes());
+      switch (c.attribute<int>("which")) {
+        case 0: c.out_grad(1); break;
+        case 1: c.forward_input(1); break;
+        case 2: c.forward_output(-1); break;
+        case 3: c.in_grad(1); break;
+        case 4: c.sparse_forward_input(1); break;
+        case 5: c.sparse_forward_output(1); break;
+        case 6: c.input(3); break;
+      }
+    });
+TARSIA_OP(misinferred).infer([](tarsia::BindInfo& i) { i.output(1) = i.input(0); }).forward("cpu", use);
+TARSIA_OP(fewer_than_none).arity([](const tarsia::BindInfo&, int* n, int*) { *n = -1; }).forward("cpu", use);
+
+int64_t size_of(const tarsia::Tensor& x, int i) { return x.size(i); }
+"""
+
+
+@pytest.fixture(scope="module")
+def lib():
+    library = tarsia.load_inline({"misuse.cc": "#include <array>\n#include <cstring>\n" + MISUSE})
+    yield library
+    library.unload()
+
+
+GRADIENT_ONLY = "is asked for; there is none"
+USES = [
+    "input 3 is asked for; there is 1, counted from 0", "input -1 is asked for; there is 1", "output 1 is asked for; there is 1",
+    "output 9 is asked for", "dimension 9 is asked for of 2 dimensions, counted from 0", "dimension -3 is asked for of 2",
+    "dimension 2 is asked for of 2", "dimension 2 is asked for of 2", "has no state: declare .state(f)",
+    "has no params: declare .attribute(", "has no params: declare", "input 2 is asked for", "output -1 is asked for",
+    "dimension 4 is asked for of 2", f"output gradient 0 {GRADIENT_ONLY}", f"input gradient 0 {GRADIENT_ONLY}",
+    f"forward input 0 {GRADIENT_ONLY}", f"forward output 0 {GRADIENT_ONLY}", "input 3 is asked for", "output 3 is asked for",
+    "input 5 is asked for", "output 5 is asked for", "output 5 is asked for",
+    "scratch for -1 elements of 4 bytes is asked for: a number of elements is not negative", "a tensor's extent cannot be negative",
+    "a tensor is asked for its shape or data that was not given", "that was not given", "that was not given", "that was not given",
+    "attribute 'list' of op 'misused' is asked for as a type that it does not have",
+    "attribute 'pair' of op 'misused' is asked for as a type that it does not have",
+    "element (1, 3) of a tensor of shape (2, 3) is asked for", "element (-1, 0) of a tensor of shape (2, 3)",
+    "element (1,) of a tensor of shape (2, 3) is asked for: one index is needed for each dimension",
+    "the tensor holds float32, but its data is asked for as float64", "negative",
+]
+
+
+@pytest.mark.parametrize("which", range(len(USES)), ids=lambda i: f"{i}")
+def test_what_is_not_there_is_an_error_of_the_op(lib, which):
+    with pytest.raises(tarsia.Error, match=re.escape(USES[which])) as caught:
+        tarsia.ops.misused(X, which=which)
+    text = str(caught.value)
+    assert text.startswith("op 'misused', forward on the CPU: ")
+    if isinstance(caught.value, IndexError) or "has no " in text:
+        assert re.search(r"misuse.cc:\d+\)", text)
+
+
+@pytest.mark.parametrize("which, said", [*enumerate(
+    ["output gradient 1 is", "forward input 1 is", "forward output -1 is", "input gradient 1 is", "forward input 1 is",
+     "forward output 1 is", "input 3 is asked for; there are 3"])])
+def test_what_a_gradient_does_not_have_is_an_error_of_the_op(lib, which, said):
+    with pytest.raises(IndexError, match=f"op 'misused', backward on the CPU: {said}.*misuse.cc:"):
+        tarsia.ops.misused.backward(X, X, X, which=which)
+
+
+def test_inference_that_asks_for_what_is_not_there_is_an_error_of_the_op(lib):
+    with pytest.raises(IndexError, match=r"op 'misinferred', inference: output 1 is asked for; there is 1.*misuse.cc:\d+"):
+        tarsia.ops.misinferred(X)
+    with pytest.raises(ValueError, match="op 'fewer_than_none', number of inputs and outputs: there cannot be fewer than no"):
+        tarsia.ops.fewer_than_none(X)
+
+
+def test_functions_are_told_too(lib):
+    assert lib.size_of(X, -1) == 3
+    with pytest.raises(IndexError, match="dimension 9 is asked for of 2 dimensions"):
+        lib.size_of(X, 9)
+    with pytest.raises(IndexError, match="dimension 0 is asked for of a scalar, which has none"):
+        lib.size_of(np.zeros((), np.float32), 0)
+
+
+def test_a_library_is_warned_when_it_replaces_an_op_of_another_signature():
+    first = tarsia.load_inline({"first.cc": f"#include <tarsia/op.h>\nTARSIA_OP(swapped){FORWARD};"})
+    same = tarsia.load_inline({"same.cc": f"#include <tarsia/op.h>\n\nTARSIA_OP(swapped){FORWARD};"})
+    assert not same.warnings
+    other = tarsia.load_inline({"other.cc": f'#include <tarsia/op.h>\nTARSIA_OP(swapped).input("a").input("b"){FORWARD};'})
+    (warning,) = other.warnings
+    assert re.search(r"op 'swapped' replaces that of library '.*', which has another signature: swapped\(x\) -> y at .*same.cc:3, "
+                     r"now swapped\(a, b\) -> y at .*other.cc:2", warning.message)
+    with pytest.warns(UserWarning, match="op 'swapped' replaces that of library .*other"):
+        tarsia.define_op(lambda a, y: None, name="swapped")
+    for library in (first, same, other):
+        library.unload()

@@ -1,0 +1,90 @@
+// Texts of crash reports, put together without memory.
+#include "registry/crash/signal_text.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace tarsia::registry {
+namespace {
+
+/// What f writes.
+template <class F>
+std::string written(F&& f) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe";
+  {
+    SignalText text(ends[1]);
+    f(text);
+  }
+  ::close(ends[1]);
+  std::string all;
+  char buffer[512];
+  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    all.append(buffer, static_cast<std::size_t>(n));
+  ::close(ends[0]);
+  return all;
+}
+
+TEST(SignalText, numbers) {
+  EXPECT_EQ(written([](SignalText& t) { t.number(0).add(" ").number(-1).add(" ").number(120); }), "0 -1 120");
+  EXPECT_EQ(written([](SignalText& t) { t.number(std::numeric_limits<std::int64_t>::min()); }),
+            "-9223372036854775808");
+  EXPECT_EQ(written([](SignalText& t) { t.number_without_sign(~std::uint64_t{0}); }), "18446744073709551615");
+  EXPECT_EQ(written([](SignalText& t) { t.hex(0).add(" ").hex(0xdeadbeef); }), "0x0 0xdeadbeef");
+  EXPECT_EQ(written([](SignalText& t) { t.real(0.5).add(" ").real(-1e300); }), "0.5 -1e+300");
+}
+
+TEST(SignalText, quoted_text_is_plain_and_short) {
+  EXPECT_EQ(written([](SignalText& t) { t.quoted("a\nb\x1b"); }), "'a.b.'");
+  EXPECT_EQ(written([](SignalText& t) { t.quoted(std::string(100, 'x')); }),
+            "'" + std::string(60, 'x') + "'...");
+}
+
+TEST(SignalText, text_longer_than_its_room_is_whole) {
+  const std::string line(1500, 'a');
+  EXPECT_EQ(written([&](SignalText& t) { t.add(line).add("b").add(line); }), line + "b" + line);
+}
+
+TEST(SignalText, tensors_and_values_of_a_call) {
+  std::array<std::int64_t, 2> shape{4, 3};
+  const tarsia_tensor tensor{nullptr, {TARSIA_GPU, 1}, 2, {TARSIA_BFLOAT, 16, 1}, shape.data(), nullptr, 0};
+  EXPECT_EQ(written([&](SignalText& t) { add_tensor(t, &tensor); }), "bfloat16[4, 3] on GPU 1");
+  EXPECT_EQ(written([](SignalText& t) { add_tensor(t, nullptr); }), "absent");
+
+  tarsia_param params[3]{};
+  params[0].name = "n";
+  params[0].type.dtype = {TARSIA_UINT, 64, 1};
+  params[1].name = "x";
+  params[2].name = "";
+  tarsia_function function{};
+  function.n_params = 3;
+  function.params = params;
+  tarsia_value items[5]{};
+  for (tarsia_value& item : items) item.kind = TARSIA_KIND_BOOL;
+  tarsia_value values[3]{};
+  values[0].kind = TARSIA_KIND_INT;
+  values[0].u = ~std::uint64_t{0};
+  values[1].kind = TARSIA_KIND_TENSOR;
+  values[1].t = &tensor;
+  values[2].kind = TARSIA_KIND_LIST;
+  values[2].v = items;
+  values[2].size = 5;
+  tarsia_call_context context{};
+  context.size = sizeof context;
+  context.function = &function;
+  context.args = values;
+  context.n_args = 3;
+  EXPECT_EQ(written([&](SignalText& t) { add_arguments(t, context); }),
+            "n = 18446744073709551615, x = bfloat16[4, 3] on GPU 1, argument 2 = [false, false, false, "
+            "false, ... 5 "
+            "in all]");
+}
+
+}  // namespace
+}  // namespace tarsia::registry

@@ -1,0 +1,68 @@
+// What a module shows to others, and functions of the CUDA driver in it.
+#include "jit/worker/link/kept_symbols.h"
+
+#include <gmock/gmock.h>
+
+#include "jit/worker/link/driver_stubs.h"
+#include "jit/worker/link/link_messages.h"
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class KeptSymbolsTest : public CompileTest {
+ protected:
+  KeptSymbols kept(const std::string& text, const std::vector<std::string>& exports) {
+    std::vector<LinkInput> inputs = host_objects(request("a.cc", text));
+    return keep_symbols(inputs, exports);
+  }
+};
+
+TEST_F(KeptSymbolsTest, templates_of_std_are_not_kept) {
+  EXPECT_THAT(kept("#include <map>\n#include <string>\nint f() { std::map<std::string, int> m; m[\"a\"] = 1; "
+                   "return m.size(); }\n",
+                   {})
+                  .names,
+              IsEmpty());
+}
+
+TEST_F(KeptSymbolsTest, a_qualified_name_means_all_overloads) {
+  EXPECT_THAT(
+      kept("namespace n { int f(int x) { return x; } int f() { return 1; } int g() { return 2; } }", {"n::f"})
+          .names,
+      ElementsAre("_ZN1n1fEi", "_ZN1n1fEv"));
+}
+
+TEST_F(KeptSymbolsTest, a_name_that_is_not_there_is_refused) {
+  const KeptSymbols none = kept("int f() { return 1; }", {"g"});
+  ASSERT_TRUE(none.refused);
+  EXPECT_THAT(none.refused->message, HasSubstr("defines no function or variable 'g'"));
+}
+
+TEST(DriverStubs, know_the_drivers_functions_by_their_names) {
+  EXPECT_TRUE(is_of_driver("cuInit"));
+  EXPECT_TRUE(is_of_driver("cuMemcpyAsync_v2_ptsz"));
+  for (const char* other :
+       {"cudaMalloc", "cublasCreate_v2", "curandGenerate", "cu", "cuI", "custom", "cuFoo(int)"})
+    EXPECT_FALSE(is_of_driver(other)) << other;
+}
+
+TEST(LinkMessages, undefined_symbols_are_errors_save_pythons_and_the_drivers) {
+  const LinkMessages read = read_messages(
+      "ld.lld: warning: undefined symbol: PyLong_FromLong\n>>> referenced by a.cc\n>>>   a.o:(f)\n\n"
+      "ld.lld: warning: undefined symbol: cuInit\n>>> referenced by a.cc\n\n"
+      "ld.lld: warning: undefined symbol: n::f(int)\n>>> referenced by /proc/self/fd/7:(g)\n",
+      {{"/proc/self/fd/7", "a.cc"}});
+  ASSERT_EQ(read.diagnostics.size(), 1u);
+  EXPECT_EQ(read.diagnostics[0].severity, Severity::error);
+  EXPECT_EQ(read.diagnostics[0].file, "a.cc");
+  EXPECT_THAT(read.diagnostics[0].message, HasSubstr("undefined symbol: n::f(int); define it"));
+  EXPECT_THAT(read.of_driver, ElementsAre("cuInit"));
+}
+
+}  // namespace
+}  // namespace tarsia::jit

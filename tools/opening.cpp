@@ -1,0 +1,105 @@
+// Opens files, and filters warnings as -W asks.
+#include "tools/opening.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "tools/report.h"
+
+namespace tarsia::tools {
+namespace {
+
+/// Returns the -W name at the end of a message, as in "return-type"; "" if there is none.
+std::string_view flag_of(std::string_view message) {
+  const std::size_t at = message.rfind(" [-W");
+  return at == std::string_view::npos || !message.ends_with(']')
+             ? ""
+             : message.substr(at + 4, message.size() - at - 5);
+}
+
+nlohmann::json statistics() {
+  char* text = nullptr;
+  if (tarsia_statistics(&text) != 0) return {};
+  nlohmann::json all = nlohmann::json::parse(text, nullptr, false);
+  tarsia_free(text);
+  return all;
+}
+
+}  // namespace
+
+bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOptions& options,
+                    const Sources& sources) {
+  const auto asked = [&](const std::string& what) {
+    return std::ranges::find(options.warnings, what) != options.warnings.end();
+  };
+  std::vector<tarsia_diagnostic> shown;
+  bool fine = true, follow = true;
+  for (const tarsia_diagnostic& one : warnings) {
+    const bool is_note = std::string_view(one.severity) == "note";
+    if (!is_note) {
+      const std::string flag(flag_of(one.message));
+      follow = !options.no_warnings && (flag.empty() || !asked("no-" + flag));
+      if (follow && std::string_view(one.severity) == "warning" &&
+          (asked("error") || (!flag.empty() && asked("error=" + flag))))
+        fine = false;
+    }
+    if (follow) shown.push_back(one);
+  }
+  print_diagnostics(shown, sources);
+  if (!fine) print_error("-Werror makes errors of warnings");
+  return fine;
+}
+
+bool print_last_warnings(const CompileOptions& options, const Sources& sources) {
+  const nlohmann::json rows = statistics().value("last_warnings", nlohmann::json::array());
+  std::vector<tarsia_diagnostic> warnings;
+  for (const auto& row : rows)
+    warnings.push_back({row.at(0).get_ref<const std::string&>().c_str(), row.at(1).get<int32_t>(),
+                        row.at(2).get<int32_t>(), row.at(3).get_ref<const std::string&>().c_str(),
+                        row.at(4).get_ref<const std::string&>().c_str()});
+  return print_warnings(warnings, options, sources);
+}
+
+void print_steps() {
+  const auto steps = statistics().value("last_compile", nlohmann::json::array());
+  for (const auto& step : steps)
+    std::fprintf(stderr, "tarsia: %9.1f ms  %s\n", step.at(1).get<double>(),
+                 step.at(0).get_ref<const std::string&>().c_str());
+}
+
+tarsia_library* open_library(const std::string& file, const CompileOptions& given, const Sources& sources,
+                             int& exit) {
+  tarsia_library* library = nullptr;
+  const Clock clock;
+  int32_t code = 0;
+  if (is_library(file)) {
+    code = tarsia_load(file.c_str(), &library);
+  } else {
+    const Options options = options_for(sources, given, file);
+    const detail::CompileRequest request(options, sources.files());
+    code = tarsia_load_inline(request.files(), request.n_files(), request.options(), &library);
+  }
+  if (code != 0) {
+    exit = report_last_error(&sources);
+    return nullptr;
+  }
+  const std::string origin = tarsia_library_origin(library);
+  if (given.verbose) {
+    std::fprintf(stderr, "tarsia: %s: %s, ready in %.1f ms\n", file.c_str(), origin.c_str(), clock.ms());
+    print_steps();
+  }
+  if (given.verbose || origin == "compiled") {
+    uint64_t n = 0;
+    const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
+    if (!print_warnings({warnings, n}, given, sources)) {
+      exit = k_failed;
+      return nullptr;
+    }
+  }
+  return library;
+}
+
+}  // namespace tarsia::tools
