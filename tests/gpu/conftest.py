@@ -76,7 +76,10 @@ def _run_in_child(item):
             return [item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
                     for data in pickle.loads(results.read_bytes())]
         how = f"took longer than {TIMEOUT} s" if timed_out else f"died: {_death(status)}"
-        text = f"the test's process {how}\n{trace.read_text() if trace.exists() else ''}"
+        # Tarsia's own crash report is among what the test printed.
+        capture = item.config.pluginmanager.getplugin("capturemanager")
+        printed = "".join(capture.read_global_capture()) if capture else ""
+        text = f"the test's process {how}\n{trace.read_text() if trace.exists() else ''}\n{printed}"
         return [pytest.TestReport(item.nodeid, item.location, {name: 1 for name in item.keywords}, "failed", text, "call")]
 
 
