@@ -25,7 +25,9 @@ class AssemblerFilesTest : public CompileTest {
     const tarsia_function* function = library.function(name);
     tarsia_value out = {};
     EXPECT_NE(function, nullptr);
-    if (function) EXPECT_EQ(function->call(nullptr, 0, &out), 0);
+    if (function) {
+      EXPECT_EQ(function->call(nullptr, 0, &out), 0);
+    }
     return out.i;
   }
   static const Dependency* dependency(const CompileResult& result, const std::string& path) {

@@ -20,7 +20,9 @@ class FileChecksTest : public CompileTest {
     const tarsia_function* function = library.function(name);
     tarsia_value out = {};
     EXPECT_NE(function, nullptr);
-    if (function) EXPECT_EQ(function->call(nullptr, 0, &out), 0);
+    if (function) {
+      EXPECT_EQ(function->call(nullptr, 0, &out), 0);
+    }
     return out.i;
   }
   CompileResult compile_in_dir(const std::string& name, const std::string& text) {
@@ -63,7 +65,9 @@ TEST_F(FileChecksTest, a_text_that_is_edited_is_not_embedded_as_another) {
   write_file(dir / "data.bin", "<< < data");
   const CompileResult result = compile_in_dir(
       "a.cu", "const unsigned char data[] = {\n#embed \"data.bin\"\n};\nint f() { return data[2]; }\n");
-  if (result.ok) EXPECT_EQ(call(result, "f"), ' ');
+  if (result.ok) {
+    EXPECT_EQ(call(result, "f"), ' ');
+  }
   EXPECT_FALSE(result.ok);
   EXPECT_THAT(errors(result), HasSubstr("a.cu:2:"));
 }
