@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <tarsia/detail/argument_rules.h>
 #include <tarsia/host.h>
 #include <unistd.h>
 
@@ -314,7 +315,11 @@ class LibraryLoader {
     library->add_ops(library);
     const bool needs_torch =
         std::ranges::any_of(elf.needed, [](const std::string& name) { return name.starts_with("libtorch"); });
-    if (elf.has_effects && needs_torch) library->pin();
+    // PyTorch may keep what lies in the module: a registered operator, the code of a result's gradient.
+    const bool gives_objects = std::ranges::any_of(library->m_functions, [](const tarsia_function* function) {
+      return arguments::has_object(function->result);
+    });
+    if ((elf.has_effects || gives_objects) && needs_torch) library->pin();
     log().info("{}: loaded ({}) in {:.1f} ms: functions {}, kernels {}, ops {}", library->name(),
                origin_name(library->origin()),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count(),
@@ -361,9 +366,7 @@ class LibraryLoader {
   void check_initializers(void* handle) {
     const auto error = reinterpret_cast<const char* (*)()>(dlsym(handle, TARSIA_INITIALIZER_ERROR_SYMBOL));
     if (!error || !error()) return;
-    std::string text = error();
-    text.resize(std::min(text.find("\nException raised from "), text.size()));  // PyTorch's own backtrace
-    throw LoadError(m_module.path + ": a static initialiser threw: " + text);
+    throw LoadError(m_module.path + ": a static initialiser threw: " + without_backtrace(error()));
   }
 
   static void take_kernels(Library& library, const tarsia_module& module) {

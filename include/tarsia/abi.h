@@ -81,18 +81,28 @@ typedef struct tarsia_storage {
 
 /// The kinds of arguments and results, and the field of tarsia_value that holds each.
 typedef enum tarsia_kind {
-  TARSIA_KIND_NONE = 0,     /* void result, empty optional */
-  TARSIA_KIND_BOOL = 1,     /* .i */
-  TARSIA_KIND_INT = 2,      /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
-  TARSIA_KIND_FLOAT = 3,    /* .f */
-  TARSIA_KIND_STRING = 4,   /* .s, .size bytes; NUL-terminated */
-  TARSIA_KIND_TENSOR = 5,   /* argument: .t borrowed; result: .storage, one reference handed over */
-  TARSIA_KIND_POINTER = 6,  /* argument only: .p, address of the first element of a checked tensor */
-  TARSIA_KIND_STREAM = 7,   /* argument only: .p, a cudaStream_t */
-  TARSIA_KIND_LIST = 8,     /* .v, .size values */
-  TARSIA_KIND_TUPLE = 9,    /* result only: .v, .size values */
-  TARSIA_KIND_ARGUMENT = 10 /* result only: .t is one of this call's argument views, returned as it came */
+  TARSIA_KIND_NONE = 0,      /* void result, empty optional */
+  TARSIA_KIND_BOOL = 1,      /* .i */
+  TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
+  TARSIA_KIND_FLOAT = 3,     /* .f */
+  TARSIA_KIND_STRING = 4,    /* .s, .size bytes; NUL-terminated */
+  TARSIA_KIND_TENSOR = 5,    /* argument: .t borrowed; result: .storage, one reference handed over */
+  TARSIA_KIND_POINTER = 6,   /* argument only: .p, address of the first element of a checked tensor */
+  TARSIA_KIND_STREAM = 7,    /* argument only: .p, a cudaStream_t */
+  TARSIA_KIND_LIST = 8,      /* .v, .size values */
+  TARSIA_KIND_TUPLE = 9,     /* result only: .v, .size values */
+  TARSIA_KIND_ARGUMENT = 10, /* result only: .t is one of this call's argument views, returned as it came */
+  TARSIA_KIND_OBJECT = 11,   /* an object of a framework; the type's dtype.code is its tarsia_object_class.
+                                argument: .p its handle, borrowed; result: .storage without a tensor, the handle
+                                is its context; one reference handed over */
+  TARSIA_KIND_NUMBER = 12    /* of a type only: a bool, int or float. A value has the kind of what it is */
 } tarsia_kind;
+
+/// Classes of objects that functions take and return as they are. Only the face of the framework's own
+/// language passes them.
+typedef enum tarsia_object_class {
+  TARSIA_TORCH_TENSOR = 1 /* torch.Tensor; the handle is a c10::TensorImpl* */
+} tarsia_object_class;
 
 /// Whether the 64 bits of an integer argument have a sign. -1 does not fit a parameter of type uint64_t;
 /// 18446744073709551615, which has the same bits, fits. tarsia_signed and tarsia_unsigned (c_api.h) make such

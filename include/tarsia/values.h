@@ -162,7 +162,7 @@ T from_value(tarsia_value& v) {
 
 /// Releases the tensors of a result that nobody took.
 inline void drop(tarsia_value& v) {
-  if (v.kind == TARSIA_KIND_TENSOR) tarsia_storage_release(v.storage);
+  if (v.kind == TARSIA_KIND_TENSOR || v.kind == TARSIA_KIND_OBJECT) tarsia_storage_release(v.storage);
   if (v.kind == TARSIA_KIND_LIST || v.kind == TARSIA_KIND_TUPLE)
     for (uint32_t i = 0; i < v.size; ++i) drop(v.v[i]);
   v.kind = TARSIA_KIND_NONE;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/tensor/stream.h"
+#include "python/tensor/torch_tensor.h"
 
 namespace tarsia::python {
 namespace {
@@ -56,7 +57,8 @@ Why read_complex(const arguments::Param& param, PyObject* object, char* to) {
 /// no list.
 PyObject* items_of(Frame& frame, const tarsia_type& element, PyObject* object) {
   if (PyTuple_Check(object)) return object;
-  const bool of_tensors = element.kind == TARSIA_KIND_TENSOR || element.kind == TARSIA_KIND_POINTER;
+  const bool of_tensors = element.kind == TARSIA_KIND_TENSOR || element.kind == TARSIA_KIND_POINTER ||
+                          element.kind == TARSIA_KIND_OBJECT;
   const bool is_list = PyList_Check(object);
   if (!is_list) {
     if (PyUnicode_Check(object) || PyBytes_Check(object) || PyDict_Check(object)) return nullptr;
@@ -152,6 +154,12 @@ Why PythonFace::read_list(const tarsia_type& element, PyObject* object, List& li
   if (!list.items) return Why::type;
   list.n = static_cast<uint64_t>(PyTuple_Size(list.items));
   return Why::fits;
+}
+
+Why PythonFace::read_object(const tarsia_type& type, PyObject* object, void*& handle) const {
+  handle = type.dtype.code == TARSIA_TORCH_TENSOR ? torch_handle(object) : nullptr;
+  if (handle) return Why::fits;
+  return PyErr_Occurred() ? Why::failed : Why::type;
 }
 
 /// The struct's bytes: a NumPy record, a ctypes structure, or any object with a buffer of its size.

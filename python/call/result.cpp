@@ -5,6 +5,7 @@
 #include "python/tensor/numpy_api.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/tensor.h"
+#include "python/tensor/torch_tensor.h"
 
 namespace tarsia::python {
 namespace {
@@ -75,7 +76,8 @@ PyObject* argument_of(const Frame& frame, const tarsia_tensor* tensor) {
 }  // namespace
 
 void drop(const tarsia_value& result) {
-  if (result.kind == TARSIA_KIND_TENSOR && result.storage) release(result.storage);
+  if ((result.kind == TARSIA_KIND_TENSOR || result.kind == TARSIA_KIND_OBJECT) && result.storage)
+    release(result.storage);
   if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
     for (uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
 }
@@ -102,6 +104,8 @@ PyObject* object_of_rare(Frame& frame, const tarsia_type& type, const tarsia_val
       return PyUnicode_DecodeUTF8(value.s, value.size, "surrogateescape");
     case TARSIA_KIND_TENSOR:
       return tensor_object(frame, value.storage);
+    case TARSIA_KIND_OBJECT:
+      return torch_object(value.storage);
     case TARSIA_KIND_ARGUMENT:
       return argument_of(frame, value.t);
     case TARSIA_KIND_LIST:

@@ -14,7 +14,7 @@ from . import _tarsia
 from ._errors import ArgumentTypeError, Unsupported
 from ._jax_programs import Programs, identity, layout
 from ._pair import Pair
-from ._schema import (LIST, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
+from ._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
                       of_function)
 
 _TARGET = "tarsia_call"
@@ -232,6 +232,10 @@ class FunctionCall:
         self._elements = _elements_of(function._description)
         n_returned = len(result[3]) if result[0] == TUPLE else 0 if not schema.returns else 1
         kinds = [one[0] for one in (result[3] if result[0] == TUPLE else (result,))]
+        takes = [type[3][0][0] if type[0] == LIST and type[3] else type[0] for _, type in function._description[0][3]]
+        if OBJECT in kinds or OBJECT in takes:
+            raise Unsupported(f"{self._name} takes or gives PyTorch's own tensors, of which JAX has none: let it take "
+                              f"tarsia::Tensor or pointers")
         if any(kind not in (TENSOR, LIST, 0) for kind in kinds):
             raise Unsupported(f"{self._name} gives a number, which JAX takes only as an array: let it write into one, or "
                               f"return a tensor")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ._errors import Unsupported
 
 # Of <tarsia/abi.h>: tarsia_kind, tarsia_type.flags, tarsia_function.flags.
-NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE = range(10)
+NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE, ARGUMENT, OBJECT, NUMBER = range(13)
 OPTIONAL, CONST = 1, 2
 MAIN = 4
 # Of <tarsia/op_abi.h>: tarsia_port.flags, tarsia_attribute.flags, tarsia_op.flags.
@@ -17,7 +17,7 @@ PORT_OPTIONAL, PORT_VARIADIC, PORT_MUTABLE, PORT_NO_GRADIENT, PORT_HIDDEN = 1, 2
 ATTRIBUTE_REQUIRED, ATTRIBUTE_CUSTOM = 1, 8
 
 _SCALARS = {BOOL: "bool", INT: "SymInt", FLOAT: "float", STRING: "str"}
-_ELEMENTS = {**_SCALARS, TENSOR: "Tensor", POINTER: "Tensor"}
+_ELEMENTS = {**_SCALARS, TENSOR: "Tensor", POINTER: "Tensor", OBJECT: "Tensor", NUMBER: "Scalar"}
 
 
 @dataclass(frozen=True)

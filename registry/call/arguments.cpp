@@ -103,6 +103,8 @@ class ValueWords final : public arguments::FaceWords {
         return "a pointer";
       case TARSIA_KIND_STREAM:
         return "a stream";
+      case TARSIA_KIND_OBJECT:
+        return "an object of a framework";
       case TARSIA_KIND_LIST:
       case TARSIA_KIND_TUPLE:
         return "a list of " + std::to_string(m_given.size);
@@ -258,6 +260,10 @@ Why ValueFace::read_list(const tarsia_type&, Argument argument, List& list) cons
   if (argument->kind != TARSIA_KIND_LIST && argument->kind != TARSIA_KIND_TUPLE) return Why::type;
   list = {argument->v, argument->size};
   return Why::fits;
+}
+
+Why ValueFace::read_object(const tarsia_type&, Argument, void*&) const {
+  return Why::object;
 }
 
 Why ValueFace::read_struct(const Param& param, Argument argument, tarsia_value& value) const {

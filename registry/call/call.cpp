@@ -67,6 +67,10 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
   tarsia_value* values = nullptr;
   std::uint32_t n = 0;
   const tarsia_function& function = *overloads[match(face, overloads, args, values, n)];
+  if (arguments::has_object(function.result))
+    throw ArgumentError::type_error(std::string(function.name) +
+                                    "() returns PyTorch's own tensors, which only Python can take; let it "
+                                    "return a tarsia::Tensor");
   result = tarsia_value{};
   const bool takes_stream = function.flags & TARSIA_FUNCTION_TAKES_STREAM;
   if (takes_stream && has_cuda(function)) require_gpu(function);

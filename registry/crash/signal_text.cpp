@@ -142,6 +142,9 @@ void add_value(SignalText& text, const tarsia_call_context& context, const tarsi
       else
         text.hex(reinterpret_cast<std::uintptr_t>(value.p));
       return;
+    case TARSIA_KIND_OBJECT:
+      text.add("an object");
+      return;
     case TARSIA_KIND_STREAM:
       text.add("a stream");
       return;

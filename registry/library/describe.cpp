@@ -33,6 +33,10 @@ std::string describe_bare(const tarsia_type& type) {
       if (type.flags & TARSIA_TYPE_GPU) return "tarsia::gpu<" + text + ">";
       return text + "*";
     }
+    case TARSIA_KIND_OBJECT:
+      return type.dtype.code == TARSIA_TORCH_TENSOR ? "at::Tensor" : "?";
+    case TARSIA_KIND_NUMBER:
+      return "c10::Scalar";
     case TARSIA_KIND_STREAM:
       return "cudaStream_t";
     case TARSIA_KIND_LIST:

@@ -34,6 +34,9 @@ std::int32_t capture_error() noexcept;
 /// class decides the code; its what() is the message. Returns the code.
 std::int32_t capture_author_exception() noexcept;
 
+/// The text of an exception without the backtrace that PyTorch's have at their end.
+std::string without_backtrace(std::string text);
+
 /// Throws the last error as the exception of its class: for C++ code that called through a C boundary.
 [[noreturn]] void throw_last_error();
 

@@ -206,7 +206,7 @@ void release(tarsia_storage* storage) noexcept {
 }
 
 void drop(tarsia_value& result) noexcept {
-  if (result.kind == TARSIA_KIND_TENSOR) release(result.storage);
+  if (result.kind == TARSIA_KIND_TENSOR || result.kind == TARSIA_KIND_OBJECT) release(result.storage);
   if (result.kind == TARSIA_KIND_LIST || result.kind == TARSIA_KIND_TUPLE)
     for (std::uint32_t i = 0; i < result.size; ++i) drop(result.v[i]);
   result.kind = TARSIA_KIND_NONE;

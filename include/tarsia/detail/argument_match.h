@@ -17,6 +17,7 @@
 //   Why read_memory(type, argument, const Memory*&)    keeps the memory for the call; the type says whether the callee writes
 //   Why read_stream(argument, void*&)
 //   Why read_list(type of the items, argument, List&)
+//   Why read_object(type, argument, void*& handle)      the handle of a framework's object
 //   Why read_struct(param, argument, value)            the bytes for a kernel's struct
 //   Why read_address(param, argument, value, why)      takes a bare address where no tensor fits, else returns `why`
 //   Why convert(param, type, fit, argument, value)     arguments::convert, perhaps after a fast path
@@ -189,6 +190,38 @@ Why convert_tensor(Face& face, const Param& param, const tarsia_type& type, type
   return check_tensor(face.together(), type, param.place, *memory);
 }
 
+/// A number keeps its kind: true, 1 and 1.0 differ.
+template <class Face>
+Why convert_number(Face& face, const Param& param, Fit fit, typename Face::Argument argument,
+                   tarsia_value& value) {
+  tarsia_type type{};
+  switch (face.numeric(argument)) {
+    case Numeric::boolean:
+    case Numeric::typed_boolean:
+      return convert_bool(face, type, fit, argument, value);
+    case Numeric::integer:
+    case Numeric::typed_integer:
+      return convert_int(face, type, fit, argument, value);
+    case Numeric::real:
+      type.dtype = tarsia_dtype{TARSIA_FLOAT, 64, 1};
+      return convert_float(face, param, type, fit, argument, value);
+    case Numeric::no:
+      break;
+  }
+  return Why::type;
+}
+
+template <class Face>
+Why convert_object(Face& face, const tarsia_type& type, typename Face::Argument argument,
+                   tarsia_value& value) {
+  void* handle = nullptr;
+  const Why why = face.read_object(type, argument, handle);
+  value.p = handle;
+  value.kind = TARSIA_KIND_OBJECT;
+  value.size = 0;
+  return why;
+}
+
 template <class Face>
 Why convert_list(Face& face, const Param& param, const tarsia_type& type, Fit fit,
                  typename Face::Argument argument, tarsia_value& value) {
@@ -247,6 +280,10 @@ Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
     }
     case TARSIA_KIND_LIST:
       return convert_list(face, param, type, fit, argument, value);
+    case TARSIA_KIND_OBJECT:
+      return convert_object(face, type, argument, value);
+    case TARSIA_KIND_NUMBER:
+      return convert_number(face, param, fit, argument, value);
     default:
       return Why::type;
   }

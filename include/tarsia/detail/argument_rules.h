@@ -37,6 +37,7 @@ enum class Why : uint8_t {
   wants_gpu,     ///< a tensor on the CPU
   apart,         ///< a tensor on another device than the pointers before it
   other_device,  ///< a tensor on a device of an unknown type
+  object,        ///< an object of a framework, which this face cannot pass
   // For kernels only:
   integer,       ///< a typed integer for a floating-point parameter
   inexact,       ///< an int that the floating-point type cannot hold exactly
@@ -76,6 +77,14 @@ inline constexpr uint32_t k_kernel_flags = TARSIA_FUNCTION_SOURCE_HAS_CUDA | TAR
 inline Param param_of(uint32_t function_flags, const tarsia_type& type, uint32_t bytes) {
   const bool is_list = type.kind == TARSIA_KIND_LIST && type.elements;
   return {type, place_of(function_flags, is_list ? *type.elements : type), bytes};
+}
+
+/// Whether values of a type have objects of a framework in them.
+inline bool has_object(const tarsia_type& type) {
+  if (type.kind == TARSIA_KIND_OBJECT) return true;
+  for (uint32_t i = 0; type.elements && i < type.n_elements; ++i)
+    if (has_object(type.elements[i])) return true;
+  return false;
 }
 
 // ---- numbers ----

@@ -52,6 +52,11 @@ class FaceWords {
   virtual Explanation own(const Misfit& misfit) const = 0;
 };
 
+/// Names a class of objects: "a torch.Tensor".
+inline const char* object_text(const tarsia_type& type) {
+  return type.dtype.code == TARSIA_TORCH_TENSOR ? "a torch.Tensor" : "an object of a framework";
+}
+
 inline std::string device_name(tarsia_device device, const Nouns& nouns) {
   switch (device.type) {
     case TARSIA_CPU:
@@ -107,6 +112,12 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
     case TARSIA_KIND_STREAM:
       text = nouns.stream;
       break;
+    case TARSIA_KIND_OBJECT:
+      text = object_text(type);
+      break;
+    case TARSIA_KIND_NUMBER:
+      text = std::string("a number (") + nouns.boolean + ", " + nouns.integer + " or " + nouns.real + ")";
+      break;
     case TARSIA_KIND_LIST:
       text = nouns.list;
       if (type.elements) text += ", each item " + wanted_text(*type.elements, nouns);
@@ -143,6 +154,10 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
   switch (misfit.why) {
     case Why::none:
       return {"must be " + wanted_text(type, nouns) + ", got " + nouns.none, false};
+    case Why::object:
+      return {std::string("is ") + object_text(type) +
+                  " itself, which only Python can pass; let the function take a tarsia::Tensor or pointers",
+              false};
     case Why::range:
       return {"must be " + range_text(type) + ", got " + face.value(), true};
     case Why::text:

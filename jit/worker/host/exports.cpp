@@ -93,6 +93,32 @@ bool is_other_number(QualType type) {
   return record && (qualified_name(*record) == "__half" || qualified_name(*record) == "__nv_bfloat16");
 }
 
+// PyTorch's tensor itself, which Python passes as it is (<tarsia/detail/adapter_torch.h>).
+bool is_torch_tensor(QualType type) {
+  const auto* record = record_of(type.getUnqualifiedType());
+  return record && qualified_name(*record) == "at::Tensor";
+}
+
+// Whether the source includes the header of PyTorch's tensor.
+bool has_torch_tensor(clang::ASTContext& context) {
+  for (const clang::NamedDecl* space : context.getTranslationUnitDecl()->lookup(&context.Idents.get("at")))
+    if (const auto* at = llvm::dyn_cast<clang::NamespaceDecl>(space))
+      for (const clang::NamedDecl* found : at->lookup(&context.Idents.get("Tensor")))
+        if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(found);
+            record && record->hasDefinition())
+          return true;
+  return false;
+}
+
+// What functions for PyTorch take by a reference that they may change: a tensor, a vector of tensors.
+bool is_torch_target(QualType target) {
+  if (is_torch_tensor(target)) return true;
+  const auto* record = record_of(target.getUnqualifiedType());
+  const clang::TemplateArgument* first = record ? first_argument(record) : nullptr;
+  return first && first->getKind() == clang::TemplateArgument::Type &&
+         qualified_name(*record) == "std::vector" && is_torch_tensor(first->getAsType());
+}
+
 // item: an element of a list that is a parameter.
 enum class Place { parameter, result, in_parameter, item, in_result };
 
@@ -102,7 +128,9 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
   QualType canonical = type.getCanonicalType();
   if (canonical->isReferenceType()) {
     QualType target = canonical->getPointeeType();
+    if (place == Place::result && canonical->isLValueReferenceType() && is_torch_tensor(target)) return "";
     if (place == Place::result) return no("is a reference; return a value");
+    if (place == Place::parameter && canonical->isLValueReferenceType() && is_torch_target(target)) return "";
     const bool is_value = record_of(target) || is_scalar(target) || is_other_number(target);
     if (!target.isConstQualified() || !is_value || canonical->isRValueReferenceType())
       return no("is a reference; take a value or a pointer");
@@ -127,6 +155,15 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
     std::string name = qualified_name(*record);
     const clang::TemplateArgument* first = first_argument(record);
     if (name == "tarsia::Tensor" || name == "tarsia::StridedTensor") return "";
+    if ((name == "at::Tensor" || name.starts_with("c10::")) && !has_torch_tensor(record->getASTContext()))
+      return no("is taken where the source includes <ATen/core/Tensor.h>");
+    if (name == "at::Tensor" || name == "c10::Scalar") return "";
+    if (first && (name == "c10::ArrayRef" || name == "c10::OptionalArrayRef"))
+      return place == Place::parameter ? unsupported(first->getAsType(), Place::item, policy)
+                                       : no("owns nothing; return a std::vector");
+    if (const auto* inner = name == "std::optional" && first ? record_of(first->getAsType()) : nullptr;
+        inner && place == Place::parameter && qualified_name(*inner) == "c10::ArrayRef")
+      return unsupported(first->getAsType(), Place::parameter, policy);
     if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
     if (name == "tarsia::cpu" || name == "tarsia::gpu")
       return place == Place::parameter ? "" : no("cannot be returned");
