@@ -180,6 +180,14 @@ def test_a_failure_is_named_and_fails_the_run(tmp_path):
     assert result.stdout.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
 
 
+def test_what_failed_tests_said_is_printed(tmp_path):
+    cases = ('<testcase name="a"/><testcase classname="k" name="broken"><failure message="bad">because</failure>'
+             '<system-out>line 1\nline 2</system-out></testcase>')
+    result = run(SCRIPTS / "count-tests", "--failures", report(tmp_path / "x.xml", cases))
+    assert result.returncode == 0 and result.stdout.splitlines()[0].startswith("FAILED k broken (")
+    assert [line.strip() for line in result.stdout.splitlines()[1:]] == ["bad", "because", "line 1", "line 2"]
+
+
 def test_no_test_at_all_fails_the_run(tmp_path):
     assert run(SCRIPTS / "count-tests", report(tmp_path / "x.xml", "")).returncode == 1
 
