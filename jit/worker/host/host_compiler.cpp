@@ -21,10 +21,8 @@
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
-#include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
-#include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
 #include "jit/worker/host/argument_order.h"
 #include "jit/worker/host/device_entities.h"
@@ -33,7 +31,6 @@
 #include "jit/worker/host/host_code.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/pragmas.h"
-#include "jit/worker/host/prelude_layer.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
@@ -460,105 +457,6 @@ class HostAction final : public clang::ASTFrontendAction {
   Shared& m_shared;
 };
 
-// Notes the names in all #includes that are met.
-class IncludeNames final : public clang::PPCallbacks {
- public:
-  explicit IncludeNames(std::set<std::string>& names) : m_names(names) {}
-  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
-                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
-                          llvm::StringRef, const clang::Module*, bool,
-                          clang::SrcMgr::CharacteristicKind) override {
-    m_names.insert(name.str());
-  }
-
- private:
-  std::set<std::string>& m_names;
-};
-
-// Work-around: Clang leaves to the users of a prelude what its headers leave to their end.
-// Trigger: a source with a precompiled prelude, of CUDA's headers above all. Symptom: each such source
-// instantiates what is pending, looks at each function of CUDA's again, and reads for it what it does not
-// use: the parse takes twice as long. Here it is done once.
-// Removal: Clang ends a prelude as it ends a translation unit.
-void leave_nothing_open(clang::Sema& sema) {
-  sema.DefineUsedVTables();
-  sema.PerformPendingInstantiations();
-  // Clang must report nothing about functions of these headers, which have compiled: all of CUDA's, inline
-  // functions, constructors that call each other, and delete where new[] was.
-  sema.DeclsToCheckForDeferredDiags.clear();
-  sema.UndefinedButUsed.clear();
-  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
-                                 sema.DelegatingCtorDecls.end());
-  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
-  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
-}
-
-class PreludeGenerator final : public clang::PCHGenerator {
- public:
-  using PCHGenerator::PCHGenerator;
-  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
-  void InitializeSema(clang::Sema& sema) override {
-    m_sema = &sema;
-    PCHGenerator::InitializeSema(sema);
-  }
-  void HandleTranslationUnit(clang::ASTContext& context) override {
-    if (m_sema) leave_nothing_open(*m_sema);
-    PCHGenerator::HandleTranslationUnit(context);
-  }
-
- private:
-  clang::Sema* m_sema = nullptr;
-};
-
-class PreludeAction final : public clang::ASTFrontendAction {
- public:
-  PreludeAction(std::string path, const SourceFileSystem& files, std::shared_ptr<clang::PCHBuffer> buffer,
-                std::set<std::string>& names)
-      : m_path(std::move(path)), m_files(files), m_buffer(std::move(buffer)), m_names(names) {}
-
- protected:
-  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
-                                                        llvm::StringRef) override {
-    clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
-    clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
-    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
-                                              m_buffer, clang.getCodeGenOpts(),
-                                              clang.getFrontendOpts().ModuleFileExtensions,
-                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
-  }
-
- private:
-  std::string m_path;
-  const SourceFileSystem& m_files;
-  bool m_invalid = false;  // the source that is compiled without the prelude says so itself
-  std::shared_ptr<clang::PCHBuffer> m_buffer;
-  std::set<std::string>& m_names;
-};
-
-// A Clang set up for these arguments, ready to run an action.
-std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
-                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                    DiagnosticCollector& collector, bool cuda) {
-  std::vector<const char*> pointers;
-  for (const std::string& arg : args) pointers.push_back(arg.c_str());
-  auto invocation = std::make_shared<clang::CompilerInvocation>();
-  clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
-                                 /*ShouldOwnClient=*/false);
-  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
-  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
-  take_over_debug_pragmas(invocation->getPreprocessorOpts());
-  // The choice of the prelude has already been checked against the options and the files.
-  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
-  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
-  clang->setVirtualFileSystem(files);
-  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-  clang->createFileManager();
-  clang->createSourceManager();
-  return clang;
-}
-
 // An error about a wanted kernel has no place in the user's text.
 void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
   if (diagnostic.file != k_wanted_path) return;
@@ -609,33 +507,6 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   for (const Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.severity >= Severity::error) result.ok = false;
   return result;
-}
-
-bool compile_prelude(const CompileRequest& request, Language language,
-                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
-                     std::string& pch) {
-  initialize_llvm();
-  const std::string path = prelude_text_path(layer.depth);
-  if (layer.base) layer.base->add_to(*files);
-  files->add_text(path, layer.text);
-  DiagnosticCollector collector("", "", has_system_headers(request.options));
-  std::vector<std::string> arguments =
-      clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
-  // Otherwise each source that uses the prelude would instantiate what the headers left pending (45 ms for
-  // <cmath>).
-  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
-  auto clang = make_clang(arguments, files, collector, language == Language::cuda);
-  auto buffer = std::make_shared<clang::PCHBuffer>();
-  std::set<std::string> names;
-  if (clang) {
-    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    PreludeAction action(prelude_path(layer.depth), *files, buffer, names);
-    clang->ExecuteAction(action);
-  }
-  if (!buffer->IsComplete) return false;
-  layer.names.assign(names.begin(), names.end());
-  pch.assign(buffer->Data.begin(), buffer->Data.end());
-  return true;
 }
 
 }  // namespace tarsia::jit

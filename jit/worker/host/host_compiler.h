@@ -59,11 +59,4 @@ struct HostHooks {
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                         const HostHooks& hooks);
 
-struct PreludeLayer;
-
-/// Precompiles `layer.text` (C++ or CUDA, with the request's options) on top of `layer.base`, and sets
-/// `layer.names`. False if it has errors.
-bool compile_prelude(const CompileRequest& request, Language language,
-                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer, std::string& pch);
-
 }  // namespace tarsia::jit

@@ -14,7 +14,7 @@
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "jit/build_id.h"
-#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/prelude/compile_prelude.h"
 #include "jit/worker/prelude/prelude_text.h"
 #include "jit/worker/source/host_headers.h"
 
