@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "clang/AST/ASTContext.h"
@@ -126,6 +127,7 @@ std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& pr
     if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
         macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
       names.insert(identifier->getName().str());
+  if (shared.unit.macros) names.insert(shared.unit.macros->begin(), shared.unit.macros->end());
   std::string text;
   for (const std::string& name : names) text += "#undef " + name + "\n";
   return text;
@@ -480,6 +482,8 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     }
   std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
   std::string text = unit.file->text;
+  for (char& c : std::span(text).first(unit.covered))
+    if (c != '\n') c = ' ';
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text, unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));

@@ -20,8 +20,10 @@ struct HostUnit {
   const CompileRequest* request = nullptr;
   const SourceFile* file = nullptr;
   Language language = Language::cxx;
-  int number = 0;       ///< of the unit within the source, makes symbols of units differ
-  std::string prelude;  ///< virtual path of a precompiled prelude, or empty
+  int number = 0;           ///< of the unit within the source, makes symbols of units differ
+  std::string prelude;      ///< virtual path of a precompiled prelude, or empty
+  std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
+  const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
 };
 
 struct HostResult {
