@@ -4,7 +4,7 @@
 #include <string>
 
 #include "jit/worker/host/clang_setup.h"
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 
 namespace tarsia::jit {
 

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 #include "jit/worker/prelude/shipped_preludes.h"
 #include "jit/worker/source/source_fs.h"
 

@@ -1,5 +1,5 @@
 // A precompiled header in memory, on top of another or of nothing.
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 
 #include <sys/stat.h>
 
