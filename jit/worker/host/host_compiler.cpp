@@ -352,8 +352,10 @@ class HostConsumer final : public clang::SemaConsumer {
     set_target_cpu(*module, *m_shared.unit.request, m_clang.getTargetOpts());
     start = std::chrono::steady_clock::now();
     AssemblerFiles files(*m_shared.files);
-    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
-                                        keeps_ir(m_shared.unit.request->options));
+    const HeaderObjects headers = header_objects();
+    result.objects =
+        generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
+                           keeps_ir(m_shared.unit.request->options), parts_headers() ? &headers : nullptr);
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;
     result.ok = true;
@@ -382,6 +384,34 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const Dependency& dependency : m_shared.files->dependencies())
       if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
     return hasher.finish();
+  }
+
+  // Debuggers step from the user's code into that of headers, and checks are told by the object that they
+  // are in.
+  bool parts_headers() const {
+    const CompileOptions& options = m_shared.unit.request->options;
+    return m_clang.getCodeGenOpts().OptimizationLevel > 0 && !options.debug && m_shared.hooks.find_objects &&
+           m_shared.hooks.keep_objects;
+  }
+
+  HeaderObjects header_objects() const {
+    const auto key_of = [this](const std::string& bitcode) {
+      const HostUnit& unit = m_shared.unit;
+      Hasher hasher("tarsia header object");
+      hasher.field(build_id());
+      for (const std::string& argument : clang_arguments(*unit.request, unit.language, "", ""))
+        hasher.field(argument);
+      return hasher.field(unit.request->host_cpu).field(bitcode).finish();
+    };
+    return {.find = [this, key_of](const std::string& bitcode) -> std::optional<std::string> {
+              auto objects = m_shared.hooks.find_objects(key_of(bitcode));
+              if (!objects || objects->size() != 1) return std::nullopt;
+              return std::move(objects->front());
+            },
+            .keep =
+                [this, key_of](const std::string& bitcode, const std::string& object) {
+                  m_shared.hooks.keep_objects(key_of(bitcode), {object});
+                }};
   }
 
   void order(clang::Decl* decl) {
