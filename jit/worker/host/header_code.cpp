@@ -6,7 +6,7 @@
 //
 // 1. Candidates are linkonce_odr functions whose place is not in the user's text. The language says that
 //    they are the same in every object. One that refers to something that the rest alone can define (a
-//    static function or variable, an inline function of the user's) is none, and neither are those that
+//    static variable, an inline or static function of the user's) is none, and neither are those that
 //    refer to it. A comdat group goes as a whole.
 // 2. Small candidates may be inlined, so both parts keep a copy. A large one goes to the headers' part alone,
 //    as weak_odr, and is declared in the rest. LLVM inlines few of that size, and derives nothing about a
@@ -39,7 +39,7 @@ namespace tarsia::jit {
 namespace {
 
 // Instructions, before they are optimised, of the largest function that both parts keep.
-constexpr unsigned k_small = 120;
+constexpr unsigned k_small = 60;
 // The least weight of the headers' part, in such instructions: about 100 ms of a core.
 constexpr unsigned k_worth = 4000;
 
@@ -70,15 +70,17 @@ Values references_of(llvm::GlobalValue& value) {
   return found;
 }
 
-/// Whether the function's code must stay where it is: it is the user's, or it holds assembly, whose messages
-/// name places in this module's source.
+/// Whether the function's code must stay where it is: it is the user's, or it holds assembly that may read a
+/// file.
 bool must_stay(const llvm::Function& function) {
   if (const llvm::DISubprogram* place = function.getSubprogram();
       place && place->getFile() && !place->getFile()->getFilename().starts_with("/"))
     return true;
   return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    return call && call->isInlineAsm();
+    if (!call || !call->isInlineAsm()) return false;
+    const llvm::StringRef text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+    return text.contains(".in");  // .incbin, .include
   });
 }
 
@@ -88,13 +90,21 @@ bool is_private_constant(const llvm::GlobalValue& value) {
          variable->hasGlobalUnnamedAddr() && !variable->hasSection() && !variable->hasComdat();
 }
 
+bool is_only_called(const llvm::Function& function) {
+  return llvm::all_of(function.uses(), [](const llvm::Use& use) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
+    return call && call->isCallee(&use);
+  });
+}
+
 /// Whether both parts may define it.
 bool may_be_copied(const llvm::GlobalValue& value) {
   if (value.isDeclaration()) return false;
   if (is_private_constant(value) || value.hasAvailableExternallyLinkage()) return true;
-  if (!value.hasLinkOnceODRLinkage()) return false;
   const auto* function = llvm::dyn_cast<llvm::Function>(&value);
-  return !function || !must_stay(*function);
+  if (function && function->hasLocalLinkage())  // as most of <immintrin.h>; nobody compares their addresses
+    return !function->hasComdat() && is_only_called(*function) && !must_stay(*function);
+  return value.hasLinkOnceODRLinkage() && (!function || !must_stay(*function));
 }
 
 unsigned size_of(const llvm::Function& function) {
@@ -270,6 +280,10 @@ class HeaderCode {
     }
     for (llvm::GlobalVariable* variable : variables)
       if (variable->hasLocalLinkage()) variable->setName("header." + std::to_string(number++));
+    // Where assembly stands, counted in all that this compile read.
+    for (llvm::Function* function : functions)
+      for (llvm::Instruction& instruction : llvm::instructions(*function))
+        instruction.setMetadata("srcloc", nullptr);
     // Clang numbers the types of one name in the order in which it meets them.
     llvm::TypeFinder types;
     types.run(part, /*onlyNamed=*/true);
