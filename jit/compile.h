@@ -8,8 +8,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,11 +65,24 @@ struct CompileResult {
 /// A compile is put together from these parts. Each is cached on its own.
 enum class PartKind { prelude, device, host };
 
+/// Bytes, and what keeps them in memory.
+struct PartBytes {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+
 /// The worker's questions while it compiles. The client answers them from its cache.
 struct PartStore {
   virtual ~PartStore() = default;
   /// The part's bytes, if they are kept. Keys are 32 bytes.
   virtual std::optional<std::string> find(PartKind, const std::array<unsigned char, 32>& key) = 0;
+  /// The same without a copy where it can be had.
+  virtual std::optional<PartBytes> map(PartKind kind, const std::array<unsigned char, 32>& key) {
+    std::optional<std::string> found = find(kind, key);
+    if (!found) return std::nullopt;
+    const auto owner = std::make_shared<const std::string>(std::move(*found));
+    return PartBytes{*owner, owner};
+  }
   /// Keeps a part. A failure to keep it is no error of the compile.
   virtual void keep(PartKind, const std::array<unsigned char, 32>& key, std::string bytes) = 0;
 };

@@ -33,22 +33,18 @@ class RemotePartStore final : public PartStore {
   explicit RemotePartStore(Channel& channel) : m_channel(channel) {}
 
   std::optional<std::string> find(PartKind kind, const std::array<unsigned char, 32>& key) override {
-    try {
-      const std::string payload = encode(FindPart{kind, key});
-      Message answer;
-      {
-        const std::lock_guard lock(m_mutex);
-        expect_client(m_channel.send(MessageType::find_part, payload));
-        expect_client(m_channel.receive(answer));
-      }
-      if (answer.type != MessageType::part) throw Error("the client answered with another message than part");
-      const Part part = decode_part(answer.payload);
-      if (!part.found || answer.descriptors.size() != 1) return std::nullopt;
-      return read_descriptor(answer.descriptors[0].get(), part.offset, part.size, k_max_blob);
-    } catch (const Error& error) {
-      say(error.what());
-      return std::nullopt;
-    }
+    return ask<std::string>(kind, key, [](int fd, const Part& part) {
+      return read_descriptor(fd, part.offset, part.size, k_max_blob);
+    });
+  }
+
+  std::optional<PartBytes> map(PartKind kind, const std::array<unsigned char, 32>& key) override {
+    return ask<PartBytes>(kind, key, [](int fd, const Part& part) {
+      const auto mapping = std::make_shared<const Mapping>(fd);
+      if (part.offset > mapping->bytes().size() || part.size > mapping->bytes().size() - part.offset)
+        throw Error("a part is shorter than announced");
+      return PartBytes{mapping->bytes().substr(part.offset, part.size), mapping};
+    });
   }
 
   void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string bytes) override {
@@ -63,6 +59,26 @@ class RemotePartStore final : public PartStore {
   }
 
  private:
+  template <class Result, class Take>
+  std::optional<Result> ask(PartKind kind, const std::array<unsigned char, 32>& key, Take take) {
+    try {
+      const std::string payload = encode(FindPart{kind, key});
+      Message answer;
+      {
+        const std::lock_guard lock(m_mutex);
+        expect_client(m_channel.send(MessageType::find_part, payload));
+        expect_client(m_channel.receive(answer));
+      }
+      if (answer.type != MessageType::part) throw Error("the client answered with another message than part");
+      const Part part = decode_part(answer.payload);
+      if (!part.found || answer.descriptors.size() != 1) return std::nullopt;
+      return take(answer.descriptors[0].get(), part);
+    } catch (const Error& error) {
+      say(error.what());
+      return std::nullopt;
+    }
+  }
+
   std::mutex m_mutex;
   Channel& m_channel;
 };

@@ -157,6 +157,7 @@ class Compile {
     if (host.needs_openmp) {  // a pragma stands in a file on disk
       m_request.options.openmp = true;
       unit.prelude.clear();
+      unit.covered = 0;
       host = compile_unit(unit, job);
     }
     append(host.diagnostics);
@@ -236,11 +237,14 @@ class Compile {
         m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
     static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made"};
     m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
+    if (prelude.needs_openmp) return {.needs_openmp = true};
     auto files = make_files();
     if (prelude.top) {
       prelude.top->add_to(*files);
       files->inherit(prelude.absent);
       unit.prelude = prelude_path(prelude.top->depth);
+      unit.covered = prelude.covered;
+      unit.macros = &prelude.macros;
     }
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
@@ -257,6 +261,8 @@ class Compile {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
     HostResult result = compile_host(unit, files, hooks);
+    unit.macros = nullptr;
+    result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
     add(files->dependencies());
     return result;
   }

@@ -6,6 +6,9 @@
 #include <map>
 
 #include "clang/Basic/DiagnosticIDs.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/Support/CommandLine.h"
@@ -212,6 +215,28 @@ std::vector<std::string> readable_roots(const CompileRequest& request) {
     roots.insert(roots.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.end());
   roots.insert(roots.end(), std::begin(k_machine_dirs), std::end(k_machine_dirs));
   return roots;
+}
+
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    clang::DiagnosticConsumer& collector, bool cuda) {
+  std::vector<const char*> pointers;
+  for (const std::string& arg : args) pointers.push_back(arg.c_str());
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  clang::DiagnosticOptions options;
+  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
+                                 /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
+  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
+  take_over_debug_pragmas(invocation->getPreprocessorOpts());
+  // The choice of the prelude has already been checked against the options and the files.
+  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
+  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
+  clang->setVirtualFileSystem(files);
+  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  clang->createFileManager();
+  clang->createSourceManager();
+  return clang;
 }
 
 void initialize_llvm() {

@@ -6,6 +6,12 @@
 #include <vector>
 
 #include "jit/compile.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace clang {
+class CompilerInstance;
+class DiagnosticConsumer;
+}  // namespace clang
 
 namespace tarsia::jit {
 
@@ -19,6 +25,12 @@ Language language_of(const SourceFile& file, bool request_is_cuda);
 /// precompiled prelude, or empty.
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
+
+/// A Clang set up for these arguments, ready to run an action. Null if it does not understand them. The
+/// collector must outlive it.
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    clang::DiagnosticConsumer& collector, bool cuda);
 
 /// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
 bool keeps_ir(const CompileOptions& options);

@@ -2,6 +2,7 @@
 #include "jit/worker/host/host_code.h"
 
 #include <future>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "clang/CodeGen/BackendUtil.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "jit/worker/host/code_halves.h"
+#include "jit/worker/host/header_code.h"
 #include "jit/worker/host/loop_nests.h"
 #include "jit/worker/source/assembler_files.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -132,6 +134,16 @@ Made generate_from(clang::CompilerInstance& clang, const std::string& bitcode, A
   return generate(clang, **module, files, keep_ir);
 }
 
+// On a thread of its own.
+template <class Work>
+std::future<Made> begin(Work work) {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error&) {  // the system gives no thread
+    return std::async(std::launch::deferred, work);
+  }
+}
+
 // The assembly outside of functions, in the order in which Clang joins it.
 void list_top_level(const clang::DeclContext& scope, std::vector<const clang::FileScopeAsmDecl*>& all) {
   for (const clang::Decl* decl : scope.noload_decls()) {
@@ -169,24 +181,35 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             std::unique_ptr<llvm::Module> module, int unit,
-                                            AssemblerFiles& files, bool keep_ir) {
+                                            AssemblerFiles& files, bool keep_ir,
+                                            const HeaderObjects* headers) {
   guard_assembler();
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
-  if (clang.getCodeGenOpts().OptimizationLevel >= 2) halves = halve(*module, unit);
+  std::string header_code;
+  if (headers && !keep_ir) header_code = cut_header_code(*module);
+  std::optional<std::string> header_object;
+  if (!header_code.empty()) header_object = headers->find(header_code);
+  std::future<Made> header_made;
+  if (!header_code.empty() && !header_object)
+    header_made = begin([&] { return generate_from(clang, header_code, files, keep_ir); });
+  if (header_made.valid()) {
+    // The other thread has more to do than this one.
+  } else if (clang.getCodeGenOpts().OptimizationLevel >= 2)
+    halves = halve(*module, unit);
   std::vector<Made> made;
   if (halves.first) {
-    const auto second = [&] { return generate_from(clang, halves.second, files, keep_ir); };
-    std::future<Made> other;
-    try {
-      other = std::async(std::launch::async, second);
-    } catch (const std::system_error&) {  // the system gives no thread
-      other = std::async(std::launch::deferred, second);
-    }
+    std::future<Made> other = begin([&] { return generate_from(clang, halves.second, files, keep_ir); });
     made.push_back(generate(clang, *halves.first, files, keep_ir));
     made.push_back(other.get());
   } else {
     made.push_back(generate(clang, *module, files, keep_ir));
+  }
+  if (header_made.valid()) {
+    made.push_back(header_made.get());
+    if (made.back().errors.empty()) headers->keep(header_code, made.back().object);
+  } else if (header_object) {
+    made.push_back({std::move(*header_object), {}});
   }
   std::vector<std::string> objects;
   for (Made& one : made) {

@@ -1,7 +1,9 @@
 // LLVM's part of a host compile: from Clang's IR to objects in memory.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +18,22 @@ namespace tarsia::jit {
 
 class AssemblerFiles;
 
-/// Optimises and generates code as `clang`'s options say. The result is one ELF object, or two that belong
-/// together if two threads shared the work. With `keep_ir`, each holds its IR, as text in the section
+/// Where the code of headers (header_code.h) is kept. Called from generate_host_code's own thread.
+struct HeaderObjects {
+  /// The object that was made of this bitcode, if it is kept.
+  std::function<std::optional<std::string>(const std::string& bitcode)> find;
+  std::function<void(const std::string& bitcode, const std::string& object)> keep;
+};
+
+/// Optimises and generates code as `clang`'s options say. The result is one ELF object, or several that
+/// belong together if two threads shared the work, or if the code of headers was cut off for `headers`. With
+/// `keep_ir`, each holds its IR, as text in the section
 /// `.tarsia.ir`. `unit` is the module's number within the source. `files` are
 /// those that inline assembly may read. On errors (mostly of inline assembly) the result is empty, and
 /// `clang`'s diagnostics hold them.
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             std::unique_ptr<llvm::Module> module, int unit,
-                                            AssemblerFiles& files, bool keep_ir);
+                                            AssemblerFiles& files, bool keep_ir,
+                                            const HeaderObjects* headers = nullptr);
 
 }  // namespace tarsia::jit

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "clang/AST/ASTContext.h"
@@ -21,10 +22,8 @@
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
-#include "clang/Lex/PreprocessorOptions.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
-#include "clang/Serialization/ASTWriter.h"
 #include "jit/build_id.h"
 #include "jit/worker/host/argument_order.h"
 #include "jit/worker/host/device_entities.h"
@@ -33,7 +32,6 @@
 #include "jit/worker/host/host_code.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/pragmas.h"
-#include "jit/worker/host/prelude_layer.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
@@ -129,6 +127,7 @@ std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& pr
     if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
         macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
       names.insert(identifier->getName().str());
+  if (shared.unit.macros) names.insert(shared.unit.macros->begin(), shared.unit.macros->end());
   std::string text;
   for (const std::string& name : names) text += "#undef " + name + "\n";
   return text;
@@ -353,8 +352,10 @@ class HostConsumer final : public clang::SemaConsumer {
     set_target_cpu(*module, *m_shared.unit.request, m_clang.getTargetOpts());
     start = std::chrono::steady_clock::now();
     AssemblerFiles files(*m_shared.files);
-    result.objects = generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
-                                        keeps_ir(m_shared.unit.request->options));
+    const HeaderObjects headers = header_objects();
+    result.objects =
+        generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
+                           keeps_ir(m_shared.unit.request->options), parts_headers() ? &headers : nullptr);
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;
     result.ok = true;
@@ -383,6 +384,34 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const Dependency& dependency : m_shared.files->dependencies())
       if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
     return hasher.finish();
+  }
+
+  // Debuggers step from the user's code into that of headers, and checks are told by the object that they
+  // are in.
+  bool parts_headers() const {
+    const CompileOptions& options = m_shared.unit.request->options;
+    return m_clang.getCodeGenOpts().OptimizationLevel > 0 && !options.debug && m_shared.hooks.find_objects &&
+           m_shared.hooks.keep_objects;
+  }
+
+  HeaderObjects header_objects() const {
+    const auto key_of = [this](const std::string& bitcode) {
+      const HostUnit& unit = m_shared.unit;
+      Hasher hasher("tarsia header object");
+      hasher.field(build_id());
+      for (const std::string& argument : clang_arguments(*unit.request, unit.language, "", ""))
+        hasher.field(argument);
+      return hasher.field(unit.request->host_cpu).field(bitcode).finish();
+    };
+    return {.find = [this, key_of](const std::string& bitcode) -> std::optional<std::string> {
+              auto objects = m_shared.hooks.find_objects(key_of(bitcode));
+              if (!objects || objects->size() != 1) return std::nullopt;
+              return std::move(objects->front());
+            },
+            .keep =
+                [this, key_of](const std::string& bitcode, const std::string& object) {
+                  m_shared.hooks.keep_objects(key_of(bitcode), {object});
+                }};
   }
 
   void order(clang::Decl* decl) {
@@ -460,105 +489,6 @@ class HostAction final : public clang::ASTFrontendAction {
   Shared& m_shared;
 };
 
-// Notes the names in all #includes that are met.
-class IncludeNames final : public clang::PPCallbacks {
- public:
-  explicit IncludeNames(std::set<std::string>& names) : m_names(names) {}
-  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
-                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
-                          llvm::StringRef, const clang::Module*, bool,
-                          clang::SrcMgr::CharacteristicKind) override {
-    m_names.insert(name.str());
-  }
-
- private:
-  std::set<std::string>& m_names;
-};
-
-// Work-around: Clang leaves to the users of a prelude what its headers leave to their end.
-// Trigger: a source with a precompiled prelude, of CUDA's headers above all. Symptom: each such source
-// instantiates what is pending, looks at each function of CUDA's again, and reads for it what it does not
-// use: the parse takes twice as long. Here it is done once.
-// Removal: Clang ends a prelude as it ends a translation unit.
-void leave_nothing_open(clang::Sema& sema) {
-  sema.DefineUsedVTables();
-  sema.PerformPendingInstantiations();
-  // Clang must report nothing about functions of these headers, which have compiled: all of CUDA's, inline
-  // functions, constructors that call each other, and delete where new[] was.
-  sema.DeclsToCheckForDeferredDiags.clear();
-  sema.UndefinedButUsed.clear();
-  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
-                                 sema.DelegatingCtorDecls.end());
-  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
-  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
-}
-
-class PreludeGenerator final : public clang::PCHGenerator {
- public:
-  using PCHGenerator::PCHGenerator;
-  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
-  void InitializeSema(clang::Sema& sema) override {
-    m_sema = &sema;
-    PCHGenerator::InitializeSema(sema);
-  }
-  void HandleTranslationUnit(clang::ASTContext& context) override {
-    if (m_sema) leave_nothing_open(*m_sema);
-    PCHGenerator::HandleTranslationUnit(context);
-  }
-
- private:
-  clang::Sema* m_sema = nullptr;
-};
-
-class PreludeAction final : public clang::ASTFrontendAction {
- public:
-  PreludeAction(std::string path, const SourceFileSystem& files, std::shared_ptr<clang::PCHBuffer> buffer,
-                std::set<std::string>& names)
-      : m_path(std::move(path)), m_files(files), m_buffer(std::move(buffer)), m_names(names) {}
-
- protected:
-  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
-                                                        llvm::StringRef) override {
-    clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
-    clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
-    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
-                                              m_buffer, clang.getCodeGenOpts(),
-                                              clang.getFrontendOpts().ModuleFileExtensions,
-                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
-  }
-
- private:
-  std::string m_path;
-  const SourceFileSystem& m_files;
-  bool m_invalid = false;  // the source that is compiled without the prelude says so itself
-  std::shared_ptr<clang::PCHBuffer> m_buffer;
-  std::set<std::string>& m_names;
-};
-
-// A Clang set up for these arguments, ready to run an action.
-std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
-                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                    DiagnosticCollector& collector, bool cuda) {
-  std::vector<const char*> pointers;
-  for (const std::string& arg : args) pointers.push_back(arg.c_str());
-  auto invocation = std::make_shared<clang::CompilerInvocation>();
-  clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
-                                 /*ShouldOwnClient=*/false);
-  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
-  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
-  take_over_debug_pragmas(invocation->getPreprocessorOpts());
-  // The choice of the prelude has already been checked against the options and the files.
-  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
-  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
-  clang->setVirtualFileSystem(files);
-  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
-  clang->createFileManager();
-  clang->createSourceManager();
-  return clang;
-}
-
 // An error about a wanted kernel has no place in the user's text.
 void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
   if (diagnostic.file != k_wanted_path) return;
@@ -582,6 +512,8 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     }
   std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
   std::string text = unit.file->text;
+  for (char& c : std::span(text).first(unit.covered))
+    if (c != '\n') c = ' ';
   if (unit.language != Language::c) text += k_ending;
   files->add_text(main_path, text, unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
@@ -609,33 +541,6 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   for (const Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.severity >= Severity::error) result.ok = false;
   return result;
-}
-
-bool compile_prelude(const CompileRequest& request, Language language,
-                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
-                     std::string& pch) {
-  initialize_llvm();
-  const std::string path = prelude_text_path(layer.depth);
-  if (layer.base) layer.base->add_to(*files);
-  files->add_text(path, layer.text);
-  DiagnosticCollector collector("", "", has_system_headers(request.options));
-  std::vector<std::string> arguments =
-      clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
-  // Otherwise each source that uses the prelude would instantiate what the headers left pending (45 ms for
-  // <cmath>).
-  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
-  auto clang = make_clang(arguments, files, collector, language == Language::cuda);
-  auto buffer = std::make_shared<clang::PCHBuffer>();
-  std::set<std::string> names;
-  if (clang) {
-    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    PreludeAction action(prelude_path(layer.depth), *files, buffer, names);
-    clang->ExecuteAction(action);
-  }
-  if (!buffer->IsComplete) return false;
-  layer.names.assign(names.begin(), names.end());
-  pch.assign(buffer->Data.begin(), buffer->Data.end());
-  return true;
 }
 
 }  // namespace tarsia::jit

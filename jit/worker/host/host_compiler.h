@@ -20,8 +20,10 @@ struct HostUnit {
   const CompileRequest* request = nullptr;
   const SourceFile* file = nullptr;
   Language language = Language::cxx;
-  int number = 0;       ///< of the unit within the source, makes symbols of units differ
-  std::string prelude;  ///< virtual path of a precompiled prelude, or empty
+  int number = 0;           ///< of the unit within the source, makes symbols of units differ
+  std::string prelude;      ///< virtual path of a precompiled prelude, or empty
+  std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
+  const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
 };
 
 struct HostResult {
@@ -58,12 +60,5 @@ struct HostHooks {
 /// Compiles one unit. One compile at a time in a process: Clang is not safe for several.
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                         const HostHooks& hooks);
-
-struct PreludeLayer;
-
-/// Precompiles `layer.text` (C++ or CUDA, with the request's options) on top of `layer.base`, and sets
-/// `layer.names`. False if it has errors.
-bool compile_prelude(const CompileRequest& request, Language language,
-                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer, std::string& pch);
 
 }  // namespace tarsia::jit

@@ -14,12 +14,17 @@
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "jit/build_id.h"
-#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/prelude/compile_prelude.h"
 #include "jit/worker/prelude/prelude_text.h"
 #include "jit/worker/source/host_headers.h"
 
 namespace tarsia::jit {
 namespace {
+
+// Bytes of layers that one worker keeps at hand, besides those of the compile that it is at.
+constexpr std::size_t k_most_remembered = std::size_t{512} << 20;
+// A layer of this size is mapped from the cache rather than copied.
+constexpr std::size_t k_large = std::size_t{8} << 20;
 
 // Whether one of options.cflags defines or undefines a macro.
 bool changes_reading(const std::string& flag) {
@@ -28,12 +33,15 @@ bool changes_reading(const std::string& flag) {
 
 // The options that decide how a header is read. Of optimisation, headers see __OPTIMIZE__ and __NO_INLINE__
 // alone. Debug information is made where a prelude is used, and so are warnings and code.
-CompileOptions reading(CompileOptions options) {
+// Warnings are reported where the headers of the user's folders are read, which is in the prelude.
+CompileOptions reading(CompileOptions options, bool with_warnings = false) {
   options.opt = std::min(options.opt, 2);
   options.lineinfo = options.dev = false;
   // These two change what headers see (__has_feature), so Clang takes no prelude that was made without.
   if (!has_checks(options, "address") && !has_checks(options, "thread")) options.debug = false;
-  std::erase_if(options.cflags, [](const std::string& flag) { return !changes_reading(flag); });
+  std::erase_if(options.cflags, [&](const std::string& flag) {
+    return !changes_reading(flag) && !(with_warnings && flag.starts_with("-W"));
+  });
   return options;
 }
 
@@ -65,11 +73,11 @@ std::vector<Dependency> virtual_dependencies(const std::vector<Dependency>& real
 }  // namespace
 
 // The input has the prelude's own name. The source's folders are checked when a layer is found.
-Digest Preludes::settings(const CompileRequest& request, Language language) const {
+Digest Preludes::settings(const CompileRequest& request, Language language, bool with_warnings) const {
   CompileRequest plain;
   plain.cuda = request.cuda;
   plain.cuda_parts = request.cuda_parts;
-  plain.options = reading(request.options);
+  plain.options = reading(request.options, with_warnings);
   plain.options.include_dirs.clear();
   Hasher hasher("tarsia prelude settings");
   hasher.field(build_id()).field(m_pack->identity());
@@ -106,27 +114,60 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
 
 std::shared_ptr<KeptLayer> Preludes::find(const Digest& key, const PreludeLayer& wanted, PartStore& parts) {
   if (auto known = m_kept.find(key); known != m_kept.end()) {
-    if (known->second->still_holds()) return known->second;
+    // A layer stands on the very bytes that it was made on.
+    if (known->second.layer->layer().base == wanted.base && known->second.layer->still_holds()) {
+      known->second.used = m_compiles;
+      return known->second.layer;
+    }
     m_kept.erase(known);
-  } else if (auto bytes = parts.find(PartKind::prelude, key)) {
+  }
+  if (auto bytes = parts.map(PartKind::prelude, key)) {
     auto kept = KeptLayer::parse(std::move(*bytes), wanted);
-    if (kept && kept->still_holds()) return m_kept[key] = kept;
+    if (kept && kept->still_holds()) {
+      remember(key, kept);
+      return kept;
+    }
   }
   return nullptr;
+}
+
+void Preludes::remember(const Digest& key, std::shared_ptr<KeptLayer> layer) {
+  m_kept[key] = {std::move(layer), m_compiles};
+  while (true) {
+    std::size_t bytes = 0;
+    auto oldest = m_kept.end();
+    for (auto at = m_kept.begin(); at != m_kept.end(); ++at) {
+      bytes += at->second.layer->size();
+      if (at->second.used == m_compiles) continue;
+      if (oldest == m_kept.end() || at->second.used < oldest->second.used) oldest = at;
+    }
+    if (bytes <= k_most_remembered || oldest == m_kept.end()) return;
+    m_kept.erase(oldest);
+  }
 }
 
 std::shared_ptr<KeptLayer> Preludes::make(const CompileRequest& request, Language language, const Digest& key,
                                           PreludeLayer wanted, PartStore& parts,
                                           const MakeFiles& make_files) {
   CompileRequest asked = request;
-  asked.options = reading(request.options);
-  std::string pch;
-  auto files = make_files();
-  if (!compile_prelude(asked, language, files, wanted, pch)) return nullptr;
-  wanted.dependencies = files->dependencies();
-  auto kept = std::make_shared<KeptLayer>(std::move(wanted), std::move(pch));
+  asked.options = reading(request.options, /*with_warnings=*/true);
+  std::shared_ptr<KeptLayer> kept;
+  {
+    std::string pch;
+    auto files = make_files();
+    if (!compile_prelude(asked, language, files, wanted, pch)) return nullptr;
+    // It would hold texts of the request, which the key does not name.
+    if (wanted.is_hidden_by(request.files) || wanted.is_hidden_by(request.headers)) return nullptr;
+    wanted.dependencies = files->dependencies();
+    kept = std::make_shared<KeptLayer>(PreludeLayer(wanted), std::move(pch));
+  }
   parts.keep(PartKind::prelude, key, kept->serialize());
-  return m_kept[key] = kept;
+  // What the cache has mapped, several workers share.
+  if (kept->size() >= k_large)
+    if (auto bytes = parts.map(PartKind::prelude, key))
+      if (auto mapped = KeptLayer::parse(std::move(*bytes), std::move(wanted))) kept = std::move(mapped);
+  remember(key, kept);
+  return kept;
 }
 
 /// Whether a layer leaves out the list of std templates that are not to be compiled with a source
@@ -146,8 +187,62 @@ static bool forgets_std(const PreludeLayer& layer, const std::vector<std::string
 Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                                PartStore& parts, const MakeFiles& make_files) {
   if (language == Language::c) return {};
+  ++m_compiles;
   const std::vector<std::string> includes = leading_includes(file, request);
   if (language == Language::cuda) return find_or_make_cuda(request, includes, parts, make_files);
+  Prelude further = find_or_make_further(request, file, language, includes, parts, make_files);
+  return further.top || further.needs_openmp ? further
+                                             : find_or_make_cxx(request, includes, parts, make_files);
+}
+
+// The layers of headers in the request's folders, on top of what is shipped.
+Prelude Preludes::find_or_make_further(const CompileRequest& request, const SourceFile& file,
+                                       Language language, const std::vector<std::string>& includes,
+                                       PartStore& parts, const MakeFiles& make_files) {
+  const FurtherIncludes further = further_includes(file, request);
+  if (further.items.empty()) return {};
+  const PreludeText text = prelude_text(includes);
+  Digest key{};
+  Prelude prelude = find_shipped(request, language, text.free, key);
+  const std::vector<LayerText> layers = layers_of(
+      further, [&](const std::string& name) { return prelude.top && prelude.top->met(name); }, request);
+  if (layers.empty()) return {};
+  std::vector<std::string> left = left_over(text, prelude.top.get());
+  Hasher hasher("tarsia further prelude");
+  hasher.field(settings(request, language, /*with_warnings=*/true)).field(key);
+  for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
+  key = hasher.finish();
+  for (const LayerText& layer : layers) {
+    PreludeLayer wanted;
+    wanted.base = prelude.top;
+    wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
+    wanted.text = directives(left) + warm_up_of(left) + layer.text;
+    left.clear();
+    key = Hasher("tarsia further layer").field(key).field(wanted.text).finish();
+    auto kept = find(key, wanted, parts);
+    if (kept && (kept->layer().is_hidden_by(request.files) || kept->layer().is_hidden_by(request.headers)))
+      break;
+    const bool made = !kept;
+    if (made && !(kept = make(request, language, key, wanted, parts, make_files))) break;
+    if (made || prelude.origin != Prelude::made) prelude.origin = made ? Prelude::made : Prelude::kept;
+    if (kept->size() == 0) {
+      prelude = {};
+      prelude.needs_openmp = true;
+      return prelude;
+    }
+    prelude.top = {kept, &kept->layer()};
+    prelude.covered = layer.end;
+    const std::vector<Diagnostic>& warnings = kept->layer().warnings;
+    prelude.warnings.insert(prelude.warnings.end(), warnings.begin(), warnings.end());
+    const std::vector<std::string>& macros = kept->layer().macros;
+    prelude.macros.insert(prelude.macros.end(), macros.begin(), macros.end());
+  }
+  return prelude.covered == 0 ? Prelude() : prelude;
+}
+
+Prelude Preludes::find_or_make_cxx(const CompileRequest& request, const std::vector<std::string>& includes,
+                                   PartStore& parts, const MakeFiles& make_files) {
+  constexpr Language language = Language::cxx;
   const PreludeText text = prelude_text(includes);
   if (are_cheap(text.free) && are_cheap(text.ordered)) return {};
 
@@ -172,7 +267,7 @@ Prelude Preludes::find_or_make(const CompileRequest& request, const SourceFile& 
   auto kept = find(key, wanted, parts);
   prelude.origin = kept ? Prelude::kept : Prelude::made;
   if (!kept) kept = make(request, language, key, wanted, parts, make_files);
-  if (kept)
+  if (kept && kept->size() != 0)
     prelude.top = {kept, &kept->layer()};
   else
     prelude.origin = prelude.top ? Prelude::shipped : Prelude::none;
@@ -207,7 +302,7 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
     auto kept = find(key, wanted, parts);
     prelude.origin = kept && prelude.origin != Prelude::made ? Prelude::kept : Prelude::made;
     if (!kept) kept = make(plain, Language::cuda, key, wanted, parts, make_files);
-    if (!kept) break;
+    if (!kept || kept->size() == 0) break;
     prelude.top = {kept, &kept->layer()};
     more = true;
   }

@@ -2,6 +2,7 @@
 // equivalent.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,7 +12,7 @@
 #include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 #include "jit/worker/prelude/shipped_preludes.h"
 #include "jit/worker/source/source_fs.h"
 
@@ -22,6 +23,11 @@ struct Prelude {
   std::shared_ptr<const PreludeLayer> top;  ///< null: of nothing
   std::vector<Dependency> absent;           ///< looked for in the source's folders and not found
   enum { none, shipped, kept, made } origin = none;
+  /// So much of the source's text the prelude stands for, whatever headers do when they are read twice.
+  std::size_t covered = 0;
+  std::vector<Diagnostic> warnings;  ///< about the headers that it holds
+  std::vector<std::string> macros;   ///< of the user's text and folders, that it defines
+  bool needs_openmp = false;         ///< the headers have its pragmas: ask again with it
 };
 
 /// The preludes of one worker: in memory, shipped, from the client's cache, or made now. Used by one thread.
@@ -41,6 +47,11 @@ class Preludes {
   void make_shipped(const std::string& path, bool with_cuda);
 
  private:
+  Prelude find_or_make_cxx(const CompileRequest& request, const std::vector<std::string>& includes,
+                           PartStore& parts, const MakeFiles& make_files);
+  Prelude find_or_make_further(const CompileRequest& request, const SourceFile& file, Language language,
+                               const std::vector<std::string>& includes, PartStore& parts,
+                               const MakeFiles& make_files);
   Prelude find_or_make_cuda(const CompileRequest& request, const std::vector<std::string>& includes,
                             PartStore& parts, const MakeFiles& make_files);
   std::shared_ptr<KeptLayer> find(const Digest& key, const PreludeLayer& wanted, PartStore& parts);
@@ -48,11 +59,17 @@ class Preludes {
                                   PreludeLayer wanted, PartStore& parts, const MakeFiles& make_files);
   Prelude find_shipped(const CompileRequest& request, Language language,
                        const std::vector<std::string>& includes, Digest& identity);
-  Digest settings(const CompileRequest& request, Language language) const;
+  Digest settings(const CompileRequest& request, Language language, bool with_warnings = false) const;
+  void remember(const Digest& key, std::shared_ptr<KeptLayer> layer);
 
   std::shared_ptr<const SysrootPack> m_pack;
   ShippedPreludes m_shipped;
-  std::map<Digest, std::shared_ptr<KeptLayer>> m_kept;
+  struct Remembered {
+    std::shared_ptr<KeptLayer> layer;
+    std::uint64_t used = 0;  ///< when, in compiles
+  };
+  std::map<Digest, Remembered> m_kept;
+  std::uint64_t m_compiles = 0;
   struct Adopted {
     std::vector<std::string> cuda_dirs;
     std::shared_ptr<KeptLayer> layer;  ///< null: these folders hold other headers

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/dependency.h"
 #include "jit/standard_headers.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -110,59 +111,259 @@ bool consume_guard(llvm::StringRef& text, const CompileOptions& options) {
 // How many levels of the user's headers are searched.
 constexpr int k_nesting = 4;
 
-// Adds the includes with which a text begins, and those with which the user's headers among them begin.
-void add_leading_includes(llvm::StringRef text, const CompileRequest& request, int nesting,
-                          std::vector<std::string>& result) {
-  bool begins = true;
-  while (true) {
-    text = text.ltrim(" \t\r\n\f\v");
-    if (text.consume_front("//")) {
-      text = text.drop_front(std::min(text.find('\n'), text.size()));
-      continue;
+/// The directives with which a text begins. Comments between them are skipped.
+class Directives {
+ public:
+  explicit Directives(llvm::StringRef text) : m_all(text), m_rest(text) {}
+
+  /// Steps to the next '#' and returns true; false where something else begins.
+  bool next() {
+    while (true) {
+      m_rest = m_rest.ltrim(" \t\r\n\f\v");
+      if (m_rest.consume_front("//")) {
+        m_rest = m_rest.drop_front(std::min(m_rest.find('\n'), m_rest.size()));
+      } else if (m_rest.starts_with("/*")) {
+        const size_t end = m_rest.find("*/", 2);
+        if (end == llvm::StringRef::npos) return false;
+        m_rest = m_rest.drop_front(end + 2);
+      } else {
+        return m_rest.starts_with("#");
+      }
     }
-    if (text.starts_with("/*")) {
-      size_t end = text.find("*/", 2);
-      if (end == llvm::StringRef::npos) return;
-      text = text.drop_front(end + 2);
-      continue;
-    }
-    if (std::exchange(begins, false) && nesting < k_nesting && consume_guard(text, request.options)) continue;
-    if (!text.consume_front("#")) return;
-    text = text.ltrim(" \t");
-    if (consume_harmless_define(text)) continue;
-    if (!text.consume_front("include")) return;
-    text = text.ltrim(" \t");
-    bool angled = text.consume_front("<");
-    if (!angled && !text.consume_front("\"")) return;
-    size_t end = text.find_first_of(angled ? ">\n" : "\"\n");
-    if (end == llvm::StringRef::npos || text[end] == '\n') return;
-    std::string name = text.substr(0, end).str();
-    text = text.drop_front(end + 1);
-    // The rest of the line must be empty, or begin a comment.
-    llvm::StringRef rest = text.substr(0, text.find('\n')).ltrim(" \t\r");
-    if (!rest.empty() && !rest.starts_with("//") && !rest.starts_with("/*")) return;
-    // Includes behind a header of the user's are no longer leading ones.
-    for (const auto* group : {&request.files, &request.headers})
-      for (const SourceFile& own : *group)
-        if (own.name == name) {
-          const bool is_searched_alike = name.find('/') == std::string::npos;
-          if (is_searched_alike && nesting > 0) add_leading_includes(own.text, request, nesting - 1, result);
-          return;
-        }
-    if (!angled && !is_known_quoted(name)) return;
-    std::error_code ec;
-    for (const std::string& dir : request.options.include_dirs)
-      if (std::filesystem::exists(dir + "/" + name, ec)) return;
-    result.push_back(angled ? "<" + name + ">" : "\"" + name + "\"");
   }
+
+  bool consume_guard(const CompileOptions& options) { return jit::consume_guard(m_rest, options); }
+
+  /// Whether the directive defines a macro that headers of the system and of CUDA do not ask for. Steps
+  /// behind it then.
+  bool consume_harmless_define() {
+    llvm::StringRef rest = m_rest.drop_front().ltrim(" \t");
+    if (!jit::consume_harmless_define(rest)) return false;
+    m_rest = rest;
+    return true;
+  }
+
+  /// The directive, if it defines or undefines a macro; empty otherwise. Steps behind it.
+  std::string consume_macro() {
+    llvm::StringRef rest = m_rest.drop_front().ltrim(" \t");
+    if (!rest.starts_with("define") && !rest.starts_with("undef")) return {};
+    llvm::StringRef line, more = m_rest;
+    do {
+      line = more.split('\n').first;
+      more = more.split('\n').second;
+    } while (line.rtrim('\r').ends_with("\\") && !more.empty());
+    const llvm::StringRef whole = m_rest.drop_back(more.size());
+    // A comment may end on another line.
+    if (whole.count("/*") != whole.count("*/")) return {};
+    m_rest = more;
+    return whole.rtrim().str();
+  }
+
+  /// The header that the directive includes, as "<name>" or "\"name\""; empty if it does not. Steps behind
+  /// it, but not behind its line.
+  std::string consume_include() {
+    llvm::StringRef rest = m_rest.drop_front().ltrim(" \t");
+    if (!rest.consume_front("include")) return {};
+    rest = rest.ltrim(" \t");
+    const bool angled = rest.consume_front("<");
+    if (!angled && !rest.consume_front("\"")) return {};
+    const size_t end = rest.find_first_of(angled ? ">\n" : "\"\n");
+    if (end == llvm::StringRef::npos || rest[end] == '\n') return {};
+    const std::string name = rest.substr(0, end).str();
+    rest = rest.drop_front(end + 1);
+    // What is left of the line must be empty, or begin a comment.
+    const llvm::StringRef line = rest.substr(0, rest.find('\n')).ltrim(" \t\r");
+    if (!line.empty() && !line.starts_with("//") && !line.starts_with("/*")) return {};
+    m_rest = rest;
+    return angled ? "<" + name + ">" : "\"" + name + "\"";
+  }
+
+  llvm::StringRef rest() const { return m_rest; }
+  size_t offset() const { return m_all.size() - m_rest.size(); }
+
+ private:
+  llvm::StringRef m_all, m_rest;
+};
+
+const SourceFile* own_file(const CompileRequest& request, std::string_view name) {
+  for (const auto* group : {&request.files, &request.headers})
+    for (const SourceFile& own : *group)
+      if (own.name == name) return &own;
+  return nullptr;
+}
+
+/// The folder of the request in which a header is found; empty if none has it.
+std::string folder_of(const CompileRequest& request, std::string_view name) {
+  std::error_code ec;
+  for (const std::string& dir : request.options.include_dirs)
+    if (std::filesystem::exists(dir + "/" + std::string(name), ec)) return dir;
+  return {};
+}
+
+// Adds the includes with which a text begins, and those with which the user's headers among them begin. If
+// further ones may follow in the text itself, they begin where `end` says, with the macros at `macros`.
+struct Leading {
+  std::vector<std::string> includes;
+  std::vector<FurtherIncludes::Item> macros;
+  size_t end = std::string::npos;
+};
+
+void add_leading_includes(llvm::StringRef text, const CompileRequest& request, int nesting, Leading& result) {
+  Directives at(text);
+  bool begins = true;
+  while (at.next()) {
+    if (std::exchange(begins, false) && nesting < k_nesting && at.consume_guard(request.options)) continue;
+    const size_t start = at.offset();
+    if (at.consume_harmless_define()) {
+      // What the text itself defines may matter to headers that follow these.
+      if (nesting == k_nesting)
+        result.macros.push_back({text.slice(start, at.offset()).rtrim().str(), "", at.offset()});
+      continue;
+    }
+    const std::string include = at.consume_include();
+    const std::string_view name = include.empty() ? "" : name_of(include);
+    // Includes behind a header of the user's are no longer leading ones.
+    if (const SourceFile* own = own_file(request, name)) {
+      const bool is_searched_alike = name.find('/') == std::string::npos;
+      if (is_searched_alike && nesting > 0) add_leading_includes(own->text, request, nesting - 1, result);
+      return;
+    }
+    if (include.empty() || (include[0] == '"' && !is_known_quoted(std::string(name))) ||
+        !folder_of(request, name).empty()) {
+      if (nesting == k_nesting) result.end = start;
+      return;
+    }
+    result.includes.push_back(include);
+  }
+}
+
+Leading leading(const SourceFile& file, const CompileRequest& request) {
+  Leading result;
+  add_leading_includes(file.text, request, k_nesting, result);
+  return result;
 }
 
 }  // namespace
 
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request) {
-  std::vector<std::string> result;
-  add_leading_includes(file.text, request, k_nesting, result);
+  return leading(file, request).includes;
+}
+
+FurtherIncludes further_includes(const SourceFile& file, const CompileRequest& request) {
+  Leading before = leading(file, request);
+  if (before.end == std::string::npos) return {};
+  FurtherIncludes result;
+  result.items = std::move(before.macros);
+  const llvm::StringRef text = file.text;
+  Directives at(text.drop_front(before.end));
+  const auto add = [&](std::string item, std::string folder) {
+    result.items.push_back({std::move(item), std::move(folder), before.end + at.offset()});
+  };
+  size_t needed = 0;
+  while (at.next()) {
+    if (std::string macro = at.consume_macro(); !macro.empty()) {
+      add(std::move(macro), "");
+      continue;
+    }
+    std::string include = at.consume_include();
+    if (include.empty()) break;
+    const std::string_view name = name_of(include);
+    // A text of the request, or one that is found from where the source lies.
+    if (own_file(request, name) || name.starts_with(".") || name.starts_with("/")) break;
+    std::string folder = folder_of(request, name);
+    if (include[0] == '"' && folder.empty() && !is_known_quoted(std::string(name))) break;
+    add(std::move(include), std::move(folder));
+    needed = result.items.size();
+  }
+  result.items.resize(needed);  // macros behind the last include are the source's own
   return result;
+}
+
+namespace {
+
+// Where a prelude begins to pay off: so many bytes of headers take Clang about 5 ms.
+constexpr size_t k_heavy = 64 << 10;
+
+/// Adds up what a header of the request's folders and those that it includes hold, as far as k_heavy.
+class Weight {
+ public:
+  Weight(const std::function<bool(const std::string&)>& has, const CompileRequest& request)
+      : m_has(has), m_request(request) {}
+
+  /// Whether the header is worth a prelude, with those that were asked about before.
+  bool add(std::string_view name) {
+    add(name, 0);
+    return m_bytes >= k_heavy;
+  }
+  void begin_anew() { m_bytes = 0; }
+
+ private:
+  void add(std::string_view name, int depth) {
+    if (m_bytes >= k_heavy || depth > 50 || !m_seen.emplace(name).second || own_file(m_request, name)) return;
+    const std::string folder = folder_of(m_request, name);
+    if (folder.empty()) {
+      if (!is_cheap(name) && !is_known_c(name) && !m_has(std::string(name))) m_bytes = k_heavy;
+      return;
+    }
+    std::string text;
+    FileStamp stamp;
+    if (read_stamped(folder + "/" + std::string(name), k_heavy, text, stamp) != 0) {
+      m_bytes = k_heavy;  // it is larger, or the compile will say what is wrong with it
+      return;
+    }
+    m_bytes += text.size();
+    const std::string_view beside = name.substr(0, name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1);
+    for (llvm::StringRef lines = text; !lines.empty();) {
+      auto [line, more] = lines.split('\n');
+      lines = more;
+      line = line.ltrim(" \t");
+      if (!line.consume_front("#") || !(line = line.ltrim(" \t")).consume_front("include")) continue;
+      line = line.ltrim(" \t");
+      const bool angled = line.consume_front("<");
+      if (!angled && !line.consume_front("\"")) continue;
+      const std::string inner = line.take_until([](char c) { return c == '>' || c == '"'; }).str();
+      if (const std::string near = std::string(beside) + inner;
+          !angled && !folder_of(m_request, near).empty())
+        add(near, depth + 1);
+      else
+        add(inner, depth + 1);
+    }
+  }
+
+  const std::function<bool(const std::string&)>& m_has;
+  const CompileRequest& m_request;
+  std::set<std::string, std::less<>> m_seen;
+  size_t m_bytes = 0;
+};
+
+}  // namespace
+
+std::vector<LayerText> layers_of(const FurtherIncludes& further,
+                                 const std::function<bool(const std::string&)>& has,
+                                 const CompileRequest& request) {
+  std::vector<LayerText> layers;
+  LayerText layer;
+  std::string folder;
+  bool is_worth = false;
+  Weight weight(has, request);
+  const auto close = [&] {
+    if (!is_worth) return;  // what follows may make it so
+    layers.push_back(std::exchange(layer, {}));
+    is_worth = false;
+    weight.begin_anew();
+  };
+  for (const FurtherIncludes::Item& item : further.items) {
+    const bool is_include = item.text[0] != '#';
+    if (is_include && !item.folder.empty()) {
+      if (!folder.empty() && item.folder != folder) close();
+      folder = item.folder;
+    }
+    layer.text += (is_include ? "#include " + item.text : item.text) + "\n";
+    layer.end = item.end;
+    if (is_include) is_worth |= weight.add(name_of(item.text));
+  }
+  close();
+  return layers;
 }
 
 PreludeText prelude_text(const std::vector<std::string>& includes) {

@@ -1,6 +1,8 @@
 // The text of a source's prelude: the includes with which the source begins.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,31 @@ namespace tarsia::jit {
 /// first header that is not of the system, Tarsia or CUDA. If that is one of the source's own, its leading
 /// includes count, too.
 std::vector<std::string> leading_includes(const SourceFile& file, const CompileRequest& request);
+
+/// What follows `leading_includes` while it can belong to a prelude, too: headers in the request's include
+/// folders, macros that headers may ask for, and the headers behind these. Of the text itself alone.
+struct FurtherIncludes {
+  /// In the text's order: includes as above, and directives that define or undefine macros, whole. The first
+  /// are macros that stand before `leading_includes`, whose headers do not ask for them.
+  struct Item {
+    std::string text;
+    std::string folder;   ///< of the request, in which the header is found; empty: another header, or a macro
+    std::size_t end = 0;  ///< offset behind it in the text
+  };
+  std::vector<Item> items;
+};
+FurtherIncludes further_includes(const SourceFile& file, const CompileRequest& request);
+
+/// One layer of a prelude.
+struct LayerText {
+  std::string text;
+  std::size_t end = 0;  ///< offset in the source's text behind what this layer and those below replace
+};
+/// The layers that pay off. A folder's headers have one of their own, so that a change of the last folder's
+/// leaves the others. `has` tells whether a layer below has met a header.
+std::vector<LayerText> layers_of(const FurtherIncludes& further,
+                                 const std::function<bool(const std::string&)>& has,
+                                 const CompileRequest& request);
 
 /// Leading includes, as the prelude of a C++ source takes them.
 struct PreludeText {

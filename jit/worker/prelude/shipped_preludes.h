@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "jit/worker/host/clang_setup.h"
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 #include "jit/worker/prelude/prelude_text.h"
 
 namespace tarsia::jit {

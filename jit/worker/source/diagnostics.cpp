@@ -87,6 +87,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (info.getID() == clang::diag::err_pp_file_not_found)
     diagnostic.message +=
         missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);
+  if (info.getID() == clang::diag::err_pp_include_too_deep)
+    diagnostic.message +=
+        "; a header that includes itself begins with #pragma once, or guards itself by a macro";
   if (info.getID() == clang::diag::err_function_needs_feature ||
       info.getID() == clang::diag::err_builtin_needs_feature)
     diagnostic.message +=
@@ -116,6 +119,8 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       }
     }
   }
+  // A macro that stands before the includes: the note would show the prelude's copy of it.
+  if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&
       m_diagnostics.back().severity == Severity::error)
     m_diagnostics.back().message +=

@@ -26,6 +26,8 @@ struct PreludeLayer {
   std::shared_ptr<const void> owner;     ///< of the bytes of `pch`
   std::vector<std::string> names;        ///< of every include that was met, as written, sorted
   std::vector<Dependency> dependencies;  ///< the real files that went into it
+  std::vector<Diagnostic> warnings;      ///< about these files
+  std::vector<std::string> macros;       ///< defined in its text, or in headers that are not of the system
 
   /// Shows this layer and those below to Clang; all must live as long as the files.
   void add_to(SourceFileSystem& files) const;
@@ -51,8 +53,11 @@ class KeptLayer {
                                           const std::vector<std::string>& cuda_dirs);
   /// The bytes that `parse` takes.
   std::string serialize() const;
+  /// In this process's own memory and in its mappings, without the layers below.
+  std::size_t size() const { return m_layer.pch.size(); }
   /// Null if the bytes are not of this form. `base`, `depth` and `text` are those of the layer that was
   /// kept.
+  static std::shared_ptr<KeptLayer> parse(PartBytes bytes, PreludeLayer like);
   static std::shared_ptr<KeptLayer> parse(std::string bytes, PreludeLayer like);
   /// Whether the files are still those that the layer was made of. Renews the stamps of files that came to
   /// rest.

@@ -1,5 +1,5 @@
 // Layers that were made here: when the files that they were made of change.
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A precompiled header in memory, on top of another or of nothing.
-#include "jit/worker/host/prelude_layer.h"
+#include "jit/worker/prelude/prelude_layer.h"
 
 #include <sys/stat.h>
 
@@ -110,25 +110,38 @@ bool KeptLayer::still_holds() {
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
-// ctime]]…]], and the precompiled header.
+// ctime]]…], [[file, line, column, severity, message]…], macros], the precompiled header, and a NUL.
 std::string KeptLayer::serialize() const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {
     const FileStamp& s = d.stamp;
     files.push_back({d.path, d.content, d.absent, {s.device, s.inode, s.size, s.mtime_ns, s.ctime_ns}});
   }
-  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files}));
+  nlohmann::json warnings = nlohmann::json::array();
+  for (const Diagnostic& one : m_layer.warnings)
+    warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
+  const std::vector<uint8_t> head =
+      nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros}));
   const uint64_t size = head.size();
-  std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
+  std::string bytes;
+  bytes.reserve(sizeof size + head.size() + m_layer.pch.size() + 1);
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
   bytes.append(head.begin(), head.end());
-  return bytes.append(m_layer.pch);
+  bytes.append(m_layer.pch);
+  return bytes.append(1, '\0');
 }
 
 std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return parse(PartBytes{*owner, owner}, std::move(like));
+}
+
+std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
+  const std::string_view bytes = part.bytes;
   uint64_t size = 0;
-  if (bytes.size() < sizeof size) return nullptr;
+  if (bytes.size() < sizeof size + 1 || bytes.back() != '\0') return nullptr;
   std::memcpy(&size, bytes.data(), sizeof size);
-  if (size > bytes.size() - sizeof size) return nullptr;
+  if (size > bytes.size() - sizeof size - 1) return nullptr;
   std::shared_ptr<KeptLayer> kept(new KeptLayer);
   kept->m_layer = std::move(like);
   try {
@@ -146,12 +159,15 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like
                                                       .mtime_ns = s.at(3),
                                                       .ctime_ns = s.at(4)}});
     }
+    for (const nlohmann::json& one : head.at(2))
+      kept->m_layer.warnings.push_back(
+          {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
+    kept->m_layer.macros = head.at(3).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }
-  auto owner = std::make_shared<const std::string>(std::move(bytes));
-  kept->m_layer.pch = std::string_view(*owner).substr(sizeof size + size);
-  kept->m_layer.owner = owner;
+  kept->m_layer.pch = bytes.substr(sizeof size + size, bytes.size() - sizeof size - size - 1);
+  kept->m_layer.owner = std::move(part.owner);
   return kept;
 }
 

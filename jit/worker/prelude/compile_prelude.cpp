@@ -1,0 +1,176 @@
+// Precompiles a prelude with Clang.
+#include "jit/worker/prelude/compile_prelude.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Sema/Scope.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Serialization/ASTWriter.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/file_checks.h"
+#include "jit/worker/split/split.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+namespace tarsia::jit {
+namespace {
+
+// Notes the names in all #includes that are met.
+class IncludeNames final : public clang::PPCallbacks {
+ public:
+  explicit IncludeNames(std::set<std::string>& names) : m_names(names) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    m_names.insert(name.str());
+  }
+
+ private:
+  std::set<std::string>& m_names;
+};
+
+// Notes whether the text depends on when it is compiled.
+class Clocks final : public clang::PPCallbacks {
+ public:
+  explicit Clocks(bool& met) : m_met(met) {}
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& macro, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    const clang::MacroInfo* info = macro.getMacroInfo();
+    if (!info || !info->isBuiltinMacro()) return;
+    const llvm::StringRef text = name.getIdentifierInfo()->getName();
+    m_met |= text == "__TIME__" || text == "__DATE__" || text == "__TIMESTAMP__";
+  }
+
+ private:
+  bool& m_met;
+};
+
+// Work-around: Clang leaves to the users of a prelude what its headers leave to their end.
+// Trigger: a source with a precompiled prelude, of CUDA's headers above all. Symptom: each such source
+// instantiates what is pending, looks at each function of CUDA's again, and reads for it what it does not
+// use: the parse takes twice as long. Here it is done once.
+// Removal: Clang ends a prelude as it ends a translation unit.
+void leave_nothing_open(clang::Sema& sema) {
+  // The parser's own scope is gone. An instantiation may need it still, to declare a builtin.
+  clang::Scope scope(nullptr, clang::Scope::DeclScope, sema.getDiagnostics());
+  scope.setEntity(sema.getASTContext().getTranslationUnitDecl());
+  const llvm::SaveAndRestore outermost(sema.TUScope, &scope);
+  sema.DefineUsedVTables();
+  sema.PerformPendingInstantiations();
+  // Clang must report nothing about functions of these headers, which have compiled: all of CUDA's, inline
+  // functions, constructors that call each other, and delete where new[] was.
+  sema.DeclsToCheckForDeferredDiags.clear();
+  sema.UndefinedButUsed.clear();
+  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
+                                 sema.DelegatingCtorDecls.end());
+  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
+  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
+}
+
+class PreludeGenerator final : public clang::PCHGenerator {
+ public:
+  using PCHGenerator::PCHGenerator;
+  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
+  void InitializeSema(clang::Sema& sema) override {
+    m_sema = &sema;
+    PCHGenerator::InitializeSema(sema);
+  }
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    if (m_sema) leave_nothing_open(*m_sema);
+    PCHGenerator::HandleTranslationUnit(context);
+  }
+
+ private:
+  clang::Sema* m_sema = nullptr;
+};
+
+class PreludeAction final : public clang::ASTFrontendAction {
+ public:
+  PreludeAction(std::string path, const SourceFileSystem& files, std::shared_ptr<clang::PCHBuffer> buffer,
+                std::set<std::string>& names, std::vector<std::string>& macros, bool& is_volatile)
+      : m_path(std::move(path)),
+        m_files(files),
+        m_buffer(std::move(buffer)),
+        m_names(names),
+        m_macros(macros),
+        m_volatile(is_volatile) {}
+
+ protected:
+  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_volatile));
+    clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
+    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
+                                              m_buffer, clang.getCodeGenOpts(),
+                                              clang.getFrontendOpts().ModuleFileExtensions,
+                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+  }
+
+  void EndSourceFileAction() override {
+    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    const clang::SourceManager& sources = preprocessor.getSourceManager();
+    for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false)) {
+      const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
+      if (!macro || macro->isBuiltinMacro()) continue;
+      const clang::SourceLocation place = macro->getDefinitionLoc();
+      if (place.isInvalid() || sources.isLoadedSourceLocation(place) || sources.isInSystemHeader(place))
+        continue;
+      if (sources.getFileEntryRefForID(sources.getFileID(place)))
+        m_macros.push_back(identifier->getName().str());
+    }
+    std::sort(m_macros.begin(), m_macros.end());
+    ASTFrontendAction::EndSourceFileAction();
+  }
+
+ private:
+  std::string m_path;
+  const SourceFileSystem& m_files;
+  bool m_invalid = false;  // the source that is compiled without the prelude says so itself
+  std::shared_ptr<clang::PCHBuffer> m_buffer;
+  std::set<std::string>& m_names;
+  std::vector<std::string>& m_macros;
+  bool& m_volatile;
+};
+
+}  // namespace
+
+bool compile_prelude(const CompileRequest& request, Language language,
+                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
+                     std::string& pch) {
+  initialize_llvm();
+  const std::string path = prelude_text_path(layer.depth);
+  if (layer.base) layer.base->add_to(*files);
+  files->add_text(path, layer.text);
+  DiagnosticCollector collector("", "", has_system_headers(request.options));
+  std::vector<std::string> arguments =
+      clang_arguments(request, language, path, layer.base ? prelude_path(layer.base->depth) : "");
+  // Otherwise each source that uses the prelude would instantiate what the headers left pending (45 ms for
+  // <cmath>).
+  arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
+  auto clang = make_clang(arguments, files, collector, language == Language::cuda);
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  std::set<std::string> names;
+  bool is_volatile = false;
+  if (clang) {
+    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+    PreludeAction action(prelude_path(layer.depth), *files, buffer, names, layer.macros, is_volatile);
+    clang->ExecuteAction(action);
+  }
+  if (!buffer->IsComplete || is_volatile) return false;
+  layer.names.assign(names.begin(), names.end());
+  layer.warnings = collector.take();
+  if (!collector.met_openmp() || keeps_openmp_off(request.options))
+    pch.assign(buffer->Data.begin(), buffer->Data.end());
+  return true;
+}
+
+}  // namespace tarsia::jit

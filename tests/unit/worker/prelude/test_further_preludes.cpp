@@ -1,0 +1,204 @@
+// Preludes of headers in the request's folders: when they are taken, and what ends them.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "jit/worker/prelude/prelude_text.h"
+#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class FurtherPreludesTest : public CompileTest {
+ protected:
+  FurtherPreludesTest() {
+    for (const char* folder : {"third", "own"}) std::filesystem::create_directory(dir.path() + "/" + folder);
+    write("third/big.h", "#pragma once\n#include <map>\n#include \"inner.h\"\n");
+    write("third/inner.h", "#pragma once\ninline int inner() { return 1; }\n");
+  }
+
+  void write(const std::string& name, const std::string& text) { write_file(path(name), text); }
+  std::string path(const std::string& name) const { return dir.path() + "/" + name; }
+
+  CompileRequest asked(const std::string& text) {
+    CompileRequest result = request("a.cc", text);
+    result.options.include_dirs = {path("third"), path("own")};
+    return result;
+  }
+  // What a new worker does with what was kept so far.
+  CompileResult compile(const CompileRequest& request) {
+    Worker worker(test_pack(), TARSIA_TEST_PRELUDES);
+    return worker.compile(request, parts);
+  }
+  static std::string prelude_of(const CompileResult& result) {
+    std::string last;  // OpenMP may need a second attempt
+    for (const auto& timing : result.timings)
+      if (timing.first.starts_with("prelude")) last = timing.first;
+    return last;
+  }
+  // The result of int f().
+  static int run(const CompileResult& result) {
+    EXPECT_TRUE(result.ok) << errors(result);
+    if (!result.ok) return -1;
+    const Opened opened(result.module);
+    const tarsia_function* f = opened.function("f");
+    EXPECT_NE(f, nullptr);
+    if (!f) return -1;
+    tarsia_value out = {};
+    EXPECT_EQ(f->call(nullptr, 0, &out), 0);
+    return int(out.i);
+  }
+  std::vector<std::string> texts(const CompileRequest& request, bool map_is_below = false) {
+    std::vector<std::string> all;
+    for (const LayerText& layer : layers_of(
+             further_includes(request.files[0], request),
+             [&](const std::string& name) { return map_is_below && name == "map"; }, request))
+      all.push_back(layer.text);
+    return all;
+  }
+
+  TemporaryDir dir;
+};
+
+constexpr char k_text[] =
+    "#include <big.h>\nint f() { std::map<int, int> m; m[1] = inner(); return m[1]; }\n";
+
+TEST_F(FurtherPreludesTest, an_edit_takes_the_one_that_was_made) {
+  EXPECT_EQ(prelude_of(compile(asked(k_text))), "prelude made");
+  EXPECT_EQ(parts.kept[PartKind::prelude], 1);
+  const CompileResult edited = compile(asked(std::string(k_text) + "int g() { return 2; }\n"));
+  EXPECT_EQ(prelude_of(edited), "prelude kept");
+  EXPECT_EQ(run(edited), 1);
+  EXPECT_EQ(parts.kept[PartKind::prelude], 1);
+}
+
+TEST_F(FurtherPreludesTest, it_holds_until_a_file_of_it_changes) {
+  ASSERT_EQ(run(compile(asked(k_text))), 1);
+  write("third/inner.h",
+        "#pragma once\ninline int inner() {\n#ifdef MORE\n  return 333;\n#endif\n  return 22;\n}\n");
+  const CompileResult changed = compile(asked(k_text));
+  EXPECT_EQ(prelude_of(changed), "prelude made");
+  EXPECT_EQ(run(changed), 22);
+  // A file appears where one was looked for in vain before.
+  write("third/map", "#include_next <map>\n#define MORE\n");
+  EXPECT_EQ(run(compile(asked(k_text))), 333);
+}
+
+TEST_F(FurtherPreludesTest, a_folder_that_goes_is_an_error_that_names_the_header) {
+  ASSERT_EQ(run(compile(asked(k_text))), 1);
+  std::filesystem::remove_all(path("third"));
+  const CompileResult gone = compile(asked(k_text));
+  EXPECT_FALSE(gone.ok);
+  EXPECT_THAT(errors(gone),
+              testing::HasSubstr("a.cc:1:10: 'big.h' file not found; give its folder in include_dirs"));
+}
+
+TEST_F(FurtherPreludesTest, a_header_that_includes_itself_is_an_error_that_says_so) {
+  write("third/big.h", "#include <map>\n#include \"big.h\"\n");
+  const CompileResult result = compile(asked(k_text));
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(errors(result),
+              testing::HasSubstr("big.h:2:10: #include nested too deeply; a header that includes "
+                                 "itself begins with #pragma once"));
+  EXPECT_EQ(parts.kept[PartKind::prelude], 0);
+}
+
+TEST_F(FurtherPreludesTest, macros_before_an_include_belong_to_it) {
+  write("third/big.h", "#include <map>\n#ifdef SIZE\ninline int inner() { return SIZE; }\n#endif\n");
+  for (int size : {3, 4}) {
+    const std::string text = "#define SIZE " + std::to_string(size) + " // of it\n" + k_text;
+    EXPECT_EQ(run(compile(asked(text))), size);
+    EXPECT_EQ(run(compile(asked(text + "int g() { return SIZE; }\n"))), size);
+  }
+  EXPECT_EQ(parts.kept[PartKind::prelude], 2);
+  EXPECT_FALSE(compile(asked(k_text)).ok);  // without the macro there is no such function
+}
+
+TEST_F(FurtherPreludesTest, headers_without_guards_are_read_once) {
+  write("third/big.h", "#include <map>\nint count = 7; int inner() { return count; }\n");
+  EXPECT_EQ(run(compile(asked(k_text))), 7);
+  EXPECT_EQ(run(compile(asked(std::string(k_text) + "int g() { return 2; }\n"))), 7);
+}
+
+TEST_F(FurtherPreludesTest, places_of_errors_do_not_change) {
+  const std::string text = "// one\n#include <big.h>  /* two */\nint f() { return unknown; }\n";
+  for (int i = 0; i < 2; ++i)
+    EXPECT_THAT(errors(compile(asked(text))), testing::HasSubstr("a.cc:3:18: use of undeclared identifier"));
+}
+
+TEST_F(FurtherPreludesTest, warnings_of_its_headers_are_given_each_time) {
+  write("third/inner.h", "#pragma once\ninline int inner() { int x = 1; if (x = 2) return x; return 1; }\n");
+  for (int i = 0; i < 2; ++i) {
+    const CompileResult result = compile(asked(k_text + std::string(i, '\n')));
+    EXPECT_TRUE(result.ok);
+    EXPECT_THAT(errors(result), testing::HasSubstr("inner.h:2:"));
+  }
+  CompileRequest strict = asked(k_text);
+  strict.options.cflags = {"-Werror"};
+  EXPECT_FALSE(compile(strict).ok);
+}
+
+TEST_F(FurtherPreludesTest, a_text_of_the_request_is_no_part_of_it) {
+  ASSERT_EQ(run(compile(asked(k_text))), 1);
+  CompileRequest own = asked(k_text);
+  own.headers.push_back({"map",
+                         "namespace std { template <class, class> struct map { int x; int& operator[](int) "
+                         "{ return x; } }; }\n#define inner() 5\n"});
+  write("third/big.h", "#pragma once\n#include <vector>\n#include <map>\n#include \"inner.h\"\n");
+  own.files[0].text =
+      "#include <big.h>\nint f() { return 0; }\n#ifdef inner\nint g() { return 5; }\n#endif\n";
+  const CompileResult result = compile(own);
+  EXPECT_FALSE(result.ok && Opened(result.module).function("g") == nullptr);
+}
+
+TEST_F(FurtherPreludesTest, macros_of_its_headers_do_not_reach_the_text_that_describes_exports) {
+  write("third/inner.h",
+        "#pragma once\ninline int inner() { return 1; }\n#define address 1 +\n#define nullptr 5\n#define "
+        "name \n");
+  EXPECT_EQ(run(compile(asked(k_text))), 1);
+}
+
+TEST_F(FurtherPreludesTest, the_time_of_day_is_not_kept) {
+  write("third/inner.h", "#pragma once\ninline int inner() { return __TIME__[0] != 0; }\n");
+  EXPECT_EQ(run(compile(asked(k_text))), 1);
+  EXPECT_EQ(parts.kept[PartKind::prelude], 0);
+}
+
+TEST_F(FurtherPreludesTest, pragmas_of_openmp_turn_it_on_as_ever) {
+  write("third/inner.h",
+        "#pragma once\ninline int inner() {\n  int n = 0;\n#pragma omp parallel for reduction(+ : n)\n"
+        "  for (int i = 0; i < 9; ++i) ++n;\n#ifdef _OPENMP\n  n += 100;\n#endif\n  return n;\n}\n");
+  const CompileResult first = compile(asked(k_text));
+  EXPECT_TRUE(first.ok) << errors(first);
+  const CompileResult second = compile(asked(std::string(k_text) + "int g() { return 2; }\n"));
+  EXPECT_TRUE(second.ok) << errors(second);
+  EXPECT_EQ(prelude_of(second), "prelude kept");
+}
+
+TEST_F(FurtherPreludesTest, each_folder_has_a_layer_if_it_pays) {
+  write("own/big_own.h", "#include <set>\n");
+  write("own/small.h", "int small();\n");
+  EXPECT_THAT(texts(asked("#include <big.h>\n#include \"big_own.h\"\n")),
+              ElementsAre("#include <big.h>\n", "#include \"big_own.h\"\n"));
+  EXPECT_THAT(texts(asked("#include \"small.h\"\n#include <big.h>\n")),
+              ElementsAre("#include \"small.h\"\n#include <big.h>\n"));
+  EXPECT_THAT(texts(asked("#include <big.h>\n#include \"small.h\"\n")), ElementsAre("#include <big.h>\n"));
+  EXPECT_THAT(texts(asked("#include \"small.h\"\n")), IsEmpty());
+  EXPECT_THAT(texts(asked("#include <big.h>\n"), /*map_is_below=*/true), IsEmpty());
+}
+
+TEST_F(FurtherPreludesTest, it_ends_where_something_else_begins) {
+  EXPECT_THAT(texts(asked("#define N 1\n#include <vector>\n#undef NDEBUG\n#include <big.h>\n#define M\n")),
+              ElementsAre("#define N 1\n#undef NDEBUG\n#include <big.h>\n"));
+  EXPECT_THAT(texts(asked("#include <big.h>\nint x;\n#include <set>\n")), ElementsAre("#include <big.h>\n"));
+  EXPECT_THAT(texts(asked("#if 1\n#include <big.h>\n#endif\n")), IsEmpty());
+  EXPECT_THAT(texts(asked("#define A /* b\n*/ c\n#include <big.h>\n")), IsEmpty());
+  EXPECT_THAT(texts(asked("#include \"../third/big.h\"\n")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tarsia::jit
