@@ -66,8 +66,13 @@ DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef 
 
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                                            const clang::Diagnostic& info) {
-  clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   using Level = clang::DiagnosticsEngine::Level;
+  if (level == Level::Error && m_elsewhere && m_elsewhere()) {
+    m_passed_over = true;
+    m_follow = false;
+    return;
+  }
+  clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;
   if (level == Level::Note && !m_follow) return;
   if (info.getID() == clang::diag::warn_pragma_omp_ignored) {

@@ -34,10 +34,14 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
       file->skipped.emplace_back(sources.getFileOffset(range.getBegin()),
                                  sources.getFileOffset(range.getEnd()));
   }
-  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+  void InclusionDirective(clang::SourceLocation hash, const clang::Token&, llvm::StringRef name, bool angled,
                           clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef,
                           llvm::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
+    const clang::SourceManager& sources = m_recorder.m_preprocessor.getSourceManager();
+    if (File* from = hash.isFileID() ? m_recorder.file_of(sources.getFileID(hash), hash) : nullptr)
+      from->included[sources.getFileOffset(hash)] = {
+          (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), file ? file->getName().str() : ""};
     if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
   }
   void HasInclude(clang::SourceLocation place, llvm::StringRef, bool, clang::OptionalFileEntryRef found,
