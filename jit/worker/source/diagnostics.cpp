@@ -24,6 +24,10 @@ namespace {
 /// The remedy for a header that was not found.
 std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
+  if (name.starts_with("../"))
+    return "; such a name leads from a file on disk, which a source string is not: give a folder that holds "
+           "both "
+           "in include_dirs, or compile the file by its path, as tarsia.load does";
   if (system_headers || name.starts_with("/")) return remedy;
   if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
     return ", " + lacking;

@@ -5,12 +5,12 @@
 // device variables and the device functions of the user's own text stay. All else stays if something that
 // stays names it: types, constants, aliases, constexpr functions, and the device functions and classes of
 // headers on disk (split_closure.h). The closure goes by identifiers, not by resolved references. The host's
-// parse steps over device bodies, which may hold text that never parses as host code, so only their tokens are
-// known. A name reaches only into namespaces that are open where it stands. Names keep too much now and then (a
-// type that is called like a local variable), and never too little. Declarations that stay for their name alone
-// are listed as doubts. If the device's compiler stumbles over one, it is left out after all (device_job.cpp).
-// Headers of which nothing stays, and nobody needs a macro, are left out with their includes
-// (split_headers.h).
+// parse steps over device bodies, which may hold text that never parses as host code, so only their tokens
+// are known. A name reaches only into namespaces that are open where it stands. Names keep too much now and
+// then (a type that is called like a local variable), and never too little. Declarations that stay for their
+// name alone are listed as doubts. If the device's compiler stumbles over one, it is left out after all
+// (device_job.cpp). Headers of which nothing stays, and nobody needs a macro, are left out with their
+// includes (split_headers.h).
 //
 // Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
 // would see under nvcc (split_regions.cpp).
@@ -28,6 +28,8 @@
 #include "jit/worker/split/split_headers.h"
 #include "jit/worker/split/split_items.h"
 #include "jit/worker/split/token_recorder.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 namespace tarsia::jit {
 namespace {
@@ -105,6 +107,17 @@ class Splitter {
           by_space[one.space] = id;
     std::set<clang::FileID> all;
     for (auto [space, id] : by_space) all.insert(id);
+    return all;
+  }
+
+  // The conditions of a header on disk that mean the same on both sides, as [first, last) bytes behind the
+  // "#".
+  Ranges conditions_of_host(clang::FileID id) {
+    const File& file = m_files.at(id);
+    Ranges all;
+    if (file.own) return all;
+    for (const FileRegions::Directive& directive : file.regions.directives)
+      if (directive.of_host) all.emplace_back(directive.word, directive.end);
     return all;
   }
 
@@ -296,6 +309,23 @@ void answer_has_include(std::string& text, size_t at, bool found) {
   text[begin] = found ? '1' : '0';
 }
 
+// Puts the host's answer in the place of the condition whose first word begins at `begin`.
+void answer_condition(std::string& text, uint32_t begin, uint32_t end, bool answer) {
+  const std::string word = text.compare(begin, 2, "el") == 0 ? "elif" : "if";
+  const std::string instead = word + (answer ? " 1" : " 0");
+  if (end > text.size() || end - begin < instead.size()) return;
+  if (text.find_first_of("\n\\", begin) < begin + instead.size()) return;
+  for (uint32_t i = begin; i < end; ++i)
+    if (text[i] != '\n' && text[i] != '\r' && text[i] != '\\') text[i] = ' ';
+  text.replace(begin, instead.size(), instead);
+}
+
+std::string plain(llvm::StringRef path) {
+  llvm::SmallString<256> text(path);
+  llvm::sys::path::remove_dots(text, /*remove_dot_dot=*/true);
+  return std::string(text);
+}
+
 // Writes the header's name in the place of the macros of the #include whose "#" stands at `hash`, if macros
 // it has: the host's preprocessor knows what they make, and nobody else looks into them.
 void name_header(std::string& text, size_t hash, const std::string& name,
@@ -360,9 +390,13 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
   std::map<std::string, std::map<uint32_t, std::set<bool>>> asked_headers;
   std::map<std::string, std::map<uint32_t, std::string>> words;
   std::map<std::string, std::map<uint32_t, std::set<std::string>>> computed;
+  std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, std::set<bool>>> conditions;
   std::map<std::string, SlicedHeader> headers;
   const std::set<clang::FileID> openers = splitter.openers();
   for (const auto& [id, recorded] : tokens.files()) {
+    for (auto [begin, end] : splitter.conditions_of_host(id))
+      if (auto answer = recorded.conditions.find(begin); answer != recorded.conditions.end())
+        conditions[recorded.path][{begin, end}].insert(answer->second);
     SlicedHeader& header = headers[recorded.path];
     header.of_use |= splitter.is_of_use(id) || openers.contains(id);
     header.again |= header.entered++ > 0;
@@ -394,6 +428,8 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     // If several inclusions of one header got different answers, no answer is right for all.
     for (const auto& [at, answers] : asked_headers[path])
       if (answers.size() == 1) answer_has_include(text, at, *answers.begin());
+    for (const auto& [range, answers] : conditions[path])
+      if (answers.size() == 1) answer_condition(text, range.first, range.second, *answers.begin());
     make_plain(text);
     std::map<uint32_t, std::string>& instead = words[path];
     std::erase_if(instead, [&](const auto& one) { return !mask[one.first]; });  // an inclusion keeps it
@@ -403,6 +439,12 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     header.text = std::move(text);
     header.words = std::move(instead);
   }
+  // One file may be named in several ways.
+  std::map<std::string, std::string> by_place;
+  for (const auto& [path, header] : headers) by_place.emplace(plain(path), path);
+  for (auto& [path, header] : headers)
+    for (SlicedHeader::Include& one : header.includes)
+      if (auto found = by_place.find(plain(one.path)); found != by_place.end()) one.path = found->second;
   leave_out_idle_headers(headers);
   for (auto& [path, header] : headers) {
     if (!header.needed) continue;

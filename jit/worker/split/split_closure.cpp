@@ -53,16 +53,18 @@ void Closure::open(const clang::NamespaceDecl* space) {
 }
 
 void Closure::run() {
-  std::set<const clang::IdentifierInfo*> functions;
+  std::set<const clang::IdentifierInfo*> functions;  // their own names, of which instantiations are made
   while (!m_work.empty()) {
     SplitItem* item = m_work.front();
     m_work.pop_front();
-    if (item->function && item->use != SplitItem::host)
-      functions.insert(item->names.begin(), item->names.end());
+    if (item->use != SplitItem::host)
+      for (const clang::Decl* decl : item->declared)
+        functions.insert(llvm::cast<clang::FunctionDecl>(decl)->getIdentifier());
     item->for_each_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name) { see(name); });
     for (const clang::Decl* decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
   }
+  functions.erase(nullptr);
   for (auto& [id, file] : m_files)
     for (SplitItem& item : file.items)
       if (item.nameless)

@@ -33,6 +33,8 @@ class TokenRecorder {
       std::string path;  ///< of what was found
     };
     std::map<uint32_t, Included> included;  ///< by the places of the "#"
+    std::map<uint32_t, bool>
+        conditions;  ///< what came out of them, by the places of "if", "ifdef", "elif", …
   };
   explicit TokenRecorder(clang::Preprocessor& preprocessor);
 
