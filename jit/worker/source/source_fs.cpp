@@ -140,6 +140,9 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
   if (!allowed(path)) {
     for (const std::string& root : m_roots)
       if (below(root, path)) found.kind = Found::dir;
+    for (auto next = m_named.lower_bound(path); next != m_named.end() && next->starts_with(path.str());
+         ++next)
+      if (below(*next, path)) found.kind = Found::dir;
     return found;
   }
   return find_real(path.str(), /*users=*/true);
