@@ -1,6 +1,10 @@
 // Diagnostics as text.
 #include "base/diagnostic.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace tarsia {
 
 std::string_view severity_name(Severity severity) {
@@ -63,6 +67,31 @@ std::string format(std::span<const Diagnostic> diagnostics) {
   std::string text;
   for (const Diagnostic& diagnostic : diagnostics) text += format(diagnostic) + '\n';
   return text;
+}
+
+std::vector<Diagnostic> errors_first(std::vector<Diagnostic> diagnostics) {
+  std::vector<Diagnostic> errors, others;
+  bool of_error = true;  // notes before all stay before all
+  for (Diagnostic& one : diagnostics) {
+    if (one.severity != Severity::note) of_error = one.severity >= Severity::error;
+    (of_error ? errors : others).push_back(std::move(one));
+  }
+  std::ranges::move(others, std::back_inserter(errors));
+  return errors;
+}
+
+std::vector<Diagnostic> of_failure(std::span<const Diagnostic> diagnostics) {
+  const bool failed =
+      std::ranges::any_of(diagnostics, [](const Diagnostic& one) { return one.severity >= Severity::error; });
+  std::vector<Diagnostic> shown;
+  bool left_out = false;
+  for (const Diagnostic& one : diagnostics) {
+    // The user's own texts have no absolute names.
+    if (one.severity != Severity::note)
+      left_out = failed && one.severity == Severity::warning && one.file.starts_with('/');
+    if (!left_out) shown.push_back(one);
+  }
+  return shown;
 }
 
 }  // namespace tarsia

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tarsia {
 
@@ -30,5 +31,10 @@ Stage stage_named(std::string_view name);
 std::string format(const Diagnostic& diagnostic);
 /// One line a diagnostic, each ended by a newline.
 std::string format(std::span<const Diagnostic> diagnostics);
+/// Errors before warnings, each with the notes that follow it; otherwise in their order.
+std::vector<Diagnostic> errors_first(std::vector<Diagnostic> diagnostics);
+/// What a text about a failure has: neither warnings about headers on disk nor their notes, if there is an
+/// error.
+std::vector<Diagnostic> of_failure(std::span<const Diagnostic> diagnostics);
 
 }  // namespace tarsia

@@ -22,7 +22,7 @@ std::string_view error_name(ErrorCode code) {
 namespace {
 std::string compose(const std::string& headline, const std::vector<Diagnostic>& diagnostics) {
   if (diagnostics.empty()) return headline;
-  std::string text = headline + '\n' + format(diagnostics);
+  std::string text = headline + '\n' + format(of_failure(errors_first(diagnostics)));
   text.pop_back();
   return text;
 }
@@ -31,7 +31,7 @@ std::string compose(const std::string& headline, const std::vector<Diagnostic>& 
 CompileError::CompileError(ErrorCode code, const std::string& headline, Stage stage,
                            std::vector<Diagnostic> diagnostics, std::string log)
     : Error(code, compose(headline, diagnostics), {stage, std::move(log)}),
-      m_diagnostics(std::move(diagnostics)) {}
+      m_diagnostics(errors_first(std::move(diagnostics))) {}
 
 void rethrow(CaughtError caught) {
   switch (caught.code) {

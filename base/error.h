@@ -59,7 +59,8 @@ class Error : public std::runtime_error {
 /// The source was refused by a compiler or the linker.
 class CompileError : public Error {
  public:
-  /// The message is `headline`, a newline and the diagnostics, one a line.
+  /// The message is `headline`, a newline and the diagnostics, one a line: errors first, and no warnings
+  /// about headers on disk.
   CompileError(const std::string& headline, Stage stage, std::vector<Diagnostic> diagnostics,
                std::string log = {})
       : CompileError(ErrorCode::compile, headline, stage, std::move(diagnostics), std::move(log)) {}

@@ -133,7 +133,7 @@ class CompileError(Error):
         if len(shown) > _MOST_SHOWN:
             lines.append(f"... and {len(shown) - _MOST_SHOWN} more")
         if len(self.diagnostics) > min(len(shown), _MOST_SHOWN):
-            lines.append(paint("faint", "(.diagnostics has all, with notes about headers)"))
+            lines.append(paint("faint", "(.diagnostics has all, with what is said about headers)"))
         return "\n".join(lines)
 
 
@@ -142,15 +142,20 @@ _MOST_SHOWN = 12
 
 def _of_interest(diagnostics):
     """What is shown: no notes outside the user's text, and of the errors within a header those alone that come from
-    another place of the user's text than the ones before."""
+    another place of the user's text than the ones before. Errors come first; beside them, warnings within headers are
+    not shown."""
     shown, places = [], set()
+    failed = any(one.severity not in ("note", "warning") for one in diagnostics)
     groups = []  # an error or warning, and its notes in the user's text
     for one in diagnostics:
         if one.severity != "note" or not groups:
             groups.append([one])
         elif one.source_line is not None:
             groups[-1].append(one)
+    groups.sort(key=lambda group: group[0].severity == "warning")
     for first, *notes in groups:
+        if failed and first.severity == "warning" and first.source_line is None and first.file.startswith("/"):
+            continue
         here = {(note.file, note.line, note.column, note.message) for note in notes}
         if first.source_line is None and first.severity != "note" and places and here <= places:
             continue

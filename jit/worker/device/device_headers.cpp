@@ -96,6 +96,7 @@ std::vector<std::string_view> headers_by_mention(std::span<const SourceNames> te
       headers.push_back("tarsia/dependent_launch.h");
       break;
     }
+  if (any_mention(texts, "tarsia_thrown")) headers.push_back("tarsia/thrown.h");
   if (any_mention(texts, "pow")) headers.push_back("tarsia/pow.h");
   return headers;
 }

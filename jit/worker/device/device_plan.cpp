@@ -174,7 +174,33 @@ class Planner {
   /// parameter must be the same.
   static bool is_patched(std::string_view name) {
     return name == "cuda/std/cstdint" || name == "cuda/std/__cuda/cstdint_prelude.h" ||
-           name == "cuda_pipeline_helpers.h" || name == "cuda_awbarrier_helpers.h";
+           name == "cuda_pipeline_helpers.h" || name == "cuda_awbarrier_helpers.h" ||
+           is_thrusts_complex(name);
+  }
+
+  static bool is_thrusts_complex(std::string_view name) {
+    return name == "thrust/complex.h" || name == "thrust/detail/complex/stream.h";
+  }
+
+  /// Work-around: Thrust's complex numbers have functions of the host under NVRTC.
+  /// Trigger: PyTorch's complex numbers, which convert from and to Thrust's. Symptom: "explicitly marked as a
+  /// __host__ function", and streams that NVRTC does not know. So they are left out.
+  /// Removal: Thrust leaves them out under NVRTC.
+  static void leave_out_streams(std::string& text) {
+    auto leave_out = [&](const std::string& first, std::string_view last) {
+      for (size_t at = 0; (at = text.find(first, at)) != text.npos;) {
+        const size_t end = text.find(last, at);
+        if (end == text.npos) return;
+        for (size_t i = at; i < end + last.size(); ++i)
+          if (text[i] != '\n') text[i] = ' ';
+      }
+    };
+    leave_out("_CCCL_HOST operator std::complex", "}");
+    leave_out("template <typename T, typename CharT, typename Traits>", ";");
+    for (std::string_view kind : {"class", "typename"})
+      leave_out("template <typename ValueType, " + std::string(kind) + " charT, class traits>", "\n}");
+    if (const size_t once = text.find("#pragma once"); once != text.npos)
+      text.insert(once + 12, "\n#include <tarsia/complex.h>");
   }
 
   /// Makes such a header include what it includes under other compilers: <cstdint> or <stdint.h>, which are
@@ -187,6 +213,7 @@ class Planner {
   std::string patched(const std::string& name) {
     const std::string path = find_in_dirs(m_dirs, name);
     std::string text = read_file(path, 1 << 20);
+    if (is_thrusts_complex(name)) leave_out_streams(text);
     for (std::string_view condition : {"!_CCCL_COMPILER(NVRTC)", "_CCCL_HOSTED()"})
       if (const size_t at = text.find(condition); name.starts_with("cuda/") && at != text.npos) {
         text.replace(at, condition.size(), "1");

@@ -75,6 +75,24 @@ struct Shared {
   bool cuda() const { return unit.language == Language::cuda; }
 };
 
+// Whether Clang is in the body of a function that only the device calls. Most of these are stepped over.
+// Those that are constexpr, or whose type is deduced, are read, as if the host called them.
+bool is_in_device_body(const clang::Sema& sema) {
+  for (const clang::DeclContext* scope = sema.CurContext; scope; scope = scope->getParent())
+    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(scope);
+        function && is_device_only(*function))
+      return true;
+  return false;
+}
+
+// Work-around: Clang checks the calls of a device function against the host's functions.
+// Trigger: a constexpr device function that calls a constexpr function of the host, as nvcc takes it with
+// --expt-relaxed-constexpr. Symptom: "no matching function" in a body that the host does not need. The
+// device's compiler judges it. Removal: Clang steps over such bodies, too, or takes such calls.
+void forget_passed_over(clang::DiagnosticsEngine& diagnostics, const DiagnosticCollector& collector) {
+  if (collector.passed_over_all()) diagnostics.Reset(/*soft=*/true);
+}
+
 // Whether it stands in a text of the request, not in a header on disk.
 bool is_in_request(const clang::SourceManager& sources, const clang::Decl& decl) {
   const clang::SourceLocation place = sources.getExpansionLoc(decl.getLocation());
@@ -201,6 +219,7 @@ Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
 
 // The end of the user's text has been reached.
 void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  forget_passed_over(preprocessor.getDiagnostics(), shared.diagnostics);
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
   // An unclosed brace leaves nothing to describe: the parser reports it.
   if (!shared.sema->CurContext->isTranslationUnit()) return;
@@ -308,6 +327,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     HostResult& result = m_shared.result;
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
+    forget_passed_over(m_clang.getDiagnostics(), m_shared.diagnostics);
     if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
     if (m_clang.getDiagnostics().hasErrorOccurred() || m_shared.lacks_openmp()) return;
     if (m_shared.unit.language == Language::c)
@@ -318,7 +338,7 @@ class HostConsumer final : public clang::SemaConsumer {
       slice_texts(context, *m_shared.tokens, m_shared.slice);
       // Tarsia's own ending of the main file is not the device's.
       for (SourceFile& file : m_shared.slice.files)
-        if (file.name == m_shared.slice.main_file) file.text.resize(m_shared.unit.file->text.size());
+        if (file.name == m_shared.slice.main_file) file.text.resize(file.text.size() - (sizeof k_ending - 1));
       result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
@@ -528,6 +548,8 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     for (const auto* group : {&unit.request->files, &unit.request->headers})
       for (const SourceFile& file : *group)
         shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
+    if (shared.cuda())
+      collector.pass_over_where([&] { return shared.sema && is_in_device_body(*shared.sema); });
     HostAction action(shared);
     clang->ExecuteAction(action);
   }

@@ -24,6 +24,10 @@ namespace {
 /// The remedy for a header that was not found.
 std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
+  if (name.starts_with("../"))
+    return "; such a name leads from a file on disk, which a source string is not: give a folder that holds "
+           "both "
+           "in include_dirs, or compile the file by its path, as tarsia.load does";
   if (system_headers || name.starts_with("/")) return remedy;
   if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
     return ", " + lacking;
@@ -66,8 +70,13 @@ DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef 
 
 void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level,
                                            const clang::Diagnostic& info) {
-  clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   using Level = clang::DiagnosticsEngine::Level;
+  if (level == Level::Error && m_elsewhere && m_elsewhere()) {
+    m_passed_over = true;
+    m_follow = false;
+    return;
+  }
+  clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;
   if (level == Level::Note && !m_follow) return;
   if (info.getID() == clang::diag::warn_pragma_omp_ignored) {

@@ -1,6 +1,7 @@
 // Clang's diagnostics as ours: the user's file names, lines and columns.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   DiagnosticCollector(std::string main_file, llvm::StringRef main_text, bool system_headers);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
+  /// Errors are passed over while this holds: where text is parsed for another compiler, which judges it.
+  void pass_over_where(std::function<bool()> elsewhere) { m_elsewhere = std::move(elsewhere); }
+  /// Whether there was no error but those that were passed over, and there were some.
+  bool passed_over_all() const { return m_passed_over && getNumErrors() == 0; }
   /// A pragma of OpenMP's was met while OpenMP is off.
   bool met_openmp() const { return m_met_openmp; }
 
@@ -26,6 +31,8 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   std::string m_main_file;
   bool m_system_headers;
   int m_last_line, m_last_column;  // just behind the text
+  std::function<bool()> m_elsewhere;
+  bool m_passed_over = false;
   bool m_met_openmp = false;
   bool m_follow = false;  // whether notes belong to a diagnostic that was kept
   std::vector<Diagnostic> m_diagnostics;

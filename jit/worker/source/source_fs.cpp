@@ -80,7 +80,24 @@ void SourceFileSystem::allow_root(const std::string& dir) {
 bool SourceFileSystem::allowed(llvm::StringRef path) const {
   for (const std::string& root : m_roots)
     if (below(path, root)) return true;
-  return false;
+  return m_named.contains(path);
+}
+
+// A file on disk was put where it is by whoever wrote its includes: they may lead out of the roots, as they
+// may with every other compiler. A text of the request may not: it could come from anywhere, and an error
+// would quote what it includes.
+void SourceFileSystem::allow_named_by(const std::string& path, llvm::StringRef content) {
+  const bool inside = llvm::any_of(m_roots, [&](const std::string& root) { return below(path, root); });
+  for (size_t at = 0; (at = content.find("include", at)) != llvm::StringRef::npos; at += 7) {
+    if (!content.take_front(at).rtrim(" \t").ends_with("#")) continue;
+    llvm::StringRef rest = content.drop_front(at + 7).ltrim(" \t");
+    if (!rest.consume_front("\"")) continue;
+    const llvm::StringRef name = rest.take_until([](char c) { return c == '"' || c == '\n'; });
+    // What lies below the roots may be read already.
+    if (name.starts_with("/") || (inside && !name.contains(".."))) continue;
+    const std::string target = normal(llvm::sys::path::parent_path(path) + "/" + name);
+    if (!allowed(target)) m_named.insert(target);
+  }
 }
 
 std::vector<Dependency> SourceFileSystem::dependencies() const {
@@ -103,7 +120,7 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
   }
   if (below(path, k_cuda_dir)) {
     for (const std::string& dir : m_cuda_dirs) {
-      found = find_real(dir + path.drop_front(sizeof k_cuda_dir - 1).str());
+      found = find_real(dir + path.drop_front(sizeof k_cuda_dir - 1).str(), /*users=*/false);
       if (found.kind != Found::none) return found;
     }
     return found;
@@ -123,12 +140,15 @@ SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {
   if (!allowed(path)) {
     for (const std::string& root : m_roots)
       if (below(root, path)) found.kind = Found::dir;
+    for (auto next = m_named.lower_bound(path); next != m_named.end() && next->starts_with(path.str());
+         ++next)
+      if (below(*next, path)) found.kind = Found::dir;
     return found;
   }
-  return find_real(path.str(), m_edit);
+  return find_real(path.str(), /*users=*/true);
 }
 
-SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, void (*edit)(std::string&)) {
+SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, bool users) {
   Found found;
   struct stat st{};
   if (::stat(name.c_str(), &st) == 0) {
@@ -140,12 +160,13 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, voi
         FileStamp stamp;
         if (read_stamped(name, k_largest_header, content, stamp) != 0) return found;
         m_dependencies.insert_or_assign(name, Dependency{name, hash_bytes(content), false, stamp});
-        if (edit) {
+        if (users && m_edit) {
           std::string original = content;
-          edit(content);
+          m_edit(content);
           if (original != content)
             m_originals[name] = m_real_originals.emplace(name, std::move(original)).first->second;
         }
+        if (users) allow_named_by(name, content);
         known = m_real.emplace(name, std::move(content)).first;
       }
       found.kind = Found::real;

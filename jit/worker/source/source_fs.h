@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// text. The first of several texts for a path counts.
   void add_text(const std::string& path, llvm::StringRef text,
                 std::optional<llvm::StringRef> original = std::nullopt);
+  /// Files below it may be read, and so may those that they include by names relative to themselves
+  /// ("../common.h"), and those that these include so.
   void allow_root(const std::string& dir);
   void set_cuda_dirs(std::vector<std::string> dirs) { m_cuda_dirs = std::move(dirs); }
   /// An edit of the text of real files, other than CUDA's, before they are served.
@@ -69,13 +72,15 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
     llvm::StringRef content;
   };
   Found find(llvm::StringRef path);
-  Found find_real(const std::string& path, void (*edit)(std::string&) = nullptr);
+  Found find_real(const std::string& path, bool users);
   bool allowed(llvm::StringRef path) const;
+  void allow_named_by(const std::string& path, llvm::StringRef content);
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> open(const llvm::Twine& path, bool as_it_is);
 
   std::shared_ptr<const SysrootPack> m_pack;
   std::map<std::string, llvm::StringRef, std::less<>> m_texts;
   std::vector<std::string> m_roots, m_cuda_dirs;
+  std::set<std::string, std::less<>> m_named;  // files outside of the roots that readable files include
   void (*m_edit)(std::string&) = nullptr;
   std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once and edited
   std::map<std::string, llvm::StringRef, std::less<>> m_originals;  // of files that were edited

@@ -56,7 +56,9 @@ bool is_host_name(llvm::StringRef name) {
                                                   "error_code",
                                                   "exception_ptr",
                                                   "unordered_multimap",
-                                                  "recursive_mutex"};
+                                                  "recursive_mutex",
+                                                  "hash",
+                                                  "formatter"};
   return names.contains(name) || name.ends_with("stream") || name.ends_with("buf") ||
          name.ends_with("_engine") || name.ends_with("_distribution") || name.ends_with("_error") ||
          name.starts_with("condition_variable");
@@ -116,12 +118,27 @@ bool HostTypes::is_host(const clang::CXXRecordDecl& record) {
   auto [known, is_new] = m_known.emplace(record.getCanonicalDecl(), false);
   if (!is_new) return known->second;
   if (is_host_declaration(record)) return known->second = true;
+  if (const auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
+      special && is_host_declaration(*special->getSpecializedTemplate()))
+    return known->second = true;
   const clang::CXXRecordDecl* definition = record.getDefinition();
   if (!definition || m_context.getSourceManager().isInSystemHeader(definition->getLocation())) return false;
   bool host = false;  // the iterator stays valid while others are added
   for (const clang::CXXBaseSpecifier& base : definition->bases()) host |= is_host(base.getType());
   for (const clang::FieldDecl* field : definition->fields()) host |= is_host(field->getType());
   return known->second = host;
+}
+
+bool HostTypes::only_holds_host(const clang::CXXRecordDecl& record) {
+  const clang::CXXRecordDecl* definition = record.getDefinition();
+  const auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
+  if (special && is_host_declaration(*special->getSpecializedTemplate())) return false;
+  if (!definition || is_host_declaration(record) || definition->isDependentContext() ||
+      definition->isDynamicClass())
+    return false;
+  for (const clang::CXXBaseSpecifier& base : definition->bases())
+    if (is_host(base.getType())) return false;
+  return true;
 }
 
 bool HostTypes::is_host(const clang::FunctionDecl& function) {

@@ -16,6 +16,8 @@ class HostTypes {
   bool is_host(clang::QualType type);
   /// By its bases and data members.
   bool is_host(const clang::CXXRecordDecl& record);
+  /// Whether a record is the host's only for data members whose sizes are known.
+  bool only_holds_host(const clang::CXXRecordDecl& record);
   /// By its result and parameters.
   bool is_host(const clang::FunctionDecl& function);
 

@@ -1,20 +1,22 @@
 // The split: which parts of a CUDA source the device's compiler needs.
 //
 // NVRTC takes neither host-only code nor the standard library, so it gets a slice: the user's files at
-// their original lines and columns, in which everything that only the host needs is blanked out. Kernels
-// and device functions stay. Types, constants, aliases and constexpr functions stay if something that stays
-// names them. The closure goes by identifiers, not by resolved references. The host's parse steps over
-// device bodies, which may hold text that never parses as host code, so only their tokens are known. Names
-// keep too much now and then (a type that is called like a local variable), and never too little.
-// Declarations that stay for their name alone are listed as doubts. If the device's compiler stumbles over
-// one, it is left out after all (device_job.cpp).
+// their original lines and columns, in which everything that only the host needs is blanked out. Kernels,
+// device variables and the device functions of the user's own text stay. All else stays if something that
+// stays names it: types, constants, aliases, constexpr functions, and the device functions and classes of
+// headers on disk (split_closure.h). The closure goes by identifiers, not by resolved references. The host's
+// parse steps over device bodies, which may hold text that never parses as host code, so only their tokens
+// are known. A name reaches only into namespaces that are open where it stands. Names keep too much now and
+// then (a type that is called like a local variable), and never too little. Declarations that stay for their
+// name alone are listed as doubts. If the device's compiler stumbles over one, it is left out after all
+// (device_job.cpp). Headers of which nothing stays, and nobody needs a macro, are left out with their
+// includes (split_headers.h).
 //
 // Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
 // would see under nvcc (split_regions.cpp).
 #include "jit/worker/split/split.h"
 
 #include <algorithm>
-#include <deque>
 #include <set>
 
 #include "clang/AST/ASTContext.h"
@@ -22,8 +24,12 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/split/split_closure.h"
+#include "jit/worker/split/split_headers.h"
 #include "jit/worker/split/split_items.h"
 #include "jit/worker/split/token_recorder.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 namespace tarsia::jit {
 namespace {
@@ -53,17 +59,22 @@ class Splitter {
     return result;
   }
 
-  // The replacement of each byte of the file; NUL where the byte stays.
-  std::string mask(clang::FileID id, llvm::StringRef text) {
+  // The replacement of each byte of the file; NUL where the byte stays. `words`: what stands, besides, where
+  // something longer or shorter stood.
+  std::string mask(clang::FileID id, llvm::StringRef text, std::map<uint32_t, std::string>& words) {
     std::string gone(text.size(), '\0');
     File& file = m_files.at(id);
     for (auto [begin, end] : file.regions.dead) std::fill(gone.begin() + begin, gone.begin() + end, ' ');
     for (const Item& item : file.items) {
-      if (!item.kept)
+      if (!item.kept && item.text_end > 0)
+        std::fill(gone.begin() + item.text_begin, gone.begin() + std::min<size_t>(item.text_end, gone.size()),
+                  ' ');
+      else if (!item.kept)
         blank(file, item.begin, item.end, gone);
       else
-        for (const Cut& cut : item.cuts) apply(file, cut, text, gone);
+        for (const Cut& cut : item.cuts) apply(file, cut, text, gone, words);
     }
+    open_compound_literals(*file.tokens, gone);
     // Work-around: NVRTC takes no storage class `register`.
     // Trigger: an old text with `register int i`, which nvcc takes by default. Symptom: an error under all
     // standards that Tarsia asks NVRTC for. Removal: NVRTC takes it, as nvcc does.
@@ -81,10 +92,39 @@ class Splitter {
     return gone;
   }
 
+  // Whether something of the file is kept, or all of it because it is the request's.
+  bool is_of_use(clang::FileID id) {
+    const File& file = m_files.at(id);
+    return file.own || std::ranges::any_of(file.items, [](const Item& item) { return item.kept; });
+  }
+
+  // Of each namespace in which something is kept, or that something names, a file that opens it.
+  std::set<clang::FileID> openers() {
+    std::map<const clang::NamespaceDecl*, clang::FileID> by_space;
+    for (auto& [id, file] : m_files)
+      for (const SplitSpace& one : file.spaces)
+        if (m_open.contains(one.space) && (is_of_use(id) || !by_space.contains(one.space)))
+          by_space[one.space] = id;
+    std::set<clang::FileID> all;
+    for (auto [space, id] : by_space) all.insert(id);
+    return all;
+  }
+
+  // The conditions of a header on disk that mean the same on both sides, as [first, last) bytes behind the
+  // "#".
+  Ranges conditions_of_host(clang::FileID id) {
+    const File& file = m_files.at(id);
+    Ranges all;
+    if (file.own) return all;
+    for (const FileRegions::Directive& directive : file.regions.directives)
+      if (directive.of_host) all.emplace_back(directive.word, directive.end);
+    return all;
+  }
+
   void list_doubts(clang::FileID id, const std::string& name, std::vector<Doubt>& doubts) {
     File& file = m_files.at(id);
     for (const Item& item : file.items) {
-      if (!item.kept || item.use == Item::device || item.nameless) continue;
+      if (!item.kept || item.root || item.nameless) continue;
       Doubt doubt{.file = name};
       uint32_t begin = (*file.tokens)[item.begin].begin, end = begin;
       for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
@@ -123,46 +163,22 @@ class Splitter {
   }
 
   void close(const DeviceSlice& slice) {
-    std::map<const clang::IdentifierInfo*, std::vector<Item*>> by_name;
-    std::deque<std::pair<const File*, Item*>> work;
-    std::map<Item*, const File*> home;
-    for (auto& [id, file] : m_files)
-      for (Item& item : file.items) {
-        home[&item] = &file;
-        for (const clang::IdentifierInfo* name : item.names) by_name[name].push_back(&item);
+    Closure closure(m_files);
+    for (auto& [id, file] : m_files) {
+      for (Item& item : file.items)
+        if (item.root) closure.keep(item);
+      for (auto [name, space] : file.unseen) {
+        closure.open(space);
+        closure.see(name);
       }
-    auto keep = [&](Item* item, bool calls) {
-      if (item->kept || (item->use == Item::host && !(calls && item->callable))) return;
-      item->kept = true;
-      work.emplace_back(home[item], item);
-    };
-    auto keep_named = [&](const clang::IdentifierInfo* name, bool calls) {
-      auto found = by_name.find(name);
-      if (found == by_name.end()) return;
-      for (Item* item : found->second) keep(item, calls);
-    };
-    for (auto& [item, file] : home)
-      if (item->use == Item::device) keep(item, false);
-    for (auto& [id, file] : m_files)
-      for (const clang::IdentifierInfo* name : file.unseen) keep_named(name, false);
+    }
     // Only the host names the types in kernels' template arguments.
     for (const KernelUse& kernel : slice.kernels)
       for (const std::string& word : words(kernel.name))
         if (auto found = m_context.Idents.find(word); found != m_context.Idents.end())
-          keep_named(found->second, false);
-    std::set<const clang::IdentifierInfo*> kept_functions;
-    while (!work.empty()) {
-      auto [file, item] = work.front();
-      work.pop_front();
-      if (item->function && item->use != Item::host)
-        kept_functions.insert(item->names.begin(), item->names.end());
-      item->for_each_name(*file->tokens,
-                          [&](const clang::IdentifierInfo* name) { keep_named(name, item->both); });
-    }
-    for (auto& [item, file] : home)
-      if (item->nameless)
-        for (size_t i = item->begin; i < item->end && i < file->tokens->size(); ++i)
-          if (kept_functions.count((*file->tokens)[i].identifier)) item->kept = true;
+          closure.see(found->second);
+    closure.run();
+    m_open = closure.opened();
   }
 
   static std::vector<std::string> words(llvm::StringRef text) {
@@ -187,10 +203,57 @@ class Splitter {
       if (!gone[i]) gone[i] = ' ';
   }
 
-  static void apply(const File& file, const Cut& cut, llvm::StringRef text, std::string& gone) {
+  // "(float2){1, 2}" becomes " float2 {1, 2}".
+  // Work-around: NVRTC knows no compound literals.
+  // Trigger: one in device code. Symptom: "expected an expression". Removal: NVRTC takes what nvcc takes.
+  static void open_compound_literals(const Tokens& tokens, std::string& gone) {
+    using namespace clang::tok;
+    for (size_t i = 1; i + 3 < tokens.size(); ++i) {
+      if (tokens[i].kind != l_paren || (i > 1 && tokens[i - 2].kind == kw_operator)) continue;
+      if (!may_precede_a_literal(tokens[i - 1].kind) || shares_macro(tokens, i)) continue;
+      size_t end = i + 1;
+      const size_t tag = tokens[end].kind == kw_struct ? end++ : 0;
+      int angles = 0;
+      bool plain =
+          tokens[end].kind == identifier || tokens[end].kind == coloncolon || is_scalar(tokens[end].kind);
+      for (; plain && end < tokens.size() && tokens[end].kind != r_paren; ++end) {
+        const TokenKind kind = tokens[end].kind;
+        angles += (kind == less) - (kind == greater);
+        plain = kind == identifier || kind == coloncolon || kind == less || kind == greater ||
+                (is_scalar(kind) && (angles > 0 || end == i + 1)) ||
+                (angles > 0 && (kind == comma || kind == numeric_constant));
+        if (shares_macro(tokens, end)) plain = false;
+      }
+      if (!plain || angles != 0 || end + 1 >= tokens.size() || tokens[end + 1].kind != l_brace) continue;
+      if (shares_macro(tokens, end)) continue;
+      gone[tokens[i].begin] = gone[tokens[end].begin] = ' ';
+      if (tag) std::fill(gone.begin() + tokens[tag].begin, gone.begin() + tokens[tag].end, ' ');
+    }
+  }
+
+  static bool is_scalar(clang::tok::TokenKind kind) {
+    using namespace clang::tok;
+    return kind == kw_int || kind == kw_float || kind == kw_double || kind == kw_bool || kind == kw_char ||
+           kind == kw_short || kind == kw_long || kind == kw_unsigned;
+  }
+
+  // Tokens behind which "(type){" can be nothing else.
+  static bool may_precede_a_literal(clang::tok::TokenKind kind) {
+    using namespace clang::tok;
+    for (clang::tok::TokenKind one :
+         {equal,      kw_return,    comma,   l_paren,   question,     colon,      plus,      minus,
+          star,       slash,        percent, l_brace,   plusequal,    minusequal, starequal, slashequal,
+          equalequal, exclaimequal, less,    lessequal, greaterequal, ampamp,     pipepipe,  l_square})
+      if (kind == one) return true;
+    return false;
+  }
+
+  static void apply(const File& file, const Cut& cut, llvm::StringRef text, std::string& gone,
+                    std::map<uint32_t, std::string>& words) {
     if (cut.begin >= cut.end || cut.end > file.tokens->size()) return;
     blank(file, cut.begin, cut.end, gone);
     const uint32_t at = (*file.tokens)[cut.begin].begin, last = (*file.tokens)[cut.end - 1].begin;
+    if (cut.instead == Cut::words) words[at] = cut.text;
     if (cut.instead == Cut::semicolon) gone[at] = ';';
     if (cut.instead != Cut::body) return;
     gone[at] = '{';
@@ -209,6 +272,7 @@ class Splitter {
   clang::ASTContext& m_context;
   const clang::SourceManager& m_sources;
   std::map<clang::FileID, File> m_files;
+  std::set<const clang::NamespaceDecl*> m_open;
 };
 
 // Work-around: NVRTC stops at a byte of ones and knows no old marks.
@@ -245,6 +309,58 @@ void answer_has_include(std::string& text, size_t at, bool found) {
   text[begin] = found ? '1' : '0';
 }
 
+// Puts the host's answer in the place of the condition whose first word begins at `begin`.
+void answer_condition(std::string& text, uint32_t begin, uint32_t end, bool answer) {
+  const std::string word = text.compare(begin, 2, "el") == 0 ? "elif" : "if";
+  const std::string instead = word + (answer ? " 1" : " 0");
+  if (end > text.size() || end - begin < instead.size()) return;
+  if (text.find_first_of("\n\\", begin) < begin + instead.size()) return;
+  for (uint32_t i = begin; i < end; ++i)
+    if (text[i] != '\n' && text[i] != '\r' && text[i] != '\\') text[i] = ' ';
+  text.replace(begin, instead.size(), instead);
+}
+
+std::string plain(llvm::StringRef path) {
+  llvm::SmallString<256> text(path);
+  llvm::sys::path::remove_dots(text, /*remove_dot_dot=*/true);
+  return std::string(text);
+}
+
+// Writes the header's name in the place of the macros of the #include whose "#" stands at `hash`, if macros
+// it has: the host's preprocessor knows what they make, and nobody else looks into them.
+void name_header(std::string& text, size_t hash, const std::string& name,
+                 std::map<uint32_t, std::string>& words) {
+  constexpr std::string_view k_blanks = " \t";
+  if (hash >= text.size() || text[hash] != '#') return;
+  size_t at = text.find_first_not_of(k_blanks, hash + 1);
+  while (at < text.size() && (isalpha(static_cast<unsigned char>(text[at])) || text[at] == '_')) ++at;
+  at = text.find_first_not_of(k_blanks, at);
+  if (at == text.npos || text[at] == '<' || text[at] == '"') return;
+  for (size_t i = at; i < text.size() && text[i] != '\n'; ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '\n')
+      ++i;  // the line goes on
+    else
+      text[i] = ' ';
+  }
+  words[uint32_t(at)] = name;
+}
+
+// Puts each of the words where its place is; blanks behind it make room, the rest of the line moves.
+void put_words(std::string& text, const std::map<uint32_t, std::string>& words, std::vector<Doubt>& doubts) {
+  for (auto one = words.rbegin(); one != words.rend(); ++one) {
+    const auto& [at, word] = *one;
+    size_t room = 0;
+    while (room < word.size() && at + room < text.size() && text[at + room] == ' ') ++room;
+    text.replace(at, room, word);
+    const uint32_t more = uint32_t(word.size() - room);
+    for (Doubt& doubt : doubts)
+      for (auto& [begin, end] : doubt.ranges) {
+        if (begin > at) begin += more;
+        if (end > at) end += more;
+      }
+  }
+}
+
 }  // namespace
 
 bool has_device_attribute(const clang::Decl& decl) {
@@ -272,10 +388,25 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
   std::map<std::string, llvm::StringRef> texts;
   std::map<std::string, std::vector<Doubt>> doubts;
   std::map<std::string, std::map<uint32_t, std::set<bool>>> asked_headers;
+  std::map<std::string, std::map<uint32_t, std::string>> words;
+  std::map<std::string, std::map<uint32_t, std::set<std::string>>> computed;
+  std::map<std::string, std::map<std::pair<uint32_t, uint32_t>, std::set<bool>>> conditions;
+  std::map<std::string, SlicedHeader> headers;
+  const std::set<clang::FileID> openers = splitter.openers();
   for (const auto& [id, recorded] : tokens.files()) {
+    for (auto [begin, end] : splitter.conditions_of_host(id))
+      if (auto answer = recorded.conditions.find(begin); answer != recorded.conditions.end())
+        conditions[recorded.path][{begin, end}].insert(answer->second);
+    SlicedHeader& header = headers[recorded.path];
+    header.of_use |= splitter.is_of_use(id) || openers.contains(id);
+    header.again |= header.entered++ > 0;
+    for (const auto& [at, included] : recorded.included) {
+      computed[recorded.path][at].insert(included.name);
+      header.includes.push_back({at, included.name, included.path});
+    }
     for (auto [at, found] : recorded.asked_headers) asked_headers[recorded.path][at].insert(found);
     llvm::StringRef text = sources.getBufferData(id);
-    std::string mask = splitter.mask(id, text);
+    std::string mask = splitter.mask(id, text, words[recorded.path]);
     auto [known, fresh] = masks.emplace(recorded.path, mask);
     if (!fresh)
       for (size_t i = 0; i < mask.size(); ++i)
@@ -297,8 +428,28 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
     // If several inclusions of one header got different answers, no answer is right for all.
     for (const auto& [at, answers] : asked_headers[path])
       if (answers.size() == 1) answer_has_include(text, at, *answers.begin());
+    for (const auto& [range, answers] : conditions[path])
+      if (answers.size() == 1) answer_condition(text, range.first, range.second, *answers.begin());
     make_plain(text);
-    slice.files.push_back({user_name(path), std::move(text)});
+    std::map<uint32_t, std::string>& instead = words[path];
+    std::erase_if(instead, [&](const auto& one) { return !mask[one.first]; });  // an inclusion keeps it
+    for (const auto& [at, names] : computed[path])
+      if (names.size() == 1) name_header(text, at, *names.begin(), instead);
+    SlicedHeader& header = headers[path];
+    header.text = std::move(text);
+    header.words = std::move(instead);
+  }
+  // One file may be named in several ways.
+  std::map<std::string, std::string> by_place;
+  for (const auto& [path, header] : headers) by_place.emplace(plain(path), path);
+  for (auto& [path, header] : headers)
+    for (SlicedHeader::Include& one : header.includes)
+      if (auto found = by_place.find(plain(one.path)); found != by_place.end()) one.path = found->second;
+  leave_out_idle_headers(headers);
+  for (auto& [path, header] : headers) {
+    if (!header.needed) continue;
+    put_words(header.text, header.words, doubts[path]);
+    slice.files.push_back({user_name(path), std::move(header.text)});
     slice.doubts.insert(slice.doubts.end(), doubts[path].begin(), doubts[path].end());
   }
 }

@@ -1,12 +1,17 @@
 // Which tokens belong to which declaration, what the device may need of it, and what the device must not see.
 #include "jit/worker/split/split_items.h"
 
+#include <iterator>
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclFriend.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
+#include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/host_types.h"
 #include "jit/worker/split/split.h"
 
@@ -35,8 +40,46 @@ bool is_host_directive(const clang::UsingDirectiveDecl& directive) {
   return false;
 }
 
+// The functions that a function of both sides may call. What depends on a template's parameters counts by all
+// that its name may mean.
+class Calls final : public clang::RecursiveASTVisitor<Calls> {
+ public:
+  explicit Calls(std::vector<const clang::Decl*>& found) : m_found(found) {}
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
+    add(expression->getDecl());
+    return true;
+  }
+  bool VisitOverloadExpr(clang::OverloadExpr* expression) {
+    for (const clang::NamedDecl* one : expression->decls()) add(one);
+    return true;
+  }
+
+ private:
+  void add(const clang::NamedDecl* decl) {
+    const clang::FunctionDecl* function = decl->getUnderlyingDecl()->getAsFunction();
+    if (!function) return;
+    if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern()) function = pattern;
+    m_found.push_back(function->getCanonicalDecl());
+  }
+  std::vector<const clang::Decl*>& m_found;
+};
+
+class Throws final : public clang::RecursiveASTVisitor<Throws> {
+ public:
+  explicit Throws(std::vector<const clang::CXXThrowExpr*>& found) : m_found(found) {}
+  bool TraverseCXXThrowExpr(clang::CXXThrowExpr* expression) {
+    m_found.push_back(expression);
+    return true;  // what it throws goes with it
+  }
+
+ private:
+  std::vector<const clang::CXXThrowExpr*>& m_found;
+};
+
 struct File : SplitFile {
   std::vector<std::pair<size_t, size_t>> opened;  // namespaces and linkage blocks: their token ranges
+  llvm::StringRef text;
+  const Ranges* skipped = nullptr;
 };
 
 class ItemReader {
@@ -46,7 +89,10 @@ class ItemReader {
     for (const auto& [id, recorded] : recorder.files()) {
       File& file = m_files[id];
       file.tokens = &recorded.tokens;
-      file.regions = read_regions(m_sources.getBufferData(id), recorded.skipped, context.getLangOpts());
+      file.own = llvm::StringRef(recorded.path).starts_with(k_source_dir);
+      file.text = m_sources.getBufferData(id);
+      file.skipped = &recorded.skipped;
+      file.regions = read_regions(file.text, recorded.skipped, context.getLangOpts());
     }
   }
 
@@ -57,6 +103,7 @@ class ItemReader {
       merge(file);
       adopt_unseen_names(file);
       adopt_gaps(file);
+      std::ranges::move(m_unseen_regions[&file], std::back_inserter(file.items));
       result.emplace(id, std::move(file));
     }
     return result;
@@ -101,6 +148,8 @@ class ItemReader {
       if (!file) continue;
       if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
         open(*file, space->getBeginLoc(), space->getRBraceLoc());
+        file->spaces.push_back(
+            {begin_offset(space->getBeginLoc()), begin_offset(space->getRBraceLoc()), named_space(space)});
         collect(space);
       } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl);
                  linkage && linkage->hasBraces()) {
@@ -118,9 +167,16 @@ class ItemReader {
     size_t at = first_at(tokens, begin_offset(begin));
     size_t brace = at;
     while (brace < tokens.size() && tokens[brace].kind != clang::tok::l_brace) ++brace;
-    file.opened.emplace_back(at, brace + 1);
+    file.opened.emplace_back(at, with_macro(tokens, brace));
     size_t close = first_at(tokens, begin_offset(end));
-    file.opened.emplace_back(close, close + 1);
+    file.opened.emplace_back(close, with_macro(tokens, close));
+  }
+
+  // One past the token, or past all tokens of the macro that makes it.
+  static size_t with_macro(const Tokens& tokens, size_t at) {
+    size_t end = at + 1;
+    while (end < tokens.size() && tokens[end].begin == tokens[at].begin) ++end;
+    return end;
   }
 
   void add(File& file, const clang::Decl& decl) {
@@ -129,13 +185,14 @@ class ItemReader {
     item.begin = first_at(tokens, begin_offset(decl.getBeginLoc()));
     item.end = past(tokens, end_offset(decl.getEndLoc()));
     if (item.begin >= tokens.size()) return;
-    item.end = std::max(item.end, item.begin + 1);
+    item.end = closed(tokens, item.begin, std::max(item.end, item.begin + 1));
+    item.space = named_space(decl.getLexicalDeclContext());
     std::vector<const clang::CXXRecordDecl*> records;
-    describe(decl, item, records);
+    describe(file, decl, item, records);
     const clang::Decl* inner = &templated(decl);
     if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(inner))
       for (const clang::Decl* child : linkage->decls()) {
-        describe(*child, item, records);
+        describe(file, *child, item, records);
         inner = &templated(*child);
       }
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner)) {
@@ -145,6 +202,8 @@ class ItemReader {
         item.bodies.emplace_back(body_in(tokens, *function, item), item.end);
       } else if (item.use == Item::host) {
         cut_host_function(file, *function, item);
+      } else if (!has_device_attribute(*function)) {
+        cut_throws(file, *function, item.cuts);
       }
     }
     for (const clang::CXXRecordDecl* record : records) {
@@ -210,20 +269,68 @@ class ItemReader {
     return at;
   }
 
-  void describe(const clang::Decl& decl, Item& item, std::vector<const clang::CXXRecordDecl*>& records) {
+  // Past the brackets that the range opens: the end of a declaration may lie before them.
+  static size_t closed(const Tokens& tokens, size_t begin, size_t end) {
+    int round = 0;
+    for (size_t at = begin; at < tokens.size(); ++at) {
+      if (at >= end && round <= 0) return at;
+      if (at >= end && tokens[at].kind == clang::tok::semi) break;
+      if (tokens[at].kind == clang::tok::l_paren) ++round;
+      if (tokens[at].kind == clang::tok::r_paren) --round;
+    }
+    return end;
+  }
+
+  // What a function without a name of its own is found by: the types that it works on, or makes.
+  static void name_by_types(const clang::FunctionDecl& function, Item& item) {
+    auto add = [&](const clang::NamedDecl* decl) {
+      if (decl && decl->getIdentifier()) item.names.push_back(decl->getIdentifier());
+      return decl && decl->getIdentifier();
+    };
+    if (const auto* guide = llvm::dyn_cast<clang::CXXDeductionGuideDecl>(&function)) {
+      add(guide->getDeducedTemplate());
+      return;
+    }
+    bool any = false;
+    for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      clang::QualType type = parameter->getType().getNonReferenceType();
+      while (type->isPointerType()) type = type->getPointeeType();
+      if (const auto* alias = type->getAs<clang::TypedefType>(); alias && type->getAsTagDecl())
+        any |= add(alias->getDecl());
+      if (const auto* dependent = type->getAs<clang::TemplateSpecializationType>())
+        any |= add(dependent->getTemplateName().getAsTemplateDecl());
+      any |= add(type->getAsTagDecl());
+    }
+    item.unnamed |= !any;
+  }
+
+  void describe(const File& file, const clang::Decl& decl, Item& item,
+                std::vector<const clang::CXXRecordDecl*>& records) {
     const clang::Decl& inner = templated(decl);
     auto at_least = [&](Item::Use use) { item.use = std::max(item.use, use); };
     if (const auto* named = llvm::dyn_cast<clang::NamedDecl>(&inner))
       if (const clang::IdentifierInfo* name = named->getIdentifier()) item.names.push_back(name);
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner)) {
       item.function = true;
-      item.both |= has_device_attribute(*function) && !is_device_only(*function);
+      item.declared.push_back(function->getCanonicalDecl());
+      const bool may_stay = has_device_attribute(*function) || function->isConstexpr();
+      if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function); method && may_stay) {
+        if (const clang::IdentifierInfo* name = method->getParent()->getIdentifier())
+          item.names.push_back(name);
+      } else if (!function->getIdentifier() &&
+                 (may_stay || llvm::isa<clang::CXXDeductionGuideDecl>(function))) {
+        name_by_types(*function, item);
+      }
+      if (has_device_attribute(*function) && !is_device_only(*function))
+        Calls(item.calls).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      item.root |= file.own && has_device_attribute(*function);
       if (has_device_attribute(*function))
         at_least(Item::device);
       else if ((function->isConstexpr() && !m_host_types.is_host(*function)) ||
                llvm::isa<clang::CXXDeductionGuideDecl>(function))
         at_least(Item::soft);
     } else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&inner)) {
+      item.root |= has_device_attribute(*variable);  // the host may name it
       if (has_device_attribute(*variable))
         at_least(Item::device);
       else if (m_host_types.is_host(variable->getType()))
@@ -232,17 +339,23 @@ class ItemReader {
                (variable->getType().isConstQualified() && variable->getType()->isScalarType()))
         at_least(Item::soft);
     } else if (const auto* directive = llvm::dyn_cast<clang::UsingDirectiveDecl>(&inner)) {
-      at_least(is_host_directive(*directive) ? Item::host : Item::device);
+      const bool host = is_host_directive(*directive);
+      item.root |= !host && !item.space;
+      item.unnamed |= !host;
+      at_least(host ? Item::host : Item::device);
     } else if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(&inner)) {
       const bool defines = record->isThisDeclarationADefinition();
+      const bool device = defines && has_device_member(*record);
       if (defines) records.push_back(record);
-      item.both |= defines && has_device_member(*record);
-      at_least(defines && has_device_member(*record) ? Item::device
-               : m_host_types.is_host(*record)       ? Item::host
-                                                     : Item::soft);
+      if (device) add_calls(*record, item);
+      item.root |= file.own && device;
+      at_least(device                                                                    ? Item::device
+               : m_host_types.is_host(*record) && !m_host_types.only_holds_host(*record) ? Item::host
+                                                                                         : Item::soft);
     } else if (const auto* enumeration = llvm::dyn_cast<clang::EnumDecl>(&inner)) {
-      for (const clang::EnumConstantDecl* constant : enumeration->enumerators())
-        item.names.push_back(constant->getIdentifier());
+      if (!enumeration->isScoped())
+        for (const clang::EnumConstantDecl* constant : enumeration->enumerators())
+          item.names.push_back(constant->getIdentifier());
       at_least(Item::soft);
     } else if (const auto* alias = llvm::dyn_cast<clang::TypedefNameDecl>(&inner)) {
       at_least(m_host_types.is_host(alias->getUnderlyingType()) ? Item::host : Item::soft);
@@ -252,6 +365,20 @@ class ItemReader {
       if (alias->getDeclName().isIdentifier())
         item.names.push_back(alias->getDeclName().getAsIdentifierInfo());
       at_least(Item::soft);
+    }
+  }
+
+  // What a class's members of both sides call.
+  static void add_calls(const clang::CXXRecordDecl& record, Item& item) {
+    for (const clang::Decl* member : record.decls()) {
+      const clang::Decl& inner = templated(*member);
+      if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(&inner);
+          nested && nested != &record && nested->isThisDeclarationADefinition())
+        add_calls(*nested, item);
+      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
+      if (function && !function->isImplicit() && has_device_attribute(*function) &&
+          !is_device_only(*function))
+        Calls(item.calls).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
     }
   }
 
@@ -291,6 +418,55 @@ class ItemReader {
     item.callable = true;
   }
 
+  // A data member that only the host can read becomes as many bytes: the others stay where they are.
+  void cut_host_field(const Tokens& tokens, const clang::FieldDecl& field, size_t begin, size_t end,
+                      std::vector<Cut>& cuts) {
+    const clang::QualType type = field.getType();
+    if (type->isDependentType() || type->isIncompleteType() || !field.getIdentifier() ||
+        !m_host_types.is_host(type))
+      return;
+    const auto bytes = std::to_string(m_context.getTypeSizeInChars(type).getQuantity());
+    const auto align = std::to_string(m_context.getTypeAlignInChars(type).getQuantity());
+    std::string text = "alignas(" + align + ") char " + field.getName().str() + "[" + bytes + "]";
+    if (!cuts.empty() && cuts.back().begin == begin && cuts.back().instead == Cut::words) {
+      cuts.back().end = end;
+      cuts.back().text += "; " + text;
+    } else if (tokens[begin].begin != tokens[end - 1].begin) {
+      cuts.push_back({begin, end, Cut::words, std::move(text)});
+    }
+  }
+
+  // What a function throws that has to be constant to be of use: the device traps there.
+  void cut_throws(const File& file, const clang::FunctionDecl& function, std::vector<Cut>& cuts) {
+    const Tokens& tokens = *file.tokens;
+    std::vector<const clang::CXXThrowExpr*> throws;
+    Throws(throws).TraverseDecl(const_cast<clang::FunctionDecl*>(&function));
+    for (const clang::CXXThrowExpr* one : throws) {
+      if (file_of(one->getBeginLoc()) != &file || one->getBeginLoc().isMacroID()) continue;
+      const size_t begin = first_at(tokens, begin_offset(one->getBeginLoc()));
+      const size_t end = closed(tokens, begin, past(tokens, end_offset(one->getEndLoc())));
+      if (begin < end && tokens[begin].kind == clang::tok::kw_throw)
+        cuts.push_back({begin, end, Cut::words, "tarsia_thrown()"});
+    }
+  }
+
+  // The word __host__ of a member that stays: NVRTC knows no functions of the host. A macro that expands to
+  // more than attributes stays as it is.
+  void cut_host_word(const Tokens& tokens, const clang::FunctionDecl& function, std::vector<Cut>& cuts) {
+    const auto* attribute = function.getAttr<clang::CUDAHostAttr>();
+    if (!attribute || attribute->isImplicit() || attribute->isInherited()) return;
+    const size_t begin = first_at(tokens, begin_offset(attribute->getLocation()));
+    size_t end = begin;
+    for (; end < tokens.size() && tokens[end].begin == tokens[begin].begin; ++end) {
+      const clang::IdentifierInfo* name = tokens[end].identifier;
+      const bool harmless = !name || name->isStr("__attribute__") || name->isStr("host") ||
+                            tokens[end].kind == clang::tok::kw_inline || name->isStr("__forceinline__") ||
+                            name->isStr("always_inline") || name->isStr("__always_inline__");
+      if (!harmless) return;
+    }
+    if (end > begin) cuts.push_back({begin, end});
+  }
+
   // Members that only the host needs, of a class that stays. Their bodies go. If their types are the host's
   // as well, the whole members go.
   void cut_host_members(const File& file, const clang::CXXRecordDecl& record, std::vector<Cut>& cuts) {
@@ -317,10 +493,15 @@ class ItemReader {
       } else if (const auto* alias = llvm::dyn_cast<clang::TypedefNameDecl>(inner)) {
         if (m_host_types.is_host(alias->getUnderlyingType())) cuts.push_back({begin, end});
       }
-      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner);
-      if (!function || has_device_attribute(*function) || function->isConstexpr() ||
-          function->isDefaulted() || function->isDeleted())
+      if (const auto* field = llvm::dyn_cast<clang::FieldDecl>(inner)) {
+        cut_host_field(tokens, *field, begin, closed(tokens, begin, end), cuts);
         continue;
+      }
+      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner);
+      if (!function || has_device_attribute(*function)) continue;
+      cut_host_word(tokens, *function, cuts);
+      if (function->isConstexpr()) cut_throws(file, *function, cuts);
+      if (function->isConstexpr() || function->isDefaulted() || function->isDeleted()) continue;
       size_t body = begin;
       int round = 0;
       for (; body < end; ++body) {
@@ -361,8 +542,11 @@ class ItemReader {
         into.end = std::max(into.end, item.end);
         into.use = std::max(into.use, item.use);
         into.function |= item.function;
-        into.both |= item.both;
+        into.root |= item.root;
+        into.unnamed |= item.unnamed;
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
+        into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
+        into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());
         into.bodies.insert(into.bodies.end(), item.bodies.begin(), item.bodies.end());
         into.cuts.insert(into.cuts.end(), item.cuts.begin(), item.cuts.end());
         continue;
@@ -378,9 +562,11 @@ class ItemReader {
     items = std::move(merged);
   }
 
-  // Names in regions that only the device sees belong to the declaration that holds the region.
+  // Names in regions that only the device sees belong to the declaration that holds the region. A region
+  // between declarations stays if it is of a text of the request, or if something names what it may declare.
   void adopt_unseen_names(File& file) {
     const Tokens& tokens = *file.tokens;
+    std::map<uint32_t, Item> regions;  // by their ends
     for (const auto& [at, word] : file.regions.names) {
       auto found = m_context.Idents.find(word);
       if (found == m_context.Idents.end()) continue;
@@ -389,8 +575,40 @@ class ItemReader {
           [&](uint32_t offset, const Item& item) { return offset < tokens[item.begin].begin; });
       Item* item = next == file.items.begin() ? nullptr : &*std::prev(next);
       const bool inside = item && item->end > item->begin && at < tokens[item->end - 1].end;
-      (inside ? item->unseen : file.unseen).push_back(found->second);
+      if (inside) {
+        item->unseen.push_back(found->second);
+        continue;
+      }
+      auto range = std::upper_bound(file.skipped->begin(), file.skipped->end(), at,
+                                    [](uint32_t offset, const auto& one) { return offset < one.first; });
+      if (file.own || range == file.skipped->begin()) {
+        file.unseen.emplace_back(found->second, space_at(file, at));
+        continue;
+      }
+      --range;
+      Item& region = regions[range->second];
+      region.use = Item::soft;
+      region.nameless = true;
+      region.space = space_at(file, at);
+      region.text_begin = range->first;
+      region.text_end = range->second;
+      region.unseen.push_back(found->second);
+      if (may_be_declared(file.text, at + word.size())) region.names.push_back(found->second);
     }
+    for (auto& [end, region] : regions) m_unseen_regions[&file].push_back(std::move(region));
+  }
+
+  // Whether a name that ends here is followed by what follows a name in its declaration.
+  static bool may_be_declared(llvm::StringRef text, size_t end) {
+    const size_t at = text.find_first_not_of(" \t\r\n", end);
+    return at != text.npos && llvm::StringRef("([{=;:").contains(text[at]);
+  }
+
+  static const clang::NamespaceDecl* space_at(const File& file, uint32_t at) {
+    const SplitSpace* innermost = nullptr;
+    for (const SplitSpace& one : file.spaces)
+      if (one.begin <= at && at < one.end && (!innermost || one.begin >= innermost->begin)) innermost = &one;
+    return innermost ? innermost->space : nullptr;
   }
 
   // Tokens between items are split at semicolons. A part stays if it names a function that stays.
@@ -426,9 +644,18 @@ class ItemReader {
   const clang::SourceManager& m_sources;
   HostTypes m_host_types;
   std::map<clang::FileID, File> m_files;
+  std::map<const File*, std::vector<Item>> m_unseen_regions;
 };
 
 }  // namespace
+
+const clang::NamespaceDecl* named_space(const clang::DeclContext* scope) {
+  for (; scope; scope = scope->getParent())
+    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(scope);
+        space && !space->isAnonymousNamespace() && !space->isInline())
+      return space->getFirstDecl();
+  return nullptr;
+}
 
 std::map<clang::FileID, SplitFile> read_items(clang::ASTContext& context, const TokenRecorder& recorder) {
   return ItemReader(context, recorder).run();

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
 #include "jit/worker/split/split_regions.h"
 #include "jit/worker/split/token_recorder.h"
 
@@ -17,7 +19,8 @@ using Tokens = std::vector<TokenRecorder::Token>;
 /// A range of tokens, [begin, end), that a slice leaves out of a declaration, and its replacement.
 struct SplitCut {
   size_t begin = 0, end = 0;
-  enum Instead { nothing, semicolon, body } instead = nothing;
+  enum Instead { nothing, semicolon, body, words } instead = nothing;
+  std::string text = {};  ///< the words
 };
 
 /// A declaration at namespace scope, or several that share tokens.
@@ -25,12 +28,18 @@ struct SplitItem {
   size_t begin = 0, end = 0;                      ///< tokens [begin, end)
   std::vector<std::pair<size_t, size_t>> bodies;  ///< of device functions: tokens that the host steps over
   enum Use { host, soft, device } use = host;     ///< soft: the device's if something there names it
+  bool root = false;                              ///< in the slice, whether something names it or not
   bool kept = false;
   bool function = false;
-  bool both = false;      ///< holds functions of both sides, which may call the host's …
-  bool callable = false;  ///< … as this one, which stays as a stub then
+  bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
   bool nameless = false;  ///< no declaration was made of these tokens
+  uint32_t text_begin = 0,
+           text_end = 0;  ///< of a region that the host's parse left out: no tokens, this text
+  bool unnamed = false;   ///< an operator over no type in particular: kept wherever it can be found
+  const clang::NamespaceDecl* space = nullptr;  ///< that it stands in; of the first of several
   std::vector<const clang::IdentifierInfo*> names;
+  std::vector<const clang::Decl*> declared;  ///< functions, canonical
+  std::vector<const clang::Decl*> calls;     ///< by functions of both sides, canonical
   std::vector<SplitCut> cuts;
   std::vector<const clang::IdentifierInfo*> unseen;  ///< names in regions that the host's parse left out
 
@@ -46,11 +55,23 @@ struct SplitItem {
   }
 };
 
+/// A namespace as a file opens it. Unnamed and inline ones are taken for what they stand in.
+struct SplitSpace {
+  uint32_t begin = 0, end = 0;                  ///< offsets in the file
+  const clang::NamespaceDecl* space = nullptr;  ///< null: the global one
+};
+
+/// The nearest namespace that has to be named to reach what stands in a scope; null if none has.
+const clang::NamespaceDecl* named_space(const clang::DeclContext* scope);
+
 struct SplitFile {
   const Tokens* tokens = nullptr;
+  bool own = false;              ///< a text of the request, and no file that it includes
   std::vector<SplitItem> items;  ///< by their places, nameless ones at the end
+  std::vector<SplitSpace> spaces;
   FileRegions regions;
-  std::vector<const clang::IdentifierInfo*> unseen;  ///< of no item
+  /// Of no item: names, and where they stand.
+  std::vector<std::pair<const clang::IdentifierInfo*, const clang::NamespaceDecl*>> unseen;
 };
 
 /// The parse's view of the user's files. The recorder must outlive the result.

@@ -3,10 +3,12 @@
 // nvcc preprocesses a source once for the host and once for each architecture. Only __CUDA_ARCH__ differs.
 // So a region belongs to the device alone only if the condition mentions it, or mentions a macro that was
 // defined under such a condition. The device leaves out whatever else the host left out, even where NVRTC's
-// macros would decide otherwise (__SSE2__, CLOCK_MONOTONIC).
+// macros would decide otherwise (__SSE2__, CLOCK_MONOTONIC), and takes what the host took: conditions of
+// headers on disk get the host's answers (__cpp_lib_bit_cast).
 #include "jit/worker/split/split_regions.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "clang/Basic/LangOptions.h"
@@ -32,6 +34,12 @@ class Reader {
       else
         take(token), more = next(token);
     }
+    for (auto& [at, words] : m_asked) {
+      FileRegions::Directive& directive = m_result.directives[at];
+      directive.of_host = std::none_of(words.begin(), words.end(), [&](const std::string& word) {
+        return is_arch(word) || m_defined.count(word) > 0;
+      });
+    }
     return std::move(m_result);
   }
 
@@ -52,6 +60,7 @@ class Reader {
     bool more = next(token);
     if (!more || token.isAtStartOfLine()) return more;
     const llvm::StringRef kind = spelling(token);
+    const uint32_t first = begin_of(token);
     std::vector<std::pair<uint32_t, llvm::StringRef>> words;
     uint32_t end = offset();
     for (more = next(token); more && !token.isAtStartOfLine(); more = next(token)) {
@@ -74,7 +83,12 @@ class Reader {
     const bool holds = kind.starts_with("if") || kind.starts_with("el") || kind == "endif" ||
                        kind == "define" || kind == "undef";
     if (!holds && is_skipped(hash) && !in_arch_group()) m_result.dead.emplace_back(hash, end);
-    m_result.directives.push_back({hash, end, holds});
+    if (kind == "define" && !words.empty()) m_defined.insert(words[0].second.str());
+    if (kind.starts_with("if") || kind.starts_with("elif")) {
+      std::vector<std::string>& asked = m_asked[m_result.directives.size()];
+      for (auto [at, word] : words) asked.push_back(word.str());
+    }
+    m_result.directives.push_back({hash, end, first, false, holds});
     return more;
   }
 
@@ -101,7 +115,8 @@ class Reader {
   const Ranges& m_skipped;
   clang::Lexer m_lexer;
   std::vector<bool> m_groups;
-  std::set<std::string> m_arch_macros;
+  std::set<std::string> m_arch_macros, m_defined;
+  std::map<size_t, std::vector<std::string>> m_asked;  // the words of conditions, by their directives
   FileRegions m_result;
 };
 

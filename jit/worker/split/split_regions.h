@@ -20,6 +20,9 @@ using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  ///< offsets in a te
 struct FileRegions {
   struct Directive {
     uint32_t begin = 0, end = 0;  ///< its line, continuation lines included, without a comment at the end
+    uint32_t word = 0;            ///< where its first word begins: "if", "include"
+    bool of_host =
+        false;           ///< a condition that means the same on both sides, and on no macro of the file's own
     bool holds = false;  ///< a condition or definition: goes on holding where the text around it is blanked
   };
   std::vector<Directive> directives;  ///< in order

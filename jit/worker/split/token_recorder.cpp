@@ -34,11 +34,30 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
       file->skipped.emplace_back(sources.getFileOffset(range.getBegin()),
                                  sources.getFileOffset(range.getEnd()));
   }
-  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+  void InclusionDirective(clang::SourceLocation hash, const clang::Token&, llvm::StringRef name, bool angled,
                           clang::CharSourceRange, clang::OptionalFileEntryRef file, llvm::StringRef,
                           llvm::StringRef, const clang::Module*, bool,
                           clang::SrcMgr::CharacteristicKind) override {
+    const clang::SourceManager& sources = m_recorder.m_preprocessor.getSourceManager();
+    if (File* from = hash.isFileID() ? m_recorder.file_of(sources.getFileID(hash), hash) : nullptr)
+      from->included[sources.getFileOffset(hash)] = {
+          (angled ? "<" : "\"") + name.str() + (angled ? ">" : "\""), file ? file->getName().str() : ""};
     if (file) m_recorder.m_included_as[file->getName().str()].insert(name.str());
+  }
+  void If(clang::SourceLocation place, clang::SourceRange, ConditionValueKind value) override {
+    if (value != CVK_NotEvaluated) decide(place, value == CVK_True);
+  }
+  void Elif(clang::SourceLocation place, clang::SourceRange, ConditionValueKind value,
+            clang::SourceLocation) override {
+    if (value != CVK_NotEvaluated) decide(place, value == CVK_True);
+  }
+  void Ifdef(clang::SourceLocation place, const clang::Token&,
+             const clang::MacroDefinition& definition) override {
+    decide(place, bool(definition));
+  }
+  void Ifndef(clang::SourceLocation place, const clang::Token&,
+              const clang::MacroDefinition& definition) override {
+    decide(place, !definition);
   }
   void HasInclude(clang::SourceLocation place, llvm::StringRef, bool, clang::OptionalFileEntryRef found,
                   clang::SrcMgr::CharacteristicKind) override {
@@ -56,6 +75,12 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
   }
 
  private:
+  void decide(clang::SourceLocation place, bool value) {
+    const clang::SourceManager& sources = m_recorder.m_preprocessor.getSourceManager();
+    if (File* file = place.isFileID() ? m_recorder.file_of(sources.getFileID(place), place) : nullptr)
+      file->conditions[sources.getFileOffset(place)] = value;
+  }
+
   TokenRecorder& m_recorder;
 };
 

@@ -28,6 +28,13 @@ class TokenRecorder {
     Ranges skipped;  ///< regions that a condition left out: offsets
     /// Where a __has_include names its header, and whether it was found.
     std::map<uint32_t, bool> asked_headers;
+    struct Included {
+      std::string name;  ///< in quotes or brackets
+      std::string path;  ///< of what was found
+    };
+    std::map<uint32_t, Included> included;  ///< by the places of the "#"
+    std::map<uint32_t, bool>
+        conditions;  ///< what came out of them, by the places of "if", "ifdef", "elif", …
   };
   explicit TokenRecorder(clang::Preprocessor& preprocessor);
 

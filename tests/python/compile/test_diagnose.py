@@ -61,8 +61,20 @@ def test_notes_about_headers_are_not_shown_but_kept():
     error.diagnostics.append(Diagnostic("source.cu", 2, 5, "note", "declared here"))
     _diagnose.explain(error, SOURCE, None, _place(sys._getframe()))
     text = str(error)
-    assert "candidate" not in text and "declared here" in text and text.endswith("(.diagnostics has all, with notes about headers)")
+    assert "candidate" not in text and "declared here" in text and text.endswith("(.diagnostics has all, with what is said about headers)")
     assert len(error.diagnostics) == 4
+
+
+def test_errors_come_first_and_warnings_about_headers_are_kept_apart(tmp_path):
+    warns = "".join(f"inline int f{i}() {{ }}\n" for i in range(30))
+    (tmp_path / "theirs.h").write_text(warns)
+    with pytest.raises(CompileError) as caught:
+        tarsia.load_inline('#include "theirs.h"\nint own() { }\nint g() { return missing; }', include_dirs=[tmp_path])
+    found = caught.value.diagnostics
+    assert found[0].severity == "error" and "missing" in found[0].message
+    assert sum(one.severity == "warning" for one in found) == 31
+    for text in (str(caught.value), caught.value.args[0]):
+        assert "theirs.h" not in text and text.index("missing") < text.index("own" if "own()" in text else "-Wreturn-type")
 
 
 def test_many_errors_are_cut_short():

@@ -1,6 +1,11 @@
 // Host compiles in this process: what is exported, how it is called, where diagnostics point.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -244,6 +249,37 @@ TEST_F(HostCompilerTest, files_outside_the_allowed_folders_are_not_read) {
   ASSERT_FALSE(result.ok);
   EXPECT_THAT(errors(result), HasSubstr("file not found"));
   EXPECT_THAT(errors(result), testing::Not(HasSubstr("root:")));
+}
+
+TEST_F(HostCompilerTest, files_on_disk_may_include_what_lies_beside_their_folder) {
+  TemporaryDir dir;
+  std::filesystem::create_directories(dir / "inc/sub");
+  std::filesystem::create_directories(dir / "other");
+  auto write = [&](const std::string& name, const std::string& text) { std::ofstream(dir / name) << text; };
+  write("inc/sub/a.h", "#include \"../../other/b.h\"\n");
+  write("other/b.h", "#include \"c.h\"\n");
+  write("other/c.h", "#define C 3\n");
+  write("other/secret.h", "#error secret\n");
+  for (const std::string name : {"a.cc", "a.cu"}) {
+    if (name == "a.cu" && !have_nvrtc()) continue;
+    CompileRequest asked =
+        request(name, "#include \"sub/a.h\"\nint f() { return C; }\n" +
+                          std::string(name == "a.cu" ? "__global__ void k(int* x) { *x = C; }" : ""));
+    asked.options.include_dirs = {dir / "inc"};
+    CompileResult result = compile(asked);
+    ASSERT_TRUE(result.ok) << errors(result);
+    std::set<std::string> read;
+    for (const Dependency& one : result.dependencies)
+      if (!one.absent) read.insert(one.path);
+    EXPECT_THAT(read, testing::IsSupersetOf({dir / "other/b.h", dir / "other/c.h"}));
+  }
+  for (const std::string include : {"../other/secret.h", "sub/../../other/secret.h"}) {
+    CompileRequest asked = request("a.cc", "#include \"" + include + "\"\n#include \"sub/a.h\"\n");
+    asked.options.include_dirs = {dir / "inc"};
+    CompileResult result = compile(asked);
+    EXPECT_THAT(errors(result), HasSubstr("file not found; "));
+    EXPECT_THAT(errors(result), testing::Not(HasSubstr("secret\n")));
+  }
 }
 
 TEST_F(HostCompilerTest, undefined_symbols_are_errors_of_the_link) {

@@ -1,7 +1,10 @@
 // The split: what stays for the device, at which lines.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "jit/worker/host/host_compiler.h"
+#include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -18,9 +21,11 @@ class SplitTest : public CompileTest {
       GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
   }
   // Parses the text and returns the slice.
-  DeviceSlice split(const std::string& text, std::vector<SourceFile> headers = {}) {
+  DeviceSlice split(const std::string& text, std::vector<SourceFile> headers = {},
+                    std::vector<std::string> include_dirs = {}) {
     m_request = request("a.cu", text);
     m_request.headers = std::move(headers);
+    m_request.options.include_dirs = std::move(include_dirs);
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
     for (const auto* group : {&m_request.files, &m_request.headers})
       for (const SourceFile& file : *group)
@@ -249,6 +254,118 @@ TEST_F(SplitTest, what_stays_for_its_name_alone_is_a_doubt) {
   std::string text = text_of(slice), left_out;
   for (auto [begin, end] : doubt.ranges) left_out += text.substr(begin, end - begin);
   EXPECT_EQ(left_out, "const int width =\n\n  W;");
+}
+
+TEST_F(SplitTest, the_word_host_goes_with_the_body) {
+  DeviceSlice slice = split(
+      "#define HOST __host__\n"
+      "struct T {\n  int n;\n  __host__ int size() const { return n; }\n  HOST int again() const { return n; "
+      "}\n"
+      "  __host__ T() = default;\n  __host__ constexpr int four() const { return 4; }\n"
+      "  __host__ __device__ int get() const { return n; }\n};\n"
+      "__global__ void k(T t, int* x) { *x = t.get(); }\n");
+  const std::string text = text_of(slice);
+  EXPECT_THAT(text, HasSubstr("           int size() const {"));
+  EXPECT_THAT(text, HasSubstr("       int again() const {"));
+  EXPECT_THAT(text, HasSubstr("         T() = default;"));
+  EXPECT_THAT(text, HasSubstr("         constexpr int four() const { return 4; }"));
+  EXPECT_THAT(text, HasSubstr("__host__ __device__ int get() const { return n; }"));
+}
+
+TEST_F(SplitTest, what_no_kernel_reaches_in_a_header_goes) {
+  TemporaryDir folder;
+  auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+  };
+  write("theirs.h",
+        "#include \"idle.h\"\n#include \"macros.h\"\n#include \"leads.h\"\n"
+        "namespace theirs {\nstruct size { int n; DEVICE int get() const { return n; } };\n"
+        "inline DEVICE int data(size s) { return s.get(); }\n}\n"
+        "namespace ours {\nstruct Box { int n; DEVICE Box operator+(Box) const; };\n"
+        "inline DEVICE Box Box::operator+(Box b) const { return {n + b.n}; }\n"
+        "inline DEVICE bool operator==(Box a, Box b) { return a.n == b.n; }\n}\n"
+        "template <class T> __global__ void unused(T x) {}\n");
+  write("idle.h", "#pragma once\nstruct Idle { int n; };\n");
+  write("macros.h", "#define DEVICE __device__\n");
+  write("leads.h", "#pragma once\n#include \"far.h\"\n#include \"idle.h\"\n#define NOBODYS 1\n");
+  write("far.h", "#pragma once\nconstexpr int far() { return 4; }\n");
+  DeviceSlice slice = split(
+      "#include \"theirs.h\"\n"
+      "__global__ void k(int* x) { int size = 3, data = 4; *x = (ours::Box{size} + ours::Box{data}).n + "
+      "far(); }\n",
+      {}, {folder.path()});
+  const std::string text = text_of(slice, folder.path() + "/theirs.h");
+  for (const char* kept : {"struct Box", "Box::operator+", "operator==", "#include \"macros.h\""})
+    EXPECT_THAT(text, HasSubstr(kept));
+  for (const char* gone : {"struct size", "data(", "unused", "idle.h"})
+    EXPECT_THAT(text, Not(HasSubstr(gone)));
+  EXPECT_EQ(text_of(slice, folder.path() + "/idle.h"), "(no such file)");
+  EXPECT_EQ(text_of(slice, folder.path() + "/leads.h"), "#pragma once\n#include \"far.h\"\n");
+  EXPECT_THAT(text_of(slice, folder.path() + "/far.h"), HasSubstr("int far()"));
+}
+
+TEST_F(SplitTest, namespaces_that_a_macro_opens_stay_open) {
+  DeviceSlice slice = split(
+      "#define OPEN namespace a { namespace b {\n#define CLOSE }}\nOPEN\n__device__ int f() { return 1; "
+      "}\nCLOSE\n"
+      "__global__ void k(int* x) { *x = a::b::f(); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("OPEN\n__device__ int f() { return 1; }\nCLOSE\n"));
+}
+
+TEST_F(SplitTest, the_brackets_of_an_initial_value_stay) {
+  DeviceSlice slice =
+      split("constexpr unsigned n(4);\nconst int m(int(5) + 1);\n__global__ void k(int* x) { x[n] = m; }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("constexpr unsigned n(4);\nconst int m(int(5) + 1);\n"));
+}
+
+TEST_F(SplitTest, compound_literals_lose_their_brackets) {
+  DeviceSlice slice = split(
+      "template <class T> struct Two { T a, b; __device__ Two operator+(Two) { return *this; } };\n"
+      "__device__ int sum(int2 v) { return v.x + v.y; }\n"
+      "__global__ void k(int2* x, int i) {\n  *x = (int2){1, 2};\n  i = sum((struct int2){3, 4});\n"
+      "  auto t = (Two<int>){1, 2};\n  if (i) { x->x = (i); }\n  auto f = [](int i) { return i; };\n}\n");
+  const std::string text = text_of(slice);
+  EXPECT_THAT(
+      text, HasSubstr("*x =  int2 {1, 2};\n  i = sum(        int2 {3, 4});\n  auto t =  Two<int> {1, 2};\n"));
+  EXPECT_THAT(text, HasSubstr("operator+(Two) { return *this; }"));
+  EXPECT_THAT(text, HasSubstr("if (i) { x->x = (i); }\n  auto f = [](int i) { return i; };"));
+}
+
+TEST_F(SplitTest, constexpr_functions_trap_where_they_throw) {
+  DeviceSlice slice = split(
+      "#include <stdexcept>\nconstexpr int size(int i) { return i < 0 ? throw std::runtime_error(\"no\") : "
+      "i; }\n"
+      "__global__ void k(int* x) { *x = size(3); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("return i < 0 ? tarsia_thrown()"));
+  EXPECT_THAT(text_of(slice), Not(HasSubstr("runtime_error")));
+}
+
+TEST_F(SplitTest, members_of_the_hosts_types_leave_the_others_where_they_are) {
+  DeviceSlice slice = split(
+      "#include <string>\n#include <vector>\nstruct P { std::vector<int> v; int n; std::string a, b; };\n"
+      "__global__ void k(decltype(P::n)* x) { *x = 1; }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("struct P { alignas(8) char v[24]; int n; alignas(8) char a[32]; "
+                                        "alignas(8) char b[32]; };\n__global__ void k(decltype(P::n)* x)"));
+}
+
+TEST_F(SplitTest, includes_made_by_macros_are_named) {
+  DeviceSlice slice = split(
+      "#define STR(x) #x\n#define INC(x) STR(x.h)\n#include INC(lib)\n#if 0\n#include INC(none)\n#endif\n"
+      "__global__ void k(int* x) { *x = LIB; }\n",
+      {{"lib.h", "#define LIB 3\n"}});
+  EXPECT_THAT(text_of(slice), HasSubstr("#include \"lib.h\" \n#if 0\n"));
+  EXPECT_THAT(text_of(slice), Not(HasSubstr("INC(none)")));
+  EXPECT_EQ(text_of(slice, "lib.h"), "#define LIB 3\n");
+}
+
+TEST_F(SplitTest, constexpr_device_functions_may_call_constexpr_functions_of_the_host) {
+  DeviceSlice slice = split(
+      "constexpr int host(int i) { return i + 1; }\n"
+      "struct C { static __device__ constexpr int f() { return host(1); } };\n"
+      "__device__ auto deduced() { return host(2); }\n"
+      "__global__ void k(int* x) { *x = C::f() + deduced(); }\nint after() { return host(3); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("constexpr int host"));
+  EXPECT_THAT(kernels(slice), ElementsAre("k"));
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// What the device reaches: from its kernels and variables along the names in what is reached.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "jit/worker/split/split_items.h"
+
+namespace tarsia::jit {
+
+/// Marks the items that are kept. An item is kept if something that is kept bears its name, and if it can be
+/// found there: if its namespace is open. A namespace is open where something in it is kept, and where its
+/// name is seen while the one around it is open.
+class Closure {
+ public:
+  /// The files must outlive it, and their items stay where they are.
+  explicit Closure(std::map<clang::FileID, SplitFile>& files);
+
+  void keep(SplitItem& item);
+  /// A name that stands in what is kept.
+  void see(const clang::IdentifierInfo* name);
+  /// A namespace in which something is kept; null is the global one.
+  void open(const clang::NamespaceDecl* space);
+  /// Follows what was kept to its end.
+  void run();
+  const std::set<const clang::NamespaceDecl*>& opened() const { return m_open; }
+
+ private:
+  bool is_open(const clang::NamespaceDecl* space) const { return !space || m_open.contains(space); }
+
+  std::map<clang::FileID, SplitFile>& m_files;
+  std::map<const SplitItem*, const SplitFile*> m_home;
+  std::map<const clang::IdentifierInfo*, std::vector<SplitItem*>> m_by_name;
+  std::map<const clang::Decl*, SplitItem*> m_callable;
+  std::map<const clang::NamespaceDecl*, std::vector<SplitItem*>> m_in_space;
+  std::map<const clang::IdentifierInfo*, std::set<const clang::NamespaceDecl*>> m_spaces;  // by their names
+  std::set<const clang::IdentifierInfo*> m_seen;
+  std::set<const clang::NamespaceDecl*> m_open;
+  std::deque<SplitItem*> m_work;
+};
+
+}  // namespace tarsia::jit

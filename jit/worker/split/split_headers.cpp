@@ -1,0 +1,179 @@
+// Leaves out the headers that a slice does not need.
+#include "jit/worker/split/split_headers.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace tarsia::jit {
+namespace {
+
+bool is_word(char c) {
+  return isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Calls visit(word) for each identifier outside of comments, strings and #include lines.
+template <class Visit>
+void for_each_word(std::string_view text, const Visit& visit) {
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '/' && i + 1 < text.size() && (text[i + 1] == '/' || text[i + 1] == '*')) {
+      const bool line = text[i + 1] == '/';
+      const size_t end = text.find(line ? "\n" : "*/", i + 2);
+      i = end == text.npos ? text.size() : end + (line ? 0 : 2);
+    } else if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i) i += text[i] == '\\';
+      ++i;
+    } else if (is_word(c)) {
+      const size_t begin = i;
+      while (i < text.size() && is_word(text[i])) ++i;
+      const std::string_view word = text.substr(begin, i - begin);
+      if (word.starts_with("include") && text.substr(0, begin).find_last_not_of(" \t") != text.npos &&
+          text[text.substr(0, begin).find_last_not_of(" \t")] == '#')
+        i = std::min(text.find('\n', i), text.size());
+      else if (!isdigit(static_cast<unsigned char>(c)))
+        visit(word);
+    } else {
+      ++i;
+    }
+  }
+}
+
+/// Headers of CUDA and of C, by the beginnings of their names, and what is in the names that they declare.
+struct Known {
+  std::string_view header;
+  std::vector<std::string_view> names;
+  bool idle = false;  ///< not to be read by NVRTC unless it is named: it costs seconds, or is the host's
+};
+
+const std::vector<Known>& known_headers() {
+  static const std::vector<Known> s_known = {
+      {"thrust/", {"thrust"}, true},
+      {"cub/", {"cub"}, true},
+      {"cuda/", {"cuda"}, true},
+      {"cublas", {"cublas"}, true},
+      {"cusparse", {"cusparse"}, true},
+      {"cusolver", {"cusolver"}, true},
+      {"cufft", {"cufft"}, true},
+      {"cudnn", {"cudnn"}, true},
+      {"cuda_fp16.h", {"half"}},
+      {"cuda_bf16.h", {"bfloat16"}},
+      {"cuda_fp8.h", {"__nv_fp8"}},
+      {"curand_kernel.h", {"curand"}},
+      {"cooperative_groups.h", {"cooperative_groups"}},
+      {"mma.h", {"wmma"}},
+      {"cuComplex.h", {"cuComplex", "cuFloatComplex", "cuDoubleComplex"}},
+      {"math_constants.h", {"CUDART_"}},
+      {"cfloat", {"FLT_", "DBL_"}},
+      {"float.h", {"FLT_", "DBL_"}},
+      {"climits", {"_MAX", "_MIN"}},
+      {"limits.h", {"_MAX", "_MIN"}},
+      {"cmath", {"M_", "INFINITY", "NAN", "HUGE_VAL"}},
+      {"math.h", {"M_", "INFINITY", "NAN", "HUGE_VAL"}},
+      {"cassert", {"assert"}},
+      {"assert.h", {"assert"}},
+      {"cstdint", {"_t"}},
+      {"stdint.h", {"_t"}}};
+  return s_known;
+}
+
+using Words = std::set<std::string, std::less<>>;
+
+bool is_named(const Known& known, const Words& words) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return std::ranges::any_of(known.names,
+                               [&](std::string_view name) { return word.find(name) != word.npos; });
+  });
+}
+
+void blank_line(std::string& text, size_t at) {
+  for (; at < text.size() && text[at] != '\n'; ++at)
+    if (text[at] != '\r') text[at] = ' ';
+}
+
+}  // namespace
+
+void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers) {
+  std::map<std::string, std::set<std::string>, std::less<>> defined;  // macros: in which files
+  for (const auto& [path, header] : headers) {
+    std::string_view before;
+    for_each_word(header.text, [&](std::string_view word) {
+      if (before == "define") defined[std::string(word)].insert(path);
+      before = word;
+    });
+  }
+  Words words;
+  std::vector<std::string> work;
+  for (const auto& [path, header] : headers)
+    if (header.of_use) work.push_back(path);
+  while (!work.empty()) {
+    const std::string path = std::move(work.back());
+    work.pop_back();
+    for_each_word(headers[path].text, [&](std::string_view word) {
+      if (!words.emplace(word).second) return;
+      auto found = defined.find(word);
+      if (found == defined.end()) return;
+      for (const std::string& file : found->second)
+        if (!std::exchange(headers[file].of_use, true)) work.push_back(file);
+    });
+  }
+
+  // What a needed header includes may come to the device through one that is not.
+  std::set<std::string_view> idle;
+  std::vector<std::string> leads;
+  for (const Known& known : known_headers()) {
+    const bool named = is_named(known, words);
+    if (known.idle && !named) idle.insert(known.header);
+    if (!named) continue;
+    const std::string* first = nullptr;
+    bool there = false;
+    for (const auto& [path, header] : headers)
+      for (const SlicedHeader::Include& one : header.includes) {
+        if (!std::string_view(one.name).substr(1).starts_with(known.header)) continue;
+        there |= header.of_use;
+        if (!first) first = &path;
+      }
+    if (first && !there) leads.push_back(*first);
+  }
+
+  std::map<std::string, std::vector<std::string>> from;  // who includes a file
+  for (const auto& [path, header] : headers)
+    for (const SlicedHeader::Include& one : header.includes)
+      if (headers.contains(one.path)) from[one.path].push_back(path);
+  for (const auto& [path, header] : headers)
+    if (header.of_use) work.push_back(path);
+  work.insert(work.end(), leads.begin(), leads.end());
+  while (!work.empty()) {
+    const std::string path = std::move(work.back());
+    work.pop_back();
+    if (!std::exchange(headers[path].needed, true))
+      work.insert(work.end(), from[path].begin(), from[path].end());
+  }
+
+  for (auto& [path, header] : headers) {
+    auto stays = [&](const SlicedHeader::Include& one) {
+      if (const auto target = headers.find(one.path); target != headers.end()) return target->second.needed;
+      return std::ranges::none_of(idle, [&](std::string_view prefix) {
+        return std::string_view(one.name).substr(1).starts_with(prefix);
+      });
+    };
+    if (header.of_use) {
+      for (const SlicedHeader::Include& one : header.includes)
+        if (!stays(one)) {
+          blank_line(header.text, one.at);
+          std::erase_if(header.words, [&](const auto& word) {
+            return word.first > one.at && header.text.find('\n', one.at) > word.first;
+          });
+        }
+    } else if (header.needed) {
+      header.words.clear();
+      header.text = header.again ? "" : "#pragma once\n";
+      for (const SlicedHeader::Include& one : header.includes)
+        if (stays(one)) header.text += "#include " + one.name + "\n";
+    }
+  }
+}
+
+}  // namespace tarsia::jit
