@@ -20,6 +20,17 @@ Language language_of(const SourceFile& file, bool request_is_cuda);
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
 
+/// g++ and nvcc without -std speak GNU's dialect, which takes all that the standard one takes: "c++20" →
+/// "gnu++20".
+std::string gnu_standard(const std::string& standard);
+
+/// Appends the arguments that name the folders of headers: the user's, `before_cxx`, and the rest.
+void add_folders(const CompileRequest& request, Language language, const std::vector<std::string>& before_cxx,
+                 std::vector<std::string>& args);
+
+/// Appends the macros that every compile of these options has.
+void add_macros(const CompileOptions& options, std::vector<std::string>& args);
+
 /// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
 bool keeps_ir(const CompileOptions& options);
 
