@@ -2,7 +2,7 @@
 include(cmake/llvm.cmake)
 
 set(worker_sources)
-foreach(room "" source/ split/ host/ prelude/ link/)
+foreach(room "" source/ split/ host/ prelude/ nvptx/ link/)
   file(GLOB room_sources CONFIGURE_DEPENDS jit/worker/${room}*.cpp)
   list(APPEND worker_sources ${room_sources})
 endforeach()
@@ -13,11 +13,15 @@ endif()
 
 # Texts that become part of the worker: headers it serves from memory.
 set(embedded_inc)
-foreach(part host_headers)
-  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/source/${part}/*)
+foreach(part host_headers nvptx_headers)
+  set(texts_dir ${CMAKE_SOURCE_DIR}/jit/worker/source/host_headers)
+  if(part STREQUAL nvptx_headers)
+    set(texts_dir ${CMAKE_SOURCE_DIR}/jit/worker/nvptx/headers)
+  endif()
+  file(GLOB_RECURSE texts CONFIGURE_DEPENDS ${texts_dir}/*)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.inc
-    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/${part}.inc -DDIR=${CMAKE_SOURCE_DIR}/jit/worker/source/${part}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_BINARY_DIR}/generated/${part}.inc -DDIR=${texts_dir}
             -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
     DEPENDS ${texts} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
   list(APPEND embedded_inc ${CMAKE_BINARY_DIR}/generated/${part}.inc)

@@ -1,4 +1,4 @@
-# The target tarsia_llvm: Clang, LLD's ELF linker and LLVM's X86 back end, static or (for quick developer builds) shared.
+# The target tarsia_llvm: Clang, LLD's ELF linker and LLVM's X86 and NVPTX back ends, static or (for quick developer builds) shared.
 list(PREPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
 find_package(LLVM 22.1 REQUIRED CONFIG)
 find_package(Clang REQUIRED CONFIG)
@@ -37,7 +37,7 @@ if(TARSIA_STATIC_LLVM)
   tarsia_drop_shared_llvm_and_polly()
   tarsia_link_archives_of_zstd_and_zlib()
   llvm_map_components_to_libnames(
-    llvm_libs X86CodeGen X86AsmParser X86Desc X86Info Passes CodeGen LTO DTLTO Core Support MC Object DebugInfoDWARF Demangle Option TargetParser Coverage
+    llvm_libs X86CodeGen X86AsmParser X86Desc X86Info NVPTXCodeGen NVPTXDesc NVPTXInfo Passes CodeGen LTO DTLTO Core Support MC Object DebugInfoDWARF Demangle Option TargetParser Coverage
     FrontendOpenMP FrontendHLSL FrontendOffloading FrontendDriver FrontendAtomic WindowsDriver)
   target_link_libraries(tarsia_llvm INTERFACE clangFrontend clangCodeGen clangSerialization clangParse clangSema clangAST clangLex
                         clangBasic lldELF lldCommon ${llvm_libs})

@@ -156,7 +156,10 @@ std::string encode(const CompileRequest& request) {
                  {"cudart", cuda.cudart},
                  {"nvrtc_identity", cuda.nvrtc_identity},
                  {"major", cuda.major},
-                 {"library_dirs", cuda.library_dirs}}},
+                 {"library_dirs", cuda.library_dirs},
+                 {"libdevice", cuda.libdevice},
+                 {"nvjitlink", cuda.nvjitlink},
+                 {"clang_identity", cuda.clang_identity}}},
                {"timeout_ms", request.timeout_ms}});
 }
 
@@ -177,6 +180,9 @@ CompileRequest decode_request(std::string_view payload) {
     cuda.at("nvrtc_identity").get_to(request.cuda_parts.nvrtc_identity);
     cuda.at("major").get_to(request.cuda_parts.major);
     cuda.at("library_dirs").get_to(request.cuda_parts.library_dirs);
+    cuda.at("libdevice").get_to(request.cuda_parts.libdevice);
+    cuda.at("nvjitlink").get_to(request.cuda_parts.nvjitlink);
+    cuda.at("clang_identity").get_to(request.cuda_parts.clang_identity);
     json.at("timeout_ms").get_to(request.timeout_ms);
     return request;
   });

@@ -74,7 +74,8 @@ cache::Key request_key(const jit::CompileRequest& request) {
   hasher.field(std::uint64_t{request.cuda});
   add(hasher, request.options);
   hasher.field(request.host_cpu).field(request.source_dir);
-  hasher.field(request.cuda_parts.nvrtc_identity).field(static_cast<std::uint64_t>(request.cuda_parts.major));
+  hasher.field(request.cuda_parts.nvrtc_identity).field(request.cuda_parts.clang_identity);
+  hasher.field(static_cast<std::uint64_t>(request.cuda_parts.major));
   // There, a library is looked for by its name alone.
   if (!request.options.libraries.empty()) add(hasher, request.cuda_parts.library_dirs);
   return hasher.finish();

@@ -158,6 +158,15 @@ nb::list images(const Handle& self) {
   return list;
 }
 
+/// File to the compiler of its device code.
+nb::dict device_compilers(const Handle& self) {
+  uint64_t n = 0;
+  const tarsia_image* images = tarsia_library_images(self.get(), &n);
+  nb::dict all;
+  for (uint64_t i = 0; i < n; ++i) all[text(images[i].file)] = text(images[i].compiler);
+  return all;
+}
+
 nb::dict skipped(const Handle& self) {
   uint64_t n = 0;
   const tarsia_skipped* skipped = tarsia_library_skipped(self.get(), &n);
@@ -297,6 +306,7 @@ void add_library(nb::module_& module) {
       .def("symbols", symbols)
       .def("path", [](const Handle& self) { return text(tarsia_library_path(self.get())); })
       .def("images", images)
+      .def("device_compilers", device_compilers)
       .def("skipped", skipped)
       .def("warnings", warnings)
       .def("export", export_to)

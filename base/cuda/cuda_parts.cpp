@@ -71,6 +71,8 @@ struct Choice {
   const CudaPlace* curand = nullptr;
   const CudaPlace* nvrtc = nullptr;
   const CudaPlace* cudart = nullptr;
+  const CudaPlace* libdevice = nullptr;
+  const CudaPlace* nvjitlink = nullptr;
 };
 
 Choice choose(const CudaSearch& search, const std::vector<CudaPlace>& places) {
@@ -106,13 +108,15 @@ Choice choose(const CudaSearch& search, const std::vector<CudaPlace>& places) {
   choice.cccl = pick([](const CudaPlace& p) { return !p.cccl.empty(); }, same);
   choice.curand = pick([](const CudaPlace& p) { return !p.curand.empty(); }, same);
   choice.cudart = pick([&](const CudaPlace& p) { return of_major(p.cudart, major) != nullptr; }, all);
+  choice.libdevice = pick([](const CudaPlace& p) { return !p.libdevice.empty(); }, same);
+  choice.nvjitlink = pick([&](const CudaPlace& p) { return of_major(p.nvjitlink, major) != nullptr; }, all);
   return choice;
 }
 
 /// Wheels carry the major in their names up to CUDA 12 only.
 std::string wheel_name(std::string package, int major) {
   if (major != 0 && major < 13) {
-    if (package == "nvidia-cuda-crt") package = "nvidia-cuda-nvcc";
+    if (package == "nvidia-cuda-crt" || package == "nvidia-nvvm") package = "nvidia-cuda-nvcc";
     package += "-cu" + std::to_string(major);
   }
   return package;
@@ -152,6 +156,10 @@ void explain(const Choice& choice, CudaFindings& findings) {
        "nvidia-cuda-cccl", "<cub/…>, <cuda/std/…> and most of <cooperative_groups.h>");
   line("cuRAND headers", choice.curand, dir(choice.curand, &CudaPlace::curand), version(choice.curand),
        "nvidia-curand", "<curand_kernel.h>");
+  line("libdevice", choice.libdevice, parts.libdevice, {major, -1}, "nvidia-nvvm",
+       "math functions in what Clang compiles for GPUs: Thrust, CUB's device-wide algorithms, lambdas");
+  line("nvJitLink", choice.nvjitlink, parts.nvjitlink, {major, -1}, "nvidia-nvjitlink",
+       "machine code of what Clang compiles for GPUs; without it the driver makes it when it loads the code");
 
   // NVRTC is named too, although sources without kernels do not need it.
   if (choice.cudart && choice.headers && choice.crt) return;
@@ -213,6 +221,9 @@ CudaFindings find_cuda_parts_in(const CudaSearch& search) {
   for (std::string& dir : parts.library_dirs)
     if (std::find(dirs.begin(), dirs.end(), dir) == dirs.end()) dirs.push_back(std::move(dir));
   parts.library_dirs = std::move(dirs);
+  if (choice.libdevice) parts.libdevice = choice.libdevice->libdevice;
+  if (choice.nvjitlink) parts.nvjitlink = of_major(choice.nvjitlink->nvjitlink, choice.major)->path;
+  parts.clang_identity = identify_clang_parts(parts.libdevice, parts.nvjitlink);
   if (!parts.nvrtc.empty()) parts.nvrtc_identity = identify_nvrtc(parts.nvrtc);
   explain(choice, findings);
   return findings;

@@ -18,6 +18,10 @@ struct CudaParts {
   std::string nvrtc_identity;  ///< version, size and build id of NVRTC and its builtins; no path, no time
   int major = 0;
   std::vector<std::string> library_dirs;  ///< with NVIDIA's shared libraries: libcurand.so.N and the like
+  // What Clang's device code needs besides.
+  std::string libdevice;       ///< path of libdevice.10.bc: CUDA's math functions as LLVM's bitcode
+  std::string nvjitlink;       ///< path of libnvJitLink.so.N, which makes cubins of PTX
+  std::string clang_identity;  ///< sizes and build id of both; no path, no time
 };
 
 /// One line of `tarsia doctor`.
@@ -67,5 +71,8 @@ void add_site_packages(const std::string& dir);
 
 /// "13.5 size 141163664 build feebac… builtins 7268296": tells one build of NVRTC from another.
 std::string identify_nvrtc(const std::string& path);
+
+/// The same of the parts that Clang's device code needs; a path may be empty.
+std::string identify_clang_parts(const std::string& libdevice, const std::string& nvjitlink);
 
 }  // namespace tarsia

@@ -56,6 +56,12 @@ void scan_headers(CudaPlace& place, const std::string& dir) {
   if (place.headers == dir) place.headers_version = headers_version(dir);
 }
 
+/// `root` holds nvvm/: a toolkit, or a folder of wheels.
+void scan_nvvm(CudaPlace& place, const std::string& root) {
+  const std::string file = root + "/nvvm/libdevice/libdevice.10.bc";
+  if (place.libdevice.empty() && is_there(file)) place.libdevice = file;
+}
+
 void scan_libraries(CudaPlace& place, const std::string& dir) {
   DIR* stream = open_folder(dir);
   if (!stream) return;
@@ -77,11 +83,12 @@ void scan_libraries(CudaPlace& place, const std::string& dir) {
     if (!file.starts_with("libnv") && !file.starts_with("libcudart")) continue;
     add(place.nvrtc, file, "libnvrtc.so.");
     add(place.cudart, file, "libcudart.so.");
+    add(place.nvjitlink, file, "libnvJitLink.so.");
     if (auto builtins = so_version(file, "libnvrtc-builtins.so."))
       nvrtc_minor[builtins->major] = builtins->minor;
   }
   ::closedir(stream);
-  for (auto* libraries : {&place.nvrtc, &place.cudart})
+  for (auto* libraries : {&place.nvrtc, &place.cudart, &place.nvjitlink})
     std::erase_if(*libraries, [](const CudaLibrary& library) { return !is_there(library.path); });
   for (CudaLibrary& library : place.nvrtc)
     if (auto minor = nvrtc_minor.find(library.version.major); minor != nvrtc_minor.end())
@@ -172,7 +179,8 @@ std::string text_of(CudaVersion version) {
 }
 
 bool CudaPlace::empty() const {
-  return headers.empty() && crt.empty() && cccl.empty() && curand.empty() && nvrtc.empty() && cudart.empty();
+  return headers.empty() && crt.empty() && cccl.empty() && curand.empty() && nvrtc.empty() &&
+         cudart.empty() && libdevice.empty() && nvjitlink.empty();
 }
 
 CudaPlace scan_toolkit(const CudaSearch::Home& home) {
@@ -181,6 +189,7 @@ CudaPlace scan_toolkit(const CudaSearch::Home& home) {
   for (const std::string& dir : {home.dir + "/include", target + "/include"}) scan_headers(place, dir);
   for (const std::string& dir : {home.dir + "/lib64", home.dir + "/lib", target + "/lib"})
     if (place.nvrtc.empty() && place.cudart.empty()) scan_libraries(place, dir);
+  scan_nvvm(place, home.dir);
   return place;
 }
 
@@ -203,7 +212,7 @@ std::vector<CudaPlace> scan_wheels(const std::string& site_packages) {
     if (name.starts_with("cu") &&
         std::from_chars(name.data() + 2, name.data() + name.size(), major).ptr == name.data() + name.size())
       majors.push_back(major);
-    old_layout = old_layout || name.starts_with("cuda_") || name == "curand";
+    old_layout = old_layout || name.starts_with("cuda_") || name == "curand" || name == "nvjitlink";
   }
   ::closedir(stream);
   std::sort(majors.rbegin(), majors.rend());
@@ -214,6 +223,7 @@ std::vector<CudaPlace> scan_wheels(const std::string& site_packages) {
     CudaPlace place{.origin = origin};
     scan_headers(place, root + "/include");
     scan_libraries(place, root + "/lib");
+    scan_nvvm(place, root);
     if (place.headers_version.major == 0) place.headers_version.major = major;
     place.library_dirs.insert(place.library_dirs.end(), others.begin(), others.end());
     places.push_back(std::move(place));
@@ -222,8 +232,9 @@ std::vector<CudaPlace> scan_wheels(const std::string& site_packages) {
     CudaPlace place{.origin = origin};
     for (const char* part : {"cuda_runtime", "cuda_nvcc", "cuda_cccl", "curand", "cuda_nvrtc"})
       scan_headers(place, nvidia + "/" + part + "/include");
-    for (const char* part : {"cuda_runtime", "cuda_nvrtc"})
+    for (const char* part : {"cuda_runtime", "cuda_nvrtc", "nvjitlink"})
       scan_libraries(place, nvidia + "/" + part + "/lib");
+    scan_nvvm(place, nvidia + "/cuda_nvcc");
     if (place.headers_version.major == 0 && !place.nvrtc.empty())
       place.headers_version.major = place.nvrtc.front().version.major;
     place.library_dirs = std::move(others);
@@ -239,6 +250,13 @@ std::string identify_nvrtc(const std::string& path) {
   const std::string builtins = builtins_of(path, known);
   std::string identity = text_of(known) + " size " + size_and_build(path);
   if (!builtins.empty()) identity += " builtins " + size_and_build(builtins);
+  return identity;
+}
+
+std::string identify_clang_parts(const std::string& libdevice, const std::string& nvjitlink) {
+  std::string identity;
+  if (!libdevice.empty()) identity += "libdevice size " + size_and_build(libdevice);
+  if (!nvjitlink.empty()) identity += " nvJitLink size " + size_and_build(nvjitlink);
   return identity;
 }
 

@@ -30,7 +30,8 @@ struct CudaPlace {
   std::string cccl;     ///< … of cub/ and cuda/std/
   std::string curand;   ///< … of curand_kernel.h
   CudaVersion headers_version;
-  std::vector<CudaLibrary> nvrtc, cudart;
+  std::string libdevice;  ///< the file libdevice.10.bc
+  std::vector<CudaLibrary> nvrtc, cudart, nvjitlink;
   std::vector<std::string> library_dirs;
 
   /// Nothing of CUDA lies there.

@@ -265,6 +265,7 @@ typedef struct tarsia_image {
   const char* arch; /* "sm_90", "compute_90" for PTX */
   const void* data;
   uint64_t bytes;
+  const char* compiler; /* what made it: "nvrtc", or "clang: " and why NVRTC did not */
 } tarsia_image;
 
 /// A function of the source that was not exported, and why.

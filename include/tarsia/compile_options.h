@@ -69,7 +69,9 @@
   X(flag, dev, dev, false, "", true, "--dev", "Compile as fast as possible, for code that runs slower: while it is being written") \
   X(flags, cflags, cflags, {}, "", true, "--cflags FLAG", "Options as gcc spells them, of those that docs/options.md lists") \
   X(choice, undefined, undefined, "error", "error load", true, "--undefined WHAT", "What symbols are that neither the source nor a library defines: an error, or left to the loader") \
-  X(symbols, exports, exports, {}, "", true, "--exports NAME", "Functions and variables whose symbols the library shows to others, by their C or qualified C++ names")
+  X(symbols, exports, exports, {}, "", true, "--exports NAME", "Functions and variables whose symbols the library shows to others, by their C or qualified C++ names") \
+  X(choice, device_compiler, device_compiler, "auto", "auto nvrtc clang", true, "--device-compiler WHICH", "What compiles kernels: NVRTC, Clang, or the first of them that can") \
+  X(number, maxrregcount, maxrregcount, 0, "0..255", true, "--maxrregcount N", "The most registers that a thread may have, as nvcc's -maxrregcount; 0 leaves it to the compiler")
 
 /* The options by which libtarsia requests more of a source's kernels; described in tarsia_options. */
 #define TARSIA_KERNEL_OPTIONS(X) \

@@ -15,12 +15,19 @@
 #include "clang/AST/Decl.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/ptx.h"
+#include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
 namespace {
+
+void add_images(DeviceJob::Outcome& outcome, const std::vector<FatbinEntry>& images) {
+  for (const FatbinEntry& image : images) outcome.unit.images.push_back({image.arch, image.bytes});
+  outcome.unit.fatbin =
+      images.size() == 1 && !images[0].arch.starts_with("compute_") ? images[0].bytes : make_fatbin(images);
+}
 
 bool shows_lines(const CompileRequest& request, const DeviceSlice& slice) {
   if (keeps_lines(request.options)) return true;
@@ -113,14 +120,40 @@ void add_mxnet_headers(const DeviceSlice& slice, const SysrootPack& pack, std::v
 
 }  // namespace
 
+struct ClangChoice::Started {
+  std::atomic<bool> cancelled{false};
+  std::shared_future<NvptxResult> result;
+  ~Started() {
+    cancelled = true;
+    if (result.valid()) result.wait();
+  }
+};
+
+void ClangChoice::start() {
+  m_started = std::make_shared<Started>();
+  m_started->result = std::async(std::launch::async, [compile = compile, &cancelled = m_started->cancelled] {
+                        return compile({}, &cancelled);
+                      }).share();
+}
+
+NvptxResult ClangChoice::result(const std::set<std::string>& kernels,
+                                const std::atomic<bool>* cancelled) const {
+  return m_started ? m_started->result.get() : compile(kernels, cancelled);
+}
+
+void ClangChoice::cancel() const {
+  if (m_started) m_started->cancelled = true;
+}
+
 DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
-                     DeviceCompiler& compiler, PartStore& parts)
+                     DeviceCompiler& compiler, PartStore& parts, ClangChoice clang)
     : m_request(request),
       m_pack(pack),
       m_slice(std::move(slice)),
       m_number(number),
       m_compiler(compiler),
-      m_parts(parts) {
+      m_parts(parts),
+      m_clang(std::move(clang)) {
   // Expressions need the AST, which belongs to the caller's thread.
   for (KernelUse& kernel : m_slice.kernels)
     if (kernel.overloaded) kernel.name = cast_expression(kernel);
@@ -129,6 +162,7 @@ DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack, Dev
 
 DeviceJob::~DeviceJob() {
   m_cancelled = true;
+  m_clang.cancel();
   if (m_outcome.valid()) m_outcome.wait();
 }
 
@@ -213,17 +247,10 @@ bool DeviceJob::is_shared(const DeviceVariable& variable) {
   return !variable.read_only || variable.managed;
 }
 
-// Refuses kernels that use variables of their library, of which they would have their own. The PTX tells,
-// which is dropped if nobody asked for it.
-bool DeviceJob::check_variables(DeviceResult& result, Outcome& outcome) const {
-  const auto ptx = std::find_if(result.images.begin(), result.images.end(),
-                                [](const FatbinEntry& image) { return image.arch.starts_with("compute_"); });
-  if (ptx == result.images.end()) return true;
-  std::vector<std::string> kernels;
-  size_t lowered = 0;
-  for (const KernelUse& kernel : m_slice.kernels)
-    kernels.push_back(kernel.extern_c ? kernel.mangled : result.lowered.at(lowered++));
-  const std::set<std::string> used = names_reached(ptx->bytes, kernels);
+// Refuses kernels that use variables of their library, of which they would have their own. The PTX tells.
+bool DeviceJob::check_variables(const std::string& ptx, const std::vector<std::string>& kernels,
+                                Outcome& outcome) const {
+  const std::set<std::string> used = names_reached(ptx, kernels);
   for (const DeviceVariable& variable : m_slice.variables) {
     if (!is_shared(variable)) continue;
     const bool names_it = std::any_of(used.begin(), used.end(), [&](const std::string& name) {
@@ -242,8 +269,20 @@ bool DeviceJob::check_variables(DeviceResult& result, Outcome& outcome) const {
     outcome.diagnostics.push_back(std::move(diagnostic));
     outcome.ok = false;
   }
-  if (!m_request.options.ptx) result.images.erase(ptx);
   return outcome.ok;
+}
+
+// ptxas names symbols; their kernels have places.
+void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.line != 0 || diagnostic.severity != Severity::warning) continue;
+    for (const KernelUse& kernel : m_slice.kernels) {
+      if (!diagnostic.message.starts_with(readable_symbol(kernel.mangled) + " lacks registers")) continue;
+      const size_t colon = kernel.location.rfind(':');
+      diagnostic.file = kernel.location.substr(0, colon);
+      diagnostic.line = colon == std::string::npos ? 0 : std::atoi(kernel.location.c_str() + colon + 1);
+    }
+  }
 }
 
 // Says of names that the device's compiler does not know, since they are the host's, that they are.
@@ -270,11 +309,7 @@ void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
   }
 }
 
-DeviceJob::Outcome DeviceJob::run() {
-  Outcome outcome;
-  outcome.unit.number = m_number;
-  outcome.unit.file = m_slice.main_file;
-  outcome.unit.slice = &m_slice;
+void DeviceJob::run_nvrtc(Outcome& outcome) {
   DeviceRequest request = make_request();
   DevicePlan plan = plan_device(request);
 
@@ -307,6 +342,7 @@ DeviceJob::Outcome DeviceJob::run() {
   outcome.ok = result->ok;
   outcome.diagnostics = std::move(result->diagnostics);
   if (!outcome.ok) explain_host_names(outcome.diagnostics);
+  place_spills(outcome.diagnostics);
   for (Diagnostic& diagnostic : outcome.diagnostics)
     for (const SourceFile& file : m_slice.files)
       if (file.name != m_slice.main_file && diagnostic.file == name_in_request(file.name)) {
@@ -315,20 +351,157 @@ DeviceJob::Outcome DeviceJob::run() {
       }
   outcome.dependencies = std::move(result->dependencies);
   outcome.timings = std::move(result->timings);
-  if (!outcome.ok) return outcome;
+  if (!outcome.ok) return;
 
   size_t lowered = 0, managed = 0;
   for (const KernelUse& kernel : m_slice.kernels)
     outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result->lowered.at(lowered++));
-  if (kernels_alone() && !m_request.options.kernels_to_read && !check_variables(*result, outcome))
-    return outcome;
+  const auto is_ptx = [](const FatbinEntry& image) { return image.arch.starts_with("compute_"); };
+  const auto ptx = std::ranges::find_if(result->images, is_ptx);
+  if (kernels_alone() && !m_request.options.kernels_to_read && ptx != result->images.end()) {
+    if (!check_variables(ptx->bytes, outcome.unit.kernel_symbols, outcome)) return;
+    if (!m_request.options.ptx) result->images.erase(ptx);  // nobody asked for it
+  }
   for (const DeviceVariable& variable : m_slice.variables) {
     if (kernels_alone()) break;
     outcome.unit.variable_symbols.push_back(variable.managed ? result->managed.at(managed++)
                                                              : result->lowered.at(lowered++));
   }
-  for (const FatbinEntry& image : result->images) outcome.unit.images.push_back({image.arch, image.bytes});
-  outcome.unit.fatbin = result->images.size() == 1 ? result->images[0].bytes : make_fatbin(result->images);
+  add_images(outcome, result->images);
+}
+
+void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
+  std::set<std::string> kernels;
+  if (kernels_alone())
+    for (const KernelUse& kernel : m_slice.kernels) kernels.insert(kernel.mangled);
+  NvptxResult result = m_clang.result(kernels, &m_cancelled);
+  outcome.ok = result.device.ok;
+  outcome.diagnostics = std::move(result.device.diagnostics);
+  place_spills(outcome.diagnostics);
+  outcome.dependencies = std::move(result.device.dependencies);
+  outcome.timings = std::move(result.device.timings);
+  if (!outcome.ok) return;
+  outcome.unit.compiler = "clang: " + why;
+  outcome.unit.has_header_kernels = true;
+  const auto symbol = [&](const std::string& name) {
+    return result.symbols.contains(name) ? name : std::string();
+  };
+  for (const KernelUse& kernel : m_slice.kernels)
+    outcome.unit.kernel_symbols.push_back(symbol(kernel.mangled));
+  if (!kernels_alone())
+    for (const DeviceVariable& variable : m_slice.variables)
+      outcome.unit.variable_symbols.push_back(symbol(variable.mangled));
+  else if (!m_request.options.kernels_to_read && std::ranges::any_of(m_slice.variables, is_shared) &&
+           !check_variables(result.ptx, {kernels.begin(), kernels.end()}, outcome))
+    return;
+  if (!result.symbols.empty()) add_images(outcome, result.device.images);
+}
+
+/// Whether a word stands in a text, and not within another.
+static bool has_word(llvm::StringRef text, llvm::StringRef word) {
+  const auto is_part = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
+    if ((at == 0 || !is_part(text[at - 1])) &&
+        (at + word.size() == text.size() || !is_part(text[at + word.size()])))
+      return true;
+  return false;
+}
+
+// Whether Clang may take what NVRTC refused: each message that could be about the slice, or about what NVRTC
+// lacks, is a reason to ask it. An error in the user's own words is not, for Clang would refuse it as well,
+// and it has been found soon.
+bool DeviceJob::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const {
+  static constexpr const char* k_users[] = {"expected a",
+                                            "expected an",
+                                            "too few arguments",
+                                            "too many arguments",
+                                            "no instance of",
+                                            "incompatible with",
+                                            "cannot be assigned",
+                                            "cannot be used to initialize",
+                                            "modifiable lvalue",
+                                            "already been declared",
+                                            "has already been defined",
+                                            "no operator",
+                                            "static assertion failed",
+                                            "ptxas",
+                                            "no suitable",
+                                            "missing closing",
+                                            "unrecognized token",
+                                            "asm operand",
+                                            "outside of the include directories",
+                                            "architecture '"};
+  const auto is_users_file = [&](const std::string& file) {
+    return std::ranges::any_of(m_slice.files, [&](const SourceFile& one) { return one.name == file; });
+  };
+  // Names that the host knows, where nothing says that they are the host's alone: the slice may lack them.
+  const auto is_lost = [&](llvm::StringRef name) {
+    if (std::ranges::any_of(m_slice.host_names, [&](const HostName& one) { return one.name == name; }))
+      return false;
+    return std::ranges::any_of(m_slice.host_texts,
+                               [&](const SourceFile& text) { return has_word(text.text, name); });
+  };
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity < Severity::error) continue;
+    const llvm::StringRef text = diagnostic.message;
+    if (!is_users_file(diagnostic.file)) return true;
+    if (std::ranges::any_of(k_users, [&](const char* words) { return text.contains(words); })) continue;
+    const bool undefined = text.starts_with("identifier \"") && text.contains("\" is undefined");
+    if (undefined || text.contains("\" has no member \"")) {
+      const llvm::StringRef tail = undefined ? text.split('"').second : text.split("no member \"").second;
+      if (!is_lost(tail.split('"').first)) continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+DeviceJob::Outcome DeviceJob::run() {
+  const auto fresh = [&] {
+    Outcome outcome;
+    outcome.unit.number = m_number;
+    outcome.unit.file = m_slice.main_file;
+    outcome.unit.slice = &m_slice;
+    return outcome;
+  };
+  Outcome outcome = fresh();
+  std::string why = m_clang.why;
+  if (why.empty() && m_clang.may_follow && m_slice.has_header_kernels)
+    why = "host code launches kernels of headers, which NVRTC cannot compile";
+  if (!why.empty()) {
+    run_clang(outcome, why);
+    return outcome;
+  }
+  if (m_slice.empty()) {
+    outcome.ok = true;  // only kernels of headers, and NVRTC is to compile the device code
+    return outcome;
+  }
+  run_nvrtc(outcome);
+  const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
+  const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
+  if (outcome.ok || m_cancelled || !m_clang.may_follow || error == outcome.diagnostics.end() ||
+      !may_be_nvrtcs_fault(outcome.diagnostics))
+    return outcome;
+
+  Outcome second = fresh();
+  const std::string place = error->line ? (error->file == m_slice.main_file ? "line " : error->file + ":") +
+                                              std::to_string(error->line)
+                                        : error->file;
+  run_clang(second, "NVRTC refused " + place + ": " + error->message);
+  second.timings.insert(second.timings.begin(), outcome.timings.begin(), outcome.timings.end());
+  if (second.ok || m_cancelled) return second;
+  // What both refuse at one line is the user's; NVRTC's words for it come with hints. Else both speak.
+  const auto is_shared_line = [&](const Diagnostic& one) {
+    return is_error(one) && std::ranges::any_of(second.diagnostics, [&](const Diagnostic& other) {
+             return is_error(other) && other.file == one.file && other.line == one.line;
+           });
+  };
+  const bool agreed = std::ranges::any_of(outcome.diagnostics, is_shared_line);
+  for (Diagnostic& diagnostic : second.diagnostics) {
+    if (agreed || !is_error(diagnostic)) continue;
+    diagnostic.message = "Clang: " + diagnostic.message;
+    outcome.diagnostics.push_back(std::move(diagnostic));
+  }
   return outcome;
 }
 

@@ -2,15 +2,37 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <future>
+#include <memory>
+#include <set>
 
 #include "jit/compile.h"
 #include "jit/worker/device/device_compiler.h"
 #include "jit/worker/link/device_tables.h"
+#include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/source/sysroot.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
+
+/// Whether Clang compiles a unit's device code, and how it is asked to.
+struct ClangChoice {
+  using Compile = std::function<NvptxResult(const std::set<std::string>& kernels, const std::atomic<bool>*)>;
+  std::string why;          ///< NVRTC is not asked; "": it is
+  bool may_follow = false;  ///< where NVRTC refuses, Clang is asked
+  Compile compile;
+
+  /// Compiles all kernels, beside whatever the caller does. The last copy of this choice ends it.
+  void start();
+  /// The result, whether it was started or not.
+  NvptxResult result(const std::set<std::string>& kernels, const std::atomic<bool>* cancelled) const;
+  void cancel() const;
+
+ private:
+  struct Started;
+  std::shared_ptr<Started> m_started;
+};
 
 class DeviceJob {
  public:
@@ -25,7 +47,7 @@ class DeviceJob {
 
   /// Starts at once. The references must outlive the job.
   DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
-            DeviceCompiler& compiler, PartStore& parts);
+            DeviceCompiler& compiler, PartStore& parts, ClangChoice clang);
   /// Ends the compile early if nobody waited for it.
   ~DeviceJob();
   DeviceJob(const DeviceJob&) = delete;
@@ -42,7 +64,12 @@ class DeviceJob {
   /// Device code alone is wanted: CompileOptions::kernels.
   bool kernels_alone() const { return !m_request.options.kernels.empty(); }
   static bool is_shared(const DeviceVariable& variable);
-  bool check_variables(DeviceResult& result, Outcome& outcome) const;
+  bool check_variables(const std::string& ptx, const std::vector<std::string>& kernels,
+                       Outcome& outcome) const;
+  void run_nvrtc(Outcome& outcome);
+  void run_clang(Outcome& outcome, const std::string& why);
+  bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
+  void place_spills(std::vector<Diagnostic>& diagnostics) const;
   void explain_host_names(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;
@@ -53,6 +80,7 @@ class DeviceJob {
   int m_number;
   DeviceCompiler& m_compiler;
   PartStore& m_parts;
+  ClangChoice m_clang;
   std::atomic<bool> m_cancelled{false};
   std::future<Outcome> m_outcome;
 };

@@ -1,9 +1,9 @@
-// What a static LLVM with the X86 target alone leaves undefined. With a shared LLVM this file is not built:
-// its weak definitions would come before LLVM's own.
+// What a static LLVM with the targets X86 and NVPTX leaves undefined. With a shared LLVM this file is not
+// built: its weak definitions would come before LLVM's own.
 //
 // Work-around: LLD names the initialisers of every target of LLVM.
-// Trigger: tarsia-compiler links LLVM statically, and of its targets X86 alone. Symptom: undefined symbols.
-// Removal: LLD initialises the targets that its caller has linked.
+// Trigger: tarsia-compiler links LLVM statically, and of its targets X86 and NVPTX alone. Symptom: undefined
+// symbols. Removal: LLD initialises the targets that its caller has linked.
 #include <llvm/Plugins/PassPlugin.h>
 
 // Work-around: LLVM's static libraries name the shared one and Polly, see cmake/llvm.cmake. Clang's back end
@@ -29,7 +29,6 @@ TARSIA_NO_TARGET(Lanai)
 TARSIA_NO_TARGET(LoongArch)
 TARSIA_NO_TARGET(Mips)
 TARSIA_NO_TARGET(MSP430)
-TARSIA_NO_TARGET(NVPTX)
 TARSIA_NO_TARGET(PowerPC)
 TARSIA_NO_TARGET(RISCV)
 TARSIA_NO_TARGET(Sparc)
@@ -40,3 +39,6 @@ TARSIA_NO_TARGET(WebAssembly)
 TARSIA_NO_TARGET(XCore)
 TARSIA_NO_TARGET(M68k)
 TARSIA_NO_TARGET(Xtensa)
+
+// This target has none.
+extern "C" __attribute__((weak)) void LLVMInitializeNVPTXAsmParser() {}

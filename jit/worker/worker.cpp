@@ -5,6 +5,7 @@
 #include <chrono>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,6 +15,8 @@
 #include "jit/worker/device_job.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/link/linker.h"
+#include "jit/worker/nvptx/nvptx_compiler.h"
+#include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
 #include "jit/worker/source/raw_tokens.h"
@@ -57,10 +60,27 @@ std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
   return objects;
 }
 
-CompileRequest prepared(CompileRequest request) {
+void edit_for_clang(std::string& text) {
+  join_launch_brackets(text);
+  mark_device_lambdas(text);
+}
+
+/// Why Clang is to compile the device code of which files, where NVRTC is not even asked.
+std::map<std::string, std::string> why_clang(const CompileRequest& request) {
+  std::map<std::string, std::string> why;
+  if (!request.cuda || request.options.device_compiler == "nvrtc") return why;
+  if (request.options.device_compiler == "clang")
+    for (const SourceFile& file : request.files) why[file.name] = "asked for by device_compiler";
+  for (const Diagnostic& refused : refused_features(request.files))
+    why.try_emplace(refused.file, "line " + std::to_string(refused.line) + ": " +
+                                      refused.message.substr(0, refused.message.find("; ")));
+  return why;
+}
+
+CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
   if (request.cuda)
     for (auto* group : {&request.files, &request.headers})
-      for (SourceFile& file : *group) join_launch_brackets(file.text);
+      for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : join_launch_brackets)(file.text);
   if (!keeps_openmp_off(request.options))
     for (const auto* group : {&request.files, &request.headers})
       for (const SourceFile& file : *group) request.options.openmp |= has_openmp_pragma(file.text);
@@ -70,12 +90,16 @@ CompileRequest prepared(CompileRequest request) {
 class Compile {
  public:
   Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
-          Preludes& preludes, DeviceCompiler& device, const std::string& home, bool& usable)
+          Preludes& preludes, DevicePreludes& device_preludes, DeviceCompiler& device,
+          const std::string& home, bool& usable)
       : m_asked(request),
-        m_request(prepared(request)),
+        m_why_clang(why_clang(request)),
+        m_marks_lambdas(!m_why_clang.empty()),
+        m_request(prepared(request, m_marks_lambdas)),
         m_parts(parts),
         m_pack(std::move(pack)),
         m_preludes(preludes),
+        m_device_preludes(device_preludes),
         m_device(device),
         m_home(home),
         m_usable(usable) {}
@@ -124,7 +148,7 @@ class Compile {
 
  private:
   bool is_refused() {
-    if (!m_request.cuda) return false;
+    if (!m_request.cuda || m_request.options.device_compiler != "nvrtc") return false;
     auto refused = refused_features(m_request.files);
     append(refused);
     return !refused.empty();
@@ -153,12 +177,13 @@ class Compile {
     unit.language = language_of(*unit.file, m_request.cuda);
     unit.number = number;
     std::unique_ptr<DeviceJob> job;
-    HostResult host = compile_unit(unit, job);
+    ClangChoice clang = clang_for(unit);
+    HostResult host = compile_unit(unit, job, clang);
     if (host.needs_openmp) {  // a pragma stands in a file on disk
       m_request.options.openmp = true;
       unit.prelude.clear();
       unit.covered = 0;
-      host = compile_unit(unit, job);
+      host = compile_unit(unit, job, clang);
     }
     append(host.diagnostics);
     m_result.cacheable &= !host.volatile_text;
@@ -191,15 +216,41 @@ class Compile {
                       other.message.ends_with("-Wunknown-pragmas]");
              });
     });
+    // Both halves read host code.
+    std::erase_if(device.diagnostics, [&](const Diagnostic& one) {
+      return std::ranges::any_of(m_result.diagnostics, [&](const Diagnostic& other) {
+        return other.file == one.file && other.line == one.line && other.column == one.column &&
+               other.message == one.message;
+      });
+    });
     append(device.diagnostics);
     add(device.dependencies);
     for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
     if (!device.ok) return false;
     device.unit.places = std::move(host.places);
     device.unit.without_host = kernels_alone();
-    m_units.push_back(std::move(device.unit));
+    if (!device.unit.images.empty()) m_units.push_back(std::move(device.unit));
     m_jobs.push_back(std::move(job));
     return true;
+  }
+
+  /// Whether and why Clang compiles the unit's device code. Where it does, it starts at once.
+  ClangChoice clang_for(const HostUnit& unit) {
+    ClangChoice choice;
+    const std::string& wanted = m_request.options.device_compiler;
+    if (unit.language != Language::cuda || wanted == "nvrtc") return choice;
+    choice.why = m_why_clang.contains(unit.file->name) ? m_why_clang[unit.file->name] : "";
+    choice.may_follow = wanted == "auto";
+    auto request = std::make_shared<const CompileRequest>(m_request);
+    const SourceFile* file = unit.file;
+    choice.compile = [this, request, file](const std::set<std::string>& kernels,
+                                           const std::atomic<bool>* cancelled) {
+      return compile_nvptx(
+          {request.get(), file, kernels, &m_device_preludes}, [this] { return make_files(); }, m_parts,
+          cancelled);
+    };
+    if (!choice.why.empty() && !kernels_alone()) choice.start();
+    return choice;
   }
 
   bool lacks_functions() {
@@ -231,7 +282,7 @@ class Compile {
     return linked.ok;
   }
 
-  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job) {
+  HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang) {
     auto start = Clock::now();
     const Prelude prelude =
         m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
@@ -249,9 +300,9 @@ class Compile {
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
       if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
-      if (!slice.empty())
-        job =
-            std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device, m_parts);
+      if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
+        job = std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device,
+                                          m_parts, clang);
     };
     hooks.find_objects = [&](const Digest& key) -> std::optional<std::vector<std::string>> {
       const auto bytes = m_parts.find(PartKind::host, key);
@@ -279,7 +330,7 @@ class Compile {
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
     files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
-    if (m_request.cuda) files->edit_real(&join_launch_brackets);
+    if (m_request.cuda) files->edit_real(m_marks_lambdas ? &edit_for_clang : &join_launch_brackets);
     return files;
   }
 
@@ -303,12 +354,15 @@ class Compile {
   }
 
   const CompileRequest& m_asked;
+  std::map<std::string, std::string> m_why_clang;  ///< by file
+  bool m_marks_lambdas;
   CompileRequest m_request;
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes& m_preludes;
+  DevicePreludes& m_device_preludes;
   DeviceCompiler& m_device;
   const std::string& m_home;
   bool& m_usable;
@@ -334,12 +388,13 @@ bool has_kernels(const CompileRequest& request) {
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   if (!m_prepared.valid()) m_prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_device.warm_up(request.cuda_parts.nvrtc);
-  return Compile(request, parts, m_pack, m_preludes, m_device, m_home, m_usable).run();
+  return Compile(request, parts, m_pack, m_preludes, m_device_preludes, m_device, m_home, m_usable).run();
 }
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
   NoParts parts;
-  return Compile(request, parts, m_pack, m_preludes, m_device, m_home, m_usable).slices(diagnostics);
+  return Compile(request, parts, m_pack, m_preludes, m_device_preludes, m_device, m_home, m_usable)
+      .slices(diagnostics);
 }
 
 void Worker::idle() {

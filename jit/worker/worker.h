@@ -7,6 +7,7 @@
 #include "base/paths.h"
 #include "jit/protocol_server.h"
 #include "jit/worker/device/device_compiler.h"
+#include "jit/worker/nvptx/device_preludes.h"
 #include "jit/worker/prelude/prelude.h"
 #include "jit/worker/source/sysroot.h"
 
@@ -36,6 +37,7 @@ class Worker final : public Handler {
  private:
   std::shared_ptr<const SysrootPack> m_pack;
   Preludes m_preludes;
+  DevicePreludes m_device_preludes;
   DeviceCompiler m_device;
   std::string m_home;
   bool m_usable = true;

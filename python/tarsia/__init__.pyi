@@ -132,6 +132,8 @@ class _CompileOptions(TypedDict, total=False):
     cflags: Sequence[str] | None
     undefined: Literal["error", "load"]
     exports: Sequence[str] | None
+    device_compiler: Literal["auto", "nvrtc", "clang"]
+    maxrregcount: int
 
 class Library:
     """A loaded library, compiled from a string or built ahead of time; its functions and kernels are attributes."""

@@ -121,6 +121,12 @@ class Library:
             return {arch: data for _, arch, data in images}
         return {(file, arch): data for file, arch, data in images}
 
+    @property
+    def device_compilers(self):
+        """What compiled the device code of which file: a dict of file to "nvrtc", or to "clang: " and why NVRTC did not. Files
+        without device code are not in it."""
+        return self._handle.device_compilers()
+
     def python_module(self, name=None):
         """The extension module of Python that the source defines under this name, with PYBIND11_MODULE, NB_MODULE or PyInit_…;
         without a name the only one. It is imported by the first call. Its code stays in memory until the process ends."""
@@ -278,7 +284,7 @@ class _Unloaded:
     def __getattr__(self, attribute):
         if attribute in ("function_names", "kernels", "templates", "globals", "ops", "images", "warnings"):
             return list
-        if attribute in ("skipped", "symbols"):
+        if attribute in ("device_compilers", "skipped", "symbols"):
             return dict
         if attribute == "unload":
             return lambda: None

@@ -10,6 +10,7 @@
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/nvrtc_source.h"
+#include "jit/worker/device/ptxas_log.h"
 
 namespace tarsia::jit {
 namespace {
@@ -213,6 +214,7 @@ NvrtcOutput DeviceCompiler::run(const Nvrtc& nvrtc, const DeviceRequest& request
                .cancelled = cancelled};
   for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);
+  job.options.push_back("--ptxas-options=-v");  // for spills_of()
   leave_out_refused(job.options);
   // A precompiled header fits only texts that begin as it does.
   NvrtcOutput output = plan.heavy_prefix && request.source_dir.empty()
@@ -334,7 +336,7 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
     const std::string& arch = request.archs[i];
     start = Clock::now();
     NvrtcOutput output = run(nvrtc, request, *plan, arch, cancelled);
-    std::vector<Diagnostic> diagnostics = parse_nvrtc_log(output.log);
+    std::vector<Diagnostic> diagnostics = parse_nvrtc_log(without_figures(output.log));
     if (output.status == Status::failed && plan == &light &&
         std::any_of(diagnostics.begin(), diagnostics.end(),
                     [&](const Diagnostic& d) { return may_be_missing(d, request); })) {
@@ -343,7 +345,7 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
       result.keyed = false;
       result.dependencies = full.dependencies;
       output = run(nvrtc, request, full, arch, cancelled);
-      diagnostics = parse_nvrtc_log(output.log);
+      diagnostics = parse_nvrtc_log(without_figures(output.log));
     }
     result.timings.emplace_back("nvrtc " + arch, milliseconds_since(start));
     if (output.status == Status::cancelled) {
@@ -356,12 +358,14 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
     if (output.status != Status::ok) {
       place_ptxas_errors(nvrtc, request, *plan, arch, diagnostics);
       if (!has_errors(diagnostics))
-        diagnostics.push_back(error_of(
-            request, "NVRTC failed: " + output.status_text + (output.log.empty() ? "" : ": " + output.log)));
+        diagnostics.push_back(
+            error_of(request, "NVRTC failed: " + output.status_text +
+                                  (output.log.empty() ? "" : ": " + without_figures(output.log))));
       append_new(result.diagnostics, std::move(diagnostics));
       return result;
     }
     append_new(result.diagnostics, std::move(diagnostics));
+    append_new(result.diagnostics, spills_of(output.log, request.main.name, arch));
     if (!is_cubin(output.cubin)) {
       result.diagnostics.push_back(error_of(request, "NVRTC gave no device code for " + arch));
       return result;

@@ -17,6 +17,8 @@ bool is_plain_thrust(std::string_view name) {
   return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
 }
 
+constexpr char k_other_ways[] = ", or let Clang compile the device code: device_compiler='auto' does";
+
 std::string refusal_of_thrust(const std::string& name) {
   std::string text =
       "<" + name + ">: NVRTC cannot compile Thrust, whose algorithms launch kernels of their own; ";
@@ -28,7 +30,7 @@ std::string refusal_of_thrust(const std::string& name) {
     text +=
         "write a kernel, in which CUB's block and warp primitives (<cub/block/block_reduce.cuh> and its "
         "like) work";
-  return text + ", or build this source ahead of time with nvcc and load the library";
+  return text + k_other_ways;
 }
 
 /// The first place at which an identifier is a whole word of a text. The scan has established that such a
@@ -65,8 +67,8 @@ std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts) {
                           ">: CUB's device-wide algorithms launch kernels of their own, which NVRTC cannot "
                           "compile; CUB's "
                           "block and warp primitives (<cub/block/block_reduce.cuh> and its like) work inside "
-                          "of a kernel, or "
-                          "build this source ahead of time with nvcc and load the library");
+                          "of a kernel" +
+                          k_other_ways);
     }
     if (names.identifiers.contains("cub"))
       for (std::string_view name : names.identifiers)
@@ -75,15 +77,15 @@ std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts) {
           refuse(place_of(file.text, name),
                  "cub::" + std::string(name) +
                      " launches kernels of its own, which NVRTC cannot compile; CUB's block and warp "
-                     "primitives work "
-                     "inside of a kernel, or build this source ahead of time with nvcc and load the library");
+                     "primitives work inside of a kernel" +
+                     k_other_ways);
           break;
         }
     if (names.device_lambda.line)
       refuse(names.device_lambda,
-             "lambdas marked __device__ in host code cannot be compiled at run time; use a struct whose "
-             "operator() is "
-             "marked __device__ instead");
+             std::string("NVRTC cannot compile lambdas marked __device__ in host code; use a struct whose "
+                         "operator() is marked __device__ instead") +
+                 k_other_ways);
   }
   return refused;
 }

@@ -1,4 +1,4 @@
-// Uses of CUDA that cannot be compiled at run time, found before any compiler runs.
+// Uses of CUDA that NVRTC cannot compile, found before any compiler runs.
 #pragma once
 
 #include <vector>

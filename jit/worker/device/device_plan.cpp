@@ -362,6 +362,8 @@ class Planner {
     if (m_request.debug) options.push_back("-G");
     if (m_request.lineinfo && !m_request.debug) options.push_back("-lineinfo");
     if (m_request.fast_math) options.push_back("-use_fast_math");
+    if (m_request.maxrregcount > 0)
+      options.push_back("-maxrregcount=" + std::to_string(m_request.maxrregcount));
     if (mentions("__int128") || mentions("__int128_t") || mentions("__uint128_t"))
       options.push_back("-device-int128");
     // Work-around: libcu++ unrolls deeper under NVRTC than under nvcc.

@@ -32,11 +32,6 @@ std::string c_standard(const std::string&) {
   return "gnu17";
 }
 
-// g++ and nvcc without -std speak GNU's dialect, which takes all that the standard one takes.
-std::string gnu_standard(const std::string& standard) {
-  return standard.starts_with("c++") ? "gnu" + standard.substr(1) : standard;
-}
-
 /// Clang's arguments for one of options.cflags.
 std::vector<std::string> clang_spelling(const std::string& flag) {
   static const std::map<std::string, std::vector<std::string>> s_others = {
@@ -74,6 +69,51 @@ Language language_of(const SourceFile& file, bool request_is_cuda) {
 
 bool keeps_ir(const CompileOptions& options) {
   return std::ranges::find(options.cflags, k_emit_llvm) != options.cflags.end();
+}
+
+std::string gnu_standard(const std::string& standard) {
+  return standard.starts_with("c++") ? "gnu" + standard.substr(1) : standard;
+}
+
+void add_folders(const CompileRequest& request, Language language, const std::vector<std::string>& before_cxx,
+                 std::vector<std::string>& args) {
+  const CompileOptions& options = request.options;
+  auto add = [&](auto... more) { (args.emplace_back(more), ...); };
+  // User's folders first, then the C++ library's, Clang's, C's, and CUDA's.
+  add("-I", k_source_dir, "--embed-dir=" + std::string(k_source_dir));
+  for (const std::string& dir : options.include_dirs) add("-I", dir, "--embed-dir=" + dir);
+  add("-internal-isystem", k_include_dir);
+  for (const std::string& dir : before_cxx) add("-internal-isystem", dir);
+  if (!has_system_headers(options)) {
+    if (language != Language::c)
+      for (const char* dir : k_own_cxx) add("-internal-isystem", dir);
+    add("-internal-isystem", k_clang_dir);
+    for (const char* dir : k_own_c) add("-internal-externc-isystem", dir);
+  } else {
+    if (language != Language::c)
+      for (const std::string& dir : system_cxx()) add("-internal-isystem", dir);
+    add("-internal-isystem", k_clang_dir, "-internal-isystem", "/usr/local/include");
+    add("-internal-externc-isystem", "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem",
+        "/usr/include");
+  }
+  if (request.cuda) {
+    add("-internal-isystem", k_host_headers_dir);
+    if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
+  }
+
+  // What Tarsia does not bring is the machine's.
+  if (!has_system_headers(options))
+    for (const char* dir : k_machine_dirs) add("-internal-externc-isystem", dir);
+}
+
+void add_macros(const CompileOptions& options, std::vector<std::string>& args) {
+  auto add = [&](auto... more) { (args.emplace_back(more), ...); };
+  add("-D", "TARSIA_INLINE_SOURCE=1");
+  // libstdc++ would choose TBB where the machine has its headers, and ask for its library.
+  const auto is_tbb = [](const auto& define) { return define.first == "_GLIBCXX_USE_TBB_PAR_BACKEND"; };
+  if (!has_system_headers(options) && std::ranges::none_of(options.defines, is_tbb))
+    add("-D", "_GLIBCXX_USE_TBB_PAR_BACKEND=0");
+  for (const auto& [name, value] : options.defines) add("-D", value ? name + "=" + *value : name);
 }
 
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
@@ -133,37 +173,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   add("-fdebug-prefix-map=" + std::string(k_source_dir) +
       "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));
 
-  // User's folders first, then the C++ library's, Clang's, C's, and CUDA's.
-  add("-I", k_source_dir, "--embed-dir=" + std::string(k_source_dir));
-  for (const std::string& dir : options.include_dirs) add("-I", dir, "--embed-dir=" + dir);
-  add("-internal-isystem", k_include_dir);
-  if (!has_system_headers(options)) {
-    if (language != Language::c)
-      for (const char* dir : k_own_cxx) add("-internal-isystem", dir);
-    add("-internal-isystem", k_clang_dir);
-    for (const char* dir : k_own_c) add("-internal-externc-isystem", dir);
-  } else {
-    if (language != Language::c)
-      for (const std::string& dir : system_cxx()) add("-internal-isystem", dir);
-    add("-internal-isystem", k_clang_dir, "-internal-isystem", "/usr/local/include");
-    add("-internal-externc-isystem", "/usr/include/x86_64-linux-gnu", "-internal-externc-isystem",
-        "/usr/include");
-  }
-  if (request.cuda) {
-    add("-internal-isystem", k_host_headers_dir);
-    if (!request.cuda_parts.include_dirs.empty()) add("-internal-isystem", k_cuda_dir);
-  }
-
-  // What Tarsia does not bring is the machine's.
-  if (!has_system_headers(options))
-    for (const char* dir : k_machine_dirs) add("-internal-externc-isystem", dir);
-
-  add("-D", "TARSIA_INLINE_SOURCE=1");
-  // libstdc++ would choose TBB where the machine has its headers, and ask for its library.
-  const auto is_tbb = [](const auto& define) { return define.first == "_GLIBCXX_USE_TBB_PAR_BACKEND"; };
-  if (!has_system_headers(options) && std::ranges::none_of(options.defines, is_tbb))
-    add("-D", "_GLIBCXX_USE_TBB_PAR_BACKEND=0");
-  for (const auto& [name, value] : options.defines) add("-D", value ? name + "=" + *value : name);
+  add_folders(request, language, {}, args);
+  add_macros(options, args);
 
   switch (language) {
     case Language::c:

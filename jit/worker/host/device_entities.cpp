@@ -77,19 +77,6 @@ bool has_overloads(const clang::FunctionDecl& function) {
   return others > 0 && !function.isTemplateInstantiation() && !function.getTemplateSpecializationArgs();
 }
 
-std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl) {
-  std::unique_ptr<clang::MangleContext> mangler(
-      clang::ItaniumMangleContext::create(context, context.getDiagnostics()));
-  if (!mangler->shouldMangleDeclName(&decl)) return decl.getNameAsString();
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&decl))
-    mangler->mangleName(clang::GlobalDecl(function, clang::KernelReferenceKind::Kernel), out);
-  else
-    mangler->mangleName(llvm::cast<clang::VarDecl>(&decl), out);
-  return text;
-}
-
 // "ns::scale<float>", as people write it, also for entities of an unnamed namespace.
 std::string listed_name(std::string name) {
   constexpr std::string_view k_unnamed = "(anonymous namespace)::";
@@ -207,6 +194,19 @@ void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) 
 }
 
 }  // namespace
+
+std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl) {
+  std::unique_ptr<clang::MangleContext> mangler(
+      clang::ItaniumMangleContext::create(context, context.getDiagnostics()));
+  if (!mangler->shouldMangleDeclName(&decl)) return decl.getNameAsString();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&decl))
+    mangler->mangleName(clang::GlobalDecl(function, clang::KernelReferenceKind::Kernel), out);
+  else
+    mangler->mangleName(llvm::cast<clang::VarDecl>(&decl), out);
+  return text;
+}
 
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
   const clang::SourceManager& sources = context.getSourceManager();

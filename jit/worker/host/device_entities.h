@@ -1,10 +1,13 @@
 // Kernels and device variables of a translation unit, listed for the device's half.
 #pragma once
 
+#include <string>
+
 #include "jit/worker/split/split.h"
 
 namespace clang {
 class ASTContext;
+class NamedDecl;
 }  // namespace clang
 
 namespace tarsia::jit {
@@ -12,5 +15,8 @@ namespace tarsia::jit {
 /// Kernels and device variables of the translation unit, in a fixed order. The caller calls it when all
 /// instantiations are known.
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
+
+/// The symbol of a kernel or device variable in device code.
+std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl);
 
 }  // namespace tarsia::jit

@@ -288,7 +288,10 @@ class HostConsumer final : public clang::SemaConsumer {
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* decl : group) {
-      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) name_main(*function);
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
+        name_main(*function);
+        if (m_shared.cuda()) note_instance(*function);
+      }
       m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
     }
     if (m_line_tables) m_line_tables->choose(group);
@@ -365,7 +368,9 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
-    if (m_shared.cuda()) add_device_tables(*module, m_shared.slice, m_shared.unit.number);
+    if (m_shared.cuda())
+      add_device_tables(*module, m_shared.slice, list_header_kernels(*m_generator, *module, m_shared.slice),
+                        m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
     m_own_types.make_own(*module, context);
     if (result.has_effects && m_shared.unit.language != Language::c) guard_initializers(*module);
@@ -459,6 +464,15 @@ class HostConsumer final : public clang::SemaConsumer {
     for (clang::SourceLocation brace : open)
       diagnostics.Report(brace,
                          diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "to match this '{'"));
+  }
+
+  // A kernel of a header, instantiated for the host. Its template is not the user's, so its body is empty
+  // only now.
+  void note_instance(clang::FunctionDecl& function) {
+    empty_kernel(function.getASTContext(), &function);
+    if (function.isTemplateInstantiation() && function.hasAttr<clang::CUDAGlobalAttr>() &&
+        !is_user_file(m_clang.getSourceManager(), function.getLocation()))
+      m_shared.slice.has_header_kernels = true;
   }
 
   // To the language, main stays main. Its symbol must not be that of the process's own main.

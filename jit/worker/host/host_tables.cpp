@@ -1,10 +1,14 @@
 // Makes the tables in the host's object that register its device code.
 #include "jit/worker/host/host_tables.h"
 
+#include <algorithm>
+
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/GlobalDecl.h"
 #include "clang/CodeGen/ModuleBuilder.h"
+#include "jit/worker/host/device_entities.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
@@ -71,7 +75,27 @@ void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice) 
         symbol_of(generator.GetAddrOfGlobal(clang::GlobalDecl(variable.variable), /*isForDefinition=*/false));
 }
 
-void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit) {
+std::string header_kernels_symbol(int unit) {
+  return "tarsia_header_kernels_" + std::to_string(unit);
+}
+
+std::vector<HeaderKernel> list_header_kernels(clang::CodeGenerator& generator, const llvm::Module& module,
+                                              const DeviceSlice& slice) {
+  std::vector<HeaderKernel> kernels;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getName().contains("__device_stub__")) continue;
+    const std::string stub = function.getName().str();
+    const auto is_this = [&](const KernelUse& kernel) { return kernel.stub_symbol == stub; };
+    if (std::ranges::any_of(slice.kernels, is_this)) continue;
+    const auto* decl = llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(stub));
+    if (decl && decl->hasAttr<clang::CUDAGlobalAttr>())
+      kernels.push_back({stub, mangled_name(decl->getASTContext(), *decl)});
+  }
+  return kernels;
+}
+
+void add_device_tables(llvm::Module& module, const DeviceSlice& slice,
+                       const std::vector<HeaderKernel>& header_kernels, int unit) {
   auto* null = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(module.getContext()));
   if (auto* annotations = module.getNamedGlobal("llvm.global.annotations")) annotations->eraseFromParent();
   std::vector<llvm::Constant*> stubs, shadows;
@@ -89,6 +113,15 @@ void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit)
   }
   add_addresses(module, stubs, stubs_symbol(unit));
   add_addresses(module, shadows, shadows_symbol(unit));
+  std::vector<llvm::Constant*> more;
+  for (const HeaderKernel& kernel : header_kernels) {
+    more.push_back(module.getNamedValue(kernel.stub));
+    llvm::Constant* text = llvm::ConstantDataArray::getString(module.getContext(), kernel.name);
+    more.push_back(new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, text));
+  }
+  more.push_back(null);
+  add_addresses(module, more, header_kernels_symbol(unit));
 }
 
 }  // namespace tarsia::jit

@@ -17,12 +17,24 @@ namespace tarsia::jit {
 /// The caller calls it before the end of code generation.
 void prepare_device_tables(clang::CodeGenerator& generator, DeviceSlice& slice);
 
+/// A kernel that the slice lacks and that the host launches all the same: of a header, as Thrust's are.
+struct HeaderKernel {
+  std::string stub, name;  ///< symbols of the host and of the device
+};
+
+/// The kernels of headers whose stubs the module defines. `generator` has made the module.
+std::vector<HeaderKernel> list_header_kernels(clang::CodeGenerator& generator, const llvm::Module& module,
+                                              const DeviceSlice& slice);
+
 /// Adds to the module the hidden arrays `tarsia_stubs_N` and `tarsia_shadows_N`: addresses in the slice's
-/// order, null where there is none. Turns the host's accesses to managed variables into accesses through
+/// order, null where there is none. `tarsia_header_kernels_N` has each header kernel's stub and name, and a
+/// null behind them. Turns the host's accesses to managed variables into accesses through
 /// the pointer that the CUDA runtime fills in.
-void add_device_tables(llvm::Module& module, const DeviceSlice& slice, int unit);
+void add_device_tables(llvm::Module& module, const DeviceSlice& slice,
+                       const std::vector<HeaderKernel>& header_kernels, int unit);
 
 std::string stubs_symbol(int unit);
 std::string shadows_symbol(int unit);
+std::string header_kernels_symbol(int unit);
 
 }  // namespace tarsia::jit

@@ -159,8 +159,8 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
     for (const DeviceImage& image : unit.images) {
       auto* bytes = data.bytes(image.bytes, false, 16);
       if (image.bytes == unit.fatbin) fatbin = bytes;
-      images.push_back(data.record(
-          {data.string(unit.file), data.string(image.arch), bytes, data.number(image.bytes.size())}));
+      images.push_back(data.record({data.string(unit.file), data.string(image.arch), bytes,
+                                    data.number(image.bytes.size()), data.string(unit.compiler)}));
     }
     if (!fatbin) fatbin = data.bytes(unit.fatbin, false, 16);
     auto* wrapper = data.place(
@@ -184,11 +184,14 @@ std::string make_device_tables(const std::vector<DeviceUnit>& units,
         names.empty() ? data.null() : data.place(data.array(data.pointer_type(), names), true);
     llvm::Constant* variable_table =
         variables.empty() ? data.null() : data.place(data.array(variable_type, variables), true);
+    llvm::Constant* header_kernels = unit.has_header_kernels && !unit.without_host
+                                         ? data.external(header_kernels_symbol(unit.number))
+                                         : data.null();
     auto* handle = data.place(data.null(), false);
     auto* record =
         data.place(data.record({wrapper, data.slot(stubs_symbol(unit.number), 0), name_table,
                                 data.number(names.size()), data.slot(shadows_symbol(unit.number), 0),
-                                variable_table, data.number(variables.size()), handle}),
+                                variable_table, data.number(variables.size()), handle, header_kernels}),
                    true);
     for (size_t i = 0; i < unit.kernel_symbols.size(); ++i) describe_kernel(data, unit, i);
     for (size_t i = 0; i < unit.variable_symbols.size(); ++i) describe_variable(data, unit, i);

@@ -23,6 +23,8 @@ struct DeviceUnit {
   std::vector<std::string> variable_symbols;  ///< by variable of the slice; likewise
   std::string fatbin;                         ///< passed to the runtime: a cubin or a fat binary
   std::vector<DeviceImage> images;
+  std::string compiler = "nvrtc";   ///< as tarsia_image of abi.h has it
+  bool has_header_kernels = false;  ///< kernels that only headers name are in the device code, too
   bool without_host = false;        ///< no object of the host's defines the addresses of its stubs
   std::vector<std::string> places;  ///< strings that the host's object refers to: HostResult::places
 };

@@ -78,6 +78,12 @@ class PreludeGenerator final : public clang::PCHGenerator {
  public:
   using PCHGenerator::PCHGenerator;
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    for (clang::Decl* decl : group)
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl))
+        empty_kernel(function->getASTContext(), function);
+    return true;
+  }
   void InitializeSema(clang::Sema& sema) override {
     m_sema = &sema;
     PCHGenerator::InitializeSema(sema);

@@ -110,6 +110,8 @@ struct DeviceSlice {
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   std::vector<KernelTemplate> templates;
+  /// The host instantiates kernels of headers that are not the user's, and launches them.
+  bool has_header_kernels = false;
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 

@@ -20,7 +20,7 @@ OTHER = {"functions": ["f"], "headers": {"other.h": "// nothing\n"}, "include_di
          "libraries": ["m"], "library_dirs": ["/"], "std": "c++17", "opt": 1, "arch": "sm_80", "ptx": True,
          "fast_math": True, "debug": True, "lineinfo": True, "host_headers": "system", "timeout": 299, "march": "x86-64",
          "openmp": True, "dev": True, "cflags": ["-fwrapv"], "undefined": "load",
-         "exports": ["f"]}
+         "exports": ["f"], "device_compiler": "clang", "maxrregcount": 64}
 OF_KERNELS = ("arch", "ptx")  # a source without CUDA is the same under any
 
 

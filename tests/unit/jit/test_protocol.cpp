@@ -37,6 +37,9 @@ CompileRequest full_request() {
   request.options.defines = {{"A", std::nullopt}, {"B", ""}, {"C", "1"}};
   request.options.archs = {"sm_80", "sm_90"};
   request.cuda_parts = {{"/cuda/include"}, "/n.so", "/r.so", "id", 13};
+  request.cuda_parts.libdevice = "/d.bc";
+  request.cuda_parts.nvjitlink = "/l.so";
+  request.cuda_parts.clang_identity = "both";
   request.host_cpu = "x86-64-v3";
   request.timeout_ms = 1234;
   return request;
@@ -74,6 +77,9 @@ TEST(Protocol, request_survives) {
   EXPECT_EQ(got.cuda_parts.cudart, "/r.so");
   EXPECT_EQ(got.cuda_parts.nvrtc_identity, "id");
   EXPECT_EQ(got.cuda_parts.major, 13);
+  EXPECT_EQ(got.cuda_parts.libdevice, "/d.bc");
+  EXPECT_EQ(got.cuda_parts.nvjitlink, "/l.so");
+  EXPECT_EQ(got.cuda_parts.clang_identity, "both");
   EXPECT_EQ(got.host_cpu, "x86-64-v3");
   EXPECT_EQ(got.timeout_ms, 1234u);
 }

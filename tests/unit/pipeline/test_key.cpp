@@ -72,6 +72,7 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
        }},
       {"host cpu", [](Request& r) { r.host_cpu = "x86-64-v9"; }},
       {"nvrtc", [](Request& r) { r.cuda_parts.nvrtc_identity = "other"; }},
+      {"parts for Clang", [](Request& r) { r.cuda_parts.clang_identity = "other"; }},
       {"cuda major", [](Request& r) { r.cuda_parts.major = 12; }},
       {"cuda library dirs", [](Request& r) { r.cuda_parts.library_dirs = {}; }},
   };
@@ -120,6 +121,8 @@ TEST(Key, what_changes_nothing_is_not_in_it) {
            [](Request& r) { r.cuda_parts.include_dirs = {"/elsewhere"}; },
            [](Request& r) { r.cuda_parts.nvrtc = "/elsewhere"; },
            [](Request& r) { r.cuda_parts.cudart = "/elsewhere"; },
+           [](Request& r) { r.cuda_parts.libdevice = "/elsewhere"; },
+           [](Request& r) { r.cuda_parts.nvjitlink = "/elsewhere"; },
        }) {
     Request request = base_request();
     change(request);

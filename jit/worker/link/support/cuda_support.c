@@ -21,6 +21,9 @@ struct unit {
   const struct variable* variables;
   uint64_t n_variables;
   void** handle; /* written here */
+  /* Stubs and names in turn, up to a null: of kernels that headers alone name. Null: the device code lacks
+     them. */
+  const void* const* header_kernels;
 };
 
 extern void** __cudaRegisterFatBinary(const void*);
@@ -46,6 +49,9 @@ __attribute__((constructor(101))) static void register_units(void) {
       if (unit->stubs[i] && unit->kernel_names[i])
         __cudaRegisterFunction(handle, (const char*)unit->stubs[i], (char*)unit->kernel_names[i],
                                unit->kernel_names[i], -1, 0, 0, 0, 0, 0);
+    for (const void* const* more = unit->header_kernels; more && more[0]; more += 2)
+      __cudaRegisterFunction(handle, (const char*)more[0], (char*)more[1], (const char*)more[1], -1, 0, 0, 0,
+                             0, 0);
     for (uint64_t i = 0; i < unit->n_variables; ++i) {
       const struct variable* variable = &unit->variables[i];
       if (!unit->shadows[i] || !variable->device_name) continue;

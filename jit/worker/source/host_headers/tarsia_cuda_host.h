@@ -50,4 +50,6 @@ void tarsia_no_lerp();
 // Work-around: Clang knows managed variables for HIP alone, see jit/worker/host/device_entities.cpp.
 #undef __managed__
 #define __managed__ __attribute__((device, annotate("tarsia_managed")))
+// A lambda that the source marks __device__, see jit/worker/source/device_lambdas.h.
+#define __tarsiaL_ __host__ __device__
 // clang-format on

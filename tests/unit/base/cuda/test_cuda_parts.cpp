@@ -81,6 +81,25 @@ TEST_F(CudaPartsTest, a_whole_toolkit_is_taken_from_one_place) {
   EXPECT_THAT(parts.nvrtc_identity, StartsWith("13.0 size 15"));
 }
 
+TEST_F(CudaPartsTest, the_parts_for_clang_come_from_a_toolkit_or_from_wheels) {
+  headers("tk/include", 13000), crt("tk/include"), nvrtc("tk/lib64", "13", "13.0");
+  file("tk/lib64/libcudart.so.13"), file("tk/nvvm/libdevice/libdevice.10.bc", "bitcode");
+  file("site/nvidia/cu13/lib/libnvJitLink.so.13", "linker");
+  const CudaFindings found = find_cuda_parts_in({.homes = {home("tk")}, .site_packages = {dir / "site"}});
+  EXPECT_EQ(found.parts.libdevice, dir / "tk/nvvm/libdevice/libdevice.10.bc");
+  EXPECT_EQ(found.parts.nvjitlink, dir / "site/nvidia/cu13/lib/libnvJitLink.so.13");
+  EXPECT_EQ(found.parts.clang_identity, "libdevice size 7 nvJitLink size 6");
+  EXPECT_EQ(found.missing, "");
+  const CudaFindings none = find_cuda_parts_in({.homes = {home("elsewhere")}});
+  EXPECT_THAT(detail_of(none, "libdevice"), HasSubstr("pip install nvidia-nvvm"));
+  EXPECT_THAT(detail_of(none, "nvJitLink"), HasSubstr("pip install nvidia-nvjitlink"));
+  file("site12/nvidia/nvjitlink/lib/libnvJitLink.so.12"), nvrtc("site12/nvidia/cuda_nvrtc/lib", "12", "12.9");
+  file("site12/nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc");
+  const CudaParts old = find_cuda_parts_in({.site_packages = {dir / "site12"}}).parts;
+  EXPECT_EQ(old.nvjitlink, dir / "site12/nvidia/nvjitlink/lib/libnvJitLink.so.12");
+  EXPECT_EQ(old.libdevice, dir / "site12/nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc");
+}
+
 TEST_F(CudaPartsTest, a_partial_toolkit_is_completed_from_wheels) {
   headers("tk/include", 13000), crt("tk/include"), file("tk/lib64/libcudart.so.13");
   cccl("site/nvidia/cu13/include/cccl");
@@ -174,7 +193,7 @@ TEST_F(CudaPartsTest, nothing_anywhere_is_no_error) {
   EXPECT_EQ(found.parts.major, 0);
   EXPECT_TRUE(found.parts.include_dirs.empty());
   for (const CudaFinding& line : found.lines) EXPECT_EQ(line.path, "");
-  EXPECT_EQ(found.lines.size(), 6u);
+  EXPECT_EQ(found.lines.size(), 8u);
 }
 
 TEST_F(CudaPartsTest, a_broken_link_is_no_library) {

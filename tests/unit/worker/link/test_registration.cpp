@@ -112,6 +112,48 @@ void f(float* x, double* y, cudaStream_t s) {
   EXPECT_EQ(noted.unregistered, 1);
 }
 
+TEST_F(CompileTest, clangs_module_registers_the_kernels_of_headers_as_well) {
+  if (!have_cuda_headers() || find_cuda_parts().nvjitlink.empty())
+    GTEST_SKIP() << "no CUDA headers or no nvJitLink";
+  CompileRequest asked = request("a.cu", R"(
+#include "launch.h"
+static __device__ int hidden;
+__managed__ double total;
+static __global__ void plain(float* x) { *x = 1 + total + hidden; }
+template <class F> __global__ void each(float* x, F f) { *x = f(*x); }
+void f(float* x) {
+  struct Local { __device__ float operator()(float v) const { return v; } };
+  plain<<<1, 1>>>(x);
+  fill_all(x);
+  each<<<1, 1>>>(x, Local());
+  each<<<1, 1>>>(x, [=] __device__ (float v) { return x[0] + v; });
+  fill_with(x, [] __device__ { return 4.f; });
+}
+)");
+  // A header that is not the user's.
+  asked.headers.push_back({"launch.h", R"(#pragma once
+#pragma GCC system_header
+template <class T> __global__ void fill(T* x, T v) { *x = v; }
+template <class T> inline void fill_all(T* x) { fill<<<1, 1>>>(x, T(3)); }
+namespace ns { namespace { template <class T, class F> __global__ void make(T* x, F f) { *x = f(); } } }
+template <class T, class F> void fill_with(T* x, F f) { ns::make<<<1, 1>>>(x, f); }
+)"});
+  CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  noted = {};
+  ASSERT_NE(::dlopen(find_cuda_parts().cudart.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
+  Opened library(result.module);
+  EXPECT_THAT(library.kernels(), SizeIs(3));  // the user's
+  EXPECT_THAT(noted.kernels, SizeIs(5));
+  EXPECT_TRUE(noted.kernels.contains("_Z4fillIfEvPT_S0_"));
+  for (const auto& [name, stub] : noted.kernels) {
+    EXPECT_NE(stub, nullptr) << name;
+    EXPECT_NE(noted.image.find(name), std::string::npos) << name;
+  }
+  EXPECT_THAT(noted.variables, testing::Contains(Pair("_ZL6hidden", 4u)));
+  EXPECT_THAT(noted.managed, SizeIs(1));
+}
+
 TEST_F(CompileTest, launches_in_the_arguments_of_launches_keep_their_grids) {
   if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
   CompileResult result = compile(request("a.cu", R"(

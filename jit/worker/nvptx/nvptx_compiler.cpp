@@ -1,0 +1,398 @@
+// The device's half by Clang: parse, code, libdevice, PTX, cubin.
+#include "jit/worker/nvptx/nvptx_compiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/CodeGen/BackendUtil.h"
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Frontend/FrontendActions.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Sema/SemaConsumer.h"
+#include "jit/build_id.h"
+#include "jit/worker/device/ptxas_log.h"
+#include "jit/worker/host/pragmas.h"
+#include "jit/worker/nvptx/device_module.h"
+#include "jit/worker/nvptx/nvjitlink.h"
+#include "jit/worker/nvptx/nvptx_setup.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/file_checks.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// What one pass over the text yields.
+struct Pass {
+  std::string ptx;
+  std::set<std::string> symbols;
+  std::vector<std::string> errors;  ///< of the code generator, without places
+};
+
+/// What a pass needs.
+struct Task {
+  const NvptxUnit& unit;
+  const std::atomic<bool>* cancelled = nullptr;
+  std::string libdevice;  ///< its bytes; empty if there is none
+  Pass& pass;
+  std::vector<std::pair<std::string, double>>& timings;
+  bool is_cancelled() const { return cancelled && *cancelled; }
+};
+
+/// Keeps the code generator's errors. Without it LLVM prints them and ends the process.
+class Errors final : public llvm::DiagnosticHandler {
+ public:
+  explicit Errors(std::vector<std::string>& errors) : m_errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    std::string& text = m_errors.emplace_back();
+    llvm::raw_string_ostream out(text);
+    llvm::DiagnosticPrinterRawOStream printer(out);
+    info.print(printer);
+    return true;
+  }
+
+ private:
+  std::vector<std::string>& m_errors;
+};
+
+/// Tells Clang that the host refers to all device variables of the user's, as Tarsia's tables do: static ones
+/// then have symbols.
+void note_variables(clang::ASTContext& context, clang::Decl* decl) {
+  if (auto* scope = llvm::dyn_cast<clang::NamespaceDecl>(decl))
+    for (clang::Decl* inner : scope->decls()) note_variables(context, inner);
+  if (auto* scope = llvm::dyn_cast<clang::LinkageSpecDecl>(decl))
+    for (clang::Decl* inner : scope->decls()) note_variables(context, inner);
+  auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+  if (!variable || variable->isTemplated() || !variable->hasGlobalStorage()) return;
+  if (!variable->hasAttr<clang::CUDADeviceAttr>() && !variable->hasAttr<clang::CUDAConstantAttr>()) return;
+  const clang::SourceManager& sources = context.getSourceManager();
+  if (sources.isInSystemHeader(sources.getExpansionLoc(variable->getLocation()))) return;
+  context.CUDADeviceVarODRUsedByHost.insert(variable);
+}
+
+class Consumer final : public clang::ASTConsumer {
+ public:
+  Consumer(Task& task, clang::CompilerInstance& clang) : m_task(task), m_clang(clang) {
+    m_llvm.setDiscardValueNames(clang.getCodeGenOpts().DiscardValueNames);
+    m_generator.reset(clang::CreateLLVMCodeGen(clang, "tarsia_device", m_llvm).release());
+  }
+
+  void Initialize(clang::ASTContext& context) override {
+    m_context = &context;
+    m_generator->Initialize(context);
+  }
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    if (m_task.is_cancelled()) return false;
+    for (clang::Decl* decl : group) note_variables(*m_context, decl);
+    return m_generator->HandleTopLevelDecl(group);
+  }
+  void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {
+    m_generator->HandleInlineFunctionDefinition(decl);
+  }
+  void HandleInterestingDecl(clang::DeclGroupRef group) override { HandleTopLevelDecl(group); }
+  void HandleTagDeclDefinition(clang::TagDecl* decl) override { m_generator->HandleTagDeclDefinition(decl); }
+  void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
+    m_generator->HandleTagDeclRequiredDefinition(decl);
+  }
+  void HandleCXXStaticMemberVarInstantiation(clang::VarDecl* decl) override {
+    note_variables(*m_context, decl);
+    m_generator->HandleCXXStaticMemberVarInstantiation(decl);
+  }
+  void CompleteTentativeDefinition(clang::VarDecl* decl) override {
+    m_generator->CompleteTentativeDefinition(decl);
+  }
+  void HandleVTable(clang::CXXRecordDecl* decl) override { m_generator->HandleVTable(decl); }
+
+  void HandleTranslationUnit(clang::ASTContext& context) override {
+    m_task.timings.emplace_back("clang parse", milliseconds_since(m_start));
+    const clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
+    if (diagnostics.hasErrorOccurred() || m_task.is_cancelled()) return;
+    auto start = Clock::now();
+    m_generator->HandleTranslationUnit(context);
+    if (diagnostics.hasErrorOccurred()) return;
+    const std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
+    if (!module) return;
+    m_llvm.setDiagnosticHandler(std::make_unique<Errors>(m_task.pass.errors));
+    make_ptx(*module);
+    m_llvm.setDiagnosticHandler(nullptr);
+    m_task.timings.emplace_back("clang code", milliseconds_since(start));
+  }
+
+ private:
+  void make_ptx(llvm::Module& module) {
+    Pass& pass = m_task.pass;
+    mark_managed(module);
+    if (!m_task.libdevice.empty())
+      if (std::string fault = link_libdevice(module, m_task.libdevice); !fault.empty())
+        pass.errors.push_back(std::move(fault));
+    // What is called by name alone is checked before the optimiser makes calls of its own of it.
+    for (const std::string& name : undefined_functions(module)) {
+      if (name.starts_with("__nv_") && m_task.libdevice.empty())
+        pass.errors.push_back("device code calls " + name.substr(5) +
+                              ", which is in CUDA's libdevice, and that was not found; install it with `pip "
+                              "install nvidia-nvvm`, or set TARSIA_CUDA_HOME to a CUDA toolkit");
+      else
+        pass.errors.push_back("device code calls '" + llvm::demangle(name) +
+                              "', which is defined nowhere in this source; define it here, marked "
+                              "__device__");
+    }
+    if (!pass.errors.empty() || m_task.is_cancelled()) return;
+    if (!m_task.unit.kernels.empty()) keep_kernels(module, m_task.unit.kernels);
+    pass.symbols = symbols_of(module);
+    llvm::SmallVector<char, 0> bytes;
+    clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(),
+                             &module, clang::Backend_EmitAssembly, m_clang.getVirtualFileSystemPtr(),
+                             std::make_unique<llvm::raw_svector_ostream>(bytes));
+    pass.ptx.assign(bytes.begin(), bytes.end());
+  }
+
+  Task& m_task;
+  clang::CompilerInstance& m_clang;
+  clang::ASTContext* m_context = nullptr;
+  llvm::LLVMContext m_llvm;
+  std::unique_ptr<clang::CodeGenerator> m_generator;
+  Clock::time_point m_start = Clock::now();
+};
+
+class Action final : public clang::ASTFrontendAction {
+ public:
+  Action(Task& task, const SourceFileSystem& files) : m_task(task), m_files(files) {}
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
+                                                        llvm::StringRef) override {
+    clang::Preprocessor& preprocessor = clang.getPreprocessor();
+    ignore_pragmas_of_nvcc(preprocessor);
+    preprocessor.addPPCallbacks(make_debug_pragmas());
+    preprocessor.addPPCallbacks(make_file_checks(preprocessor, m_files, m_invalid));
+    return std::make_unique<Consumer>(m_task, clang);
+  }
+
+ private:
+  Task& m_task;
+  const SourceFileSystem& m_files;
+  bool m_invalid = false;
+};
+
+Diagnostic error_of(const NvptxUnit& unit, std::string message) {
+  return {.file = unit.file->name, .severity = Severity::error, .message = std::move(message)};
+}
+
+bool has_errors(const std::vector<Diagnostic>& diagnostics) {
+  return std::ranges::any_of(diagnostics, [](const Diagnostic& d) { return d.severity >= Severity::error; });
+}
+
+void append_new(std::vector<Diagnostic>& into, std::vector<Diagnostic> more) {
+  for (Diagnostic& diagnostic : more) {
+    const bool known = std::ranges::any_of(into, [&](const Diagnostic& d) {
+      return d.file == diagnostic.file && d.line == diagnostic.line && d.column == diagnostic.column &&
+             d.message == diagnostic.message;
+    });
+    if (!known) into.push_back(std::move(diagnostic));
+  }
+}
+
+/// The cubin of a PTX text, from the parts that are kept or made by nvJitLink.
+NvJitLinkOutput cubin_of(const CompileRequest& request, const std::string& arch, const std::string& ptx,
+                         PartStore& parts) {
+  std::vector<std::string> options = {"-arch=" + arch, "-verbose"};
+  options.push_back(request.options.debug ? "-O0" : "-O3");
+  if (request.options.debug) options.push_back("-g");
+  if (request.options.lineinfo && !request.options.debug) options.push_back("-lineinfo");
+  if (request.options.maxrregcount > 0)
+    options.push_back("-maxrregcount=" + std::to_string(request.options.maxrregcount));
+  Hasher hasher("tarsia nvJitLink part");
+  hasher.field(build_id()).field(request.cuda_parts.clang_identity).field(ptx);
+  for (const std::string& option : options) hasher.field(option);
+  const Digest key = hasher.finish();
+  if (const auto bytes = parts.find(PartKind::device, key)) {
+    const nlohmann::json kept = nlohmann::json::from_msgpack(*bytes, true, /*allow_exceptions=*/false);
+    if (kept.is_array() && kept.size() == 2 && kept[0].is_string() && kept[1].is_binary()) {
+      const auto& cubin = kept[1].get_binary();
+      return {true, {cubin.begin(), cubin.end()}, kept[0]};
+    }
+  }
+  NvJitLinkOutput output = NvJitLink::open(request.cuda_parts.nvjitlink).compile(ptx, options);
+  if (output.ok) {
+    const std::vector<std::uint8_t> cubin(output.cubin.begin(), output.cubin.end());
+    const auto packed = nlohmann::json::to_msgpack({output.log, nlohmann::json::binary(cubin)});
+    parts.keep(PartKind::device, key, {packed.begin(), packed.end()});
+  }
+  return output;
+}
+
+class Compile {
+ public:
+  Compile(const NvptxUnit& unit, const MakeFiles& make_files, PartStore& parts,
+          const std::atomic<bool>* cancelled)
+      : m_unit(unit),
+        m_request(*unit.request),
+        m_make_files([make_files] {
+          auto files = make_files();
+          add_nvptx_headers(*files);
+          return files;
+        }),
+        m_files(m_make_files()),
+        m_parts(parts),
+        m_cancelled(cancelled) {}
+
+  NvptxResult run() {
+    for (const std::string& arch : m_request.options.archs)
+      if (std::string fault = fault_of_arch(arch); !fault.empty()) return fail(std::move(fault));
+    m_includes = leading_includes_of(m_unit.file->text);
+    std::string libdevice;
+    if (const std::string& path = m_request.cuda_parts.libdevice; !path.empty()) libdevice = read_file(path);
+    const std::string main_path = std::string(k_source_dir) + "/" + m_unit.file->name;
+    const std::string text = m_unit.file->text + wanted_text();
+    m_files->add_text(main_path, text, m_unit.file->text);
+    for (const std::string& arch : m_request.options.archs)
+      if (!compile(arch, main_path, libdevice)) break;
+    m_result.device.dependencies = m_files->dependencies();
+    m_result.device.ok =
+        !is_cancelled() && !has_errors(m_result.device.diagnostics) && !m_request.options.archs.empty();
+    if (is_cancelled()) m_result.device.diagnostics.clear();
+    return std::move(m_result);
+  }
+
+ private:
+  bool is_cancelled() const { return m_cancelled && *m_cancelled; }
+
+  NvptxResult fail(std::string message) {
+    m_result.device.diagnostics.push_back(error_of(m_unit, std::move(message)));
+    return std::move(m_result);
+  }
+
+  /// What instantiates the kernels that the request wants.
+  std::string wanted_text() const {
+    std::string text;
+    for (size_t i = 0; i < m_request.options.kernels.size(); ++i) {
+      std::string name = m_request.options.kernels[i];
+      std::ranges::replace(name, '\n', ' ');
+      if (name.find('<') != name.npos)
+        text += "\n;static const void* const tarsia_wanted_" + std::to_string(i) + " = (const void*)(&" +
+                (name.starts_with("::") ? "" : "::") + name + ");";
+    }
+    return text;
+  }
+
+  /// The includes of the text that a prelude may replace: those of headers that are none of the source's own.
+  std::string prelude_includes() const {
+    std::string includes;
+    llvm::StringRef lines = m_includes;
+    while (!lines.empty()) {
+      const auto [line, rest] = lines.split('\n');
+      lines = rest;
+      const llvm::StringRef name = line.split('<').second.split('>').first;
+      for (const auto* group : {&m_request.files, &m_request.headers})
+        for (const SourceFile& file : *group)
+          if (name == file.name) return includes;
+      includes += line.str() + "\n";
+    }
+    return includes;
+  }
+
+  /// The virtual path of a prelude that the files now have; "": none.
+  std::string find_prelude(const std::string& arch) {
+    if (!m_unit.preludes) return {};
+    const auto start = Clock::now();
+    const std::string includes = prelude_includes();
+    const std::string path = std::string(k_nvptx_headers_dir) + "/prelude_" + arch;
+    const std::vector<std::string> arguments = nvptx_arguments(m_request, path + ".h", arch, "");
+    Hasher hasher("tarsia device prelude");
+    hasher.field(build_id()).field(includes);
+    for (const std::string& argument : arguments) hasher.field(argument);
+    for (const std::string& dir : m_request.cuda_parts.include_dirs) hasher.field(dir);
+    for (const auto* group : {&m_request.files, &m_request.headers})  // one of them may hide a header
+      for (const SourceFile& file : *group) hasher.field(file.name);
+    const Digest key = hasher.finish();
+    std::shared_ptr<const DevicePrelude> prelude = m_unit.preludes->find(key);
+    if (!prelude && m_unit.preludes->is_worth_while(key)) {
+      prelude = make_device_prelude(arguments, path + ".h", includes, m_make_files(),
+                                    m_request.options.include_dirs);
+      if (prelude) m_unit.preludes->keep(key, prelude);
+    }
+    if (!prelude) return {};
+    m_result.device.timings.emplace_back("clang prelude", milliseconds_since(start));
+    m_files->add_text(path + ".pch", prelude->pch);
+    m_files->add_text(path + ".h", prelude->includes);
+    m_files->inherit(prelude->dependencies);
+    m_used.push_back(std::move(prelude));
+    return path + ".pch";
+  }
+
+  bool compile(const std::string& arch, const std::string& main_path, const std::string& libdevice) {
+    Pass pass;
+    DeviceResult& result = m_result.device;
+    Task task{m_unit, m_cancelled, libdevice, pass, result.timings};
+    DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
+                                  has_system_headers(m_request.options));
+    on_large_stack([&] {
+      const std::string prelude = find_prelude(arch);
+      auto clang =
+          make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector);
+      if (!clang) return;
+      Action action(task, *m_files);
+      clang->ExecuteAction(action);
+    });
+    append_new(result.diagnostics, collector.take());
+    for (std::string& error : pass.errors) result.diagnostics.push_back(error_of(m_unit, std::move(error)));
+    if (has_errors(result.diagnostics) || is_cancelled()) return false;
+    m_result.symbols.insert(pass.symbols.begin(), pass.symbols.end());
+    m_result.ptx = std::move(pass.ptx);
+    const std::string& ptx = m_result.ptx;
+    if (m_request.cuda_parts.nvjitlink.empty()) {
+      // The driver makes the machine code when it loads the PTX.
+      result.images.push_back({"compute_" + arch.substr(3), ptx});
+      return true;
+    }
+    const auto start = Clock::now();
+    NvJitLinkOutput made = cubin_of(m_request, arch, ptx, m_parts);
+    result.timings.emplace_back("nvJitLink " + arch, milliseconds_since(start));
+    if (!made.ok) {
+      result.diagnostics.push_back(error_of(m_unit, "nvJitLink: " + made.log));
+      return false;
+    }
+    append_new(result.diagnostics, spills_of(made.log, m_unit.file->name, arch));
+    result.images.push_back({arch, std::move(made.cubin)});
+    if (m_request.options.ptx && &arch == &m_request.options.archs.back())
+      result.images.push_back({"compute_" + arch.substr(3), ptx});
+    return true;
+  }
+
+  const NvptxUnit& m_unit;
+  const CompileRequest& m_request;
+  const MakeFiles m_make_files;
+  const llvm::IntrusiveRefCntPtr<SourceFileSystem> m_files;
+  std::string m_includes;                                    ///< with which the text begins
+  std::vector<std::shared_ptr<const DevicePrelude>> m_used;  ///< which the files show
+  PartStore& m_parts;
+  const std::atomic<bool>* m_cancelled;
+  NvptxResult m_result;
+};
+
+}  // namespace
+
+NvptxResult compile_nvptx(const NvptxUnit& unit, const MakeFiles& make_files, PartStore& parts,
+                          const std::atomic<bool>* cancelled) {
+  initialize_nvptx();
+  return Compile(unit, make_files, parts, cancelled).run();
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,170 @@
+// Configures Clang for device code.
+#include "jit/worker/nvptx/nvptx_setup.h"
+
+#include <mutex>
+
+#include "clang/Basic/OffloadArch.h"
+#include "clang/Basic/Stack.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "jit/worker/host/clang_setup.h"
+#include "jit/worker/host/pragmas.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/thread.h"
+
+namespace tarsia::jit {
+namespace {
+
+struct Header {
+  std::string name;
+  std::string text;
+};
+
+const std::vector<Header>& headers() {
+  static const std::vector<Header> all = {
+#include "nvptx_headers.inc"
+  };
+  return all;
+}
+
+/// The newest PTX that ptxas of every CUDA 13 takes. Clang's builtins are there according to it.
+constexpr char k_ptx_version[] = "+ptx88";
+
+}  // namespace
+
+void add_nvptx_headers(SourceFileSystem& files) {
+  for (const Header& header : headers())
+    files.add_text(std::string(k_nvptx_headers_dir) + "/" + header.name, header.text);
+}
+
+std::string fault_of_arch(const std::string& arch) {
+  const clang::OffloadArch known = clang::StringToOffloadArch(arch);
+  if (clang::IsNVIDIAOffloadArch(known)) return {};
+  return "architecture '" + arch +
+         "' is not known to Clang 22, which makes code for sm_75 to sm_121 and has no family-specific "
+         "ones, as in sm_100f";
+}
+
+std::vector<std::string> nvptx_arguments(const CompileRequest& request, const std::string& input,
+                                         const std::string& arch, const std::string& prelude) {
+  const CompileOptions& options = request.options;
+  std::vector<std::string> args = {"-triple",
+                                   "nvptx64-nvidia-cuda",
+                                   "-aux-triple",
+                                   "x86_64-pc-linux-gnu",
+                                   "-aux-target-cpu",
+                                   "x86-64",
+                                   "-S",
+                                   "-main-file-name",
+                                   input,
+                                   "-fcuda-is-device",
+                                   "-fcuda-allow-variadic-functions",
+                                   "-mrelocation-model",
+                                   "static",
+                                   "-mframe-pointer=all",
+                                   "-no-integrated-as",
+                                   "-fno-threadsafe-statics",
+                                   "-target-cpu",
+                                   arch,
+                                   "-target-feature",
+                                   k_ptx_version,
+                                   "-fgnuc-version=4.2.1",
+                                   "-fno-ident",
+                                   "-nostdsysteminc",
+                                   "-nobuiltininc",
+                                   "-fdebug-compilation-dir=.",
+                                   "-ferror-limit",
+                                   "50",
+                                   "-fdiagnostics-absolute-paths",
+                                   "-Wall",
+                                   "-Wno-unused-function",
+                                   "-Wno-unused-variable",
+                                   "-Wno-unused-but-set-variable",
+                                   "-Wno-unused-const-variable",
+                                   "-Wno-unused-private-field",
+                                   "-Wno-unknown-pragmas",
+                                   "-Wno-pass-failed",
+                                   "-fno-pch-timestamp",
+                                   "-fmacro-prefix-map=/tarsia/src/=",
+                                   "-fbracket-depth",
+                                   "2048",
+                                   "-fno-caret-diagnostics",
+                                   "-disable-llvm-verifier",
+                                   "-discard-value-names",
+                                   "-Wno-error=c++11-narrowing",
+                                   "-Wno-error=register",
+                                   "-Wno-error=reserved-user-defined-literal"};
+  auto add = [&](auto... more) { (args.emplace_back(more), ...); };
+
+  // nvcc optimises device code whatever it is told for the host's, unless it is to be debugged.
+  add(options.debug ? "-O0" : "-O3");
+  if (!options.debug) add("-vectorize-loops", "-vectorize-slp");
+  if (options.fast_math)
+    add("-menable-no-infs", "-menable-no-nans", "-fapprox-func", "-funsafe-math-optimizations",
+        "-fno-signed-zeros", "-mreassociate", "-freciprocal-math", "-ffast-math", "-ffinite-math-only",
+        "-complex-range=basic", "-fgpu-approx-transcendentals", "-fdenormal-fp-math-f32=preserve-sign");
+  add("-ffp-contract=fast");
+  if (options.debug)
+    add("-debug-info-kind=constructor", "-dwarf-version=2", "-debugger-tuning=gdb");
+  else if (options.lineinfo)
+    add("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-debugger-tuning=gdb");
+  add("-fdebug-prefix-map=" + std::string(k_source_dir) +
+      "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));
+  for (const std::string& flag : options.cflags) {
+    if (flag.starts_with("-W")) add(flag);
+    if (flag.starts_with("-U")) add("-U", flag.substr(2));
+  }
+
+  // Clang's wrappers of the C++ library's headers make functions of theirs known on the device.
+  const std::string clang_dir = k_clang_dir;
+  add_folders(request, Language::cuda, {k_nvptx_headers_dir, clang_dir + "/cuda_wrappers"}, args);
+  add_macros(options, args);
+  add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
+      "-target-sdk-version=12.9", "-Wno-unknown-cuda-version", "-Wno-vla-cxx-extension", "-x", "cuda");
+  if (prelude.empty())
+    add("-include", std::string(k_nvptx_headers_dir) + "/tarsia_cuda_device.h");
+  else
+    add("-include-pch", prelude);
+  add(input);
+  return args;
+}
+
+std::unique_ptr<clang::CompilerInstance> make_device_clang(const std::vector<std::string>& arguments,
+                                                           llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                           clang::DiagnosticConsumer& collector) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  clang::DiagnosticOptions options;
+  clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
+                                 /*ShouldOwnClient=*/false);
+  if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
+  take_over_debug_pragmas(invocation->getPreprocessorOpts());
+  invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
+  auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
+  clang->setVirtualFileSystem(std::move(files));
+  clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  clang->createFileManager();
+  clang->createSourceManager();
+  return clang;
+}
+
+void on_large_stack(const std::function<void()>& work) {
+  constexpr unsigned k_stack = 64u << 20;
+  llvm::thread(std::optional<unsigned>(k_stack), [&] {
+    clang::noteBottomOfStack();
+    work();
+  }).join();
+}
+
+void initialize_nvptx() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,304 @@
+"""Device code by Clang: what NVRTC cannot compile runs, and what both compile gives the same results."""
+
+import numpy as np
+import pytest
+from gpu_support import inline, run_python
+
+torch = pytest.importorskip("torch")
+
+
+def clang(source, **options):
+    lib = inline(source, device_compiler="clang", **options)
+    assert all(text.startswith("clang: ") for text in lib.device_compilers.values())
+    return lib
+
+
+def cuda(values, dtype=torch.float32):
+    return torch.tensor(np.asarray(values), device="cuda", dtype=dtype)
+
+
+def test_thrust_sorts_transforms_and_reduces():
+    lib = clang(r"""
+    #include <thrust/device_ptr.h>
+    #include <thrust/sort.h>
+    #include <thrust/reduce.h>
+    #include <thrust/transform.h>
+    struct Twice { __host__ __device__ int operator()(int x) const { return 2 * x; } };
+    int run(int* p, int n) {
+      thrust::device_ptr<int> d(p);
+      thrust::sort(d, d + n);
+      thrust::transform(d, d + n, d, Twice());
+      return thrust::reduce(d, d + n);
+    }
+    """)
+    x = torch.randperm(100000, device="cuda", dtype=torch.int32)
+    assert lib.run(x, x.numel()) == 2 * sum(range(100000)) % 2**32 - 2**32 * (2 * sum(range(100000)) % 2**32 >= 2**31)
+    assert torch.equal(x, 2 * torch.arange(100000, device="cuda", dtype=torch.int32))
+
+
+def test_device_vectors_and_a_lambda():
+    lib = clang(r"""
+    #include <thrust/device_vector.h>
+    #include <thrust/host_vector.h>
+    #include <thrust/transform.h>
+    #include <thrust/sequence.h>
+    int run(int n, int a) {
+      thrust::device_vector<int> d(n);
+      thrust::sequence(d.begin(), d.end());
+      thrust::transform(d.begin(), d.end(), d.begin(), [=] __device__ (int x) { return x * a; });
+      thrust::host_vector<int> h = d;
+      int sum = 0;
+      for (int x : h) sum += x;
+      return sum;
+    }
+    """)
+    assert lib.run(100, 3) == 3 * 4950
+
+
+def test_cub_device_reduce():
+    lib = clang(r"""
+    #include <cub/device/device_reduce.cuh>
+    int run(const float* x, float* y, int n, cudaStream_t s) {
+      size_t bytes = 0;
+      cub::DeviceReduce::Sum(nullptr, bytes, x, y, n, s);
+      void* memory = nullptr;
+      if (cudaMallocAsync(&memory, bytes, s)) return 1;
+      const cudaError_t error = cub::DeviceReduce::Sum(memory, bytes, x, y, n, s);
+      cudaFreeAsync(memory, s);
+      return error;
+    }
+    """)
+    x, y = torch.ones(12345, device="cuda"), torch.zeros(1, device="cuda")
+    assert lib.run(x, y, x.numel()) == 0 and y.item() == 12345
+
+
+def test_an_extended_lambda():
+    lib = inline(r"""
+    template <class F> __global__ void each(float* x, int n, F f) { int i = threadIdx.x; if (i < n) x[i] = f(x[i]); }
+    void run(float* x, float a, int n, cudaStream_t s) {
+      each<<<1, n, 0, s>>>(x, n, [=] __device__ (float v) { return v * a; });
+      each<<<1, n, 0, s>>>(x, n, [=] __host__ __device__ (float v) { return v + a; });
+    }
+    """)
+    x = torch.arange(32.0, device="cuda")
+    lib.run(x, 3.0, 32)
+    assert torch.equal(x, torch.arange(32.0, device="cuda") * 3 + 3)
+
+
+def test_local_hidden_and_unnamed_types():
+    lib = inline(r"""
+    template <class T> __global__ void fill(float* x, T make) { x[threadIdx.x] = make(threadIdx.x); }
+    void local(float* x, cudaStream_t s) {
+      struct Ramp { float step; __device__ float operator()(int i) const { return i * step; } };
+      fill<<<1, 32, 0, s>>>(x, Ramp{0.5f});
+    }
+    void other(float* x, cudaStream_t s) {
+      struct Ramp { __device__ float operator()(int i) const { return 100 + i; } };
+      fill<<<1, 32, 0, s>>>(x, Ramp{});
+    }
+    namespace { struct Hidden { __device__ float operator()(int i) const { return -i; } }; }
+    void hidden(float* x, cudaStream_t s) { fill<<<1, 32, 0, s>>>(x, Hidden{}); }
+    struct { __device__ float operator()(int i) const { return 7; } } g_unnamed;
+    void unnamed(float* x, cudaStream_t s) { fill<<<1, 32, 0, s>>>(x, g_unnamed); }
+    """, device_compiler="clang")
+    x = torch.zeros(32, device="cuda")
+    ramp = torch.arange(32.0, device="cuda")
+    for function, expected in ((lib.local, 0.5 * ramp), (lib.other, 100 + ramp), (lib.hidden, -ramp), (lib.unnamed, 0 * ramp + 7)):
+        function(x)
+        assert torch.equal(x, expected)
+
+
+def test_static_and_hidden_kernels():
+    lib = clang(r"""
+    static __global__ void one(int* x) { *x += 1; }
+    namespace { __global__ void two(int* x) { *x += 10; } template <class T> __global__ void three(T* x) { *x += 100; } }
+    void run(int* x, cudaStream_t s) { one<<<1, 1, 0, s>>>(x); two<<<1, 1, 0, s>>>(x); three<<<1, 1, 0, s>>>(x); }
+    """)
+    x = cuda([0], torch.int32)
+    lib.run(x)
+    assert x.item() == 111
+
+
+PRINTS = r"""
+#include <cstdio>
+__global__ void hello(float x) { printf("%d %.2f %s\n", int(threadIdx.x), x, "hello"); }
+int run() { hello<<<1, 2>>>(1.5f); return cudaDeviceSynchronize(); }
+"""
+
+
+def test_printf():
+    clang(PRINTS)
+    printed = run_python("import sys, tarsia; assert tarsia.load_inline(sys.argv[1], device_compiler='clang').run() == 0", PRINTS)
+    assert sorted(printed.split("\n")) == ["", "0 1.50 hello", "1 1.50 hello"]
+
+
+def test_variables_seen_from_the_host():
+    lib = clang(r"""
+    __constant__ float table[4];
+    __device__ int counter = 5;
+    static __device__ float hidden[2];
+    __managed__ int shared = 3;
+    __global__ void k(float* x) { x[0] = table[1] + hidden[1] + shared; atomicAdd(&counter, 2); shared = 8; }
+    int run(float* x) {
+      float values[4] = {1, 2, 3, 4}, more[2] = {10, 20};
+      if (cudaMemcpyToSymbol(table, values, sizeof values)) return -1;
+      if (cudaMemcpyToSymbol(hidden, more, sizeof more)) return -2;
+      shared = 100;
+      k<<<1, 1>>>(x);
+      if (cudaDeviceSynchronize()) return -3;
+      int n = 0;
+      if (cudaMemcpyFromSymbol(&n, counter, sizeof n)) return -4;
+      return 10 * n + shared;
+    }
+    """)
+    x = torch.zeros(1, device="cuda")
+    assert lib.run(x) == 78 and x.item() == 122
+
+
+def test_dynamic_and_static_shared_memory():
+    lib = clang(r"""
+    __global__ void reverse(float* x) {
+      extern __shared__ float all[];
+      __shared__ float first;
+      all[threadIdx.x] = x[threadIdx.x];
+      if (threadIdx.x == 0) first = x[0];
+      __syncthreads();
+      x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x] + first;
+    }
+    void run(float* x, int n, cudaStream_t s) { reverse<<<1, n, n * sizeof(float), s>>>(x); }
+    """)
+    x = torch.arange(1.0, 257, device="cuda")
+    lib.run(x, 256)
+    assert torch.equal(x, torch.arange(256.0, 0, -1, device="cuda") + 1)
+
+
+FUNCTIONS = {"sinf": np.sin, "cosf": np.cos, "tanf": np.tan, "expf": np.exp, "logf": np.log, "sqrtf": np.sqrt, "rsqrtf": lambda x: 1 / np.sqrt(x),
+             "erff": None, "tgammaf": None, "powf": None, "__expf": np.exp, "__sinf": np.sin, "__logf": np.log, "floorf": np.floor,
+             "log1pf": np.log1p, "cbrtf": np.cbrt, "atanf": np.arctan, "tanhf": np.tanh, "fabsf": np.abs, "rintf": np.rint}
+
+
+def test_math_functions():
+    scipy = pytest.importorskip("scipy.special")
+    known = {**FUNCTIONS, "erff": scipy.erf, "tgammaf": scipy.gamma, "powf": lambda x: np.power(x, 1.5)}
+    calls = "\n".join(f"y[{i} * n + j] = {name}(x[j]{', 1.5f' if name == 'powf' else ''});" for i, name in enumerate(known))
+    lib = clang(f"""
+    __global__ void k(const float* x, float* y, int n) {{ int j = threadIdx.x; if (j >= n) return; {calls} }}
+    __global__ void d(const double* x, double* y, int n) {{ int j = threadIdx.x; if (j < n) y[j] = sin(x[j]) + exp(x[j]) * fma(x[j], 2.0, 1.0); }}
+    void run(const float* x, float* y, int n, cudaStream_t s) {{ k<<<1, n, 0, s>>>(x, y, n); }}
+    void run_double(const double* x, double* y, int n, cudaStream_t s) {{ d<<<1, n, 0, s>>>(x, y, n); }}
+    """)
+    values = np.linspace(0.1, 3.0, 64)
+    y = torch.zeros(len(known), 64, device="cuda")
+    lib.run(cuda(values), y, 64)
+    for i, (name, function) in enumerate(known.items()):
+        tolerance = 1e-4 if name.startswith("__") else 1e-5
+        np.testing.assert_allclose(y[i].cpu().numpy(), function(values.astype(np.float32).astype(np.float64)), rtol=tolerance, atol=tolerance, err_msg=name)
+    z = torch.zeros(64, device="cuda", dtype=torch.float64)
+    lib.run_double(cuda(values, torch.float64), z, 64)
+    np.testing.assert_allclose(z.cpu().numpy(), np.sin(values) + np.exp(values) * (2 * values + 1), rtol=1e-14)
+
+
+def test_atomics_and_shuffles():
+    lib = clang(r"""
+    __global__ void k(const int* x, int* sums, float* f, unsigned long long* u, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      int v = i < n ? x[i] : 0;
+      for (int d = 16; d; d /= 2) v += __shfl_xor_sync(~0u, v, d);
+      if (threadIdx.x % 32 == 0) atomicAdd(&sums[0], v);
+      if (i < n) { atomicMax(&sums[1], x[i]); atomicAdd(f, 0.5f); atomicAdd(u, 1ull); atomicCAS(&sums[2], 0, 42); }
+      if (i == 0) sums[3] = __popc(__ballot_sync(1, 1)) + __ffs(8) + __clz(1);
+    }
+    void run(const int* x, int* sums, float* f, unsigned long long* u, int n, cudaStream_t s) { k<<<(n + 255) / 256, 256, 0, s>>>(x, sums, f, u, n); }
+    """)
+    n = 10000
+    x = torch.arange(n, device="cuda", dtype=torch.int32)
+    sums, f, u = cuda([0] * 4, torch.int32), torch.zeros(1, device="cuda"), torch.zeros(1, device="cuda", dtype=torch.uint64)
+    lib.run(x, sums, f, u, n)
+    assert sums.tolist() == [n * (n - 1) // 2, n - 1, 42, 1 + 4 + 31]
+    assert f.item() == n / 2 and u.cpu().item() == n
+
+
+def test_halves_and_bfloats():
+    lib = clang(r"""
+    #include <cuda_fp16.h>
+    #include <cuda_bf16.h>
+    __global__ void k(__half* h, __nv_bfloat16* b, float* f) {
+      int i = threadIdx.x;
+      h[i] = __hfma(h[i], __float2half(2.f), __float2half(1.f)) + __half(1);
+      b[i] = __hadd(b[i], __float2bfloat16(0.5f)) * __nv_bfloat16(2.f);
+      f[i] = __half2float(hexp(__float2half(0.f))) + __bfloat162float(b[i]);
+      __half2 two = __halves2half2(h[i], h[i]);
+      f[i] += __low2float(__hmul2(two, two)) - __high2float(__hmul2(two, two));
+    }
+    void run(__half* h, __nv_bfloat16* b, float* f, int n, cudaStream_t s) { k<<<1, n, 0, s>>>(h, b, f); }
+    """)
+    h, b, f = torch.arange(32.0, device="cuda").half(), torch.arange(32.0, device="cuda").bfloat16(), torch.zeros(32, device="cuda")
+    ramp = torch.arange(32.0, device="cuda")
+    lib.run(h, b, f, 32)
+    assert torch.equal(h.float(), 2 * ramp + 2) and torch.equal(b.float(), 2 * (ramp + 0.5)) and torch.equal(f, 1 + 2 * (ramp + 0.5))
+
+
+def test_cooperative_groups():
+    lib = clang(r"""
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    __global__ void k(const int* x, int* y) {
+      auto block = cg::this_thread_block();
+      auto warp = cg::tiled_partition<32>(block);
+      const int sum = cg::reduce(warp, x[block.thread_rank()], cg::plus<int>());
+      block.sync();
+      if (warp.thread_rank() == 0) y[warp.meta_group_rank()] = sum;
+      auto four = cg::tiled_partition<4>(warp);
+      y[4 + block.thread_rank()] = four.shfl(x[block.thread_rank()], 0);
+    }
+    void run(const int* x, int* y, cudaStream_t s) { k<<<1, 128, 0, s>>>(x, y); }
+    """)
+    x, y = torch.arange(128, device="cuda", dtype=torch.int32), torch.zeros(132, device="cuda", dtype=torch.int32)
+    lib.run(x, y)
+    assert torch.equal(y[:4], x.view(4, 32).sum(1).int()) and torch.equal(y[4:], x // 4 * 4)
+
+
+def test_block_primitives_and_libcu():
+    lib = clang(r"""
+    #include <cub/block/block_reduce.cuh>
+    #include <cuda/std/tuple>
+    __global__ void k(const float* x, float* y) {
+      using Reduce = cub::BlockReduce<float, 128>;
+      __shared__ typename Reduce::TempStorage memory;
+      const float sum = Reduce(memory).Sum(x[threadIdx.x]);
+      auto [a, b] = cuda::std::make_tuple(sum, 1.f);
+      if (threadIdx.x == 0) *y = a + b;
+    }
+    void run(const float* x, float* y, cudaStream_t s) { k<<<1, 128, 0, s>>>(x, y); }
+    """)
+    x, y = torch.arange(128.0, device="cuda"), torch.zeros(1, device="cuda")
+    lib.run(x, y)
+    assert y.item() == 127 * 64 + 1
+
+
+def test_instantiations_at_run_time():
+    lib = clang(r"""
+    template <class T> __global__ void twice(T* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }
+    """)
+    x = torch.arange(10.0, device="cuda", dtype=torch.float64)
+    lib.twice[1, 32](x, 10)
+    assert torch.equal(x, 2 * torch.arange(10.0, device="cuda", dtype=torch.float64))
+
+
+def test_ptx_of_an_older_architecture_is_compiled_by_the_driver():
+    lib = clang("""
+    __global__ void k(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }
+    void run(float* x, int n, cudaStream_t s) { k<<<1, n, 0, s>>>(x); }
+    """, arch="sm_75", ptx=True)
+    x = torch.zeros(32, device="cuda")
+    lib.run(x, 32)
+    assert torch.equal(x, torch.ones(32, device="cuda"))
+
+
+def test_limits_of_registers_hold():
+    lib = clang("""
+    __global__ void k(float* x) { float v[40]; for (int i = 0; i < 40; ++i) v[i] = x[i]; for (int i = 0; i < 40; ++i) x[i] = v[39 - i]; }
+    int registers() { cudaFuncAttributes a; return cudaFuncGetAttributes(&a, k) ? -1 : a.numRegs; }
+    """, maxrregcount=32)
+    assert 0 < lib.registers() <= 32

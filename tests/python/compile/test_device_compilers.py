@@ -1,0 +1,210 @@
+"""Which compiler takes the device code of a source: NVRTC, or Clang where NVRTC cannot, and what each says."""
+
+import random
+import re
+
+import pytest
+
+import tarsia
+
+KERNEL = r"""
+__global__ void scale(float* x, float a, int n) { int i = threadIdx.x; if (i < n) x[i] *= a; }
+void run(float* x, float a, int n, cudaStream_t s) { scale<<<1, n, 0, s>>>(x, a, n); }
+"""
+
+LAMBDA = r"""
+template <class F> __global__ void each(float* x, int n, F f) { int i = threadIdx.x; if (i < n) x[i] = f(x[i]); }
+void run(float* x, float a, int n, cudaStream_t s) {
+  each<<<1, n, 0, s>>>(x, n, [=] __device__ (float v) { return fmaf(v, a, 1.f) + sinf(v) + threadIdx.x; });
+}
+"""
+
+THRUST = r"""
+#include <thrust/device_vector.h>
+#include <thrust/sort.h>
+#include <thrust/reduce.h>
+#include <thrust/transform.h>
+int run(int* p, int n) {
+  thrust::device_vector<int> d(p, p + n);
+  thrust::sort(d.begin(), d.end());
+  thrust::transform(d.begin(), d.end(), d.begin(), [] __device__ (int x) { return x + 1; });
+  thrust::copy(d.begin(), d.end(), p);
+  return thrust::reduce(d.begin(), d.end());
+}
+"""
+
+LOCAL = r"""
+template <class T> __global__ void fill(float* x, T make) { x[threadIdx.x] = make(threadIdx.x); }
+void local(float* x, cudaStream_t s) {
+  struct Ramp { float step; __device__ float operator()(int i) const { return i * step; } };
+  fill<<<1, 32, 0, s>>>(x, Ramp{0.5f});
+}
+namespace { struct Hidden { __device__ float operator()(int i) const { return -i; } }; }
+void hidden(float* x, cudaStream_t s) { fill<<<1, 32, 0, s>>>(x, Hidden{}); }
+enum { k_first = 3, k_second };
+template <class E> __global__ void enumerated(float* x, E e) { x[threadIdx.x] = float(e); }
+void unnamed(float* x, cudaStream_t s) { enumerated<<<1, 32, 0, s>>>(x, k_second); }
+"""
+
+
+def fresh(source):
+    return source + f"// {random.getrandbits(64):x}\n"
+
+
+def kernels_of(lib):
+    """The names of kernels in the PTX."""
+    ptx = next(data for arch, data in lib.cubins.items() if arch.startswith("compute_"))
+    return set(re.findall(r"\.entry (\w+)", ptx.decode()))
+
+
+def only(lib):
+    (text,) = lib.device_compilers.values()
+    return text
+
+
+def test_nvrtc_comes_first():
+    assert tarsia.load_inline(KERNEL).device_compilers == {"source": "nvrtc"}
+
+
+def test_host_code_has_no_device_compiler():
+    assert tarsia.load_inline("int f() { return 1; }").device_compilers == {}
+
+
+def test_clang_takes_what_it_is_asked_to():
+    lib = tarsia.load_inline(KERNEL, device_compiler="clang", ptx=True, arch="sm_90")
+    assert only(lib) == "clang: asked for by device_compiler"
+    assert kernels_of(lib) == {"_Z5scalePffi"} and lib.kernels == ("scale",)
+
+
+def test_both_are_told_apart_by_the_key():
+    source = fresh(KERNEL)
+    tarsia.load_inline(source)
+    lib = tarsia.load_inline(source, device_compiler="clang")
+    assert lib.origin == "compiled" and only(lib).startswith("clang")
+
+
+def test_lambdas_go_to_clang():
+    lib = tarsia.load_inline(LAMBDA, ptx=True, arch="sm_90")
+    assert only(lib) == "clang: line 4: NVRTC cannot compile lambdas marked __device__ in host code"
+    assert len(kernels_of(lib)) == 1
+
+
+def test_thrust_goes_to_clang_and_brings_its_kernels():
+    lib = tarsia.load_inline(THRUST, ptx=True, arch="sm_90")
+    assert only(lib).startswith("clang: line 2: <thrust/device_vector.h>: NVRTC cannot compile Thrust")
+    names = kernels_of(lib)
+    assert any("DeviceRadixSort" in name for name in names) and any("DeviceReduce" in name for name in names)
+
+
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+def test_kernels_over_local_and_unnamed_types(compiler):
+    lib = tarsia.load_inline(LOCAL, device_compiler=compiler, ptx=True, arch="sm_90")
+    assert only(lib).startswith("clang")
+    assert len(kernels_of(lib)) == 3 and len(lib.cubins) == 2
+
+
+def test_what_took_a_source_is_kept_with_it():
+    source = fresh(LAMBDA)
+    first = tarsia.load_inline(source)
+    text = only(first)
+    first.unload()
+    again = tarsia.load_inline(source)
+    assert again.origin in ("disk", "memory") and only(again) == text
+
+
+def test_nvrtc_alone_refuses_what_it_cannot():
+    with pytest.raises(tarsia.CompileError, match="NVRTC cannot compile Thrust.*device_compiler='auto'"):
+        tarsia.load_inline(THRUST, device_compiler="nvrtc")
+    with pytest.raises(tarsia.CompileError, match="NVRTC cannot compile lambdas.*device_compiler='auto'"):
+        tarsia.load_inline(LAMBDA, device_compiler="nvrtc")
+
+
+def test_an_error_has_its_place_under_clang():
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline("__global__ void k(float* x) {\n  x[0] = nothing;\n}\n", device_compiler="clang")
+    first = caught.value.diagnostics[0]
+    assert (first.line, first.column) == (2, 10) and "nothing" in first.message
+
+
+def test_a_users_error_keeps_nvrtcs_words():
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline("__global__ void k(float* x) {\n  x[0] = nothing;\n}\n")
+    assert 'identifier "nothing" is undefined' in str(caught.value)
+
+
+def test_a_function_without_a_definition_is_named():
+    with pytest.raises(tarsia.CompileError, match=r"device code calls 'missing\(float\)', which is defined nowhere"):
+        tarsia.load_inline("__device__ float missing(float);\n__global__ void k(float* x) { *x = missing(*x); }\n",
+                           device_compiler="clang")
+
+
+def test_an_unknown_architecture_is_an_error():
+    with pytest.raises(tarsia.CompileError, match="architecture 'sm_99' is not known to Clang"):
+        tarsia.load_inline(KERNEL, device_compiler="clang", arch="sm_99")
+
+
+def test_variables_are_the_same_to_both():
+    source = r"""
+    __constant__ float table[4];
+    __device__ int counter;
+    static __device__ float hidden[3];
+    namespace a { __managed__ int shared = 3; }
+    __global__ void k(float* x) { x[0] = table[1] + counter + hidden[2] + a::shared; }
+    """
+    libs = [tarsia.load_inline(source, device_compiler=compiler) for compiler in ("nvrtc", "clang")]
+    assert [sorted(lib.globals) for lib in libs] == [["a::shared", "counter", "hidden", "table"]] * 2
+
+
+def test_more_instantiations_come_from_the_same_compiler():
+    lib = tarsia.load_inline(LAMBDA.replace("void run", "template <class T> __global__ void more(T* x) { *x += 1; }\nvoid run"))
+    assert "_Z4moreIdEvPT_" in lib.more["double"].ptx and "each" not in lib.more["double"].ptx
+
+
+SPILLS = r"""
+__global__ void busy(float* x) {
+  float v[96];
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) v[i] = x[i * 32 + threadIdx.x];
+  #pragma unroll
+  for (int k = 0; k < 4; ++k)
+  #pragma unroll
+    for (int i = 0; i < 96; ++i) v[i] = sqrtf(v[i]) * v[(i * 7 + k) % 96];
+  #pragma unroll
+  for (int i = 0; i < 96; ++i) x[i * 32 + threadIdx.x] = v[i];
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_spilled_registers_are_a_warning(compiler):
+    with pytest.warns(tarsia.CompileWarning, match="lacks registers"):
+        lib = tarsia.load_inline(SPILLS, device_compiler=compiler, maxrregcount=24, arch="sm_90")
+    (warning,) = [w for w in lib.warnings if "registers" in w.message]
+    assert "busy(float*) lacks registers on sm_90" in warning.message and warning.line == 2
+    assert not [w for w in tarsia.load_inline(SPILLS, device_compiler=compiler, arch="sm_90").warnings if "registers" in w.message]
+
+
+@pytest.mark.parametrize("value", [-1, 256])
+def test_the_range_of_maxrregcount(value):
+    with pytest.raises((ValueError, tarsia.Error), match="maxrregcount"):
+        tarsia.load_inline(KERNEL, maxrregcount=value)
+
+
+@pytest.mark.parametrize("std", ["c++17", "c++20", "c++23"])
+@pytest.mark.parametrize("include", ["", "#include <cuda_fp16.h>\n#include <cuda_bf16.h>", "#include <cooperative_groups.h>",
+                                     "#include <cub/block/block_reduce.cuh>", "#include <cuda/std/tuple>"])
+def test_headers_of_cuda(include, std):
+    tarsia.load_inline(include + KERNEL, device_compiler="clang", std=std)
+
+
+def test_functions_that_cudas_headers_expect_of_the_compiler():
+    lib = tarsia.load_inline(r"""
+    __global__ void k(int* x, const __grid_constant__ int y, size_t* z) {
+      x[0] = __dp4a(x[1], x[2], x[3]) + __dp2a_lo(x[4], x[5], x[6]);
+      x[1] = __isGlobal(x) + __isShared(x) + __isGridConstant(&y);
+      z[0] = __cvta_generic_to_grid_constant(&y);
+      x[2] = __brev(x[2]) + __byte_perm(x[3], x[4], 0x123) + __activemask() + __funnelshift_l(x[5], x[6], 3);
+    }
+    """, device_compiler="clang", ptx=True, arch="sm_90")
+    ptx = next(data for arch, data in lib.cubins.items() if arch == "compute_90")
+    assert b"dp4a.s32.s32" in ptx and b"isspacep.param" in ptx

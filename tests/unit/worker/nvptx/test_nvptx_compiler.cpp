@@ -1,0 +1,228 @@
+// Device code by Clang: PTX, symbols, errors, and what ends up in modules.
+#include "jit/worker/nvptx/nvptx_compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/cuda/cubin.h"
+#include "jit/worker/nvptx/nvptx_setup.h"
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class NvptxTest : public CompileTest {
+ protected:
+  void SetUp() override {
+    if (!have_cuda_headers()) GTEST_SKIP() << "the CUDA headers are not installed here";
+  }
+  static MakeFiles files_of(const CompileRequest& asked) {
+    return [&asked] {
+      auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
+      for (const auto* group : {&asked.files, &asked.headers})
+        for (const SourceFile& file : *group)
+          files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+      for (const HostHeader& header : host_headers())
+        files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
+      for (const std::string& root : readable_roots(asked)) files->allow_root(root);
+      files->set_cuda_dirs(asked.cuda_parts.include_dirs);
+      return files;
+    };
+  }
+  NvptxResult device(const CompileRequest& asked, std::set<std::string> kernels = {}) {
+    return compile_nvptx({&asked, &asked.files[0], std::move(kernels), preludes}, files_of(asked), parts);
+  }
+  DevicePreludes* preludes = nullptr;
+  NvptxResult device(const std::string& text) { return device(request("a.cu", text)); }
+};
+
+TEST_F(NvptxTest, a_kernel_becomes_ptx_and_a_cubin) {
+  CompileRequest asked =
+      request("a.cu", "__global__ void k(float* x) { x[threadIdx.x] = fmaf(x[0], 2.f, 1.f); }\n");
+  asked.options.ptx = true;
+  const NvptxResult result = device(asked);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, testing::ElementsAre("_Z1kPf"));
+  EXPECT_THAT(result.ptx, HasSubstr(".target sm_90"));
+  EXPECT_THAT(result.ptx, HasSubstr("fma.rn.f32"));
+  EXPECT_EQ(result.device.images.back().arch, "compute_90");
+  if (!asked.cuda_parts.nvjitlink.empty()) {
+    EXPECT_TRUE(is_cubin(result.device.images.front().bytes));
+  }
+}
+
+TEST_F(NvptxTest, without_nvjitlink_the_driver_gets_ptx) {
+  CompileRequest asked = request("a.cu", "__global__ void k(float* x) { *x = 1; }\n");
+  asked.cuda_parts.nvjitlink.clear();
+  const NvptxResult result = device(asked);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  ASSERT_EQ(result.device.images.size(), 1u);
+  EXPECT_EQ(result.device.images[0].arch, "compute_90");
+}
+
+TEST_F(NvptxTest, without_libdevice_what_needs_it_says_so) {
+  CompileRequest asked = request("a.cu", "__global__ void k(float* x) { *x = sinf(*x); }\n");
+  asked.cuda_parts.libdevice.clear();
+  const NvptxResult result = device(asked);
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("pip install nvidia-nvvm"));
+  asked.files[0].text = "__global__ void k(float* x) { *x = *x + 1; }\n";
+  EXPECT_TRUE(device(asked).device.ok);
+}
+
+TEST_F(NvptxTest, variables_have_symbols_also_if_they_are_static_or_managed) {
+  const NvptxResult result = device(
+      "static __device__ float hidden[2];\nnamespace { __constant__ int inner; }\n"
+      "namespace a { __managed__ int shared = 3; }\n__global__ void k(int* x) { *x = a::shared; }\n");
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, Contains("_ZL6hidden"));
+  EXPECT_THAT(result.symbols, Contains("_ZN12_GLOBAL__N_15innerE"));
+  EXPECT_THAT(result.symbols, Contains("_ZN1a6sharedE"));
+  EXPECT_THAT(result.ptx, HasSubstr(".attribute(.managed)"));
+}
+
+TEST_F(NvptxTest, wanted_kernels_are_alone) {
+  CompileRequest asked = request(
+      "a.cu", "__global__ void one(int* x) {}\ntemplate <class T> __global__ void two(T* x) { *x = 1; }\n");
+  asked.options.kernels = {"two<double>"};
+  const NvptxResult result = device(asked, {"_Z3twoIdEvPT_"});
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.symbols, testing::ElementsAre("_Z3twoIdEvPT_"));
+  EXPECT_THAT(result.ptx, testing::Not(HasSubstr("_Z3onePi")));
+}
+
+TEST_F(NvptxTest, errors_have_places) {
+  const NvptxResult result = device("__global__ void k(float* x) {\n  *x = nothing;\n}\n");
+  EXPECT_FALSE(result.device.ok);
+  ASSERT_FALSE(result.device.diagnostics.empty());
+  EXPECT_EQ(result.device.diagnostics[0].file, "a.cu");
+  EXPECT_EQ(result.device.diagnostics[0].line, 2);
+}
+
+TEST_F(NvptxTest, an_unknown_architecture_is_an_error) {
+  CompileRequest asked = request("a.cu", "");
+  asked.options.archs = {"sm_99"};
+  EXPECT_THAT(errors(device(asked).device.diagnostics), HasSubstr("'sm_99' is not known to Clang"));
+  for (const char* arch : {"sm_75", "sm_90a", "sm_100", "sm_120"}) EXPECT_EQ(fault_of_arch(arch), "");
+}
+
+TEST_F(NvptxTest, a_compile_that_is_cancelled_says_nothing) {
+  const CompileRequest asked = request("a.cu", "__global__ void k() { error }\n");
+  const std::atomic<bool> cancelled = true;
+  const NvptxResult result = compile_nvptx({&asked, &asked.files[0]}, files_of(asked), parts, &cancelled);
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_TRUE(result.device.diagnostics.empty());
+}
+
+TEST_F(NvptxTest, a_cubin_is_kept_under_its_ptx) {
+  const CompileRequest asked = request("a.cu", "__global__ void k(float* x) { *x = 1; }\nint a;\n");
+  if (asked.cuda_parts.nvjitlink.empty()) GTEST_SKIP() << "nvJitLink is not installed here";
+  ASSERT_TRUE(device(asked).device.ok);
+  EXPECT_EQ(parts.kept[PartKind::device], 1);
+  ASSERT_TRUE(device("__global__ void k(float* x) { *x = 1; }\nint b = 2;\n").device.ok);
+  EXPECT_EQ(parts.hits[PartKind::device], 1);
+}
+
+TEST_F(NvptxTest, a_prelude_changes_nothing_but_the_time) {
+  DevicePreludes kept;
+  const std::string text =
+      "#include <cuda_fp16.h>\n// a comment\n#include <vector>\n#include "
+      "<cub/block/block_reduce.cuh>\nstatic __device__ int n;\n"
+      "template <class T> __global__ void k(T* x) { *x = T(sinf(float(*x)) + n); }\n"
+      "void run(__half* x) { k<<<1, 1>>>(x); }\n";
+  const NvptxResult plain = device(text);
+  ASSERT_TRUE(plain.device.ok) << errors(plain.device.diagnostics);
+  preludes = &kept;
+  const auto uses_one = [](const NvptxResult& result) {
+    return std::ranges::any_of(result.device.timings,
+                               [](const auto& one) { return one.first == "clang prelude"; });
+  };
+  for (int time = 0; time < 3; ++time) {
+    const NvptxResult result = device(text);
+    ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+    EXPECT_EQ(uses_one(result), time > 0);
+    EXPECT_EQ(result.ptx, plain.ptx);
+    EXPECT_EQ(result.symbols, plain.symbols);
+    EXPECT_EQ(result.device.dependencies.size(), plain.device.dependencies.size());
+  }
+  EXPECT_FALSE(uses_one(device("#include <cuda_bf16.h>\n" + text)));
+}
+
+TEST(DevicePreludes, leading_includes_are_those_before_anything_else) {
+  EXPECT_EQ(leading_includes_of("// x\n#include <a/b.h>  // why\n\n# include <c>\nint x;\n#include <d>\n"),
+            "#include <a/b.h>\n#include <c>\n");
+  EXPECT_EQ(leading_includes_of("#include <a>\n#define X\n#include <b>\n"), "#include <a>\n");
+  EXPECT_EQ(leading_includes_of("#include <a>\n#include \"b\"\n#include <c>\n"), "#include <a>\n");
+  EXPECT_EQ(leading_includes_of("#include <a> junk\n#include <b>\n"), "");
+  EXPECT_EQ(leading_includes_of("#pragma once\n#include <b>\n"), "");
+  EXPECT_EQ(leading_includes_of("#include <a>"), "#include <a>\n");
+  EXPECT_EQ(leading_includes_of(""), "");
+}
+
+/// Which compiler took the only file, by the module's own table.
+std::string compiler_of(const CompileResult& result) {
+  const Opened opened(result.module);
+  return opened.module && opened.module->n_images ? opened.module->images[0].compiler : "none";
+}
+
+class DeviceChoiceTest : public NvptxTest {
+ protected:
+  void SetUp() override {
+    if (!have_nvrtc()) GTEST_SKIP() << "NVRTC is not installed here";
+  }
+};
+
+TEST_F(DeviceChoiceTest, nvrtc_is_asked_first_and_alone) {
+  const CompileResult result = compile(request("a.cu", "__global__ void k(float* x) { *x = 1; }\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_EQ(compiler_of(result), "nvrtc");
+  for (const auto& [step, time] : result.timings) EXPECT_THAT(step, testing::Not(HasSubstr("clang")));
+}
+
+TEST_F(DeviceChoiceTest, a_kernel_over_a_local_type_goes_to_clang) {
+  const CompileResult result = compile(
+      request("a.cu",
+              "template <class T> __global__ void k(T t, float* x) { *x = t(); }\nvoid run(float* x) {\n"
+              "  struct Three { __device__ float operator()() const { return 3; } };\n  k<<<1, 1>>>(Three{}, "
+              "x);\n}\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_THAT(compiler_of(result), HasSubstr("clang: NVRTC refused"));
+}
+
+TEST_F(DeviceChoiceTest, a_users_error_is_not_compiled_again) {
+  const CompileResult result =
+      compile(request("a.cu", "__global__ void k(float* x) {\n  *x = nothing;\n  *x = 1 +;\n}\n"));
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(errors(result), HasSubstr("identifier \"nothing\" is undefined"));
+  for (const auto& [step, time] : result.timings) EXPECT_THAT(step, testing::Not(HasSubstr("clang")));
+}
+
+TEST_F(DeviceChoiceTest, nvrtc_alone_is_told_what_helps) {
+  CompileRequest asked = request("a.cu",
+                                 "template <class F> __global__ void k(F f) { f(); }\n"
+                                 "void run() { k<<<1, 1>>>([] __device__ () {}); }\n");
+  ASSERT_TRUE(compile(asked).ok);
+  asked.options.device_compiler = "nvrtc";
+  const CompileResult result = compile(asked);
+  EXPECT_EQ(result.stage, Stage::split);
+  EXPECT_THAT(errors(result), HasSubstr("device_compiler='auto'"));
+}
+
+TEST_F(DeviceChoiceTest, a_lambda_may_use_the_functions_of_the_device) {
+  const CompileResult result = compile(request(
+      "a.cu",
+      "#include <type_traits>\ntemplate <class F> __global__ void k(float* x, F f) { x[0] = f(x[0]); }\n"
+      "template <class F> void each(float* x, F f) {\n"
+      "  static_assert(std::is_same<decltype(f(1.f)), float>::value, \"\");\n  k<<<1, 1>>>(x, f);\n}\n"
+      "__device__ float twice(float x) { return 2 * x; }\n"
+      "void run(float* x, int* n) {\n"
+      "  each(x, [=] __device__ (float v) { atomicAdd(n, 1); return twice(v) + threadIdx.x + __expf(v); });\n"
+      "  each(x, [=]__device__(auto v) { __syncthreads(); return __shfl_down_sync(~0u, v, 1); });\n}\n"));
+  ASSERT_TRUE(result.ok) << errors(result);
+}
+
+}  // namespace
+}  // namespace tarsia::jit
