@@ -114,14 +114,7 @@ bool runs_at_load(const clang::SourceManager& sources, const clang::Decl& decl) 
   return llvm::isa<clang::FunctionDecl>(decl) && decl.hasAttr<clang::ConstructorAttr>();
 }
 
-// Replaces the skipped body of each kernel in the user's text with an empty one. Clang needs no more to
-// make the stub that launches the kernel.
-void empty_kernel(clang::ASTContext& context, clang::FunctionDecl* function) {
-  if (!function || !function->hasSkippedBody() || !function->hasAttr<clang::CUDAGlobalAttr>()) return;
-  function->setHasSkippedBody(false);
-  function->setBody(clang::CompoundStmt::CreateEmpty(context, 0, false));
-}
-
+// Empties the kernels of the user's texts.
 void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   for (clang::Decl* decl : scope->noload_decls()) {
     if (!is_user_file(context.getSourceManager(), decl->getLocation())) continue;

@@ -15,6 +15,7 @@
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
+#include "jit/worker/split/kernel_body.h"
 #include "jit/worker/split/split.h"
 #include "llvm/Support/SaveAndRestore.h"
 
