@@ -26,6 +26,11 @@ Language language_of(const SourceFile& file, bool request_is_cuda);
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude);
 
+/// A Clang set up for these arguments, ready to run an action. Null if it does not understand them. The
+/// collector must outlive it.
+std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
+                                                    llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                                    clang::DiagnosticConsumer& collector, bool cuda);
 
 /// g++ and nvcc without -std speak GNU's dialect, which takes all that the standard one takes: "c++20" →
 /// "gnu++20".
@@ -37,3 +42,18 @@ void add_folders(const CompileRequest& request, Language language, const std::ve
 
 /// Appends the macros that every compile of these options has.
 void add_macros(const CompileOptions& options, std::vector<std::string>& args);
+
+/// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
+bool keeps_ir(const CompileOptions& options);
+
+/// Says what is wrong with the -W options among options.cflags, and what may stand there. Empty if nothing
+/// is.
+std::string fault_of_warnings(const CompileOptions& options);
+
+/// Folders of the real file system that a compile of this request may read.
+std::vector<std::string> readable_roots(const CompileRequest& request);
+
+/// Initialises LLVM's X86 target; any number of times, from one thread.
+void initialize_llvm();
+
+}  // namespace tarsia::jit

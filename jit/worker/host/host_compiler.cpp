@@ -40,6 +40,7 @@
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
+#include "jit/worker/split/kernel_body.h"
 #include "jit/worker/split/token_recorder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
