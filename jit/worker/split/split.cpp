@@ -399,6 +399,7 @@ void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, Device
         conditions[recorded.path][{begin, end}].insert(answer->second);
     SlicedHeader& header = headers[recorded.path];
     header.of_use |= splitter.is_of_use(id) || openers.contains(id);
+    header.main |= id == sources.getMainFileID();
     header.again |= header.entered++ > 0;
     for (const auto& [at, included] : recorded.included) {
       computed[recorded.path][at].insert(included.name);

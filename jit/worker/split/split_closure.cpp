@@ -59,12 +59,11 @@ void Closure::run() {
     m_work.pop_front();
     if (item->use != SplitItem::host)
       for (const clang::Decl* decl : item->declared)
-        functions.insert(llvm::cast<clang::FunctionDecl>(decl)->getIdentifier());
+        if (const auto* name = llvm::cast<clang::FunctionDecl>(decl)->getIdentifier()) functions.insert(name);
     item->for_each_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name) { see(name); });
     for (const clang::Decl* decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
   }
-  functions.erase(nullptr);
   for (auto& [id, file] : m_files)
     for (SplitItem& item : file.items)
       if (item.nameless)

@@ -2,6 +2,7 @@
 #include "jit/worker/split/split_headers.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -138,20 +139,35 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers) {
     if (first && !there) leads.push_back(*first);
   }
 
-  std::map<std::string, std::vector<std::string>> from;  // who includes a file
-  for (const auto& [path, header] : headers)
-    for (const SlicedHeader::Include& one : header.includes)
-      if (headers.contains(one.path)) from[one.path].push_back(path);
-  for (const auto& [path, header] : headers)
-    if (header.of_use) work.push_back(path);
-  work.insert(work.end(), leads.begin(), leads.end());
-  while (!work.empty()) {
-    const std::string path = std::move(work.back());
-    work.pop_back();
-    if (!std::exchange(headers[path].needed, true))
-      work.insert(work.end(), from[path].begin(), from[path].end());
+  // The shortest ways from the files that are of use anyhow to the others.
+  std::map<std::string, std::string> from;
+  std::deque<std::string> next;
+  for (auto& [path, header] : headers)
+    if (header.of_use || header.main) {
+      header.needed = true;
+      from.emplace(path, "");
+      if (header.main) next.push_back(path);
+    }
+  std::set<std::string> reached(next.begin(), next.end());
+  while (!next.empty()) {
+    const std::string path = std::move(next.front());
+    next.pop_front();
+    for (const SlicedHeader::Include& one : headers[path].includes)
+      if (headers.contains(one.path) && reached.insert(one.path).second) {
+        from[one.path] = path;
+        next.push_back(one.path);
+      }
   }
+  for (const auto& [path, header] : headers)
+    if (header.of_use) leads.push_back(path);
+  for (std::string path : leads)
+    for (; !path.empty() && !headers[path].main; path = from[path]) headers[path].needed = true;
 
+  auto is_named_header = [&](const std::string& name) {
+    return std::ranges::any_of(known_headers(), [&](const Known& known) {
+      return std::string_view(name).substr(1).starts_with(known.header) && is_named(known, words);
+    });
+  };
   for (auto& [path, header] : headers) {
     auto stays = [&](const SlicedHeader::Include& one) {
       if (const auto target = headers.find(one.path); target != headers.end()) return target->second.needed;
@@ -171,7 +187,8 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers) {
       header.words.clear();
       header.text = header.again ? "" : "#pragma once\n";
       for (const SlicedHeader::Include& one : header.includes)
-        if (stays(one)) header.text += "#include " + one.name + "\n";
+        if (headers.contains(one.path) ? headers[one.path].needed : is_named_header(one.name))
+          header.text += "#include " + one.name + "\n";
     }
   }
 }

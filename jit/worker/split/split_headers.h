@@ -20,6 +20,7 @@ struct SlicedHeader {
   std::vector<Include> includes;
   int entered = 0;
   bool again = false;   ///< it was read more than once
+  bool main = false;    ///< the source itself
   bool of_use = false;  ///< something of it is kept
   bool needed = false;  ///< it is, or leads to one that is
 };
