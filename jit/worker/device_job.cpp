@@ -167,10 +167,11 @@ DeviceJob::~DeviceJob() {
 }
 
 std::string DeviceJob::name_in_request(const std::string& file) const {
-  std::string name = file;
+  // One include folder may lie in another: a file's name is what its own folder leaves of it.
+  size_t longest = 0;
   for (const std::string& dir : m_request.options.include_dirs)
-    if (name.rfind(dir + "/", 0) == 0) name.erase(0, dir.size() + 1);
-  return name;
+    if (file.starts_with(dir + "/")) longest = std::max(longest, dir.size() + 1);
+  return file.substr(longest);
 }
 
 DeviceRequest DeviceJob::make_request() const {
