@@ -158,12 +158,12 @@ def test_variables_seen_from_the_host():
 def test_dynamic_and_static_shared_memory():
     lib = clang(r"""
     __global__ void reverse(float* x) {
-      extern __shared__ float all[];
+      extern __shared__ float values[];
       __shared__ float first;
-      all[threadIdx.x] = x[threadIdx.x];
+      values[threadIdx.x] = x[threadIdx.x];
       if (threadIdx.x == 0) first = x[0];
       __syncthreads();
-      x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x] + first;
+      x[threadIdx.x] = values[blockDim.x - 1 - threadIdx.x] + first;
     }
     void run(float* x, int n, cudaStream_t s) { reverse<<<1, n, n * sizeof(float), s>>>(x); }
     """)
