@@ -409,7 +409,7 @@ class HostConsumer final : public clang::SemaConsumer {
   // are in.
   bool parts_headers() const {
     const CompileOptions& options = m_shared.unit.request->options;
-    return m_clang.getCodeGenOpts().OptimizationLevel > 0 && !options.debug && m_shared.hooks.find_objects &&
+    return m_clang.getCodeGenOpts().OptimizationLevel == 1 && !options.debug && m_shared.hooks.find_objects &&
            m_shared.hooks.keep_objects;
   }
 

@@ -109,8 +109,10 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
       "int count(const char* s, int more) {\n  static const std::regex word(\"[a-z]+\");\n"
       "  std::string t(s); int n = more;\n"
       "  for (std::sregex_iterator i(t.begin(), t.end(), word), e; i != e; ++i) ++n;\n  return n;\n}\n";
-  const auto run = [&](const std::string& source) {
-    const CompileResult result = compile(request("a.cc", source));
+  const auto run = [&](const std::string& source, int opt = 1) {
+    CompileRequest asked = request("a.cc", source);
+    asked.options.opt = opt;
+    const CompileResult result = compile(asked);
     EXPECT_TRUE(result.ok) << errors(result);
     const Opened opened(result.module);
     tarsia_value arguments[2] = {}, out = {};
@@ -119,6 +121,8 @@ TEST_F(HeaderCodeTest, an_edit_makes_no_code_of_headers_again) {
     EXPECT_EQ(opened.function("count")->call(arguments, 2, &out), 0);
     return out.i;
   };
+  EXPECT_EQ(run(text, 2), 13);
+  EXPECT_EQ(parts.kept[PartKind::host], 0) << "code of full speed is not cut";
   EXPECT_EQ(run(text), 13);
   EXPECT_EQ(parts.kept[PartKind::host], 1);
   EXPECT_EQ(run("// a line more\n" + text + "int more() { return 2; }\n"), 13);
