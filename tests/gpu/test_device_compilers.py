@@ -282,7 +282,7 @@ def test_instantiations_at_run_time():
     template <class T> __global__ void twice(T* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }
     """)
     x = torch.arange(10.0, device="cuda", dtype=torch.float64)
-    lib.twice[1, 32](x, 10)
+    lib.twice["double"][1, 32](x, 10)
     assert torch.equal(x, 2 * torch.arange(10.0, device="cuda", dtype=torch.float64))
 
 

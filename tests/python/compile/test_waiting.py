@@ -24,10 +24,10 @@ SLOW = """
 #include <regex>
 #include <string>
 #define LOOP(i) static int loop_##i(const int* x, int n) { int s = i; for (int j = 0; j < n; ++j) s = s * (i + 31) + x[j] / (j + i + 1); return s; }
-%s
-int (*loops[])(const int*, int) = {%s};
+LOOPS
+int (*loops[])(const int*, int) = {NAMES};
 bool has_digits(const std::string& text) { return std::regex_search(text, std::regex("[0-9]+(\\\\.[0-9]*)?")); }
-""" % (" ".join(f"LOOP({i})" for i in range(600)), ", ".join(f"loop_{i}" for i in range(600)))
+""".replace("LOOPS", " ".join(f"LOOP({i})" for i in range(600))).replace("NAMES", ", ".join(f"loop_{i}" for i in range(600)))
 
 
 def test_wait_false_gives_the_library_at_once_and_the_first_call_waits():

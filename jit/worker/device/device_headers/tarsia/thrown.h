@@ -1,5 +1,5 @@
-// What stands in device code where a constexpr function throws: the thread traps. It can be any value, since it
-// never becomes one.
+// What stands in device code where a constexpr function throws: the thread traps. It can be any value, since
+// it never becomes one.
 #pragma once
 
 struct tarsia_no_value {
