@@ -23,6 +23,25 @@
 namespace tarsia::jit {
 namespace {
 
+// A place in the source, of the form "file:line", of a diagnostic.
+void set_place(Diagnostic& diagnostic, const std::string& place) {
+  const size_t colon = place.rfind(':');
+  diagnostic.file = place.substr(0, colon);
+  diagnostic.line = colon == std::string::npos ? 0 : std::atoi(place.c_str() + colon + 1);
+}
+
+// The CUDA C++ Programming Guide asks for the same instances on both sides, under "__CUDA_ARCH__".
+Diagnostic never_named(const KernelUse& kernel, const std::string& file) {
+  Diagnostic error{.file = file, .severity = Severity::error};
+  if (!kernel.location.empty()) set_place(error, kernel.location);
+  error.message =
+      "host code uses the kernel " + kernel.listed_name +
+      ", and device code never names it, so it was not compiled: what names it is left out there, for "
+      "instance by #ifndef __CUDA_ARCH__; name it in a text that both see, or let NVRTC compile it "
+      "(device_compiler='nvrtc')";
+  return error;
+}
+
 void add_images(DeviceJob::Outcome& outcome, const std::vector<FatbinEntry>& images) {
   for (const FatbinEntry& image : images) outcome.unit.images.push_back({image.arch, image.bytes});
   outcome.unit.fatbin =
@@ -277,12 +296,14 @@ bool DeviceJob::check_variables(const std::string& ptx, const std::vector<std::s
 void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
   for (Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.line != 0 || diagnostic.severity != Severity::warning) continue;
-    for (const KernelUse& kernel : m_slice.kernels) {
-      if (!diagnostic.message.starts_with(readable_symbol(kernel.mangled) + " lacks registers")) continue;
-      const size_t colon = kernel.location.rfind(':');
-      diagnostic.file = kernel.location.substr(0, colon);
-      diagnostic.line = colon == std::string::npos ? 0 : std::atoi(kernel.location.c_str() + colon + 1);
-    }
+    const auto is_meant = [&](const KernelUse& kernel) {
+      return diagnostic.message.starts_with(readable_symbol(kernel.mangled) + " lacks registers");
+    };
+    const auto kernel = std::ranges::find_if(m_slice.kernels, is_meant);
+    if (kernel != m_slice.kernels.end())
+      set_place(diagnostic, kernel->location);
+    else if (diagnostic.message.find(" lacks registers on ") != std::string::npos)
+      diagnostic.severity = Severity::note;  // a header's kernel: it is not the user's to change
   }
 }
 
@@ -387,8 +408,13 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
   const auto symbol = [&](const std::string& name) {
     return result.symbols.contains(name) ? name : std::string();
   };
-  for (const KernelUse& kernel : m_slice.kernels)
+  for (const KernelUse& kernel : m_slice.kernels) {
     outcome.unit.kernel_symbols.push_back(symbol(kernel.mangled));
+    if (outcome.unit.kernel_symbols.back().empty())
+      outcome.diagnostics.push_back(never_named(kernel, m_slice.main_file));
+  }
+  outcome.ok = std::ranges::none_of(outcome.unit.kernel_symbols, &std::string::empty);
+  if (!outcome.ok) return;
   if (!kernels_alone())
     for (const DeviceVariable& variable : m_slice.variables)
       outcome.unit.variable_symbols.push_back(symbol(variable.mangled));

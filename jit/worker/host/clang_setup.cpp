@@ -187,8 +187,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     case Language::cuda:
       // Clang's code calls the launch API of CUDA 9.2 and later, and asks for it by version.
       add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
-          "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-fno-cuda-host-device-constexpr",
-          "-Wno-unknown-cuda-version", "-Wno-vla-cxx-extension", "-x", "cuda");
+          "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-Wno-unknown-cuda-version",
+          "-Wno-vla-cxx-extension", "-x", "cuda");
       // nvcc leaves host code unoptimised unless told otherwise. Some programs break the language's rules:
       // a missing return, numbers that wrap around, a float read as an int. Without optimisation they do
       // what their authors expect.

@@ -364,8 +364,10 @@ void put_words(std::string& text, const std::map<uint32_t, std::string>& words, 
 }  // namespace
 
 bool has_device_attribute(const clang::Decl& decl) {
-  return decl.hasAttr<clang::CUDAGlobalAttr>() || decl.hasAttr<clang::CUDADeviceAttr>() ||
-         decl.hasAttr<clang::CUDAConstantAttr>() || decl.hasAttr<clang::CUDASharedAttr>();
+  // Clang itself marks constexpr functions, so that constant expressions of both sides may call them.
+  const auto has = [](const clang::Attr* attribute) { return attribute && !attribute->isImplicit(); };
+  return has(decl.getAttr<clang::CUDAGlobalAttr>()) || has(decl.getAttr<clang::CUDADeviceAttr>()) ||
+         has(decl.getAttr<clang::CUDAConstantAttr>()) || has(decl.getAttr<clang::CUDASharedAttr>());
 }
 
 const clang::Decl& templated(const clang::Decl& decl) {

@@ -115,6 +115,7 @@ struct DeviceSlice {
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 
+/// Whether the source marks it as device code.
 bool has_device_attribute(const clang::Decl& decl);
 
 /// The declaration that a template declares; else the declaration itself.

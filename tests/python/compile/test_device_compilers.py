@@ -2,6 +2,7 @@
 
 import random
 import re
+import warnings
 
 import pytest
 
@@ -182,6 +183,43 @@ def test_spilled_registers_are_a_warning(compiler):
     (warning,) = [w for w in lib.warnings if "registers" in w.message]
     assert "busy(float*) lacks registers on sm_90" in warning.message and warning.line == 2
     assert not [w for w in tarsia.load_inline(SPILLS, device_compiler=compiler, arch="sm_90").warnings if "registers" in w.message]
+
+
+def test_spilled_registers_of_a_librarys_kernel_are_a_note():
+    body = SPILLS[SPILLS.index("{"):].replace("threadIdx.x", "t")
+    source = "#include <cub/device/device_for.cuh>\nstruct Busy { float* x; __device__ void operator()(int t) " + body + """};
+    int run(float* x, int n) { return cub::DeviceFor::Bulk(n, Busy{x}); }
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tarsia.CompileWarning)
+        lib = tarsia.load_inline(source, maxrregcount=24, arch="sm_90")
+    (spill,) = lib.warnings
+    assert "lacks registers on sm_90" in spill.message and str(spill.severity) == "note"
+
+
+def test_a_kernel_that_device_code_never_names_is_an_error():
+    source = r"""
+    template <class T> __global__ void k(T x) {}
+    template <class T> void launch(T x) {
+    #ifndef __CUDA_ARCH__
+      k<<<1, 1>>>(x);
+    #endif
+    }
+    void f(int x) { launch(x); }
+    """
+    tarsia.load_inline(source, device_compiler="nvrtc")
+    with pytest.raises(tarsia.CompileError, match="host code uses the kernel k<int>, and device code never names it") as caught:
+        tarsia.load_inline(source, device_compiler="clang")
+    assert caught.value.diagnostics[0].line == 2
+
+
+def test_kernels_with_constraints():
+    """From CCCL 3.5 on these have them, and Clang judges some of them as calls of device code."""
+    tarsia.load_inline(r"""
+    #include <cub/device/device_for.cuh>
+    struct Twice { int* x; __device__ void operator()(int i) { x[i] *= 2; } };
+    int run(int* x, int n) { return cub::DeviceFor::Bulk(n, Twice{x}); }
+    """, device_compiler="clang", std="c++20")
 
 
 @pytest.mark.parametrize("value", [-1, 256])

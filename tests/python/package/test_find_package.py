@@ -1,7 +1,7 @@
 """find_package(tarsia) in a CMake project."""
 
-import shutil
 import re
+import shutil
 import subprocess
 
 import places
@@ -43,7 +43,7 @@ def configure(folder, package, version):
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(PROJECT.format(version=version))
     (folder / "user.cpp").write_text(PROGRAM)
-    return subprocess.run(["cmake", "-S", folder, "-B", folder / "build", f"-Dtarsia_DIR={package}"], capture_output=True, text=True)
+    return subprocess.run(["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build", f"-Dtarsia_DIR={package}"], capture_output=True, text=True)
 
 
 def test_a_program_finds_it_by_version_and_runs(tmp_path, package):
