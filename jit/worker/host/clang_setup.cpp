@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <set>
 
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Frontend/CompilerInstance.h"
@@ -116,6 +118,16 @@ void add_macros(const CompileOptions& options, std::vector<std::string>& args) {
   for (const auto& [name, value] : options.defines) add("-D", value ? name + "=" + *value : name);
 }
 
+std::string cuda_arch_list(const std::vector<std::string>& archs) {
+  std::set<int> numbers;
+  for (const std::string& arch : archs)
+    if (const size_t digits = arch.find_first_of("0123456789"); digits != arch.npos)
+      numbers.insert(10 * std::atoi(arch.c_str() + digits));
+  std::string text;
+  for (int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
 std::vector<std::string> clang_arguments(const CompileRequest& request, Language language,
                                          const std::string& input, const std::string& prelude) {
   const CompileOptions& options = request.options;
@@ -189,6 +201,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
           "-aux-triple", "nvptx64-nvidia-cuda", "-target-sdk-version=12.9", "-Wno-unknown-cuda-version",
           "-Wno-vla-cxx-extension", "-x", "cuda");
+      // Without it CUB prepares its launches for every architecture that there is.
+      if (!options.archs.empty()) add("-D", "__CUDA_ARCH_LIST__=" + cuda_arch_list(options.archs));
       // nvcc leaves host code unoptimised unless told otherwise. Some programs break the language's rules:
       // a missing return, numbers that wrap around, a float read as an int. Without optimisation they do
       // what their authors expect.

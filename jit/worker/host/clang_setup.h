@@ -43,6 +43,9 @@ void add_folders(const CompileRequest& request, Language language, const std::ve
 /// Appends the macros that every compile of these options has.
 void add_macros(const CompileOptions& options, std::vector<std::string>& args);
 
+/// The value of nvcc's __CUDA_ARCH_LIST__: ten times each compute capability, ascending: "750,900".
+std::string cuda_arch_list(const std::vector<std::string>& archs);
+
 /// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
 bool keeps_ir(const CompileOptions& options);
 

@@ -119,6 +119,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
   const std::string clang_dir = k_clang_dir;
   add_folders(request, Language::cuda, {k_nvptx_headers_dir, clang_dir + "/cuda_wrappers"}, args);
   add_macros(options, args);
+  add("-D", "__CUDA_ARCH_LIST__=" + cuda_arch_list(options.archs));
   add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro",
       "-target-sdk-version=12.9", "-Wno-unknown-cuda-version", "-Wno-vla-cxx-extension", "-x", "cuda");
   if (prelude.empty())

@@ -12,13 +12,13 @@
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/host_cuts.h"
 #include "jit/worker/split/host_types.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
 namespace {
 
-using Cut = SplitCut;
 using Item = SplitItem;
 
 bool has_device_member(const clang::CXXRecordDecl& record) {
@@ -64,19 +64,8 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
   std::vector<const clang::Decl*>& m_found;
 };
 
-class Throws final : public clang::RecursiveASTVisitor<Throws> {
- public:
-  explicit Throws(std::vector<const clang::CXXThrowExpr*>& found) : m_found(found) {}
-  bool TraverseCXXThrowExpr(clang::CXXThrowExpr* expression) {
-    m_found.push_back(expression);
-    return true;  // what it throws goes with it
-  }
-
- private:
-  std::vector<const clang::CXXThrowExpr*>& m_found;
-};
-
 struct File : SplitFile {
+  clang::FileID id;
   std::vector<std::pair<size_t, size_t>> opened;  // namespaces and linkage blocks: their token ranges
   llvm::StringRef text;
   const Ranges* skipped = nullptr;
@@ -88,6 +77,7 @@ class ItemReader {
       : m_context(context), m_sources(context.getSourceManager()), m_host_types(context) {
     for (const auto& [id, recorded] : recorder.files()) {
       File& file = m_files[id];
+      file.id = id;
       file.tokens = &recorded.tokens;
       file.own = llvm::StringRef(recorded.path).starts_with(k_source_dir);
       file.text = m_sources.getBufferData(id);
@@ -123,24 +113,6 @@ class ItemReader {
     return m_sources.getFileOffset(m_sources.getExpansionRange(location).getEnd());
   }
 
-  static size_t first_at(const Tokens& tokens, uint32_t offset) {
-    return std::lower_bound(tokens.begin(), tokens.end(), offset,
-                            [](const auto& token, uint32_t at) { return token.begin < at; }) -
-           tokens.begin();
-  }
-
-  // One past the last token that begins at or before the offset.
-  static size_t past(const Tokens& tokens, uint32_t offset) {
-    return std::upper_bound(tokens.begin(), tokens.end(), offset,
-                            [](uint32_t at, const auto& token) { return at < token.begin; }) -
-           tokens.begin();
-  }
-
-  // All tokens of a macro have the macro's place.
-  static bool one_macro(const Tokens& tokens, size_t begin, size_t end) {
-    return end - begin > 1 && tokens[begin].begin == tokens[end - 1].begin;
-  }
-
   void collect(const clang::DeclContext* scope) {
     for (const clang::Decl* decl : scope->noload_decls()) {
       if (decl->isImplicit() || !is_user_file(m_sources, decl->getLocation())) continue;
@@ -172,13 +144,6 @@ class ItemReader {
     file.opened.emplace_back(close, with_macro(tokens, close));
   }
 
-  // One past the token, or past all tokens of the macro that makes it.
-  static size_t with_macro(const Tokens& tokens, size_t at) {
-    size_t end = at + 1;
-    while (end < tokens.size() && tokens[end].begin == tokens[at].begin) ++end;
-    return end;
-  }
-
   void add(File& file, const clang::Decl& decl) {
     const Tokens& tokens = *file.tokens;
     Item item;
@@ -189,6 +154,7 @@ class ItemReader {
     item.space = named_space(decl.getLexicalDeclContext());
     std::vector<const clang::CXXRecordDecl*> records;
     describe(file, decl, item, records);
+    HostCuts cuts(m_context, m_host_types, file.id, tokens);
     const clang::Decl* inner = &templated(decl);
     if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(inner))
       for (const clang::Decl* child : linkage->decls()) {
@@ -201,14 +167,14 @@ class ItemReader {
         item.end = skip_body(tokens, item.end);
         item.bodies.emplace_back(body_in(tokens, *function, item), item.end);
       } else if (item.use == Item::host) {
-        cut_host_function(file, *function, item);
+        cuts.cut_function(*function, item);
       } else if (!has_device_attribute(*function)) {
-        cut_throws(file, *function, item.cuts);
+        cuts.cut_throws(*function, item.cuts);
       }
     }
     for (const clang::CXXRecordDecl* record : records) {
       add_bodies(file, *record, item.bodies);
-      cut_host_members(file, *record, item.cuts);
+      cuts.cut_members(*record, item.cuts);
     }
     if (item.end < tokens.size() && tokens[item.end].kind == clang::tok::semi) ++item.end;
     file.items.push_back(std::move(item));
@@ -230,55 +196,6 @@ class ItemReader {
                                                       : item.end;
     while (at < item.end && tokens[at].kind != clang::tok::l_brace) ++at;
     return at;
-  }
-
-  // From the end of a declarator past the function's body.
-  static size_t skip_body(const Tokens& tokens, size_t at) {
-    int depth = 0, round = 0;
-    // The declarator may end before its exception specification or a constructor's initialisers.
-    if (at > 0 && tokens[at - 1].kind == clang::tok::r_brace) return at;
-    bool initialisers = false;
-    for (; at < tokens.size(); ++at) {
-      switch (tokens[at].kind) {
-        case clang::tok::l_paren:
-          ++round;
-          break;
-        case clang::tok::r_paren:
-          --round;
-          break;
-        case clang::tok::colon:
-          initialisers |= depth == 0 && round == 0;
-          break;
-        case clang::tok::l_brace:
-          ++depth;
-          break;
-        case clang::tok::r_brace: {
-          if (--depth > 0 || round > 0) break;
-          // `: a{1}, b{2} {}`: a member's braces are followed by more.
-          auto next = at + 1 < tokens.size() ? tokens[at + 1].kind : clang::tok::eof;
-          if (initialisers && (next == clang::tok::comma || next == clang::tok::l_brace)) break;
-          return at + 1;
-        }
-        case clang::tok::semi:
-          if (depth == 0 && round <= 0) return at;
-          break;
-        default:
-          break;
-      }
-    }
-    return at;
-  }
-
-  // Past the brackets that the range opens: the end of a declaration may lie before them.
-  static size_t closed(const Tokens& tokens, size_t begin, size_t end) {
-    int round = 0;
-    for (size_t at = begin; at < tokens.size(); ++at) {
-      if (at >= end && round <= 0) return at;
-      if (at >= end && tokens[at].kind == clang::tok::semi) break;
-      if (tokens[at].kind == clang::tok::l_paren) ++round;
-      if (tokens[at].kind == clang::tok::r_paren) --round;
-    }
-    return end;
   }
 
   // What a function without a name of its own is found by: the types that it works on, or makes.
@@ -396,133 +313,6 @@ class ItemReader {
       if (!function || !function->hasSkippedBody()) continue;
       const size_t body = past(tokens, end_offset(member->getEndLoc()));
       bodies.emplace_back(body, skip_body(tokens, body));
-    }
-  }
-
-  // A host function stays as a stub if a function of both sides calls it. nvcc takes that with a warning,
-  // since the device may never make the call.
-  void cut_host_function(const File& file, const clang::FunctionDecl& function, Item& item) {
-    const Tokens& tokens = *file.tokens;
-    if (function.isMain() || m_host_types.is_host(function) || llvm::isa<clang::CXXMethodDecl>(function) ||
-        !function.getIdentifier())
-      return;
-    if (function.doesThisDeclarationHaveABody()) {
-      const clang::Stmt* body = function.getBody();
-      if (!body || file_of(body->getBeginLoc()) != &file) return;
-      size_t begin = first_at(tokens, begin_offset(body->getBeginLoc()));
-      if (begin <= item.begin || begin >= item.end || tokens[begin].kind != clang::tok::l_brace ||
-          one_macro(tokens, begin, item.end))
-        return;
-      item.cuts.push_back({begin, item.end, Cut::body});
-    }
-    item.callable = true;
-  }
-
-  // A data member that only the host can read becomes as many bytes: the others stay where they are.
-  void cut_host_field(const Tokens& tokens, const clang::FieldDecl& field, size_t begin, size_t end,
-                      std::vector<Cut>& cuts) {
-    const clang::QualType type = field.getType();
-    if (type->isDependentType() || type->isIncompleteType() || !field.getIdentifier() ||
-        !m_host_types.is_host(type))
-      return;
-    const auto bytes = std::to_string(m_context.getTypeSizeInChars(type).getQuantity());
-    const auto align = std::to_string(m_context.getTypeAlignInChars(type).getQuantity());
-    std::string text = "alignas(" + align + ") char " + field.getName().str() + "[" + bytes + "]";
-    if (!cuts.empty() && cuts.back().begin == begin && cuts.back().instead == Cut::words) {
-      cuts.back().end = end;
-      cuts.back().text += "; " + text;
-    } else if (tokens[begin].begin != tokens[end - 1].begin) {
-      cuts.push_back({begin, end, Cut::words, std::move(text)});
-    }
-  }
-
-  // What a function throws that has to be constant to be of use: the device traps there.
-  void cut_throws(const File& file, const clang::FunctionDecl& function, std::vector<Cut>& cuts) {
-    const Tokens& tokens = *file.tokens;
-    std::vector<const clang::CXXThrowExpr*> throws;
-    Throws(throws).TraverseDecl(const_cast<clang::FunctionDecl*>(&function));
-    for (const clang::CXXThrowExpr* one : throws) {
-      if (file_of(one->getBeginLoc()) != &file || one->getBeginLoc().isMacroID()) continue;
-      const size_t begin = first_at(tokens, begin_offset(one->getBeginLoc()));
-      const size_t end = closed(tokens, begin, past(tokens, end_offset(one->getEndLoc())));
-      if (begin < end && tokens[begin].kind == clang::tok::kw_throw)
-        cuts.push_back({begin, end, Cut::words, "tarsia_thrown()"});
-    }
-  }
-
-  // The word __host__ of a member that stays: NVRTC knows no functions of the host. A macro that expands to
-  // more than attributes stays as it is.
-  void cut_host_word(const Tokens& tokens, const clang::FunctionDecl& function, std::vector<Cut>& cuts) {
-    const auto* attribute = function.getAttr<clang::CUDAHostAttr>();
-    if (!attribute || attribute->isImplicit() || attribute->isInherited()) return;
-    const size_t begin = first_at(tokens, begin_offset(attribute->getLocation()));
-    size_t end = begin;
-    for (; end < tokens.size() && tokens[end].begin == tokens[begin].begin; ++end) {
-      const clang::IdentifierInfo* name = tokens[end].identifier;
-      const bool harmless = !name || name->isStr("__attribute__") || name->isStr("host") ||
-                            tokens[end].kind == clang::tok::kw_inline || name->isStr("__forceinline__") ||
-                            name->isStr("always_inline") || name->isStr("__always_inline__");
-      if (!harmless) return;
-    }
-    if (end > begin) cuts.push_back({begin, end});
-  }
-
-  // Members that only the host needs, of a class that stays. Their bodies go. If their types are the host's
-  // as well, the whole members go.
-  void cut_host_members(const File& file, const clang::CXXRecordDecl& record, std::vector<Cut>& cuts) {
-    const Tokens& tokens = *file.tokens;
-    for (const clang::Decl* member : record.decls()) {
-      if (member->isImplicit() || file_of(member->getBeginLoc()) != &file) continue;
-      const clang::Decl* inner = &templated(*member);
-      if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(inner)) {
-        if (nested->isThisDeclarationADefinition()) cut_host_members(file, *nested, cuts);
-        continue;
-      }
-      bool whole = false;
-      if (const auto* friendship = llvm::dyn_cast<clang::FriendDecl>(inner)) {
-        if (!friendship->getFriendDecl()) continue;
-        inner = &templated(*friendship->getFriendDecl());
-        whole = true;
-      }
-      size_t begin = first_at(tokens, begin_offset(member->getBeginLoc()));
-      size_t end = past(tokens, end_offset(member->getEndLoc()));
-      if (begin >= end || one_macro(tokens, begin, end)) continue;
-      if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(inner)) {
-        if (!has_device_attribute(*variable) && m_host_types.is_host(variable->getType()))
-          cuts.push_back({begin, end});
-      } else if (const auto* alias = llvm::dyn_cast<clang::TypedefNameDecl>(inner)) {
-        if (m_host_types.is_host(alias->getUnderlyingType())) cuts.push_back({begin, end});
-      }
-      if (const auto* field = llvm::dyn_cast<clang::FieldDecl>(inner)) {
-        cut_host_field(tokens, *field, begin, closed(tokens, begin, end), cuts);
-        continue;
-      }
-      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner);
-      if (!function || has_device_attribute(*function)) continue;
-      cut_host_word(tokens, *function, cuts);
-      if (function->isConstexpr()) cut_throws(file, *function, cuts);
-      if (function->isConstexpr() || function->isDefaulted() || function->isDeleted()) continue;
-      size_t body = begin;
-      int round = 0;
-      for (; body < end; ++body) {
-        auto kind = tokens[body].kind;
-        if (kind == clang::tok::l_paren) ++round;
-        if (kind == clang::tok::r_paren) --round;
-        if (round == 0 &&
-            (kind == clang::tok::l_brace || kind == clang::tok::colon || kind == clang::tok::kw_try))
-          break;
-      }
-      whole |= m_host_types.is_host(*function);
-      for (size_t i = begin; i < body; ++i)
-        whole |= tokens[i].identifier && tokens[i].identifier->isStr("std");
-      if (whole)
-        cuts.push_back(
-            {begin, end, function->doesThisDeclarationHaveABody() ? Cut::semicolon : Cut::nothing});
-      else if (body < end)
-        cuts.push_back({body, end,
-                        llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function)
-                            ? Cut::semicolon
-                            : Cut::body});
     }
   }
 

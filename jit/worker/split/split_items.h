@@ -10,11 +10,10 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "jit/worker/split/split_regions.h"
+#include "jit/worker/split/token_ranges.h"
 #include "jit/worker/split/token_recorder.h"
 
 namespace tarsia::jit {
-
-using Tokens = std::vector<TokenRecorder::Token>;
 
 /// A range of tokens, [begin, end), that a slice leaves out of a declaration, and its replacement.
 struct SplitCut {
