@@ -74,11 +74,6 @@ add_library(tarsia_worker STATIC ${worker_sources} ${embedded_inc}
 target_include_directories(tarsia_worker SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
 target_compile_options(tarsia_worker PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -Wno-unused-parameter>)
 target_link_libraries(tarsia_worker PUBLIC tarsia_device tarsia_jit)
-if(TARSIA_SANITIZE MATCHES undefined)
-  # It asks for type information that the worker, like LLVM, is built without.
-  target_compile_options(tarsia_worker INTERFACE -fno-sanitize=vptr)
-endif()
-
 target_link_libraries(tarsia_worker PUBLIC tarsia_llvm)
 
 add_executable(tarsia-compiler jit/worker/main.cpp)

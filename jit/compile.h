@@ -38,6 +38,8 @@ struct CompileRequest {
   std::string source_dir;
   CudaParts cuda_parts;
   uint32_t timeout_ms = 0;  ///< 0: the default
+  /// The compiler crashed when NVRTC was to take the device code. Then options.device_compiler is "clang".
+  bool after_crash = false;
 };
 
 using tarsia::Diagnostic;

@@ -150,6 +150,7 @@ std::string encode(const CompileRequest& request) {
                {"options", options_json(request.options)},
                {"host_cpu", request.host_cpu},
                {"source_dir", request.source_dir},
+               {"after_crash", request.after_crash},
                {"cuda_parts",
                 {{"include_dirs", cuda.include_dirs},
                  {"nvrtc", cuda.nvrtc},
@@ -173,6 +174,7 @@ CompileRequest decode_request(std::string_view payload) {
     request.options = options_of(json.at("options"));
     json.at("host_cpu").get_to(request.host_cpu);
     json.at("source_dir").get_to(request.source_dir);
+    json.at("after_crash").get_to(request.after_crash);
     const Json& cuda = json.at("cuda_parts");
     cuda.at("include_dirs").get_to(request.cuda_parts.include_dirs);
     cuda.at("nvrtc").get_to(request.cuda_parts.nvrtc);

@@ -252,10 +252,30 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
   }
 }
 
+jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& request, Stores& stores) {
+  try {
+    return m_pool.compile(request, stores.parts);
+  } catch (const CompilerCrashed& crash) {
+    // NVRTC runs within the worker and crashes on some texts that nvcc takes.
+    if (!request.cuda || request.options.device_compiler != "auto") throw;
+    log().warn("{}: {}; it is compiled again, with Clang for its device code", named(request), crash.what());
+    jit::CompileRequest again = request;
+    again.options.device_compiler = "clang";
+    again.after_crash = true;
+    try {
+      jit::CompileResult result = m_pool.compile(again, stores.parts);
+      if (result.ok) return result;
+    } catch (const CompilerCrashed&) {
+      log().debug("{}: it crashed with Clang, too", named(request));
+    }
+    throw;
+  }
+}
+
 Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
-  jit::CompileResult result = m_pool.compile(request, stores.parts);
+  jit::CompileResult result = compile_in_worker(request, stores);
   for (const auto& [step, ms] : result.timings)
     log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
   if (!result.ok)

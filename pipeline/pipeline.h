@@ -78,6 +78,7 @@ class Pipeline final : public ForkAware {
   Stores& stores();
   jit::CompileRequest resolve(Source source, Stores& stores);
   Module compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
+  jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
   Module compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }

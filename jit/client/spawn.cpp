@@ -140,7 +140,8 @@ pid_t start_child(Child& child, int& pidfd) {
   // ThreadSanitizer does not follow a clone. It turns this into a fork.
   if (is_in_process(*sanitizer_of_mode("thread"))) {
     const pid_t pid = ::vfork();
-    if (pid == 0) become_worker(child);
+    // It execs or ends, after calls that signal handlers may make.
+    if (pid == 0) become_worker(child);  // NOLINT(clang-analyzer-unix.Vfork)
     return pid < 0 ? -errno : pid;
   }
   const ChildStack stack;

@@ -14,6 +14,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "jit/build_id.h"
+#include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/public_headers.h"
@@ -185,14 +186,6 @@ DeviceJob::~DeviceJob() {
   if (m_outcome.valid()) m_outcome.wait();
 }
 
-std::string DeviceJob::name_in_request(const std::string& file) const {
-  // One include folder may lie in another: a file's name is what its own folder leaves of it.
-  size_t longest = 0;
-  for (const std::string& dir : m_request.options.include_dirs)
-    if (file.starts_with(dir + "/")) longest = std::max(longest, dir.size() + 1);
-  return file.substr(longest);
-}
-
 DeviceRequest DeviceJob::make_request() const {
   DeviceRequest request;
   for (const SourceFile& file : m_slice.files) {
@@ -200,7 +193,7 @@ DeviceRequest DeviceJob::make_request() const {
       request.main = file;
       continue;
     }
-    request.headers.push_back({name_in_request(file.name), file.text});
+    request.headers.push_back({name_below(m_request.options.include_dirs, file.name), file.text});
   }
   for (SourceFile& header : public_device_headers(m_pack)) request.headers.push_back(std::move(header));
   add_mxnet_headers(m_slice, m_pack, request.headers);
@@ -228,7 +221,7 @@ bool DeviceJob::leave_out_refused_doubts(const std::vector<Diagnostic>& diagnost
                                          std::vector<Doubt>& doubts, DeviceRequest& request) const {
   const size_t before = doubts.size();
   std::erase_if(doubts, [&](const Doubt& doubt) {
-    const std::string name = name_in_request(doubt.file);
+    const std::string name = name_below(m_request.options.include_dirs, doubt.file);
     if (std::none_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) {
           return d.severity >= Severity::error && d.file == name && d.line >= doubt.first_line &&
                  d.line <= doubt.last_line;
@@ -367,7 +360,8 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   place_spills(outcome.diagnostics);
   for (Diagnostic& diagnostic : outcome.diagnostics)
     for (const SourceFile& file : m_slice.files)
-      if (file.name != m_slice.main_file && diagnostic.file == name_in_request(file.name)) {
+      if (file.name != m_slice.main_file &&
+          diagnostic.file == name_below(m_request.options.include_dirs, file.name)) {
         diagnostic.file = file.name;
         break;
       }
@@ -410,10 +404,10 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
   };
   for (const KernelUse& kernel : m_slice.kernels) {
     outcome.unit.kernel_symbols.push_back(symbol(kernel.mangled));
-    if (outcome.unit.kernel_symbols.back().empty())
-      outcome.diagnostics.push_back(never_named(kernel, m_slice.main_file));
+    if (!outcome.unit.kernel_symbols.back().empty() || !kernel.defined) continue;
+    outcome.diagnostics.push_back(never_named(kernel, m_slice.main_file));
+    outcome.ok = false;
   }
-  outcome.ok = std::ranges::none_of(outcome.unit.kernel_symbols, &std::string::empty);
   if (!outcome.ok) return;
   if (!kernels_alone())
     for (const DeviceVariable& variable : m_slice.variables)

@@ -59,7 +59,6 @@ class DeviceJob {
  private:
   Outcome run();
   DeviceRequest make_request() const;
-  std::string name_in_request(const std::string& file) const;
   DeviceResult compile(DeviceRequest request, const DevicePlan& plan);
   /// Device code alone is wanted: CompileOptions::kernels.
   bool kernels_alone() const { return !m_request.options.kernels.empty(); }

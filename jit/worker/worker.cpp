@@ -60,8 +60,13 @@ std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
   return objects;
 }
 
-void edit_for_clang(std::string& text) {
+void complete_launches(std::string& text) {
   join_launch_brackets(text);
+  name_braced_launches(text);
+}
+
+void edit_for_clang(std::string& text) {
+  complete_launches(text);
   mark_device_lambdas(text);
 }
 
@@ -70,7 +75,9 @@ std::map<std::string, std::string> why_clang(const CompileRequest& request) {
   std::map<std::string, std::string> why;
   if (!request.cuda || request.options.device_compiler == "nvrtc") return why;
   if (request.options.device_compiler == "clang")
-    for (const SourceFile& file : request.files) why[file.name] = "asked for by device_compiler";
+    for (const SourceFile& file : request.files)
+      why[file.name] = request.after_crash ? "the compiler crashed when NVRTC was to take it"
+                                           : "asked for by device_compiler";
   for (const Diagnostic& refused : refused_features(request.files))
     why.try_emplace(refused.file, "line " + std::to_string(refused.line) + ": " +
                                       refused.message.substr(0, refused.message.find("; ")));
@@ -80,7 +87,7 @@ std::map<std::string, std::string> why_clang(const CompileRequest& request) {
 CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
   if (request.cuda)
     for (auto* group : {&request.files, &request.headers})
-      for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : join_launch_brackets)(file.text);
+      for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : complete_launches)(file.text);
   if (!keeps_openmp_off(request.options))
     for (const auto* group : {&request.files, &request.headers})
       for (const SourceFile& file : *group) request.options.openmp |= has_openmp_pragma(file.text);

@@ -374,13 +374,19 @@ def compile(source, output, *, name=None, **options):
     """Compiles a source as load_inline does and writes the shared library to a file, which load() takes on a machine
     without the compiler.
 
-    source: as for load_inline.
+    source: as for load_inline, or the path of a source file as a pathlib.Path. A file's ``#include "…"`` are looked for in
+        its folder.
     output: the path of the file.
     options:
     name: of the library.
     """
     values = _compile_options.normalised(options, "compile")
-    recipe = Recipe(_files(source), _name(name), values)
+    if isinstance(source, os.PathLike):
+        from ._compile.source_file import recipe_of
+
+        recipe, source = recipe_of(to_path(source, "source"), _name(name), values)
+    else:
+        recipe = Recipe(_files(source), _name(name), values)
     place = _place(sys._getframe(1))
     try:
         _tarsia.compile(recipe.files, recipe.options(loads=False), to_path(output, "output"))

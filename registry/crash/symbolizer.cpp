@@ -39,6 +39,8 @@ Symbolizer start() {
   char* arguments[] = {const_cast<char*>(program), const_cast<char*>(k_frames_option), nullptr};
   const pid_t child = ::vfork();
   if (child == 0) {
+    // These are calls of the kernel, which leave the parent's memory alone.
+    // NOLINTBEGIN(clang-analyzer-unix.Vfork)
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -46,6 +48,7 @@ Symbolizer start() {
         ::dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO)
       ::execve(program, arguments, environ);
     ::_exit(127);
+    // NOLINTEND(clang-analyzer-unix.Vfork)
   }
   ::close(ends[1]);
   if (child > 0) return {child, ends[0]};

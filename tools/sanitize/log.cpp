@@ -59,7 +59,7 @@ HostFrame host_frame(const std::string& text) {
 
 /// Whether a frame is no code of the user's: the driver, the CUDA runtime, Tarsia, the interpreter.
 bool is_machinery(const HostFrame& frame) {
-  const std::string_view library = frame.library.substr(frame.library.rfind('/') + 1);
+  const std::string_view library = std::string_view(frame.library).substr(frame.library.rfind('/') + 1);
   return frame.place.function.empty() ||
          starts_with_any(frame.place.function, {"cuda", "cuLaunch", "cuMem", "__cudart", "tarsia_", "Py",
                                                 "_Py", "_start", "__libc_start"}) ||

@@ -341,8 +341,9 @@ class Planner {
       if (found != m_user.end()) return found->second;
     }
     for (const std::string& dir : m_request.include_dirs) {
-      auto found = m_user.find(normal_path(dir + "/" + line.name));
-      if (found != m_user.end()) return found->second;
+      const std::string path = normal_path(dir + "/" + line.name);
+      for (const std::string& name : {path, name_below(m_request.include_dirs, path)})
+        if (auto found = m_user.find(name); found != m_user.end()) return found->second;
     }
     return nullptr;
   }

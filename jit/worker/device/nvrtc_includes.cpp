@@ -1,6 +1,7 @@
 // The walk along #include lines that finds the files that NVRTC will read.
 #include "jit/worker/device/nvrtc_includes.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include <sys/stat.h>
@@ -54,6 +55,13 @@ bool is_inside(const std::vector<std::string>& dirs, const std::string& path) {
         (dir.ends_with('/') || place[dir.size()] == '/'))
       return true;
   return false;
+}
+
+std::string name_below(const std::vector<std::string>& dirs, const std::string& path) {
+  size_t longest = 0;
+  for (const std::string& dir : dirs)
+    if (path.starts_with(dir + "/")) longest = std::max(longest, dir.size() + 1);
+  return path.substr(longest);
 }
 
 std::string normal_path(std::string_view path) {

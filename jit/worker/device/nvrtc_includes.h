@@ -36,6 +36,10 @@ std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string
 /// Whether a path lies in one of the folders, which are plain paths; links are not followed.
 bool is_inside(const std::vector<std::string>& dirs, const std::string& path);
 
+/// What is left of a path below the innermost of the folders that hold it; the path itself if none does. One
+/// include folder may lie in another.
+std::string name_below(const std::vector<std::string>& dirs, const std::string& path);
+
 /// "a/../b/./c" → "b/c"; leading ".." stay.
 std::string normal_path(std::string_view path);
 

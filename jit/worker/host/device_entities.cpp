@@ -213,6 +213,8 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
   std::map<std::string, int> overloads;
   auto add_kernel = [&](const clang::FunctionDecl* function) {
     KernelUse kernel;
+    const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern();
+    kernel.defined = (pattern ? pattern : function)->isDefined();
     kernel.function = function;
     kernel.name = expression_of(*function);
     kernel.mangled = mangled_name(context, *function);

@@ -189,7 +189,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
   std::string header_code;
   if (headers && !keep_ir) header_code = cut_header_code(*module);
   std::optional<std::string> header_object;
-  if (!header_code.empty()) header_object = headers->find(header_code);
+  if (headers && !header_code.empty()) header_object = headers->find(header_code);
   std::future<Made> header_made;
   if (!header_code.empty() && !header_object)
     header_made = begin([&] { return generate_from(clang, header_code, files, keep_ir); });

@@ -91,7 +91,9 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   // headers.
   CompileRequest asked;
   asked.options = request.options;
-  asked.options.openmp = false;  // none of the layers' headers asks for it
+  // None of the layers' headers asks for OpenMP or for the architectures.
+  asked.options.openmp = false;
+  asked.options.archs.clear();
   asked.cuda = language == Language::cuda;
   if (asked.cuda) asked.cuda_parts = request.cuda_parts;
   const ShippedLayer* shipped = m_shipped.find(settings(asked, language), includes);

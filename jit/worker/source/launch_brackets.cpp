@@ -1,4 +1,9 @@
-// The scanner that finds and joins brackets of launches.
+// The scanner that completes launches.
+//
+// Work-around: Clang takes no braces as a launch's grid or block.
+// Trigger: `k<<<n, {16, 16}>>>(x)`, which nvcc takes. Symptom: "expected expression". So their type is
+// written before them, and what stands behind them on the line moves by four columns. Removal: Clang's parser
+// takes initialiser lists there.
 //
 // Work-around: Clang knows the brackets of a launch only in one piece.
 // Trigger: a source with `k << <1, 1 >> >(x)`, which nvcc takes. Symptom: Clang refuses it.
@@ -6,6 +11,7 @@
 #include "jit/worker/source/launch_brackets.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "jit/worker/source/raw_tokens.h"
 
@@ -20,7 +26,39 @@ bool may_be_apart(const std::string& text, const char* shift) {
   return false;
 }
 
+// Whether there is a brace between the brackets of a launch.
+bool may_have_braces(const std::string& text) {
+  for (size_t at = text.find("<<<"); at != text.npos; at = text.find("<<<", at + 3)) {
+    const size_t end = std::min(text.find(">>>", at), text.size());
+    if (text.find('{', at) < end) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+void name_braced_launches(std::string& text) {
+  if (!may_have_braces(text)) return;
+  std::vector<size_t> braces;
+  bool launching = false;
+  bool begins = false;  // the next token is an argument's first
+  int depth = 0, argument = 0;
+  for_each_raw_token(text, [&](const clang::Token& token, size_t at) {
+    if (token.is(clang::tok::lesslessless)) {
+      launching = begins = true;
+      depth = argument = 0;
+      return;
+    }
+    if (!launching) return;
+    if (token.is(clang::tok::greatergreatergreater)) launching = false;
+    if (token.is(clang::tok::l_brace) && begins && argument < 2) braces.push_back(at);
+    begins = depth == 0 && token.is(clang::tok::comma);
+    argument += begins;
+    depth += token.isOneOf(clang::tok::l_paren, clang::tok::l_brace, clang::tok::l_square);
+    depth -= token.isOneOf(clang::tok::r_paren, clang::tok::r_brace, clang::tok::r_square);
+  });
+  for (auto at = braces.rbegin(); at != braces.rend(); ++at) text.insert(*at, "dim3");
+}
 
 void join_launch_brackets(std::string& text) {
   if (!may_be_apart(text, "<<") && !may_be_apart(text, ">>")) return;

@@ -1,4 +1,4 @@
-// Brackets of CUDA launches that are written apart, joined before Clang reads them.
+// Launches that nvcc takes and Clang does not, completed before Clang reads them.
 #pragma once
 
 #include <string>
@@ -9,5 +9,8 @@ namespace tarsia::jit {
 /// them in place, so that everything else stays in its column. Comments, strings and `operator<< <T>` stay
 /// as they are.
 void join_launch_brackets(std::string& text);
+
+/// Writes dim3 before the braces of a grid or block, `k<<<n, {16, 16}>>>(x)`.
+void name_braced_launches(std::string& text);
 
 }  // namespace tarsia::jit

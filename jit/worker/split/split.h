@@ -35,6 +35,7 @@ struct KernelUse {
   std::string stub_symbol;  ///< of the host's function that launches it
   bool extern_c = false;    ///< its mangled name is the device's
   bool overloaded = false;  ///< the name alone is ambiguous
+  bool defined = true;      ///< here; else another source defines it
   // What its descriptor says.
   std::string listed_name;  ///< "ns::scale<float>", without unnamed namespaces
   std::string signature;

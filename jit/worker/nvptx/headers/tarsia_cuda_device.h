@@ -25,6 +25,7 @@ void tarsia_no_lerp();
 #include <stdio.h>
 #include <time.h>
 #include <tarsia_cuda_builtins.h>
+#include <tarsia_cuda_min_max.h>
 // Both halves see the same compiler: names of kernels depend on it in CCCL's headers.
 #undef __CUDACC__
 #define __CUDACC__ 1

@@ -18,22 +18,33 @@ enum float_round_style {
   round_toward_neg_infinity = 3
 };
 
-template <class T>
-struct tarsia_no_limits {
+enum float_denorm_style { denorm_indeterminate = -1, denorm_absent = 0, denorm_present = 1 };
+
+/// The members whose value is mostly 0.
+struct tarsia_limits {
   static constexpr bool is_specialized = false, is_integer = false, is_signed = false, is_exact = false;
+  static constexpr bool is_bounded = false, is_modulo = false, is_iec559 = false;
+  static constexpr bool has_infinity = false, has_quiet_NaN = false, has_signaling_NaN = false;
+  static constexpr bool has_denorm_loss = false, traps = false, tinyness_before = false;
+  static constexpr float_denorm_style has_denorm = denorm_absent;
+  static constexpr float_round_style round_style = round_toward_zero;
+  static constexpr int radix = 0, digits = 0, digits10 = 0, max_digits10 = 0;
+  static constexpr int min_exponent = 0, max_exponent = 0, min_exponent10 = 0, max_exponent10 = 0;
+};
+
+template <class T>
+struct tarsia_no_limits : tarsia_limits {
   TARSIA_STD_MEMBER static constexpr T min() noexcept { return T(); }
   TARSIA_STD_MEMBER static constexpr T max() noexcept { return T(); }
   TARSIA_STD_MEMBER static constexpr T lowest() noexcept { return T(); }
 };
 
 template <class T>
-struct tarsia_integer_limits {
+struct tarsia_integer_limits : tarsia_limits {
   static constexpr bool is_specialized = true, is_integer = true, is_exact = true, is_bounded = true;
-  static constexpr bool is_signed = T(-1) < T(0), is_modulo = !is_signed, is_iec559 = false;
-  static constexpr bool has_infinity = false, has_quiet_NaN = false, has_signaling_NaN = false;
+  static constexpr bool is_signed = T(-1) < T(0), is_modulo = !is_signed;
   static constexpr int radix = 2, digits = is_same<T, bool>::value ? 1 : int(sizeof(T) * 8) - is_signed;
-  static constexpr int digits10 = digits * 643 / 2136, max_digits10 = 0, min_exponent = 0, max_exponent = 0;
-  static constexpr float_round_style round_style = round_toward_zero;
+  static constexpr int digits10 = digits * 643 / 2136;
   TARSIA_STD_MEMBER static constexpr T max() noexcept { return T(~0ULL >> (64 - digits)); }
   TARSIA_STD_MEMBER static constexpr T min() noexcept { return is_signed ? T(-max() - 1) : T(0); }
   TARSIA_STD_MEMBER static constexpr T lowest() noexcept { return min(); }
@@ -45,7 +56,7 @@ struct tarsia_integer_limits {
 };
 
 template <class T>
-struct tarsia_floating_limits {
+struct tarsia_floating_limits : tarsia_limits {
   static constexpr bool is_specialized = true, is_integer = false, is_exact = false, is_bounded = true;
   static constexpr bool is_signed = true, is_modulo = false, is_iec559 = true;
   static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true,
@@ -57,6 +68,7 @@ struct tarsia_floating_limits {
   static constexpr int min_exponent10 = tarsia_f ? FLT_MIN_10_EXP : DBL_MIN_10_EXP;
   static constexpr int max_exponent10 = tarsia_f ? FLT_MAX_10_EXP : DBL_MAX_10_EXP;
   static constexpr float_round_style round_style = round_to_nearest;
+  static constexpr float_denorm_style has_denorm = denorm_present;
   TARSIA_STD_MEMBER static constexpr T min() noexcept { return tarsia_f ? FLT_MIN : DBL_MIN; }
   TARSIA_STD_MEMBER static constexpr T max() noexcept { return tarsia_f ? FLT_MAX : DBL_MAX; }
   TARSIA_STD_MEMBER static constexpr T lowest() noexcept { return -max(); }
