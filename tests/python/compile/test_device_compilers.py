@@ -1,7 +1,10 @@
 """Which compiler takes the device code of a source: NVRTC, or Clang where NVRTC cannot, and what each says."""
 
+import os
 import random
 import re
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -220,6 +223,84 @@ def test_kernels_with_constraints():
     struct Twice { int* x; __device__ void operator()(int i) { x[i] *= 2; } };
     int run(int* x, int n) { return cub::DeviceFor::Bulk(n, Twice{x}); }
     """, device_compiler="clang", std="c++20")
+
+
+def test_headers_are_sliced_by_whatever_folder_they_come_through(tmp_path):
+    """One include folder may lie in another, as PyTorch's do; NVRTC could not read this header as it is."""
+    inner = tmp_path / "api" / "include"
+    (inner / "detail").mkdir(parents=True)
+    (inner / "detail" / "box.h").write_text("#include <iostream>\n#include <vector>\n#define SCALE 3\n"
+                                            "inline std::vector<int> numbers() { std::cout << 1; return {1}; }\n")
+    (tmp_path / "all.h").write_text("#include <api/include/detail/box.h>\n")
+    lib = tarsia.load_inline("#include <all.h>\n__global__ void k(int* x) { *x = SCALE; }\nint f() { return numbers()[0]; }",
+                             include_dirs=[tmp_path, inner], device_compiler="nvrtc")
+    assert lib.f() == 1
+
+
+def test_numeric_limits_has_all_members():
+    members = ["is_specialized", "is_signed", "is_integer", "is_exact", "has_infinity", "has_quiet_NaN", "has_signaling_NaN",
+               "has_denorm", "has_denorm_loss", "round_style", "is_iec559", "is_bounded", "is_modulo", "digits", "digits10",
+               "max_digits10", "radix", "min_exponent", "min_exponent10", "max_exponent", "max_exponent10", "traps", "tinyness_before"]
+    uses = " + ".join(f"int(L::{member})" for member in members)
+    tarsia.load_inline(f"#include <limits>\ntemplate <class T> __global__ void k(int* x) {{ using L = std::numeric_limits<T>; *x = {uses}; }}\n"
+                       "void f(int* x) { k<int><<<1, 1>>>(x); k<float><<<1, 1>>>(x); k<double><<<1, 1>>>(x); }", device_compiler="nvrtc")
+
+
+def test_braces_are_a_grid_and_a_block():
+    lib = tarsia.load_inline("__global__ void k(int* x) { *x = 1; }\nint f(int* x, int n) { k<<<{2, 2}, {16, 16, 1}, 0>>>(x); return n; }")
+    assert lib.kernels
+
+
+def test_a_kernel_that_another_source_defines_is_left_to_the_loader(tmp_path):
+    tarsia.compile("""
+    template <class T> __global__ void elsewhere(T x);
+    __global__ void here(int* x) { *x = 1; }
+    int run(int* x) { elsewhere<int><<<1, 1>>>(2); here<<<1, 1>>>(x); return 0; }
+    """, tmp_path / "module.so", device_compiler="clang", undefined="load", arch="sm_90")
+
+
+def test_host_code_may_call_min_and_max_where_clang_reads_it_for_the_device():
+    tarsia.load_inline(r"""
+    template <class T> T ceil_div(T a, T b) { return (a + b - 1) / b; }
+    __global__ void k(int* x) { *x = min(*x, 3) + max(2u, 4u); }
+    int run(int* x, int n) {
+      dim3 blocks(min(65535, ceil_div<int>(n, 16u)), max(1u, 1));
+      k<<<blocks, 1>>>(x);
+      return int(max(1.0, 2.0f) + rsqrt(4.0) + min(3LL, 2LL));
+    }
+    """, device_compiler="clang")
+
+
+def test_a_compile_that_nvrtc_crashes_is_taken_by_clang(tmp_path):
+    """The worker is killed in the place of NVRTC, whose crashes come and go with its versions."""
+    source = KERNEL + "".join(f"template <int N> __device__ float f{i}(float x) {{ return x * N + {i}; }}\n"
+                              f"__global__ void k{i}(float* x) {{ *x = f{i}<{i}>(*x); }}\n" for i in range(400))
+    environment = {**os.environ, "TARSIA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", KILLED, source], capture_output=True, text=True, env=environment)
+    assert done.stdout == "clang: the compiler crashed when NVRTC was to take it\n", done.stderr
+
+
+KILLED = """
+import pathlib, os, signal, sys, threading, time
+import tarsia
+
+def children():
+    return [int(pid) for task in pathlib.Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+
+def kill():
+    while not killed:
+        for pid in children():
+            if "tarsia-compiler" in pathlib.Path(f"/proc/{pid}/cmdline").read_text() and b"libnvrtc.so" in pathlib.Path(f"/proc/{pid}/maps").read_bytes():
+                os.kill(pid, signal.SIGSEGV)
+                killed.append(pid)
+        time.sleep(0.002)
+
+killed = []
+thread = threading.Thread(target=kill, daemon=True)
+thread.start()
+lib = tarsia.load_inline(sys.argv[1], arch="sm_90")
+print(*lib.device_compilers.values())
+"""
 
 
 @pytest.mark.parametrize("value", [-1, 256])

@@ -78,3 +78,11 @@ def test_a_source_file_can_be_pickled(tmp_path):
     done = subprocess.run([sys.executable, "-c", f"import pickle; print(pickle.loads({data!r}).f())"], capture_output=True, text=True,
                           timeout=300, cwd="/")
     assert done.stdout == "9\n", done.stderr
+
+
+def test_compile_takes_a_path(tmp_path):
+    write(tmp_path, a__op_dot_cc='#include "../above.h"\nint f() { return ABOVE; }\n', above_dot_h="#define ABOVE 5\n")
+    tarsia.compile(tmp_path / "a" / "op.cc", tmp_path / "op.so")
+    assert tarsia.load(tmp_path / "op.so").f() == 5
+    with pytest.raises(tarsia.LoadError, match="cannot read"):
+        tarsia.compile(tmp_path / "absent.cc", tmp_path / "no.so")

@@ -1,5 +1,6 @@
-// The host's min and max of CUDA's math header (CUDA Math API, names and meanings). Clang's own wrapper of the
-// header has the device's alone, and reads the bodies of host functions, too, when it compiles for the device.
+// The host's min and max of CUDA's math header (CUDA Math API, names and meanings). Clang's own wrapper of
+// the header has the device's alone, and reads the bodies of host functions, too, when it compiles for the
+// device.
 #pragma once
 #define TARSIA_MIN_MAX(A, B, R)               \
   static inline R min(const A x, const B y) { \

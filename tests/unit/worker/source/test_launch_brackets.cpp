@@ -1,4 +1,4 @@
-// Brackets of launches, joined in place.
+// Launches as Clang takes them: their brackets joined, their braces with a type.
 #include "jit/worker/source/launch_brackets.h"
 
 #include <gtest/gtest.h>
@@ -30,6 +30,24 @@ TEST(JoinLaunchBrackets, leaves_other_text_alone) {
 TEST(JoinLaunchBrackets, a_comment_between_them_goes) {
   EXPECT_EQ(joined("k <</* grid */<1, 1>>>(x);"), "k <<<          1, 1>>>(x);");
   EXPECT_EQ(joined("k <</* a\nb */<1, 1>>>(x);"), "k <</* a\nb */<1, 1>>>(x);");
+}
+
+std::string named(std::string text) {
+  name_braced_launches(text);
+  return text;
+}
+
+TEST(NameBracedLaunches, a_type_stands_before_the_braces_of_grid_and_block) {
+  EXPECT_EQ(named("k<<<n, {16, 16, 1}, 0, s>>>(x, {1});"), "k<<<n, dim3{16, 16, 1}, 0, s>>>(x, {1});");
+  EXPECT_EQ(named("k<<<{1, 2}, {f({3}), 4}>>>(x);"), "k<<<dim3{1, 2}, dim3{f({3}), 4}>>>(x);");
+  EXPECT_EQ(named("a<<<1, {2}>>>(); b<<<{3}, 4>>>();"), "a<<<1, dim3{2}>>>(); b<<<dim3{3}, 4>>>();");
+}
+
+TEST(NameBracedLaunches, leaves_other_text_alone) {
+  for (const char* text :
+       {"k<<<1, 2>>>(x);", "k<<<dim3{1, 2}, T{3}>>>(x);", "k<<<1, 2, {0}, s>>>(x);", "k<<<f({1}), g[h{2}]>>>(x);",
+        "\"k<<<1, {2}>>>(x)\"", "// k<<<1, {2}>>>(x)", "k<<<1, 2>>>(x); T y{3};", "", "x = {1};", "k<<<1, {2"})
+    EXPECT_EQ(named(text), text == std::string("k<<<1, {2") ? "k<<<1, dim3{2" : text);
 }
 
 }  // namespace
