@@ -7,6 +7,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "registry/library/module_tensor.h"
 #include "registry/op/bound_op.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
@@ -152,6 +153,14 @@ std::int32_t host_check_interrupt() {
   return TARSIA_INTERRUPTED;
 }
 
+tarsia_storage* host_share(const tarsia_tensor* argument) {
+  return pointer_or_null([&] { return share_argument(argument); });
+}
+
+tarsia_storage* host_adopt(const tarsia_tensor* tensor, void* context, void (*destroy)(void*)) {
+  return pointer_or_null([&] { return adopt_tensor(tensor, context, destroy); });
+}
+
 void host_op_release(tarsia_bound_op* bound) {
   if (bound) from_handle(bound)->release();
 }
@@ -187,6 +196,8 @@ const tarsia_host* host_table() {
       .warn = &host_warn,
       .parallel = &parallel,
       .check_interrupt = &host_check_interrupt,
+      .share = &host_share,
+      .adopt = &host_adopt,
   };
   return &table;
 }

@@ -287,7 +287,7 @@ class LibraryLoader {
     if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
     check_initializers(library->m_handle);
     library->m_range.describe(library->m_handle, library->m_name, library->m_bytes.bytes(),
-                              library->m_origins);
+                              library->m_origins, library.get());
     // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
     // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
     // So it stays open while there are many.

@@ -238,6 +238,9 @@ typedef struct tarsia_call_context {
   const struct tarsia_op* op;              /* libtarsia's: the op that runs, or null */
   const struct tarsia_op_context* op_call; /* libtarsia's: its tensors */
   uint64_t interrupt_ns; /* libtarsia's: when a signal to interrupt came. The face sets it to 0 */
+  /* Returns a tensor that shares an argument's memory and may outlive the call, one reference handed over, or
+     null with the last error set. Null: functions that may keep an argument cannot be called. */
+  tarsia_storage* (*share)(void* user, const tarsia_tensor* argument);
 } tarsia_call_context;
 
 /// Returns where the calling thread keeps its current context. The address is valid as long as the thread

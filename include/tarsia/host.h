@@ -118,6 +118,16 @@ typedef struct tarsia_host {
   /// Returns 0, or TARSIA_INTERRUPTED with the last error set if the caller wants the call under way to end.
   /// It takes a few nanoseconds and may be called often. On other threads than the call's it returns 0.
   int32_t (*check_interrupt)(void);
+
+  /* Tensors of other libraries' classes. */
+
+  /// Returns a tensor that shares the memory of an argument of the call under way and may outlive the call.
+  /// `argument` is a value of TARSIA_KIND_TENSOR. Hands over one reference.
+  tarsia_storage* (*share)(const tarsia_tensor* argument);
+  /// Makes a tensor of memory that the module's own code gives back: destroy(context) is called once, on any
+  /// thread, when nobody has a reference any more. `tensor` must live until then, and the module stays mapped
+  /// until then. Hands over one reference.
+  tarsia_storage* (*adopt)(const tarsia_tensor* tensor, void* context, void (*destroy)(void* context));
 } tarsia_host;
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "python/core/pending_exception.h"
+#include "python/tensor/shared_argument.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/tensor.h"
 
@@ -105,6 +106,10 @@ int32_t Call::interrupted(void* user) {
   static_cast<Frame*>(user)->interrupted = true;
   tarsia_get_host()->set_error(TARSIA_INTERRUPTED, k_interrupted);
   return 1;
+}
+
+tarsia_storage* Call::share(void* user, const tarsia_tensor* argument) {
+  return share_argument(*static_cast<const Frame*>(user), argument);
 }
 
 /// Called by handlers of signals.

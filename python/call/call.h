@@ -41,6 +41,7 @@ class Call {
     m_context.tensor_at = tensor_at;
     m_context.op = nullptr;
     m_context.interrupt_ns = 0;
+    m_context.share = share;
     if (frame.gpu >= 0) on_gpu(frame);
     tarsia_enter_call(m_slot, &m_context);
   }
@@ -69,6 +70,7 @@ class Call {
                                            tarsia_dtype dtype, tarsia_device device);
   static void* current_stream(void* frame, int32_t device);
   static int32_t interrupted(void* frame);
+  static tarsia_storage* share(void* frame, const tarsia_tensor* argument);
   static const tarsia_tensor* tensor_at(void* frame, const void* address);
 
   tarsia_call_context** m_slot;

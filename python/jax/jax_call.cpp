@@ -16,7 +16,7 @@
 namespace tarsia::python {
 namespace {
 
-/// The number of bindings kept, as many as the programs that tarsia/_jax_programs.py keeps. A program calls
+/// The number of bindings kept, as many as the programs that tarsia/_jax/programs.py keeps. A program calls
 /// an op with the shapes that it was traced for, on each device, and under vmap= with those of the batches,
 /// too.
 constexpr size_t k_most_bindings = 64;

@@ -88,7 +88,7 @@ def __getattr__(name):
         from ._expressions.reduction import reduction as value
     elif name == "ops":
         from ._ops import ops as value
-    elif name in ("torch", "jax"):  # they import PyTorch and JAX
+    elif name in ("torch", "jax", "tvm_ffi"):  # the first two import PyTorch and JAX
         import importlib
 
         value = importlib.import_module(f"tarsia.{name}")

@@ -18,7 +18,7 @@ except ImportError:
 except AttributeError:
     raise ImportError(f"tarsia.jax needs jax.ffi, which JAX {jax.__version__} has not: pip install -U jax") from None
 
-from . import _jax_call
+from ._jax import call as jax_call
 
 __all__ = ["function"]
 
@@ -52,9 +52,9 @@ def function(what, backward=None, *, outputs=None, updates=None, gradients=None,
         for option, value in given.items():
             if value is not None:
                 raise TypeError(f"{option} is for functions: an op declares it")
-        return _jax_call.OpCall(what, vmap, side_effect)
+        return jax_call.OpCall(what, vmap, side_effect)
     if isinstance(what, Function):
-        return _jax_call.FunctionCall(what, backward, outputs, updates, gradients, mutates, vmap, side_effect)
+        return jax_call.FunctionCall(what, backward, outputs, updates, gradients, mutates, vmap, side_effect)
     kind = "a kernel: give a function that launches it" if hasattr(what, "launch") else type(what).__name__
     raise TypeError(f"tarsia.jax.function takes a tarsia.Op or a tarsia.Function, not {kind}")
 

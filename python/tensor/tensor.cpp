@@ -4,6 +4,7 @@
 #include <tarsia/c_api.h>
 
 #include <string>
+#include <vector>
 
 #include "python/core/driver.h"
 #include "python/core/dtype.h"
@@ -92,6 +93,12 @@ PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(element_count(tensor_of(self)) * item_bytes(tensor_of(self).dtype));
 }
 
+PyObject* byte_strides(const tarsia_tensor& tensor) {
+  std::vector<int64_t> strides(tensor.strides, tensor.strides + tensor.ndim);
+  for (int64_t& stride : strides) stride *= item_bytes(tensor.dtype);
+  return int_tuple(strides.data(), tensor.ndim);
+}
+
 PyObject* get_cuda_interface(PyObject* self, void*) {
   const tarsia_tensor& tensor = tensor_of(self);
   const std::string typestr = typestr_of(tensor.dtype);
@@ -101,12 +108,14 @@ PyObject* get_cuda_interface(PyObject* self, void*) {
                                    : "__cuda_array_interface__ knows no such dtype; use __dlpack__");
     return nullptr;
   }
+  PyObject* strides = is_contiguous(tensor) ? Ref::borrow(Py_None).release() : byte_strides(tensor);
+  if (!strides) return nullptr;
   // Stream 1 is CUDA's legacy default stream in the interface's numbering, which has no 0.
   const auto stream = reinterpret_cast<uintptr_t>(self_of(self)->stream);
   return Py_BuildValue(
-      "{s:N,s:s,s:(KO),s:O,s:i,s:K}", "shape", get_shape(self, nullptr), "typestr", typestr.c_str(), "data",
+      "{s:N,s:s,s:(KO),s:N,s:i,s:K}", "shape", get_shape(self, nullptr), "typestr", typestr.c_str(), "data",
       static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(data_of(tensor))), Py_False, "strides",
-      Py_None, "version", 3, "stream", static_cast<unsigned long long>(stream ? stream : 1));
+      strides, "version", 3, "stream", static_cast<unsigned long long>(stream ? stream : 1));
 }
 
 PyObject* dlpack_device(PyObject* self, PyObject*) {

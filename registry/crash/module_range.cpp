@@ -47,7 +47,7 @@ std::uintptr_t end_of(std::uintptr_t base, std::string_view bytes) {
 }  // namespace
 
 void ModuleRange::describe(void* handle, std::string_view name, std::string_view bytes,
-                           std::span<const TextOrigin> origins) noexcept {
+                           std::span<const TextOrigin> origins, const void* owner) noexcept {
   struct link_map* map = nullptr;
   if (m_record || ::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map->l_addr) return;
   m_record = take_record();
@@ -56,6 +56,7 @@ void ModuleRange::describe(void* handle, std::string_view name, std::string_view
   m_record->name = name;
   m_record->bytes = bytes;
   m_record->origins = origins;
+  m_record->owner = owner;
   m_record->begin = map->l_addr;
 }
 

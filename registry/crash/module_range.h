@@ -20,6 +20,7 @@ struct ModuleRecord {
   /// Tells what its checks found (registry/library/checked_code.h); null: it does not check itself.
   std::atomic<std::int32_t (*)(char* text, std::uint64_t bytes, std::int32_t wait)> take_findings{nullptr};
   std::span<const TextOrigin> origins;
+  const void* owner = nullptr;  ///< the registry's own record of it
   ModuleRecord* next = nullptr;
 };
 
@@ -33,7 +34,7 @@ class ModuleRange {
 
   /// `handle`: of dlopen. Nothing happens if there is no memory for a record.
   void describe(void* handle, std::string_view name, std::string_view bytes,
-                std::span<const TextOrigin> origins = {}) noexcept;
+                std::span<const TextOrigin> origins = {}, const void* owner = nullptr) noexcept;
   /// Adds how the module tells what its checks found.
   void describe_findings(std::int32_t (*take)(char* text, std::uint64_t bytes, std::int32_t wait)) noexcept;
 

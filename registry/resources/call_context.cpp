@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -184,6 +185,17 @@ void* thread_stream(std::int32_t device) noexcept {
   auto& streams = thread_streams();
   auto it = streams.find(device);
   return it == streams.end() ? nullptr : it->second;
+}
+
+tarsia_storage* share_argument(const tarsia_tensor* argument) {
+  const tarsia_call_context* context = t_context;
+  constexpr std::size_t k_needed = offsetof(tarsia_call_context, share) + sizeof context->share;
+  if (!context || context->size < k_needed || !context->share)
+    throw ArgumentError::type_error(
+        "the function may keep a tensor that it takes, and only Python can pass it such a tensor; let it "
+        "take "
+        "a view, such as tarsia::Tensor, pointers or tvm::ffi::TensorView");
+  return context->share(context->user, argument);
 }
 
 void* call_scratch(std::uint64_t bytes, tarsia_device device) {

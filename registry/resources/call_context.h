@@ -55,6 +55,10 @@ void* current_stream(std::int32_t device);
 void set_thread_stream(std::int32_t device, void* stream);
 void* thread_stream(std::int32_t device) noexcept;
 
+/// See tarsia_host.share. Throws ArgumentError if the call's caller cannot share its tensors; null if it
+/// fails to, with the last error set.
+tarsia_storage* share_argument(const tarsia_tensor* argument);
+
 /// Memory of the innermost call, aligned to 256 bytes. Throws Error outside of calls, and CudaError.
 void* call_scratch(std::uint64_t bytes, tarsia_device device);
 /// The same on the CPU, aligned to 16 bytes; for results.

@@ -14,6 +14,7 @@
 #include <typeinfo>
 
 #include "base/error.h"
+#include "registry/resources/foreign_errors.h"
 
 namespace tarsia::registry {
 
@@ -82,20 +83,6 @@ std::int32_t capture_error() noexcept {
   }
 }
 
-namespace {
-
-/// The code of an exception of PyTorch, whose classes are known by name alone.
-std::int32_t code_of_torch(const char* type) {
-  const std::string_view name = type ? type : "";
-  if (name == "N3c1010IndexErrorE") return TARSIA_OP_INDEX_ERROR;
-  if (name == "N3c1010ValueErrorE") return TARSIA_OP_VALUE_ERROR;
-  if (name == "N3c109TypeErrorE") return TARSIA_OP_TYPE_ERROR;
-  if (name == "N3c1016OutOfMemoryErrorE") return TARSIA_OUT_OF_MEMORY;
-  return TARSIA_OP_ERROR;
-}
-
-}  // namespace
-
 std::string without_backtrace(std::string text) {
   text.resize(std::min(text.find("\nException raised from "), text.size()));
   return text;
@@ -128,7 +115,7 @@ std::int32_t capture_author_exception() noexcept {
     } catch (const Error& e) {
       return set_from(e);
     } catch (const std::exception& e) {
-      return set_last_error(code_of_torch(typeid(e).name()), "call", without_backtrace(e.what()));
+      return set_last_error(code_of_foreign(e), "call", without_backtrace(e.what()));
     } catch (const char* text) {
       return set_last_error(TARSIA_OP_ERROR, "call", text ? text : "");
     } catch (const std::string& text) {

@@ -178,6 +178,8 @@ struct function<R_(A_...)> {
     try {
 #endif
       r_->kind = TARSIA_KIND_NONE;
+      const typename first_scope<typename scope_of<R_>::type, typename scope_of<A_>::type...>::type scope_{};
+      (void)scope_;
       return body<C_, required_, R_>::run(a_, n_, r_);
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
     } catch (...) {

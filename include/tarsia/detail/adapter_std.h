@@ -44,70 +44,25 @@ struct result<std::basic_string_view<char, T_>, k_unsupported> : arg<std::basic_
     !defined(TARSIA_ADAPTER_OPTIONAL)
 #define TARSIA_ADAPTER_OPTIONAL
 template <class T_>
-struct arg<std::optional<T_>, k_unsupported> {
-  static constexpr tarsia_type describe() { return add_flags(arg<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
-  static std::optional<T_> get(const tarsia_value& v_) {
-    return v_.kind == TARSIA_KIND_NONE ? std::optional<T_>() : std::optional<T_>(arg<T_>::get(v_));
-  }
-};
+struct arg<std::optional<T_>, k_unsupported> : optional_arg<std::optional<T_>, T_> {};
 template <class T_>
-struct arg<const std::optional<T_>&, k_unsupported> : arg<std::optional<T_>> {
-  static constexpr tarsia_type describe() {
-    return add_flags(arg<typename const_element<T_>::type>::describe(), TARSIA_TYPE_OPTIONAL);
-  }
-};
+struct arg<const std::optional<T_>&, k_unsupported> : optional_reference_arg<std::optional<T_>, T_> {};
 template <class T_>
-struct result<std::optional<T_>, k_unsupported> {
-  static constexpr tarsia_type describe() { return add_flags(result<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
-  static int32_t put(tarsia_value* r_, std::optional<T_> x_) {
-    return x_ ? result<T_>::put(r_, static_cast<T_&&>(*x_)) : 0;
-  }
-};
+struct result<std::optional<T_>, k_unsupported> : optional_result<std::optional<T_>, T_> {};
+template <class T_>
+struct scope_of<std::optional<T_>> : scope_of<T_> {};
 #endif
 
 #if (defined(_STL_VECTOR_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_VECTOR)
 #define TARSIA_ADAPTER_VECTOR
 template <class T_, class A_>
-struct arg<std::vector<T_, A_>, k_unsupported> {
-  static constexpr tarsia_type describe() {
-    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_type<T_>::value, 1);
-  }
-  static std::vector<T_, A_> get(const tarsia_value& v_) {
-    std::vector<T_, A_> list_;
-    list_.reserve(v_.size);
-    for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
-    return list_;
-  }
-};
+struct arg<std::vector<T_, A_>, k_unsupported> : list_arg<std::vector<T_, A_>, T_> {};
 template <class T_, class A_>
-struct arg<const std::vector<T_, A_>&, k_unsupported> : arg<std::vector<T_, A_>> {
-  static constexpr tarsia_type describe() {
-    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0,
-                     &static_type<typename const_element<T_>::type>::value, 1);
-  }
-};
-template <class T_>
-struct static_result_type {
-  static const tarsia_type value;
-};
-template <class T_>
-const tarsia_type static_result_type<T_>::value = result<T_>::describe();
+struct arg<const std::vector<T_, A_>&, k_unsupported> : list_reference_arg<std::vector<T_, A_>, T_> {};
 template <class T_, class A_>
-struct result<std::vector<T_, A_>, k_unsupported> {
-  static constexpr tarsia_type describe() {
-    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<T_>::value, 1);
-  }
-  static int32_t put(tarsia_value* r_, std::vector<T_, A_> list_) {
-    const uint32_t n_ = static_cast<uint32_t>(list_.size());
-    tarsia_value* v_ = host()->result_values(n_);
-    if (!v_) return TARSIA_OUT_OF_MEMORY;
-    r_->v = v_, r_->size = n_, r_->kind = TARSIA_KIND_LIST;
-    for (uint32_t i_ = 0; i_ < n_; ++i_)  // the cast moves; elements of vector<bool> are no references
-      if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_>(static_cast<moved<T_>>(list_[i_]))))
-        return code_;
-    return 0;
-  }
-};
+struct result<std::vector<T_, A_>, k_unsupported> : list_result<std::vector<T_, A_>, T_> {};
+template <class T_, class A_>
+struct scope_of<std::vector<T_, A_>> : scope_of<T_> {};
 #endif
 
 #if (defined(_STL_PAIR_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_PAIR)

@@ -12,13 +12,6 @@ namespace detail {
 
 typedef c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> torch_pointer;
 
-/// What a parameter that is a reference may be initialised from while the call lasts.
-template <class T_>
-struct lvalue {
-  T_ value;
-  operator T_&() { return value; }
-};
-
 template <>
 struct arg<at::Tensor, k_unsupported> {
   static constexpr tarsia_type describe() {
@@ -29,16 +22,9 @@ struct arg<at::Tensor, k_unsupported> {
   }
 };
 template <>
-struct arg<at::Tensor&, k_unsupported> {
-  static constexpr tarsia_type describe() { return arg<at::Tensor>::describe(); }
-  static lvalue<at::Tensor> get(const tarsia_value& v_) { return {arg<at::Tensor>::get(v_)}; }
-};
+struct arg<at::Tensor&, k_unsupported> : handle_reference<at::Tensor> {};
 template <class A_>
-struct arg<std::vector<at::Tensor, A_>&, k_unsupported> {
-  typedef std::vector<at::Tensor, A_> type;
-  static constexpr tarsia_type describe() { return arg<type>::describe(); }
-  static lvalue<type> get(const tarsia_value& v_) { return {arg<type>::get(v_)}; }
-};
+struct arg<std::vector<at::Tensor, A_>&, k_unsupported> : handle_reference<std::vector<at::Tensor, A_>> {};
 template <>
 struct result<at::Tensor, k_unsupported> : arg<at::Tensor> {
   static void release(tarsia_storage* storage_) {
@@ -87,7 +73,7 @@ struct optional_items {
   }
 };
 template <class T_, class Optional_>
-struct optional_arg {
+struct optional_items_arg {
   static constexpr tarsia_type describe() {
     return add_flags(arg<c10::ArrayRef<T_>>::describe(), TARSIA_TYPE_OPTIONAL);
   }
@@ -95,12 +81,12 @@ struct optional_arg {
 };
 template <class T_>
 struct arg<std::optional<c10::ArrayRef<T_>>, k_unsupported>
-    : optional_arg<T_, std::optional<c10::ArrayRef<T_>>> {};
+    : optional_items_arg<T_, std::optional<c10::ArrayRef<T_>>> {};
 template <class T_>
 struct arg<const std::optional<c10::ArrayRef<T_>>&, k_unsupported>
-    : optional_arg<T_, std::optional<c10::ArrayRef<T_>>> {};
+    : optional_items_arg<T_, std::optional<c10::ArrayRef<T_>>> {};
 template <class T_>
-struct arg<c10::OptionalArrayRef<T_>, k_unsupported> : optional_arg<T_, c10::OptionalArrayRef<T_>> {};
+struct arg<c10::OptionalArrayRef<T_>, k_unsupported> : optional_items_arg<T_, c10::OptionalArrayRef<T_>> {};
 
 template <>
 struct arg<c10::Scalar, k_unsupported> {

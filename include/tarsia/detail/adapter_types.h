@@ -197,6 +197,19 @@ struct arg<CUstream_st*, k_unsupported> {
   static CUstream_st* get(const tarsia_value& v_) { return static_cast<CUstream_st*>(v_.p); }
 };
 
+/// What a parameter that is a reference may be initialised from while the call lasts.
+template <class T_>
+struct lvalue {
+  T_ value;
+  operator T_&() { return value; }
+};
+/// A parameter that is a reference to what the callee may change, where that is a handle of something else.
+template <class T_>
+struct handle_reference {
+  static constexpr tarsia_type describe() { return arg<T_>::describe(); }
+  static lvalue<T_> get(const tarsia_value& v_) { return {arg<T_>::get(v_)}; }
+};
+
 template <class T_>
 struct static_type {
   static const tarsia_type value;
@@ -228,6 +241,38 @@ struct const_element {
 template <class T_>
 struct const_element<T_, 1> {
   typedef const T_& type;
+};
+
+/// An O_ that is a T_ or nothing.
+template <class O_, class T_>
+struct optional_arg {
+  static constexpr tarsia_type describe() { return add_flags(arg<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
+  static O_ get(const tarsia_value& v_) { return v_.kind == TARSIA_KIND_NONE ? O_() : O_(arg<T_>::get(v_)); }
+};
+template <class O_, class T_>
+struct optional_reference_arg : optional_arg<O_, T_> {
+  static constexpr tarsia_type describe() {
+    return add_flags(arg<typename const_element<T_>::type>::describe(), TARSIA_TYPE_OPTIONAL);
+  }
+};
+/// An L_ that is a list of T_.
+template <class L_, class T_>
+struct list_arg {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_type<T_>::value, 1);
+  }
+  static L_ get(const tarsia_value& v_) {
+    L_ list_;
+    list_.reserve(v_.size);
+    for (uint32_t i_ = 0; i_ < v_.size; ++i_) list_.push_back(arg<T_>::get(v_.v[i_]));
+    return list_;
+  }
+};
+template <class L_, class T_>
+struct list_reference_arg : list_arg<L_, T_> {
+  static constexpr tarsia_type describe() {
+    return list_arg<L_, typename const_element<T_>::type>::describe();
+  }
 };
 
 // ---- results: describe() and put(value, result) ----
@@ -290,6 +335,59 @@ template <class T_>
 struct result<const T_, k_unsupported> : result<T_> {};
 template <class T_>
 struct result<T_&, k_unsupported> : result<typename remove_const<T_>::type> {};
+
+template <class T_>
+struct static_result_type {
+  static const tarsia_type value;
+};
+template <class T_>
+const tarsia_type static_result_type<T_>::value = result<T_>::describe();
+
+template <class O_, class T_>
+struct optional_result {
+  static constexpr tarsia_type describe() { return add_flags(result<T_>::describe(), TARSIA_TYPE_OPTIONAL); }
+  static int32_t put(tarsia_value* r_, O_ x_) { return x_ ? result<T_>::put(r_, *static_cast<O_&&>(x_)) : 0; }
+};
+template <class L_, class T_>
+struct list_result {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, 0}, 0, &static_result_type<T_>::value, 1);
+  }
+  static int32_t put(tarsia_value* r_, L_ list_) {
+    const uint32_t n_ = static_cast<uint32_t>(list_.size());
+    tarsia_value* v_ = host()->result_values(n_);
+    if (!v_) return TARSIA_OUT_OF_MEMORY;
+    r_->v = v_, r_->size = n_, r_->kind = TARSIA_KIND_LIST;
+    for (uint32_t i_ = 0; i_ < n_; ++i_)  // the cast moves; elements of vector<bool> are no references
+      if (int32_t code_ = result<T_>::put(v_ + i_, static_cast<T_>(static_cast<moved<T_>>(list_[i_]))))
+        return code_;
+    return 0;
+  }
+};
+
+// ---- the scope of a call ----
+
+/// What must be set while a function with a T runs: an object of this type lives as long.
+struct no_scope {};
+template <class T_>
+struct scope_of {
+  typedef no_scope type;
+};
+template <class T_>
+struct scope_of<const T_> : scope_of<T_> {};
+template <class T_>
+struct scope_of<T_&> : scope_of<T_> {};
+/// The first of several types that is not no_scope.
+template <class... T_>
+struct first_scope {
+  typedef no_scope type;
+};
+template <class H_, class... T_>
+struct first_scope<H_, T_...> {
+  typedef H_ type;
+};
+template <class... T_>
+struct first_scope<no_scope, T_...> : first_scope<T_...> {};
 
 }  // namespace detail
 }  // namespace tarsia

@@ -1,14 +1,14 @@
 // The text that describes a translation unit's functions.
 #include "jit/worker/host/export_text.h"
 
-#include <algorithm>
-#include <initializer_list>
 #include <optional>
+#include <set>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclTemplate.h"
 #include "jit/worker/host/element_dtype.h"
+#include "jit/worker/types/foreign_types.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tarsia/abi.h"
 
@@ -92,8 +92,10 @@ class Writer {
     for (const clang::FunctionDecl* function : exports.functions) m_light &= is_light(*function);
     m_out << (m_light ? "#include <tarsia/detail/adapter_light.h>\n"
                       : "#include <tarsia/detail/adapter.h>\n");
-    if (std::ranges::any_of(exports.functions, [&](auto* function) { return is_of_torch(*function); }))
-      m_out << "#include <tarsia/detail/adapter_torch.h>\n";
+    std::set<std::string> adapters;
+    for (const clang::FunctionDecl* function : exports.functions)
+      add_adapters(canonical(function->getType()), adapters);
+    for (const std::string& adapter : adapters) m_out << "#include <" << adapter << ">\n";
     for (const clang::FunctionDecl* function : exports.functions) {
       if (function->isMain())
         add_main(*function);
@@ -145,13 +147,6 @@ class Writer {
   }
 
  private:
-  bool is_of_torch(const clang::FunctionDecl& function) const {
-    const std::string type = canonical(function.getType());
-    return std::ranges::any_of(std::initializer_list<const char*>{"at::Tensor", "c10::Scalar",
-                                                                  "c10::ArrayRef", "c10::OptionalArrayRef"},
-                               [&](const char* name) { return type.find(name) != type.npos; });
-  }
-
   bool is_light(const clang::FunctionDecl& function) const {
     if (function.isMain()) return true;
     if (!light_of(function.getReturnType(), m_context)) return false;

@@ -14,6 +14,7 @@
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/split.h"
+#include "jit/worker/types/foreign_types.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -93,34 +94,56 @@ bool is_other_number(QualType type) {
   return record && (qualified_name(*record) == "__half" || qualified_name(*record) == "__nv_bfloat16");
 }
 
-// PyTorch's tensor itself, which Python passes as it is (<tarsia/detail/adapter_torch.h>).
-bool is_torch_tensor(QualType type) {
+// The row of a type that is a class of another framework; else null.
+const ForeignType* foreign_of(QualType type) {
   const auto* record = record_of(type.getUnqualifiedType());
-  return record && qualified_name(*record) == "at::Tensor";
+  return record ? foreign_type(qualified_name(*record)) : nullptr;
 }
 
-// Whether the source includes the header of PyTorch's tensor.
-bool has_torch_tensor(clang::ASTContext& context) {
-  for (const clang::NamedDecl* space : context.getTranslationUnitDecl()->lookup(&context.Idents.get("at")))
-    if (const auto* at = llvm::dyn_cast<clang::NamespaceDecl>(space))
-      for (const clang::NamedDecl* found : at->lookup(&context.Idents.get("Tensor")))
-        if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(found);
-            record && record->hasDefinition())
-          return true;
-  return false;
+bool is_handle(QualType type) {
+  const ForeignType* foreign = foreign_of(type);
+  return foreign && foreign->role == ForeignRole::handle;
 }
 
-// What functions for PyTorch take by a reference that they may change: a tensor, a vector of tensors.
-bool is_torch_target(QualType target) {
-  if (is_torch_tensor(target)) return true;
+// What functions take by a reference that they may change: a handle, a vector of handles.
+bool is_changeable(QualType target) {
+  if (is_handle(target)) return true;
   const auto* record = record_of(target.getUnqualifiedType());
   const clang::TemplateArgument* first = record ? first_argument(record) : nullptr;
   return first && first->getKind() == clang::TemplateArgument::Type &&
-         qualified_name(*record) == "std::vector" && is_torch_tensor(first->getAsType());
+         qualified_name(*record) == "std::vector" && is_handle(first->getAsType());
 }
 
 // item: an element of a list that is a parameter.
 enum class Place { parameter, result, in_parameter, item, in_result };
+
+std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy);
+
+// What `unsupported` says of a class of another framework; `written` is the type in the text.
+std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXRecordDecl& record,
+                                QualType written, Place place, const clang::PrintingPolicy& policy) {
+  auto no = [&](const std::string& why) { return "'" + written.getAsString(policy) + "' " + why; };
+  if (!has_home(foreign, record.getASTContext()))
+    return no(std::string("is taken where the source includes ") + foreign.header);
+  const bool is_result = place == Place::result || place == Place::in_result;
+  const clang::TemplateArgument* first = first_argument(&record);
+  switch (foreign.role) {
+    case ForeignRole::handle:
+    case ForeignRole::value:
+      return "";
+    case ForeignRole::view:
+      return is_result ? no(std::string("owns nothing; return ") + foreign.instead) : "";
+    case ForeignRole::list_view:
+      return place == Place::parameter ? unsupported(first->getAsType(), Place::item, policy)
+                                       : no(std::string("owns nothing; return ") + foreign.instead);
+    case ForeignRole::optional:
+      if (place == Place::in_parameter) break;
+      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, policy);
+    case ForeignRole::list:
+      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::item, policy);
+  }
+  return no("has no counterpart outside C++");
+}
 
 // Empty if there is an adapter for the type, else the reason why not.
 std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
@@ -128,9 +151,9 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
   QualType canonical = type.getCanonicalType();
   if (canonical->isReferenceType()) {
     QualType target = canonical->getPointeeType();
-    if (place == Place::result && canonical->isLValueReferenceType() && is_torch_tensor(target)) return "";
+    if (place == Place::result && canonical->isLValueReferenceType() && is_handle(target)) return "";
     if (place == Place::result) return no("is a reference; return a value");
-    if (place == Place::parameter && canonical->isLValueReferenceType() && is_torch_target(target)) return "";
+    if (place == Place::parameter && canonical->isLValueReferenceType() && is_changeable(target)) return "";
     const bool is_value = record_of(target) || is_scalar(target) || is_other_number(target);
     if (!target.isConstQualified() || !is_value || canonical->isRValueReferenceType())
       return no("is a reference; take a value or a pointer");
@@ -155,12 +178,8 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
     std::string name = qualified_name(*record);
     const clang::TemplateArgument* first = first_argument(record);
     if (name == "tarsia::Tensor" || name == "tarsia::StridedTensor") return "";
-    if ((name == "at::Tensor" || name.starts_with("c10::")) && !has_torch_tensor(record->getASTContext()))
-      return no("is taken where the source includes <ATen/core/Tensor.h>");
-    if (name == "at::Tensor" || name == "c10::Scalar") return "";
-    if (first && (name == "c10::ArrayRef" || name == "c10::OptionalArrayRef"))
-      return place == Place::parameter ? unsupported(first->getAsType(), Place::item, policy)
-                                       : no("owns nothing; return a std::vector");
+    if (const ForeignType* foreign = foreign_type(name))
+      return unsupported_foreign(*foreign, *record, type, place, policy);
     if (const auto* inner = name == "std::optional" && first ? record_of(first->getAsType()) : nullptr;
         inner && place == Place::parameter && qualified_name(*inner) == "c10::ArrayRef")
       return unsupported(first->getAsType(), Place::parameter, policy);

@@ -10,11 +10,11 @@ import inspect
 import jax
 import numpy as np
 
-from . import _tarsia
-from ._errors import ArgumentTypeError, Unsupported
-from ._jax_programs import Programs, identity, layout
-from ._pair import Pair
-from ._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
+from .. import _tarsia
+from .._errors import ArgumentTypeError, Unsupported
+from .programs import Programs, identity, layout
+from .._pair import Pair
+from .._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
                       of_function)
 
 _TARGET = "tarsia_call"

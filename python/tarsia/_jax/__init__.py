@@ -1,0 +1,1 @@
+"""Functions of JAX: what stands behind tarsia.jax."""
