@@ -26,7 +26,7 @@ def test_it_says_which_files_are_taken_and_why_others_are_not(tmp_path):
                                  "src/*.cpp\nsrc/missing.cpp\n")
     said = corpus(tmp_path, "--table", tmp_path / "table.txt")
     assert "small: 1 of 2 taken, 50 %" in said
-    assert "[a header that is not found] host: bad.cpp:1: 'absent.h' file not found" in said
+    assert "[a header that is not found] host: someone+something/src/bad.cpp:1: 'absent.h' file not found" in said
     assert "   1 a header that is not found: small 1" in said
     assert "not in the checkouts: someone/something: src/missing.cpp" in said
     assert str(tmp_path) not in (tmp_path / "table.txt").read_text()
