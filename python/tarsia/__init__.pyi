@@ -201,7 +201,7 @@ def compile_all(
     **options: Any,
 ) -> list[Library | Exception]: ...
 def compile(
-    source: _Text | Mapping[str, _Text],
+    source: _Text | Mapping[str, _Text] | PathLike[str],
     output: _Path,
     *,
     name: str | None = None,
