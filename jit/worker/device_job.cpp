@@ -296,7 +296,7 @@ void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
     if (kernel != m_slice.kernels.end())
       set_place(diagnostic, kernel->location);
     else if (diagnostic.message.find(" lacks registers on ") != std::string::npos)
-      diagnostic.severity = Severity::note;  // a header's kernel: it is not the user's to change
+      diagnostic.severity = Severity::note;  // of a header's kernel, or of a function: it has no place
   }
 }
 

@@ -87,9 +87,10 @@ bool is_in_device_body(const clang::Sema& sema) {
 }
 
 // Work-around: Clang checks the calls of a device function against the host's functions.
-// Trigger: a constexpr device function that calls a constexpr function of the host, as nvcc takes it with
-// --expt-relaxed-constexpr. Symptom: "no matching function" in a body that the host does not need. The
-// device's compiler judges it. Removal: Clang steps over such bodies, too, or takes such calls.
+// Trigger: a device function that is constexpr, or of a deduced type, and calls a function of CUDA's headers,
+// such as __shfl_sync, which have no attributes here (tarsia_cuda_host.h). Symptom: "no matching function" in
+// a body that the host does not need. The device's compiler judges it. Removal: Clang steps over such bodies,
+// too, or CUDA's headers keep their attributes.
 void forget_passed_over(clang::DiagnosticsEngine& diagnostics, const DiagnosticCollector& collector) {
   if (collector.passed_over_all()) diagnostics.Reset(/*soft=*/true);
 }

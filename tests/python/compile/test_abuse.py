@@ -82,6 +82,12 @@ def test_a_crash_of_the_compiler_is_told_and_the_next_source_compiles(pragma):
     assert tarsia.load_inline(f"int after_{pragma}() {{ return 3; }}").functions == (f"after_{pragma}",)
 
 
+def test_a_crash_with_both_compilers_of_device_code_is_told():
+    with pytest.raises(tarsia.CompilerCrashed):
+        tarsia.load_inline("#pragma clang __debug crash\n__global__ void k() {}")
+    assert tarsia.load_inline("int after_both() { return 4; }").after_both() == 4
+
+
 def test_an_array_beyond_the_memory_is_a_limit():
     source = "constexpr char a[3000000000ull] = {1};\nint f(long i) { return a[i]; }"
     assert kind_of_failure(source, TARSIA_COMPILER_MEMORY_MB="1024") == ["ResourceLimit", "7"]

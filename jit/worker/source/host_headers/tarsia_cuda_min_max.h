@@ -22,45 +22,26 @@ TARSIA_MIN_MAX(unsigned long long int, unsigned long long int, unsigned long lon
 TARSIA_MIN_MAX(long long int, unsigned long long int, unsigned long long int)
 TARSIA_MIN_MAX(unsigned long long int, long long int, unsigned long long int)
 #undef TARSIA_MIN_MAX
-static inline float min(const float x, const float y) {
-  return __builtin_fminf(x, y);
-}
-static inline float max(const float x, const float y) {
-  return __builtin_fmaxf(x, y);
-}
-static inline double min(const double x, const double y) {
-  return __builtin_fmin(x, y);
-}
-static inline double max(const double x, const double y) {
-  return __builtin_fmax(x, y);
-}
-static inline double min(const float x, const double y) {
-  return __builtin_fmin(x, y);
-}
-static inline double max(const float x, const double y) {
-  return __builtin_fmax(x, y);
-}
-static inline double min(const double x, const float y) {
-  return __builtin_fmin(x, y);
-}
-static inline double max(const double x, const float y) {
-  return __builtin_fmax(x, y);
-}
-static inline unsigned int umin(const unsigned int x, const unsigned int y) {
-  return x < y ? x : y;
-}
-static inline unsigned int umax(const unsigned int x, const unsigned int y) {
-  return x > y ? x : y;
-}
-static inline long long int llmin(const long long int x, const long long int y) {
-  return x < y ? x : y;
-}
-static inline long long int llmax(const long long int x, const long long int y) {
-  return x > y ? x : y;
-}
-static inline unsigned long long int ullmin(const unsigned long long int x, const unsigned long long int y) {
-  return x < y ? x : y;
-}
-static inline unsigned long long int ullmax(const unsigned long long int x, const unsigned long long int y) {
-  return x > y ? x : y;
-}
+#define TARSIA_FLOAT_MIN_MAX(A, B, R)         \
+  static inline R min(const A x, const B y) { \
+    return (R)__builtin_fmin(x, y);           \
+  }                                           \
+  static inline R max(const A x, const B y) { \
+    return (R)__builtin_fmax(x, y);           \
+  }
+TARSIA_FLOAT_MIN_MAX(float, float, float)
+TARSIA_FLOAT_MIN_MAX(double, double, double)
+TARSIA_FLOAT_MIN_MAX(float, double, double)
+TARSIA_FLOAT_MIN_MAX(double, float, double)
+#undef TARSIA_FLOAT_MIN_MAX
+#define TARSIA_NAMED_MIN_MAX(PREFIX, T)               \
+  static inline T PREFIX##min(const T x, const T y) { \
+    return x < y ? x : y;                             \
+  }                                                   \
+  static inline T PREFIX##max(const T x, const T y) { \
+    return x > y ? x : y;                             \
+  }
+TARSIA_NAMED_MIN_MAX(u, unsigned int)
+TARSIA_NAMED_MIN_MAX(ll, long long int)
+TARSIA_NAMED_MIN_MAX(ull, unsigned long long int)
+#undef TARSIA_NAMED_MIN_MAX
