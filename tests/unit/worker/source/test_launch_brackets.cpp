@@ -44,9 +44,9 @@ TEST(NameBracedLaunches, a_type_stands_before_the_braces_of_grid_and_block) {
 }
 
 TEST(NameBracedLaunches, leaves_other_text_alone) {
-  for (const char* text :
-       {"k<<<1, 2>>>(x);", "k<<<dim3{1, 2}, T{3}>>>(x);", "k<<<1, 2, {0}, s>>>(x);", "k<<<f({1}), g[h{2}]>>>(x);",
-        "\"k<<<1, {2}>>>(x)\"", "// k<<<1, {2}>>>(x)", "k<<<1, 2>>>(x); T y{3};", "", "x = {1};", "k<<<1, {2"})
+  for (const char* text : {"k<<<1, 2>>>(x);", "k<<<dim3{1, 2}, T{3}>>>(x);", "k<<<1, 2, {0}, s>>>(x);",
+                           "k<<<f({1}), g[h{2}]>>>(x);", "\"k<<<1, {2}>>>(x)\"", "// k<<<1, {2}>>>(x)",
+                           "k<<<1, 2>>>(x); T y{3};", "", "x = {1};", "k<<<1, {2"})
     EXPECT_EQ(named(text), text == std::string("k<<<1, {2") ? "k<<<1, dim3{2" : text);
 }
 
