@@ -41,6 +41,7 @@ enum class MessageType : std::uint8_t {
   ping = 9,
   pong = 10,
   started = 11,
+  ended = 12,  ///< within one worker: a child of a held parse crashed
 };
 
 struct Message {

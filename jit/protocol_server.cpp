@@ -96,7 +96,9 @@ Channel::Status answer_compile(Channel& channel, const Message& message, Handler
   UniqueFd module;
   try {
     RemotePartStore parts(channel);
-    result = handler.compile(decode_request(message.payload), parts);
+    const CompileRequest request = decode_request(message.payload);
+    if (handler.answer_elsewhere(request)) return Channel::Status::ok;
+    result = handler.compile(request, parts);
     if (result.ok) module = make_memfd("tarsia-module", result.module);
   } catch (const std::bad_alloc&) {
     throw;
@@ -158,6 +160,7 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
       Message message;
       if (channel.receive(message, Clock::now() + k_worker_idle) != Channel::Status::ok) return 0;
       if (answer(channel, message, handler) != Channel::Status::ok) return 0;
+      if (message.type == MessageType::compile) handler.answered();
       if (!handler.usable()) return 0;
       if (message.type == MessageType::compile) handler.idle();
     }

@@ -22,6 +22,10 @@ class Handler {
   /// std::exception thrown from compile becomes a failed result of stage `worker`. std::bad_alloc ends the
   /// process with k_exit_out_of_memory.
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
+  /// Called before compile. Whether another process has taken the request and sent the client its result.
+  virtual bool answer_elsewhere(const CompileRequest&) { return false; }
+  /// Called when a compile's result has been sent, before anything else.
+  virtual void answered() {}
   /// "sm_90", … of the GPUs present, without doubles; empty if there is none.
   virtual std::vector<std::string> archs() = 0;
   /// False after a failure that leaves the process in doubt: it answers, then it leaves.

@@ -301,6 +301,13 @@ void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
 }
 
 // Says of names that the device's compiler does not know, since they are the host's, that they are.
+const HostName* DeviceJob::find_host_name(std::string_view name) const {
+  for (const auto& names : m_slice.host_names)
+    for (const HostName& one : *names)
+      if (one.name == name) return &one;
+  return nullptr;
+}
+
 void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
   for (Diagnostic& diagnostic : diagnostics) {
     llvm::StringRef text = diagnostic.message;
@@ -308,9 +315,8 @@ void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
     if (!text.consume_front("identifier \"") && !lacks_member) continue;
     const llvm::StringRef name =
         lacks_member ? text.split("has no member \"").second.split('"').first : text.split('"').first;
-    const auto found =
-        std::ranges::find_if(m_slice.host_names, [&](const HostName& one) { return one.name == name; });
-    if (found == m_slice.host_names.end()) continue;
+    const HostName* found = find_host_name(name);
+    if (!found) continue;
     const std::string place = found->file == m_slice.main_file
                                   ? "line " + std::to_string(found->line)
                                   : found->file + ":" + std::to_string(found->line);
@@ -457,10 +463,9 @@ bool DeviceJob::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) 
   };
   // Names that the host knows, where nothing says that they are the host's alone: the slice may lack them.
   const auto is_lost = [&](llvm::StringRef name) {
-    if (std::ranges::any_of(m_slice.host_names, [&](const HostName& one) { return one.name == name; }))
-      return false;
-    return std::ranges::any_of(m_slice.host_texts,
-                               [&](const SourceFile& text) { return has_word(text.text, name); });
+    return !find_host_name(name) && std::ranges::any_of(m_slice.host_texts, [&](const auto& one) {
+      return has_word(one->text, name);
+    });
   };
   for (const Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.severity < Severity::error) continue;

@@ -69,6 +69,7 @@ class DeviceJob {
   void run_clang(Outcome& outcome, const std::string& why);
   bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
+  const HostName* find_host_name(std::string_view name) const;
   void explain_host_names(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;

@@ -154,6 +154,7 @@ int main(int argc, char** argv) {
     jit::Hello hello;
     hello.build_id = jit::build_id();
     hello.compilers = {{"clang", clang::getClangFullVersion()}};
+    worker.hold_parses();
     return jit::serve(UniqueFd(jit::k_worker_fd), hello, worker);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tarsia-compiler: %s\n", error.what());

@@ -10,21 +10,29 @@
 #include <set>
 
 #include "base/cuda/cuda_driver.h"
+#include "base/dependency.h"
 #include "base/error.h"
 #include "jit/worker/device/device_features.h"
 #include "jit/worker/device_job.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/link/linker.h"
+#include "jit/worker/link/user_libraries.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
+#include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/main_text.h"
 #include "jit/worker/source/raw_tokens.h"
 
 namespace tarsia::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Milliseconds that leading includes must have taken before their parse is held: a fork of the worker takes
+// some ten.
+constexpr double k_worth_holding = 300;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -96,20 +104,13 @@ CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
 
 class Compile {
  public:
-  Compile(const CompileRequest& request, PartStore& parts, std::shared_ptr<const SysrootPack> pack,
-          Preludes& preludes, DevicePreludes& device_preludes, DeviceCompiler& device,
-          const std::string& home, bool& usable)
-      : m_asked(request),
+  Compile(const CompileRequest& request, PartStore& parts, WorkerState& worker)
+      : m_asked(&request),
         m_why_clang(why_clang(request)),
         m_marks_lambdas(!m_why_clang.empty()),
         m_request(prepared(request, m_marks_lambdas)),
         m_parts(parts),
-        m_pack(std::move(pack)),
-        m_preludes(preludes),
-        m_device_preludes(device_preludes),
-        m_device(device),
-        m_home(home),
-        m_usable(usable) {}
+        m_worker(worker) {}
 
   /// The steps of docs/architecture.md, "Inside the worker"; 1 to 5 are those of compile_unit.
   CompileResult run() {
@@ -133,6 +134,12 @@ class Compile {
     if (!link_module()) return fail(Stage::link);
     m_result.ok = true;
     return std::move(m_result);
+  }
+
+  /// Whether a parse that stands still behind the same includes has taken the request and answered it.
+  bool answer_elsewhere() {
+    const SourceFile* file = held_text();
+    return file && m_worker.held.answer(held_key(*file), encode(*m_asked));
   }
 
   std::vector<SourceFile> slices(std::vector<Diagnostic>& diagnostics) {
@@ -253,7 +260,7 @@ class Compile {
     choice.compile = [this, request, file](const std::set<std::string>& kernels,
                                            const std::atomic<bool>* cancelled) {
       return compile_nvptx(
-          {request.get(), file, kernels, &m_device_preludes}, [this] { return make_files(); }, m_parts,
+          {request.get(), file, kernels, &m_worker.device_preludes}, [this] { return make_files(); }, m_parts,
           cancelled);
     };
     if (!choice.why.empty() && !kernels_alone()) choice.start();
@@ -278,11 +285,13 @@ class Compile {
 
   bool link_module() {
     auto start = Clock::now();
-    LinkResult linked =
-        link(m_request, std::move(m_objects),
-             {.cuda = m_request.cuda, .has_main = m_has_main, .has_effects = m_has_effects, .home = m_home});
+    LinkResult linked = link(m_request, std::move(m_objects),
+                             {.cuda = m_request.cuda,
+                              .has_main = m_has_main,
+                              .has_effects = m_has_effects,
+                              .home = m_worker.home});
     m_result.timings.emplace_back("link", milliseconds_since(start));
-    m_usable &= linked.can_link_again;
+    m_worker.usable &= linked.can_link_again;
     append(linked.diagnostics);
     add(linked.dependencies);
     m_result.module = std::move(linked.module);
@@ -291,8 +300,8 @@ class Compile {
 
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang) {
     auto start = Clock::now();
-    const Prelude prelude =
-        m_preludes.find_or_make(m_request, *unit.file, unit.language, m_parts, [&] { return make_files(); });
+    const Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
+                                                           [&] { return make_files(); });
     static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made"};
     m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
     if (prelude.needs_openmp) return {.needs_openmp = true};
@@ -308,8 +317,8 @@ class Compile {
     hooks.on_split = [&](DeviceSlice&& slice) {
       if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
-        job = std::make_unique<DeviceJob>(m_request, *m_pack, std::move(slice), unit.number, m_device,
-                                          m_parts, clang);
+        job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
+                                          m_worker.device, m_parts, clang);
     };
     hooks.find_objects = [&](const Digest& key) -> std::optional<std::vector<std::string>> {
       const auto bytes = m_parts.find(PartKind::host, key);
@@ -318,6 +327,12 @@ class Compile {
     hooks.keep_objects = [&](const Digest& key, const std::vector<std::string>& objects) {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
+    if (unit.file == held_text()) {
+      unit.leading = end_of_leading_includes(unit.file->text);
+      hooks.on_leading = [&](const std::function<void()>& prepare) {
+        return milliseconds_since(start) >= k_worth_holding && hold_parse(unit, *files, prepare);
+      };
+    }
     HostResult result = compile_host(unit, files, hooks);
     unit.macros = nullptr;
     result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
@@ -325,14 +340,63 @@ class Compile {
     return result;
   }
 
+  /// The text whose leading includes may be held: the first in CUDA. Nothing else runs while it is parsed.
+  const SourceFile* held_text() const {
+    if (!m_worker.held.is_on() || !m_why_clang.empty() || kernels_alone() || !m_request.source_dir.empty())
+      return nullptr;
+    const auto is_cuda = [&](const SourceFile& file) {
+      return language_of(file, m_request.cuda) == Language::cuda;
+    };
+    const auto found = std::ranges::find_if(m_request.files, is_cuda);
+    return found != m_request.files.end() && end_of_leading_includes(found->text) > 0 ? &*found : nullptr;
+  }
+
+  /// Names all of the request but the rest of the text, which a held parse takes from each request.
+  Digest held_key(const SourceFile& file) const {
+    CompileRequest plain = m_request;
+    plain.name.clear();
+    plain.timeout_ms = 0;
+    const size_t at = size_t(&file - m_request.files.data());
+    plain.files[at].text.resize(end_of_leading_includes(file.text));
+    return Hasher("tarsia held parse").field(encode(plain)).field(std::uint64_t(at)).finish();
+  }
+
+  /// Returns in this process, and true in each child that goes on with the text of another request.
+  bool hold_parse(const HostUnit& unit, SourceFileSystem& files, const std::function<void()>& prepare) {
+    m_worker.device.await_warm_up();
+    m_worker.prepared.wait();
+    static_cast<void>(find_user_libraries(m_request));  // reads them, which each child would have to
+    prepare();
+    const size_t room = MainText::room_for(unit.file->text.size());
+    std::optional<std::string> next = m_worker.held.hold(held_key(*unit.file));
+    if (!next) return false;
+    const auto start = Clock::now();
+    m_worker.device.forget_child();
+    const size_t at = size_t(unit.file - m_request.files.data());
+    m_next = decode_request(*next);
+    m_asked = &m_next;
+    m_request.name = m_next.name;
+    m_request.timeout_ms = m_next.timeout_ms;
+    m_request.files[at].text = prepared(m_next, m_marks_lambdas).files[at].text;
+    FileStamp stamp;
+    const auto has_changed = [&](const Dependency& one) {
+      return check(one, stamp) == DependencyState::changed;
+    };
+    if (m_request.files[at].text.size() > room || std::ranges::any_of(files.dependencies(), has_changed))
+      HeldParses::refuse();
+    m_result.timings.clear();
+    m_result.timings.emplace_back("prelude held", milliseconds_since(start));
+    return true;
+  }
+
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() {
-    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_pack);
+    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(m_worker.pack);
     const auto add = [&](const std::vector<SourceFile>& group, const std::vector<SourceFile>& originals) {
       for (size_t i = 0; i < group.size(); ++i)
         files->add_text(std::string(k_source_dir) + "/" + group[i].name, group[i].text, originals[i].text);
     };
-    add(m_request.files, m_asked.files);
-    add(m_request.headers, m_asked.headers);
+    add(m_request.files, m_asked->files);
+    add(m_request.headers, m_asked->headers);
     for (const HostHeader& header : host_headers())
       files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
     for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
@@ -360,19 +424,15 @@ class Compile {
     return std::move(m_result);
   }
 
-  const CompileRequest& m_asked;
+  const CompileRequest* m_asked;
+  CompileRequest m_next;                           ///< in a child of a held parse: what it is asked
   std::map<std::string, std::string> m_why_clang;  ///< by file
   bool m_marks_lambdas;
   CompileRequest m_request;
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
-  std::shared_ptr<const SysrootPack> m_pack;
-  Preludes& m_preludes;
-  DevicePreludes& m_device_preludes;
-  DeviceCompiler& m_device;
-  const std::string& m_home;
-  bool& m_usable;
+  WorkerState& m_worker;
 
   CompileResult m_result;
   std::set<std::string> m_seen;      ///< paths of the dependencies
@@ -393,19 +453,23 @@ bool has_kernels(const CompileRequest& request) {
 }  // namespace
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
-  if (!m_prepared.valid()) m_prepared = std::async(std::launch::async, prepare_links);
-  if (has_kernels(request)) m_device.warm_up(request.cuda_parts.nvrtc);
-  return Compile(request, parts, m_pack, m_preludes, m_device_preludes, m_device, m_home, m_usable).run();
+  if (!m_state.prepared.valid()) m_state.prepared = std::async(std::launch::async, prepare_links);
+  if (has_kernels(request)) m_state.device.warm_up(request.cuda_parts.nvrtc);
+  return Compile(request, parts, m_state).run();
+}
+
+bool Worker::answer_elsewhere(const CompileRequest& request) {
+  NoParts parts;
+  return m_state.held.has_any() && Compile(request, parts, m_state).answer_elsewhere();
 }
 
 std::vector<SourceFile> Worker::slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
   NoParts parts;
-  return Compile(request, parts, m_pack, m_preludes, m_device_preludes, m_device, m_home, m_usable)
-      .slices(diagnostics);
+  return Compile(request, parts, m_state).slices(diagnostics);
 }
 
 void Worker::idle() {
-  m_device.precompile_headers();
+  m_state.device.precompile_headers();
 }
 
 std::vector<std::string> Worker::archs() {

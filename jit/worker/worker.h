@@ -8,10 +8,23 @@
 #include "jit/protocol_server.h"
 #include "jit/worker/device/device_compiler.h"
 #include "jit/worker/nvptx/device_preludes.h"
+#include "jit/worker/prelude/held_parses.h"
 #include "jit/worker/prelude/prelude.h"
 #include "jit/worker/source/sysroot.h"
 
 namespace tarsia::jit {
+
+/// What a worker keeps between compiles.
+struct WorkerState {
+  std::shared_ptr<const SysrootPack> pack;
+  Preludes preludes;
+  std::string home;  ///< in this folder lie libraries that modules need
+  DevicePreludes device_preludes{};
+  DeviceCompiler device{};
+  HeldParses held{};
+  bool usable = true;            ///< false after LLD gave up half-way
+  std::future<void> prepared{};  ///< links: while the first source is parsed
+};
 
 class Worker final : public Handler {
  public:
@@ -19,11 +32,15 @@ class Worker final : public Handler {
   /// libraries that modules need.
   Worker(std::shared_ptr<const SysrootPack> pack, std::string shipped_preludes,
          std::string home = library_dir())
-      : m_pack(pack), m_preludes(std::move(pack), std::move(shipped_preludes)), m_home(std::move(home)) {}
+      : m_state{pack, Preludes(pack, std::move(shipped_preludes)), std::move(home)} {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
+  bool answer_elsewhere(const CompileRequest& request) override;
+  void answered() override { m_state.held.leave(); }
+  /// For a worker that serves a client: sources that begin with the same includes share their parse.
+  void hold_parses() { m_state.held.turn_on(); }
   std::vector<std::string> archs() override;
   /// False after LLD gave up half-way.
-  bool usable() const override { return m_usable; }
+  bool usable() const override { return m_state.usable; }
   /// The texts that the device's compiler would get for each CUDA file, headers included: for work on the
   /// split.
   std::vector<SourceFile> slices(const CompileRequest& request, std::vector<Diagnostic>& diagnostics);
@@ -31,17 +48,11 @@ class Worker final : public Handler {
   /// Makes the pack of preludes that lies beside the worker. Throws Error naming the layer that could not
   /// be made.
   void make_shipped_preludes(const std::string& path, bool with_cuda) {
-    m_preludes.make_shipped(path, with_cuda);
+    m_state.preludes.make_shipped(path, with_cuda);
   }
 
  private:
-  std::shared_ptr<const SysrootPack> m_pack;
-  Preludes m_preludes;
-  DevicePreludes m_device_preludes;
-  DeviceCompiler m_device;
-  std::string m_home;
-  bool m_usable = true;
-  std::future<void> m_prepared;  ///< links: while the first source is parsed
+  WorkerState m_state;
 };
 
 }  // namespace tarsia::jit

@@ -407,6 +407,10 @@ void DeviceCompiler::precompile_headers() {
   header->pch->make(header->key, std::move(header->job));
 }
 
+void DeviceCompiler::forget_child() {
+  for (auto& [path, pch] : m_pch) pch->forget_child();
+}
+
 void DeviceCompiler::wait_for_headers() {
   for (auto& [path, pch] : m_pch) pch->wait();
 }

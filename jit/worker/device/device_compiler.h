@@ -41,6 +41,13 @@ class DeviceCompiler {
   /// what went wrong.
   void warm_up(const std::string& nvrtc);
 
+  /// Waits until `warm_up` is done.
+  void await_warm_up() const {
+    if (m_warm_up.valid()) m_warm_up.wait();
+  }
+  /// In a forked child: the process that precompiles headers is the parent's.
+  void forget_child();
+
   /// Starts a process that precompiles the headers of the last compile if that is worth while, and returns
   /// at once. The caller calls it when it has handed over a result and nothing compiles.
   void precompile_headers();

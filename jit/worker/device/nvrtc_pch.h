@@ -35,6 +35,9 @@ class NvrtcPch {
   /// of directives alone, and the options of the compiles to come. Must not be called while NVRTC compiles.
   void make(const Digest& key, NvrtcJob job);
 
+  /// In a forked child: the child at work is not its own.
+  void forget_child() { m_child = -1; }
+
   /// Waits until the child at work is done; for tests.
   void wait();
 

@@ -24,7 +24,9 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -177,6 +179,25 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
   }
 }
 
+// Work-around: Clang makes code for a header's variable that nothing names if it cannot tell that its initial
+// value is a constant.
+// Trigger: a table with a reinterpret_cast, as pybind11 has one. Symptom: each source that includes
+// <torch/extension.h> has 2,500 functions of pybind11's, which are optimised for two seconds and then dropped
+// by the linker. Removal: LLVM drops what nothing reaches before it optimises.
+void drop_unreached(llvm::Module& module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::GlobalDCEPass().run(module, modules);
+}
+
 }  // namespace
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
@@ -184,6 +205,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             AssemblerFiles& files, bool keep_ir,
                                             const HeaderObjects* headers) {
   guard_assembler();
+  drop_unreached(*module);
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   std::string header_code;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "clang/AST/ASTContext.h"
@@ -35,9 +34,11 @@
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
+#include "jit/worker/source/main_text.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -49,6 +50,12 @@ namespace tarsia::jit {
 namespace {
 
 constexpr char k_ending[] = "\n;\n#pragma tarsia exports\n";
+// Is read there. The semicolon ends the declaration before it, for the parser looks one token ahead.
+constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
+
+std::string main_path_of(const HostUnit& unit) {
+  return std::string(k_source_dir) + "/" + unit.file->name;
+}
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -59,14 +66,20 @@ struct Shared {
   const HostUnit& unit;
   const HostHooks& hooks;
   HostResult& result;
-  const DiagnosticCollector& diagnostics;
+  DiagnosticCollector& diagnostics;
+  MainText& text;
   SourceFileSystem* files = nullptr;
   clang::CompilerInstance* clang = nullptr;
   clang::Sema* sema = nullptr;
   ExportChoice choice;
   bool described = false;
-  bool wanted = false;  // the text that instantiates the kernels that are wanted was entered
+  bool led = false;               // the leading includes were read
+  bool held = false;              // and the process may have forked there
+  bool leaves = false;            // this is a child, which compiles one text
+  bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
+  std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
+  std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;
   std::string export_text;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
@@ -205,6 +218,9 @@ void choose_kernels(Shared& shared, clang::ASTContext& context) {
 
 // The unit's exports; their names go into the result.
 Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
+  for (const auto* group : {&shared.unit.request->files, &shared.unit.request->headers})
+    for (const SourceFile& file : *group)
+      shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
   Exports exports = list_exports(context, shared.choice);
   for (const clang::FunctionDecl* function : exports.functions)
     shared.result.exported.push_back(exported_name(*function));
@@ -235,20 +251,56 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   enter(preprocessor, shared.export_text, k_exports_path, place);
 }
 
-class ExportsPragma final : public clang::PragmaHandler {
- public:
-  explicit ExportsPragma(Shared& shared) : PragmaHandler("exports"), m_shared(shared) {}
-  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
-                    clang::Token& first) override {
-    clang::Token token;
-    do preprocessor.LexUnexpandedToken(token);
-    while (token.isNot(clang::tok::eod));
-    describe_exports(m_shared, preprocessor, first.getLocation());
-  }
+// Line tables name no columns.
+bool counts_columns(const Shared& shared) {
+  return bool(shared.unit.request->options.debug);
+}
 
- private:
-  Shared& m_shared;
-};
+Slicer& slicer(Shared& shared, clang::ASTContext& context) {
+  if (!shared.slicer)
+    shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, counts_columns(shared));
+  return *shared.slicer;
+}
+
+// The main file's bytes were replaced.
+void tell_of_new_text(Shared& shared, clang::SourceManager& sources) {
+  const HostUnit& unit = shared.unit;
+  shared.diagnostics.set_main_text(unit.file->text);
+  shared.files->add_text(main_path_of(unit), shared.text.bytes(), unit.file->text);
+  // Its lines may have been counted.
+  sources.getSLocEntry(sources.getMainFileID()).getFile().getContentCache().SourceLineCache = {};
+}
+
+// The lexer stands behind the leading includes, the parser perhaps one token before.
+void end_leading(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  clang::SourceManager& sources = preprocessor.getSourceManager();
+  if (shared.led || sources.getFileID(place) != sources.getMainFileID()) return;
+  shared.led = true;
+  shared.text.show_all();
+  tell_of_new_text(shared, sources);
+  static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(shared.unit.leading, true);
+  // A header that ends amid a declaration needs what follows.
+  if (shared.tokens && shared.tokens->is_between_declarations())
+    enter(preprocessor, k_at_leading, k_leading_path, place);
+}
+
+void hold(Shared& shared, clang::Preprocessor& preprocessor) {
+  if (!shared.led || std::exchange(shared.held, true) || !shared.sema) return;
+  if (preprocessor.getDiagnostics().hasErrorOccurred() || !shared.sema->CurContext->isTranslationUnit())
+    return;
+  const bool is_another = shared.hooks.on_leading([&] {
+    end_headers(*shared.sema);
+    slicer(shared, shared.sema->getASTContext()).read_headers();
+    shared.pass_on();
+  });
+  if (!is_another) return;
+  // This process ends with this compile, and the kernel takes its memory back faster.
+  shared.leaves = true;
+  shared.clang->getFrontendOpts().DisableFree = true;
+  shared.start = std::chrono::steady_clock::now();
+  shared.text.show_all();
+  tell_of_new_text(shared, preprocessor.getSourceManager());
+}
 
 // Stands between the parser and Clang's code generator. For CUDA, it holds declarations back until the
 // parse is complete. Only then is it known which kernels the host refers to, and whether the object exists
@@ -258,6 +310,11 @@ class HostConsumer final : public clang::SemaConsumer {
   HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
     m_llvm.setDiscardValueNames(clang.getCodeGenOpts().DiscardValueNames);
     m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
+    shared.pass_on = [this] {
+      empty_kernels(m_clang.getASTContext(), m_clang.getASTContext().getTranslationUnitDecl());
+      pass_on();
+      m_holding = true;
+    };
     if (const CompileOptions& options = shared.unit.request->options; !keeps_lines(options))
       m_line_tables.emplace(options.include_dirs.empty());
   }
@@ -333,10 +390,7 @@ class HostConsumer final : public clang::SemaConsumer {
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
-      slice_texts(context, *m_shared.tokens, m_shared.slice);
-      // Tarsia's own ending of the main file is not the device's.
-      for (SourceFile& file : m_shared.slice.files)
-        if (file.name == m_shared.slice.main_file) file.text.resize(file.text.size() - (sizeof k_ending - 1));
+      slicer(m_shared, context).slice(m_shared.slice, m_shared.text.size());
       result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
@@ -355,9 +409,7 @@ class HostConsumer final : public clang::SemaConsumer {
       }
     }
     auto start = std::chrono::steady_clock::now();
-    // A step may read declarations from the prelude. Clang passes these to this consumer at once.
-    m_holding = false;
-    for (const auto& step : std::exchange(m_held, {})) step();
+    pass_on();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
     m_generator->HandleTranslationUnit(context);
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
@@ -393,10 +445,10 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
     hasher.field(unit.request->host_cpu);
-    for (SourceFile text : m_shared.slice.host_texts) {
-      // Line tables name no columns.
-      if (!unit.request->options.debug) std::erase(text.text, k_device_byte);
-      hasher.field(text.name).field(text.text);
+    for (const auto& known : m_shared.slice.host_texts) {
+      HostText text = known->digest == Digest() ? *known : HostText{.digest = known->digest};
+      if (text.digest == Digest()) text.find_digest(counts_columns(m_shared));
+      hasher.field(text.digest);
     }
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
     for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
@@ -436,6 +488,12 @@ class HostConsumer final : public clang::SemaConsumer {
 
   void order(clang::Decl* decl) {
     if (is_user_file(m_clang.getSourceManager(), decl->getLocation())) order_arguments(*decl);
+  }
+
+  void pass_on() {
+    // A step may read declarations from the prelude. Clang passes these to this consumer at once.
+    m_holding = false;
+    for (const auto& step : std::exchange(m_held, {})) step();
   }
 
   template <class Step>
@@ -499,8 +557,18 @@ class HostAction final : public clang::ASTFrontendAction {
                                                         llvm::StringRef) override {
     m_shared.clang = &clang;
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
-    if (m_shared.unit.language != Language::c)
-      preprocessor.AddPragmaHandler("tarsia", new ExportsPragma(m_shared));
+    if (m_shared.unit.language != Language::c) {
+      add_own_pragma(preprocessor, "exports",
+                     [this](clang::Preprocessor& lexer, clang::SourceLocation place) {
+                       describe_exports(m_shared, lexer, place);
+                     });
+      add_own_pragma(preprocessor, "leading",
+                     [this](clang::Preprocessor& lexer, clang::SourceLocation place) {
+                       end_leading(m_shared, lexer, place);
+                     });
+      add_own_pragma(preprocessor, "hold",
+                     [this](clang::Preprocessor& lexer, clang::SourceLocation) { hold(m_shared, lexer); });
+    }
     ignore_pragmas_of_nvcc(preprocessor);
     preprocessor.addPPCallbacks(make_debug_pragmas());
     preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
@@ -539,28 +607,37 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
       result.diagnostics.push_back({"", 0, 0, Severity::error, std::move(fault)});
       return result;
     }
-  std::string main_path = std::string(k_source_dir) + "/" + unit.file->name;
-  std::string text = unit.file->text;
-  for (char& c : std::span(text).first(unit.covered))
-    if (c != '\n') c = ' ';
-  if (unit.language != Language::c) text += k_ending;
-  files->add_text(main_path, text, unit.file->text);
+  const bool stops = unit.leading > 0 && hooks.on_leading;
+  const std::string main_path = main_path_of(unit);
+  MainText text(*unit.file, unit.covered, stops ? unit.leading : 0,
+                unit.language == Language::c ? "" : k_ending);
+  files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
+  bool led = false;
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
-    Shared shared{unit, hooks, result, collector, files.get()};
+    auto owner = std::make_unique<Shared>(unit, hooks, result, collector, text, files.get());
+    Shared& shared = *owner;
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());
     }
-    for (const auto* group : {&unit.request->files, &unit.request->headers})
-      for (const SourceFile& file : *group)
-        shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
     if (shared.cuda())
       collector.pass_over_where([&] { return shared.sema && is_in_device_body(*shared.sema); });
-    HostAction action(shared);
-    clang->ExecuteAction(action);
+    auto action = std::make_unique<HostAction>(shared);
+    clang->ExecuteAction(*action);
+    led = shared.led;
+    if (shared.leaves) {
+      static_cast<void>(action.release());
+      static_cast<void>(clang.release());
+      static_cast<void>(owner.release());
+    }
+  }
+  if (stops && !led && collector.getNumErrors() == 0) {  // something in the headers swallowed the pragma
+    HostUnit whole = unit;
+    whole.leading = 0;
+    return compile_host(whole, files, hooks);
   }
   if (collector.met_openmp() && !keeps_openmp_off(unit.request->options)) {
     result = HostResult();

@@ -23,6 +23,7 @@ struct HostUnit {
   int number = 0;           ///< of the unit within the source, makes symbols of units differ
   std::string prelude;      ///< virtual path of a precompiled prelude, or empty
   std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
+  std::size_t leading = 0;  ///< the text's leading includes end here (prelude/leading_text.h); 0: none
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
 };
 
@@ -55,9 +56,15 @@ struct HostHooks {
   /// Objects that were already made from this host text. The key is a hash of all that can change them.
   std::function<std::optional<std::vector<std::string>>(const Digest&)> find_objects;
   std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
+  /// The leading includes have been read. May replace the text of the unit's file by one that begins in the
+  /// same way and has at most MainText::room_for bytes of the first: the parse goes on with that. To be
+  /// called before the process forks here: `prepare` does once what each text would have to do. Whether the
+  /// text is another.
+  std::function<bool(const std::function<void()>& prepare)> on_leading;
 };
 
-/// Compiles one unit. One compile at a time in a process: Clang is not safe for several.
+/// Compiles one unit. `unit.file` may change as HostHooks::on_leading says. One compile at a time in a
+/// process: Clang is not safe for several.
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
                         const HostHooks& hooks);
 

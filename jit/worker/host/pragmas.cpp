@@ -1,7 +1,8 @@
-// Ends the compiler as its debugging pragmas ask, and ignores nvcc's pragmas.
+// Ends the compiler as its debugging pragmas ask, ignores nvcc's pragmas, and tells of Tarsia's own.
 #include "jit/worker/host/pragmas.h"
 
 #include <csignal>
+#include <utility>
 
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Pragma.h"
@@ -23,6 +24,21 @@ class DebugPragmas final : public clang::PPCallbacks {
   }
 };
 
+class OwnPragma final : public clang::PragmaHandler {
+ public:
+  OwnPragma(llvm::StringRef name, MeetPragma meet) : PragmaHandler(name), m_meet(std::move(meet)) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
+                    clang::Token& first) override {
+    clang::Token token;
+    do preprocessor.LexUnexpandedToken(token);
+    while (token.isNot(clang::tok::eod));
+    m_meet(preprocessor, first.getLocation());
+  }
+
+ private:
+  MeetPragma m_meet;
+};
+
 }  // namespace
 
 void take_over_debug_pragmas(clang::PreprocessorOptions& options) {
@@ -39,6 +55,10 @@ void ignore_pragmas_of_nvcc(clang::Preprocessor& preprocessor) {
         "nv_diag_once", "nv_diagnostic", "diag_suppress", "diag_remark", "diag_warning", "diag_error",
         "diag_default", "diag_once", "nv_exec_check_disable", "hd_warning_disable", "nv_abi", "nv_verbose"})
     preprocessor.AddPragmaHandler(new clang::EmptyPragmaHandler(name));  // which owns it
+}
+
+void add_own_pragma(clang::Preprocessor& preprocessor, const char* name, MeetPragma meet) {
+  preprocessor.AddPragmaHandler("tarsia", new OwnPragma(name, std::move(meet)));  // which owns it
 }
 
 }  // namespace tarsia::jit

@@ -1,12 +1,15 @@
-// Pragmas that Clang shall not see as it would: the debugging ones that end the compiler, and nvcc's.
+// Pragmas that Clang shall not see as it would: the debugging ones that end the compiler, nvcc's, and
+// Tarsia's own.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 namespace clang {
 class PPCallbacks;
 class Preprocessor;
 class PreprocessorOptions;
+class SourceLocation;
 }  // namespace clang
 
 namespace tarsia::jit {
@@ -22,5 +25,10 @@ std::unique_ptr<clang::PPCallbacks> make_debug_pragmas();
 
 /// Keeps Clang quiet about the pragmas that speak to nvcc. It warns of others that it does not know.
 void ignore_pragmas_of_nvcc(clang::Preprocessor& preprocessor);
+
+/// Lets `meet` know where the lexer meets `#pragma tarsia NAME`, which stands in what Tarsia adds to a text.
+/// The lexer then stands behind the line.
+using MeetPragma = std::function<void(clang::Preprocessor&, clang::SourceLocation)>;
+void add_own_pragma(clang::Preprocessor& preprocessor, const char* name, MeetPragma meet);
 
 }  // namespace tarsia::jit

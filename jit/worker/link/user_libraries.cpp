@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -69,6 +70,36 @@ bool split_words(std::string_view text, std::vector<std::string>& words) {
   return true;
 }
 
+/// What is known of a file that was read: of a large one its kind is enough.
+struct KnownFile {
+  Dependency dependency;
+  std::string bytes;  ///< the first ones, or all of a short file
+  llvm::file_magic magic = llvm::file_magic::unknown;
+};
+
+/// Reads a file, or finds that it is still the one that was read before: PyTorch's libraries have half a
+/// gigabyte. Null and an errno if it cannot be read.
+const KnownFile* read_known(const std::string& path, int& error) {
+  static auto& s_known = *new std::map<std::string, KnownFile>;  // of one thread: the one that links
+  const auto found = s_known.find(path);
+  FileStamp stamp;
+  if (found != s_known.end()) {
+    const DependencyState state = check(found->second.dependency, stamp);
+    if (state == DependencyState::vouched) found->second.dependency.stamp = stamp;
+    if (state != DependencyState::changed) return &found->second;
+  }
+  KnownFile file;
+  if ((error = read_stamped(path, k_largest_file, file.bytes, stamp)) != 0) return nullptr;
+  file.dependency = {path, hash_bytes(file.bytes), false, stamp};
+  file.magic = llvm::identify_magic(file.bytes);
+  const bool is_script = file.magic == llvm::file_magic::unknown;
+  const bool is_thin = file.bytes.starts_with("!<thin>");
+  if (!is_thin && (!is_script || file.bytes.size() > k_largest_script))
+    file.bytes.resize(std::min<size_t>(file.bytes.size(), k_largest_script + 1));
+  file.bytes.shrink_to_fit();
+  return &(s_known[path] = std::move(file));
+}
+
 class Finder {
  public:
   explicit Finder(const CompileRequest& request) : m_dirs(request.options.library_dirs) {
@@ -121,32 +152,32 @@ class Finder {
     m_found.arguments.insert(m_found.arguments.end(), arguments);
   }
 
-  // Reads a file and notes it. If that fails, reports an error and returns false.
-  bool read(const std::string& path, std::string& bytes) {
-    FileStamp stamp;
-    if (const int error = read_stamped(path, k_largest_file, bytes, stamp)) {
+  // Reads a file and notes it. If that fails, reports an error and returns null.
+  const KnownFile* read(const std::string& path) {
+    int error = 0;
+    const KnownFile* file = read_known(path, error);
+    if (file)
+      m_found.dependencies.push_back(file->dependency);
+    else
       refuse_file(path, errno_message("cannot be read", error));
-      return false;
-    }
-    m_found.dependencies.push_back({path, hash_bytes(bytes), false, stamp});
-    return true;
+    return file;
   }
 
   // A file that LLD reads, or a script that names such files.
   void take(const std::string& path, int depth) {
-    std::string bytes;
-    if (!read(path, bytes)) return;
-    switch (llvm::identify_magic(bytes)) {
+    const KnownFile* file = read(path);
+    if (!file) return;
+    switch (file->magic) {
       case llvm::file_magic::elf_shared_object:
         if (depth > 0) add_run_path(path);
         [[fallthrough]];
       case llvm::file_magic::elf_relocatable:
         return add({path});
       case llvm::file_magic::archive:
-        if (bytes.starts_with("!<thin>")) note_members(path, bytes);
+        if (file->bytes.starts_with("!<thin>")) note_members(path, file->bytes);
         return add({path});
       default:
-        return take_script(path, bytes, depth);
+        return take_script(path, file->bytes, depth);
     }
   }
 
@@ -161,12 +192,11 @@ class Finder {
     llvm::Error error = llvm::Error::success();
     for (const llvm::object::Archive::Child& member : (*archive)->children(error)) {
       llvm::Expected<std::string> name = member.getFullName();
-      std::string object;
       if (!name) {
         refuse_it(name.takeError());
         break;
       }
-      if (!read(*name, object)) break;
+      if (!read(*name)) break;
     }
     if (error) refuse_it(std::move(error));
   }

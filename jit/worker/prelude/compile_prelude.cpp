@@ -10,14 +10,13 @@
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Lex/Preprocessor.h"
-#include "clang/Sema/Scope.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/file_checks.h"
 #include "jit/worker/split/kernel_body.h"
 #include "jit/worker/split/split.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 namespace tarsia::jit {
 namespace {
@@ -53,28 +52,6 @@ class Clocks final : public clang::PPCallbacks {
   bool& m_met;
 };
 
-// Work-around: Clang leaves to the users of a prelude what its headers leave to their end.
-// Trigger: a source with a precompiled prelude, of CUDA's headers above all. Symptom: each such source
-// instantiates what is pending, looks at each function of CUDA's again, and reads for it what it does not
-// use: the parse takes twice as long. Here it is done once.
-// Removal: Clang ends a prelude as it ends a translation unit.
-void leave_nothing_open(clang::Sema& sema) {
-  // The parser's own scope is gone. An instantiation may need it still, to declare a builtin.
-  clang::Scope scope(nullptr, clang::Scope::DeclScope, sema.getDiagnostics());
-  scope.setEntity(sema.getASTContext().getTranslationUnitDecl());
-  const llvm::SaveAndRestore outermost(sema.TUScope, &scope);
-  sema.DefineUsedVTables();
-  sema.PerformPendingInstantiations();
-  // Clang must report nothing about functions of these headers, which have compiled: all of CUDA's, inline
-  // functions, constructors that call each other, and delete where new[] was.
-  sema.DeclsToCheckForDeferredDiags.clear();
-  sema.UndefinedButUsed.clear();
-  sema.DelegatingCtorDecls.erase(sema.DelegatingCtorDecls.begin(nullptr, /*LocalOnly=*/true),
-                                 sema.DelegatingCtorDecls.end());
-  using Deletes = llvm::MapVector<clang::FieldDecl*, clang::Sema::DeleteLocs>;
-  const_cast<Deletes&>(sema.getMismatchingDeleteExpressions()).clear();
-}
-
 class PreludeGenerator final : public clang::PCHGenerator {
  public:
   using PCHGenerator::PCHGenerator;
@@ -90,7 +67,7 @@ class PreludeGenerator final : public clang::PCHGenerator {
     PCHGenerator::InitializeSema(sema);
   }
   void HandleTranslationUnit(clang::ASTContext& context) override {
-    if (m_sema) leave_nothing_open(*m_sema);
+    if (m_sema) end_headers(*m_sema);
     PCHGenerator::HandleTranslationUnit(context);
   }
 

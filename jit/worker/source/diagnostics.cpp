@@ -63,6 +63,10 @@ llvm::StringRef text_at(const clang::SourceManager& sources, clang::SourceLocati
 DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef main_text,
                                          bool system_headers)
     : m_main_file(std::move(main_file)), m_system_headers(system_headers) {
+  set_main_text(main_text);
+}
+
+void DiagnosticCollector::set_main_text(llvm::StringRef main_text) {
   const llvm::StringRef text = main_text.rtrim();
   m_last_line = int(text.count('\n')) + 1;
   m_last_column = int(text.size() - (text.rfind('\n') + 1)) + 1;

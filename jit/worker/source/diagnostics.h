@@ -18,6 +18,8 @@ std::string user_name(llvm::StringRef path);
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
  public:
   DiagnosticCollector(std::string main_file, llvm::StringRef main_text, bool system_headers);
+  /// The main text has changed behind what was read so far.
+  void set_main_text(llvm::StringRef main_text);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
   /// Errors are passed over while this holds: where text is parsed for another compiler, which judges it.

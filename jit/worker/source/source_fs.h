@@ -27,6 +27,7 @@ inline constexpr char k_clang_dir[] = "/tarsia/sysroot/clang/include";
 /// CUDA's include folders, overlaid: a file that the first lacks comes from the next.
 inline constexpr char k_cuda_dir[] = "/tarsia/cuda";
 inline constexpr char k_exports_path[] = "/tarsia/exports";
+inline constexpr char k_leading_path[] = "/tarsia/leading";
 inline constexpr char k_wanted_path[] = "/tarsia/wanted";
 
 /// The real file behind a path below k_cuda_dir; any other path as it is.

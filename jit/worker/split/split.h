@@ -3,9 +3,11 @@
 
 #include <tarsia/abi.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "jit/compile.h"
 #include "jit/worker/split/split_regions.h"
 
@@ -99,15 +101,25 @@ struct HostName {
   int line = 0;
 };
 
+using HostNames = std::vector<HostName>;
+
+/// A file as the host's parse saw it: without the bodies that it stepped over.
+struct HostText {
+  std::string name, text;
+  Digest digest{};  ///< of both
+
+  /// Without `columns`, of lines alone: line tables name no columns.
+  void find_digest(bool columns);
+};
+
 /// The device compiler's input: the user's texts at the same lines and columns, with everything blanked out
 /// that is only the host's.
 struct DeviceSlice {
   std::string main_file;          ///< one of `files`
   std::vector<SourceFile> files;  ///< main file and the user's headers, by the names they are included by
-  std::vector<SourceFile>
-      host_texts;  ///< the user's files as the host's parse saw them, in order of inclusion
+  std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, in order of inclusion
   std::vector<Doubt> doubts;
-  std::vector<HostName> host_names;
+  std::vector<std::shared_ptr<const HostNames>> host_names;  ///< of each file
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   std::vector<KernelTemplate> templates;
@@ -125,7 +137,22 @@ const clang::Decl& templated(const clang::Decl& decl);
 /// Whether the host does not need the body of this function: kernels and device-only functions.
 bool is_device_only(const clang::Decl& decl);
 
-/// The texts for the device's compiler.
-void slice_texts(clang::ASTContext& context, const TokenRecorder& tokens, DeviceSlice& slice);
+/// Makes the texts for the device's compiler. What it says of headers it can find out before the parse ends,
+/// once for all texts that are parsed behind them in children of the process.
+class Slicer {
+ public:
+  /// `columns`: columns count in the digests of host texts.
+  Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns);
+  ~Slicer();
+  /// Between declarations of the main file: all other files are complete.
+  void read_headers();
+  /// The parse is complete. The main file's text has `main_size` bytes; the rest of its buffer is Tarsia's.
+  /// Once.
+  void slice(DeviceSlice& slice, std::size_t main_size);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> m_impl;
+};
 
 }  // namespace tarsia::jit

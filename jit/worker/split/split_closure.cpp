@@ -3,27 +3,24 @@
 
 namespace tarsia::jit {
 
-Closure::Closure(std::map<clang::FileID, SplitFile>& files) : m_files(files) {
-  auto add_space = [&](const clang::NamespaceDecl* space) {
-    for (; space; space = named_space(space->getParent())) m_spaces[space->getIdentifier()].insert(space);
-  };
-  for (auto& [id, file] : m_files) {
-    for (const SplitSpace& one : file.spaces) add_space(one.space);
-    for (SplitItem& item : file.items) {
-      m_home[&item] = &file;
-      m_in_space[item.space].push_back(&item);
-      for (const clang::IdentifierInfo* name : item.names) m_by_name[name].push_back(&item);
-      if (item.callable)
-        for (const clang::Decl* decl : item.declared) m_callable[decl] = &item;
-    }
+void Closure::add(SplitFile& file) {
+  m_files.push_back(&file);
+  for (const SplitSpace& one : file.spaces)
+    for (const clang::NamespaceDecl* space = one.space; space; space = named_space(space->getParent()))
+      m_spaces[space->getIdentifier()].insert(space);
+  for (SplitItem& item : file.items) {
+    m_home[&item] = &file;
+    m_in_space[item.space].push_back(&item);
+    for (const clang::IdentifierInfo* name : item.names) m_by_name[name].push_back(&item);
+    if (item.callable)
+      for (const clang::Decl* decl : item.declared) m_callable[decl] = &item;
   }
-  for (SplitItem* item : m_in_space[nullptr])
-    if (item->unnamed) keep(*item);
 }
 
 void Closure::keep(SplitItem& item) {
   if (item.kept || (item.use == SplitItem::host && !item.callable)) return;
   item.kept = true;
+  m_kept_of.insert(m_home[&item]);
   m_work.push_back(&item);
   open(item.space);
 }
@@ -53,6 +50,8 @@ void Closure::open(const clang::NamespaceDecl* space) {
 }
 
 void Closure::run() {
+  for (SplitItem* item : m_in_space[nullptr])
+    if (item->unnamed) keep(*item);
   std::set<const clang::IdentifierInfo*> functions;  // their own names, of which instantiations are made
   while (!m_work.empty()) {
     SplitItem* item = m_work.front();
@@ -64,11 +63,14 @@ void Closure::run() {
     for (const clang::Decl* decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
   }
-  for (auto& [id, file] : m_files)
-    for (SplitItem& item : file.items)
+  for (SplitFile* file : m_files)
+    for (SplitItem& item : file->items)
       if (item.nameless)
-        for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
-          if (functions.contains((*file.tokens)[i].identifier)) item.kept = true;
+        for (size_t i = item.begin; i < item.end && i < file->tokens->size(); ++i)
+          if (functions.contains((*file->tokens)[i].identifier)) {
+            item.kept = true;
+            m_kept_of.insert(file);
+          }
 }
 
 }  // namespace tarsia::jit

@@ -14,9 +14,8 @@ namespace tarsia::jit {
 /// name is seen while the one around it is open.
 class Closure {
  public:
-  /// The files must outlive it, and their items stay where they are.
-  explicit Closure(std::map<clang::FileID, SplitFile>& files);
-
+  /// The file must outlive it, and its items stay where they are.
+  void add(SplitFile& file);
   void keep(SplitItem& item);
   /// A name that stands in what is kept.
   void see(const clang::IdentifierInfo* name);
@@ -25,11 +24,13 @@ class Closure {
   /// Follows what was kept to its end.
   void run();
   const std::set<const clang::NamespaceDecl*>& opened() const { return m_open; }
+  bool keeps_some_of(const SplitFile& file) const { return m_kept_of.contains(&file); }
 
  private:
   bool is_open(const clang::NamespaceDecl* space) const { return !space || m_open.contains(space); }
 
-  std::map<clang::FileID, SplitFile>& m_files;
+  std::vector<SplitFile*> m_files;
+  std::set<const SplitFile*> m_kept_of;
   std::map<const SplitItem*, const SplitFile*> m_home;
   std::map<const clang::IdentifierInfo*, std::vector<SplitItem*>> m_by_name;
   std::map<const clang::Decl*, SplitItem*> m_callable;

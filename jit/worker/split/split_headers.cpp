@@ -96,15 +96,16 @@ void blank_line(std::string& text, size_t at) {
 
 }  // namespace
 
-void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers) {
-  std::map<std::string, std::set<std::string>, std::less<>> defined;  // macros: in which files
-  for (const auto& [path, header] : headers) {
-    std::string_view before;
-    for_each_word(header.text, [&](std::string_view word) {
-      if (before == "define") defined[std::string(word)].insert(path);
-      before = word;
-    });
-  }
+void add_defined(const std::string& path, std::string_view text, DefinedMacros& defined) {
+  std::string_view before;
+  for_each_word(text, [&](std::string_view word) {
+    if (before == "define") defined[std::string(word)].insert(path);
+    before = word;
+  });
+}
+
+void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const DefinedMacros& defined,
+                            const std::function<void(const std::string& path, SlicedHeader&)>& load) {
   Words words;
   std::vector<std::string> work;
   for (const auto& [path, header] : headers)
@@ -112,6 +113,7 @@ void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers) {
   while (!work.empty()) {
     const std::string path = std::move(work.back());
     work.pop_back();
+    if (headers[path].text.empty()) load(path, headers[path]);
     for_each_word(headers[path].text, [&](std::string_view word) {
       if (!words.emplace(word).second) return;
       auto found = defined.find(word);

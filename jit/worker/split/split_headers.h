@@ -2,11 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tarsia::jit {
+
+/// By macro, the paths of the files that define it.
+using DefinedMacros = std::map<std::string, std::set<std::string>, std::less<>>;
+/// Adds those of a file's text.
+void add_defined(const std::string& path, std::string_view text, DefinedMacros& defined);
 
 /// A file of a slice, and how it leads to others.
 struct SlicedHeader {
@@ -15,7 +23,7 @@ struct SlicedHeader {
     std::string name;  ///< in quotes or brackets
     std::string path;
   };
-  std::string text;                       ///< what is left of it, at its lines and columns
+  std::string text;                       ///< what is left of it, at its lines and columns, once loaded
   std::map<uint32_t, std::string> words;  ///< what stands besides, by the places in the text
   std::vector<Include> includes;
   int entered = 0;
@@ -30,6 +38,9 @@ struct SlicedHeader {
 /// stays.
 ///
 /// Some libraries' headers read thousands of others. A kernel that names nothing of them costs nothing then.
-void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers);
+///
+/// `load` gives a header its text and words, if it has none and they are needed.
+void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const DefinedMacros& defined,
+                            const std::function<void(const std::string& path, SlicedHeader&)>& load);
 
 }  // namespace tarsia::jit

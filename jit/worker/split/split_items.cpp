@@ -71,33 +71,48 @@ struct File : SplitFile {
   const Ranges* skipped = nullptr;
 };
 
-class ItemReader {
+}  // namespace
+
+class ItemReader::Impl {
  public:
-  ItemReader(clang::ASTContext& context, const TokenRecorder& recorder)
-      : m_context(context), m_sources(context.getSourceManager()), m_host_types(context) {
-    for (const auto& [id, recorded] : recorder.files()) {
+  Impl(clang::ASTContext& context, const TokenRecorder& recorder)
+      : m_context(context),
+        m_sources(context.getSourceManager()),
+        m_recorder(recorder),
+        m_host_types(context) {}
+
+  std::vector<clang::FileID> read(clang::FileID open) {
+    for (const auto& [id, recorded] : m_recorder.files()) {
+      if (id == open || m_complete.contains(id)) continue;
       File& file = m_files[id];
       file.id = id;
       file.tokens = &recorded.tokens;
       file.own = llvm::StringRef(recorded.path).starts_with(k_source_dir);
       file.text = m_sources.getBufferData(id);
       file.skipped = &recorded.skipped;
-      file.regions = read_regions(file.text, recorded.skipped, context.getLangOpts());
+      file.regions = read_regions(file.text, recorded.skipped, m_context.getLangOpts());
     }
-  }
-
-  std::map<clang::FileID, SplitFile> run() {
-    collect(m_context.getTranslationUnitDecl());
-    std::map<clang::FileID, SplitFile> result;
+    const clang::TranslationUnitDecl* unit = m_context.getTranslationUnitDecl();
+    const clang::Decl* next = m_last ? m_last->getNextDeclInContext() : *unit->noload_decls_begin();
+    for (; next; next = next->getNextDeclInContext()) {
+      collect(*next);
+      m_last = next;
+    }
+    std::vector<clang::FileID> added;
     for (auto& [id, file] : m_files) {
       merge(file);
       adopt_unseen_names(file);
       adopt_gaps(file);
       std::ranges::move(m_unseen_regions[&file], std::back_inserter(file.items));
-      result.emplace(id, std::move(file));
+      m_complete.emplace(id, std::move(file));
+      added.push_back(id);
     }
-    return result;
+    m_unseen_regions.clear();
+    m_files.clear();
+    return added;
   }
+
+  std::map<clang::FileID, SplitFile>& files() { return m_complete; }
 
  private:
   File* file_of(clang::SourceLocation location) {
@@ -113,23 +128,21 @@ class ItemReader {
     return m_sources.getFileOffset(m_sources.getExpansionRange(location).getEnd());
   }
 
-  void collect(const clang::DeclContext* scope) {
-    for (const clang::Decl* decl : scope->noload_decls()) {
-      if (decl->isImplicit() || !is_user_file(m_sources, decl->getLocation())) continue;
-      File* file = file_of(decl->getBeginLoc());
-      if (!file) continue;
-      if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(decl)) {
-        open(*file, space->getBeginLoc(), space->getRBraceLoc());
-        file->spaces.push_back(
-            {begin_offset(space->getBeginLoc()), begin_offset(space->getRBraceLoc()), named_space(space)});
-        collect(space);
-      } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(decl);
-                 linkage && linkage->hasBraces()) {
-        open(*file, linkage->getBeginLoc(), linkage->getRBraceLoc());
-        collect(linkage);
-      } else {
-        add(*file, *decl);
-      }
+  void collect(const clang::Decl& decl) {
+    if (decl.isImplicit() || !is_user_file(m_sources, decl.getLocation())) return;
+    File* file = file_of(decl.getBeginLoc());
+    if (!file) return;
+    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(&decl)) {
+      open(*file, space->getBeginLoc(), space->getRBraceLoc());
+      file->spaces.push_back(
+          {begin_offset(space->getBeginLoc()), begin_offset(space->getRBraceLoc()), named_space(space)});
+      for (const clang::Decl* inner : space->noload_decls()) collect(*inner);
+    } else if (const auto* linkage = llvm::dyn_cast<clang::LinkageSpecDecl>(&decl);
+               linkage && linkage->hasBraces()) {
+      open(*file, linkage->getBeginLoc(), linkage->getRBraceLoc());
+      for (const clang::Decl* inner : linkage->noload_decls()) collect(*inner);
+    } else {
+      add(*file, decl);
     }
   }
 
@@ -358,21 +371,21 @@ class ItemReader {
     const Tokens& tokens = *file.tokens;
     std::map<uint32_t, Item> regions;  // by their ends
     for (const auto& [at, word] : file.regions.names) {
-      auto found = m_context.Idents.find(word);
-      if (found == m_context.Idents.end()) continue;
+      // A text to come may name what none has named so far.
+      const clang::IdentifierInfo* name = &m_context.Idents.get(word);
       auto next = std::upper_bound(
           file.items.begin(), file.items.end(), at,
           [&](uint32_t offset, const Item& item) { return offset < tokens[item.begin].begin; });
       Item* item = next == file.items.begin() ? nullptr : &*std::prev(next);
       const bool inside = item && item->end > item->begin && at < tokens[item->end - 1].end;
       if (inside) {
-        item->unseen.push_back(found->second);
+        item->unseen.push_back(name);
         continue;
       }
       auto range = std::upper_bound(file.skipped->begin(), file.skipped->end(), at,
                                     [](uint32_t offset, const auto& one) { return offset < one.first; });
       if (file.own || range == file.skipped->begin()) {
-        file.unseen.emplace_back(found->second, space_at(file, at));
+        file.unseen.emplace_back(name, space_at(file, at));
         continue;
       }
       --range;
@@ -382,8 +395,8 @@ class ItemReader {
       region.space = space_at(file, at);
       region.text_begin = range->first;
       region.text_end = range->second;
-      region.unseen.push_back(found->second);
-      if (may_be_declared(file.text, at + word.size())) region.names.push_back(found->second);
+      region.unseen.push_back(name);
+      if (may_be_declared(file.text, at + word.size())) region.names.push_back(name);
     }
     for (auto& [end, region] : regions) m_unseen_regions[&file].push_back(std::move(region));
   }
@@ -432,12 +445,26 @@ class ItemReader {
 
   clang::ASTContext& m_context;
   const clang::SourceManager& m_sources;
+  const TokenRecorder& m_recorder;
   HostTypes m_host_types;
-  std::map<clang::FileID, File> m_files;
+  std::map<clang::FileID, File> m_files;  // that are being read
+  std::map<clang::FileID, SplitFile> m_complete;
+  const clang::Decl* m_last = nullptr;  // of the unit, that was read
   std::map<const File*, std::vector<Item>> m_unseen_regions;
 };
 
-}  // namespace
+ItemReader::ItemReader(clang::ASTContext& context, const TokenRecorder& recorder)
+    : m_impl(std::make_unique<Impl>(context, recorder)) {}
+ItemReader::~ItemReader() = default;
+std::vector<clang::FileID> ItemReader::read(clang::FileID open) {
+  return m_impl->read(open);
+}
+std::map<clang::FileID, SplitFile>& ItemReader::files() {
+  return m_impl->files();
+}
+const std::map<clang::FileID, SplitFile>& ItemReader::files() const {
+  return m_impl->files();
+}
 
 const clang::NamespaceDecl* named_space(const clang::DeclContext* scope) {
   for (; scope; scope = scope->getParent())
@@ -445,10 +472,6 @@ const clang::NamespaceDecl* named_space(const clang::DeclContext* scope) {
         space && !space->isAnonymousNamespace() && !space->isInline())
       return space->getFirstDecl();
   return nullptr;
-}
-
-std::map<clang::FileID, SplitFile> read_items(clang::ASTContext& context, const TokenRecorder& recorder) {
-  return ItemReader(context, recorder).run();
 }
 
 }  // namespace tarsia::jit

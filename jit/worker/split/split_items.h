@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,7 +74,21 @@ struct SplitFile {
   std::vector<std::pair<const clang::IdentifierInfo*, const clang::NamespaceDecl*>> unseen;
 };
 
-/// The parse's view of the user's files. The recorder must outlive the result.
-std::map<clang::FileID, SplitFile> read_items(clang::ASTContext& context, const TokenRecorder& recorder);
+/// The parse's view of the user's files. The recorder must outlive it.
+class ItemReader {
+ public:
+  ItemReader(clang::ASTContext& context, const TokenRecorder& recorder);
+  ~ItemReader();
+  /// Reads what was parsed since the last call, and returns the files that are new. All files but `open` are
+  /// complete; that one waits for a later call. To be called between declarations at namespace scope.
+  std::vector<clang::FileID> read(clang::FileID open);
+  /// The files that are complete. They stay where they are.
+  std::map<clang::FileID, SplitFile>& files();
+  const std::map<clang::FileID, SplitFile>& files() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> m_impl;
+};
 
 }  // namespace tarsia::jit

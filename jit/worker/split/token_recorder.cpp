@@ -121,8 +121,13 @@ std::vector<clang::SourceLocation> TokenRecorder::open_braces() const {
   return all;
 }
 
+bool TokenRecorder::is_between_declarations() const {
+  return m_last_kind == clang::tok::semi || m_last_kind == clang::tok::r_brace;
+}
+
 void TokenRecorder::record(const clang::Token& token) {
   if (token.isAnnotation() || token.is(clang::tok::eof)) return;
+  m_last_kind = token.getKind();
   const clang::SourceManager& sources = m_preprocessor.getSourceManager();
   clang::SourceLocation begin = token.getLocation();
   clang::SourceLocation place = sources.getExpansionLoc(begin);

@@ -41,6 +41,8 @@ class TokenRecorder {
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }
+  /// Whether the last token of all may be the last one of a declaration, or there was none.
+  bool is_between_declarations() const;
   /// The places of braces that nothing closes.
   std::vector<clang::SourceLocation> open_braces() const;
   /// __TIME__ or its like was expanded in the user's text.
@@ -56,6 +58,7 @@ class TokenRecorder {
   std::map<clang::FileID, File> m_files;
   std::map<std::string, std::set<std::string>> m_included_as;
   bool m_volatile = false;
+  clang::tok::TokenKind m_last_kind = clang::tok::semi;
 };
 
 /// Whether a location lies in a file of the user's: neither a system header nor part of a prelude.

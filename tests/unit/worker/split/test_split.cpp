@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <set>
 
 #include "jit/worker/host/host_compiler.h"
+#include "jit/worker/prelude/leading_text.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
@@ -20,12 +22,37 @@ class SplitTest : public CompileTest {
     if (!have_cuda_headers())
       GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
   }
-  // Parses the text and returns the slice.
-  DeviceSlice split(const std::string& text, std::vector<SourceFile> headers = {},
-                    std::vector<std::string> include_dirs = {}) {
+  // Parses the text and returns the slice. A text that begins with includes is parsed once more behind those
+  // of another text, as children of a held parse do it: the slice must be the same.
+  DeviceSlice split(const std::string& text, const std::vector<SourceFile>& headers = {},
+                    const std::vector<std::string>& include_dirs = {}) {
+    const std::size_t leading = end_of_leading_includes(text);
+    if (leading == 0) return split_behind(0, text, headers, include_dirs);
+    const auto texts_of = [](const DeviceSlice& slice) {
+      std::vector<std::string> all;
+      for (const SourceFile& file : slice.files) all.push_back(file.name + "\n" + file.text);
+      for (const auto& file : slice.host_texts) all.push_back(file->name + "\n" + file->text);
+      for (const Doubt& doubt : slice.doubts)
+        all.push_back(doubt.file + ":" + std::to_string(doubt.first_line) + "-" +
+                      std::to_string(doubt.last_line));
+      std::set<std::string> names;
+      for (const auto& names_of_file : slice.host_names)
+        for (const HostName& one : *names_of_file) names.insert(one.file + ": " + one.name);
+      all.insert(all.end(), names.begin(), names.end());
+      return all;
+    };
+    const std::vector<std::string> held = texts_of(split_behind(leading, text, headers, include_dirs));
+    DeviceSlice slice = split_behind(0, text, headers, include_dirs);
+    EXPECT_EQ(held, texts_of(slice));
+    return slice;
+  }
+  // `leading`: so much of the text is read before the rest is there.
+  DeviceSlice split_behind(std::size_t leading, const std::string& text,
+                           const std::vector<SourceFile>& headers,
+                           const std::vector<std::string>& include_dirs) {
     m_request = request("a.cu", text);
-    m_request.headers = std::move(headers);
-    m_request.options.include_dirs = std::move(include_dirs);
+    m_request.headers = headers;
+    m_request.options.include_dirs = include_dirs;
     auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
     for (const auto* group : {&m_request.files, &m_request.headers})
       for (const SourceFile& file : *group)
@@ -41,9 +68,20 @@ class SplitTest : public CompileTest {
     DeviceSlice slice;
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& made) { slice = std::move(made); };
+    bool replaced = leading == 0;
+    if (leading > 0) {
+      unit.leading = leading;
+      m_request.files[0].text = text.substr(0, leading) + "__global__ void tarsia_other();\n";
+      hooks.on_leading = [&](const std::function<void()>& prepare) {
+        prepare();
+        m_request.files[0].text = text;
+        return replaced = true;
+      };
+    }
     HostResult result = compile_host(unit, files, hooks);
     for (const Diagnostic& d : result.diagnostics)
       EXPECT_LT(int(d.severity), int(Severity::error)) << d.line << ": " << d.message;
+    EXPECT_TRUE(replaced);
     return slice;
   }
   // How often the host's half of `before` and then of `after` is compiled.
@@ -178,7 +216,7 @@ TEST_F(SplitTest, an_edit_of_a_kernel_leaves_the_hosts_text) {
   DeviceSlice before = split("__global__ void k(float* x) { x[0] = 1; }\n" + host);
   DeviceSlice after = split("__global__ void k(float* x) { x[0] = 2; }\n" + host);
   ASSERT_FALSE(before.host_texts.empty());
-  EXPECT_EQ(before.host_texts.back().text, after.host_texts.back().text);
+  EXPECT_EQ(before.host_texts.back()->text, after.host_texts.back()->text);
   EXPECT_NE(text_of(before), text_of(after));
 }
 
@@ -186,7 +224,7 @@ TEST_F(SplitTest, wherever_the_kernel_stands_and_however_long_it_becomes) {
   const std::string first = "int f(int x) { return x; }\n", last = "void run(float* x) { k<<<1, 1>>>(x); }\n";
   auto host = [&](const std::string& body) {
     DeviceSlice slice = split(first + "__global__ void k(float* x) { " + body + " }\n" + last);
-    std::string text = slice.host_texts.empty() ? "" : slice.host_texts.back().text;
+    std::string text = slice.host_texts.empty() ? "" : slice.host_texts.back()->text;
     std::erase(text, k_device_byte);
     return text;
   };
@@ -233,7 +271,7 @@ TEST_F(SplitTest, what_one_macro_makes_for_both_sides_counts_for_the_host) {
   std::string macro = "#define MAKE(n) __global__ void k(float* x) { x[0] = n; } int host() { return n; }\n";
   DeviceSlice before = split(macro + "MAKE(1)\n"), after = split(macro + "MAKE(2)\n");
   ASSERT_FALSE(before.host_texts.empty());
-  EXPECT_NE(before.host_texts.back().text, after.host_texts.back().text);
+  EXPECT_NE(before.host_texts.back()->text, after.host_texts.back()->text);
 }
 
 TEST_F(SplitTest, the_devices_text_is_plain) {
