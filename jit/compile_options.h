@@ -56,6 +56,14 @@ inline bool keeps_lines(const CompileOptions& options) {
   return bool(options.debug) || options.lineinfo;
 }
 
+/// nvcc's option for the lines of optimised device code.
+inline constexpr char k_line_option[] = "-lineinfo";
+
+/// Appends it if it is asked for. Debug information has lines anyway.
+inline void add_line_option(const CompileOptions& options, std::vector<std::string>& words) {
+  if (options.lineinfo && !options.debug) words.push_back(k_line_option);
+}
+
 /// Whether host code checks itself while it runs: "undefined", "address" or "thread".
 inline bool has_checks(const CompileOptions& options, std::string_view which) {
   return options.debug.word() == which;

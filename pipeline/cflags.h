@@ -11,7 +11,7 @@ namespace tarsia::pipeline {
 void take_cflags(jit::CompileOptions& options);
 
 /// Lets TARSIA_OPT=fast set options.dev, unless a level of optimisation is asked for, and TARSIA_LINEINFO=1
-/// options.lineinfo. Throws ArgumentError for other values.
+/// the option of its name. Throws ArgumentError for other values.
 void take_environment(jit::CompileOptions& options);
 
 }  // namespace tarsia::pipeline

@@ -201,7 +201,7 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   }
   request.files = std::move(source.files);
   request.headers = std::move(source.headers);
-  if (request.options.debug || request.options.lineinfo) {
+  if (jit::keeps_lines(request.options)) {
     std::vector<std::pair<std::string_view, std::string_view>> texts;
     for (const auto* group : {&request.files, &request.headers})
       for (const jit::SourceFile& file : *group) texts.emplace_back(file.name, file.text);

@@ -10,9 +10,8 @@ class App;
 
 namespace tarsia::tools {
 
-/// Translates options from gcc's and nvcc's spelling (-std=c++20, -lineinfo, -ffast-math) to those of
-/// `command`
-/// (--std=c++20, --lineinfo, --fast-math). If `up_to_file` is set, the words after the first one that is
+/// Translates options from gcc's and nvcc's spelling (-std=c++20, -ffast-math) to those of `command`
+/// (--std=c++20, --fast-math). If `up_to_file` is set, the words after the first one that is
 /// neither an option nor an option's value stay as they are.
 std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<std::string> words,
                                          bool up_to_file);

@@ -1,12 +1,14 @@
 """What an edit below third-party headers costs: the first compile, an edit, an edit in a new process; beside g++ -c.
 
-    bench/python/bench_preludes.py [regex] [eigen=FOLDER] [torch]
+    bench/python/bench_preludes.py [regex] [eigen=FOLDER] [torch] [torch_cuda]
 
-`eigen` needs the folder of Eigen's headers (/usr/include/eigen3), `torch` an installed PyTorch. The cache is a new one.
-g++ compiles to an object alone, with -O2 and a header of its own precompiled; Tarsia links and loads, too.
+`eigen` needs the folder of Eigen's headers (/usr/include/eigen3), `torch` and `torch_cuda`, which has a kernel, an installed
+PyTorch. The cache is a new one. g++ compiles to an object alone, with -O2 and a header of its own precompiled, and nvcc
+(where it is found) likewise; Tarsia links and loads, too.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,14 +45,35 @@ torch::Tensor relu(torch::Tensor x) { return torch::where(x > 0, x, torch::zeros
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("relu", &relu); }
 """,
     ),
+    "torch_cuda": (
+        ["torch/extension.h", "cuda_runtime.h"],
+        """
+__global__ void relu_kernel(const float* x, float* y, long n) {
+  const long i = long(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 0 ? x[i] : 0;
+}
+torch::Tensor relu(torch::Tensor x) {
+  TORCH_CHECK(x.is_contiguous(), "relu takes contiguous tensors");
+  auto y = torch::empty_like(x);
+  const long n = x.numel();
+  relu_kernel<<<unsigned((n + 255) / 256), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+  return y;
+}
+""",
+    ),
 }
 
 
+def is_cuda(name):
+    return name.endswith("_cuda")
+
+
 def options_of(name, folder):
-    if name == "torch":
+    if name.startswith("torch"):
         import tarsia.torch
 
-        return tarsia.torch.options()
+        cuda = {"arch": "sm_90", "undefined": "load"} if is_cuda(name) else {}
+        return {**tarsia.torch.options(), **cuda}
     return {"include_dirs": [folder]} if folder else {}
 
 
@@ -71,19 +94,23 @@ def tarsia_times(name, folder, edits):
     times = []
     for edit in edits:
         start = time.perf_counter()
-        tarsia.load_inline(text_of(name, edit), **options)
+        source = text_of(name, edit)
+        tarsia.load_inline({"bench.cu": source} if is_cuda(name) else source, **options)
         times.append(time.perf_counter() - start)
     return times
 
 
 def gxx_times(name, folder):
-    """Seconds of g++ -c without and with a precompiled header."""
+    """Seconds of g++ -c without and with a precompiled header; of nvcc -c for a source in CUDA."""
     options = options_of(name, folder)
+    compiler = "nvcc" if is_cuda(name) else "g++"
+    if not shutil.which(compiler):
+        return None, None
     flags = [
         "-std=c++20",
         "-O2",
-        "-fPIC",
         "-w",
+        *(["-arch=sm_90", "-Xcompiler", "-fPIC"] if is_cuda(name) else ["-fPIC"]),
         *(f"-I{dir}" for dir in options.get("include_dirs", [])),
     ]
     flags += [
@@ -95,15 +122,18 @@ def gxx_times(name, folder):
 
         def run(*arguments):
             start = time.perf_counter()
-            subprocess.run(["g++", *flags, *arguments], cwd=work, check=True)
+            subprocess.run([compiler, *flags, *arguments], cwd=work, check=True)
             return time.perf_counter() - start
 
         def write(file, text):
             with open(f"{work}/{file}", "w") as out:
                 out.write(text)
 
-        write("whole.cc", text_of(name, 1))
-        plain = run("-c", "whole.cc")
+        whole = "whole.cu" if is_cuda(name) else "whole.cc"
+        write(whole, text_of(name, 1))
+        plain = run("-c", whole)
+        if is_cuda(name):
+            return plain, None
         write("pre.h", "".join(f"#include <{header}>\n" for header in headers))
         run("-x", "c++-header", "pre.h", "-o", "pre.h.gch")
         write("body.cc", '#include "pre.h"\n' + body)
@@ -132,7 +162,7 @@ def main():
     with tempfile.TemporaryDirectory() as cache:
         os.environ["TARSIA_CACHE_DIR"] = cache
         print(
-            "| headers | first | edit | edit, new process | g++ -c | g++ -c with a PCH |\n| --- | --- | --- | --- | --- | --- |"
+            "| headers | first | edit | edit, new process | g++ -c, nvcc -c | g++ -c with a PCH |\n| --- | --- | --- | --- | --- | --- |"
         )
         for name, folder in asked.items():
             first, *edits = child(name, folder, [1, 2, 3, 4])
@@ -141,7 +171,7 @@ def main():
             figures = [first, min(edits), anew, plain, precompiled]
             print(
                 f"| {name} | "
-                + " | ".join(f"{figure:.2f} s" for figure in figures)
+                + " | ".join("" if figure is None else f"{figure:.2f} s" for figure in figures)
                 + " |",
                 flush=True,
             )

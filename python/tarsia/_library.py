@@ -33,6 +33,8 @@ class Library:
         self._pending = pending
         self._templates = {}
         self._modules = {}
+        if recipe is not None:
+            _recipe.note_library(self)
 
     @property
     def ready(self):

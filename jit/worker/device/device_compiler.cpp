@@ -286,7 +286,7 @@ void DeviceCompiler::place_ptxas_errors(const Nvrtc& nvrtc, const DeviceRequest&
   // Compiles once more with line information, for the lines in the PTX's messages and for that PTX itself.
   NvrtcJob job{
       .name = request.main.name, .text = plan.text, .headers = plan.headers, .options = plan.options};
-  if (!keeps_lines(request)) job.options.push_back("-lineinfo");
+  if (!keeps_lines(request)) job.options.push_back(k_line_option);
   leave_out_refused(job.options);
   for (const std::string& expression : request.expressions) job.expressions.push_back(qualified(expression));
   job.options.push_back("-arch=" + arch);

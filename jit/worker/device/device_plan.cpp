@@ -361,7 +361,7 @@ class Planner {
                "-diag-suppress=177,47"};
     if (m_minimal && !m_foreign) options.push_back("-minimal");
     if (m_request.debug) options.push_back("-G");
-    if (m_request.lineinfo && !m_request.debug) options.push_back("-lineinfo");
+    add_line_option(m_request, options);
     if (m_request.fast_math) options.push_back("-use_fast_math");
     if (m_request.maxrregcount > 0)
       options.push_back("-maxrregcount=" + std::to_string(m_request.maxrregcount));

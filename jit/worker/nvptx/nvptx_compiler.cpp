@@ -215,7 +215,7 @@ NvJitLinkOutput cubin_of(const CompileRequest& request, const std::string& arch,
   std::vector<std::string> options = {"-arch=" + arch, "-verbose"};
   options.push_back(request.options.debug ? "-O0" : "-O3");
   if (request.options.debug) options.push_back("-g");
-  if (request.options.lineinfo && !request.options.debug) options.push_back("-lineinfo");
+  add_line_option(request.options, options);
   if (request.options.maxrregcount > 0)
     options.push_back("-maxrregcount=" + std::to_string(request.options.maxrregcount));
   Hasher hasher("tarsia nvJitLink part");

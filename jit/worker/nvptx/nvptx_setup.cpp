@@ -106,7 +106,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
   add("-ffp-contract=fast");
   if (options.debug)
     add("-debug-info-kind=constructor", "-dwarf-version=2", "-debugger-tuning=gdb");
-  else if (options.lineinfo)
+  else if (keeps_lines(options))
     add("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-debugger-tuning=gdb");
   add("-fdebug-prefix-map=" + std::string(k_source_dir) +
       "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));

@@ -5,6 +5,9 @@ takes it from the cache as usual, or loads the file. Of several things of one li
 """
 
 import copy
+import itertools
+import operator
+import weakref
 
 from .. import _errors, _tarsia
 from .._compile_options import to_path
@@ -110,7 +113,8 @@ def capturing():
 # ---- pickles ----
 
 _of_ops = {}  # the recipe of the library that registered an op last, by the op's name
-_restored = None  # libraries by their recipes, as long as something holds them
+_libraries = weakref.WeakValueDictionary()  # those of this process that were made from recipes, by their numbers
+_numbers = itertools.count()
 
 
 def note_ops(recipe, names):
@@ -127,19 +131,20 @@ def forget_ops(recipe, name=None):
             del _of_ops[known]
 
 
+def note_library(lib):
+    """Lets pickles of the same recipe find a library."""
+    _libraries[next(_numbers)] = lib
+
+
 def library(recipe):
-    """The library of a recipe that came with a pickle, made once in a process as long as something of it is held."""
-    global _restored
-    if _restored is None:
-        from weakref import WeakValueDictionary
+    """The library of a recipe that came with a pickle: the one that this process loaded last, as long as something holds
+    it, whether by load_inline or for a pickle; else a new one."""
+    for _, found in sorted(_libraries.items(), key=operator.itemgetter(0), reverse=True):
+        if found._recipe == recipe:  # None: it was unloaded
+            return found
+    from .._library import from_recipe
 
-        _restored = WeakValueDictionary()
-    found = _restored.get(recipe)
-    if found is None or found._recipe is None:  # None: it was unloaded
-        from .._library import from_recipe
-
-        found = _restored[recipe] = from_recipe(recipe)
-    return found
+    return from_recipe(recipe)
 
 
 def _keeping(recipe, lib):

@@ -106,6 +106,23 @@ print(gone() is None)
     assert in_a_fresh_process(lib.next, code, tmp_path) == "2 2 2 True\nTrue"
 
 
+def test_a_library_that_this_process_has_loaded_is_the_one_that_a_pickle_means():
+    source = "static int calls = 0; int next() { return ++calls; } int own_library() { return 1; }"
+    lib = tarsia.load_inline(source)
+    assert lib.next() == 1
+    assert pickle.loads(pickle.dumps(lib)) is lib
+    assert pickle.loads(pickle.dumps(lib.next))() == 2
+    other = tarsia.load_inline(source)
+    assert pickle.loads(pickle.dumps(lib)) is other  # the one that was loaded last
+    pickled = pickle.dumps(other)
+    other.unload()
+    assert pickle.loads(pickled) is lib
+    assert tarsia.load_inline(source, opt=1) is not pickle.loads(pickled)
+    lib.unload()
+    again = pickle.loads(pickled)
+    assert again is not lib and again.own_library() == 1
+
+
 def test_an_op_and_a_function_that_are_unpickled_apart_share_their_library(tmp_path):
     lib = load()
     (tmp_path / "half.pickle").write_bytes(pickle.dumps(lib.half))
