@@ -17,6 +17,7 @@
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/device/ptxas_log.h"
+#include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/StringRef.h"
@@ -482,6 +483,19 @@ bool DeviceJob::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) 
   return false;
 }
 
+// Of what NVRTC reads before the source's own text: options, sliced headers, and the includes that lead
+// there. If it refuses a header among these, it refuses it under every text.
+Digest DeviceJob::key_of_headers() const {
+  DeviceRequest request = make_request();
+  request.main.text.resize(end_of_leading_includes(request.main.text));
+  request.expressions.clear();
+  request.managed.clear();
+  return Hasher("tarsia headers that NVRTC refuses")
+      .field(build_id())
+      .field(plan_device(request).key)
+      .finish();
+}
+
 DeviceJob::Outcome DeviceJob::run() {
   const auto fresh = [&] {
     Outcome outcome;
@@ -502,6 +516,13 @@ DeviceJob::Outcome DeviceJob::run() {
     outcome.ok = true;  // only kernels of headers, and NVRTC is to compile the device code
     return outcome;
   }
+  // An edit below headers that NVRTC refused goes to Clang at once.
+  std::optional<Digest> headers;
+  if (m_clang.may_follow && m_slice.files.size() > 1) headers = key_of_headers();
+  if (const auto refused = headers ? m_parts.find(PartKind::device, *headers) : std::nullopt) {
+    run_clang(outcome, *refused);
+    return outcome;
+  }
   run_nvrtc(outcome);
   const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
   const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
@@ -513,7 +534,9 @@ DeviceJob::Outcome DeviceJob::run() {
   const std::string place = error->line ? (error->file == m_slice.main_file ? "line " : error->file + ":") +
                                               std::to_string(error->line)
                                         : error->file;
-  run_clang(second, "NVRTC refused " + place + ": " + error->message);
+  why = "NVRTC refused " + place + ": " + error->message;
+  run_clang(second, why);
+  if (second.ok && headers && error->file != m_slice.main_file) m_parts.keep(PartKind::device, *headers, why);
   second.timings.insert(second.timings.begin(), outcome.timings.begin(), outcome.timings.end());
   if (second.ok || m_cancelled) return second;
   // What both refuse at one line is the user's; NVRTC's words for it come with hints. Else both speak.

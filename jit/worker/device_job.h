@@ -67,6 +67,7 @@ class DeviceJob {
                        Outcome& outcome) const;
   void run_nvrtc(Outcome& outcome);
   void run_clang(Outcome& outcome, const std::string& why);
+  Digest key_of_headers() const;
   bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
   const HostName* find_host_name(std::string_view name) const;

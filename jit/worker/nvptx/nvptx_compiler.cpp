@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -21,6 +22,7 @@
 #include "jit/worker/nvptx/device_module.h"
 #include "jit/worker/nvptx/nvjitlink.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
+#include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
 #include "llvm/Demangle/Demangle.h"
@@ -256,14 +258,16 @@ class Compile {
   NvptxResult run() {
     for (const std::string& arch : m_request.options.archs)
       if (std::string fault = fault_of_arch(arch); !fault.empty()) return fail(std::move(fault));
-    m_includes = leading_includes_of(m_unit.file->text);
+    m_leading = end_of_leading_includes(m_unit.file->text);
     std::string libdevice;
     if (const std::string& path = m_request.cuda_parts.libdevice; !path.empty()) libdevice = read_file(path);
     const std::string main_path = std::string(k_source_dir) + "/" + m_unit.file->name;
     const std::string text = m_unit.file->text + wanted_text();
-    m_files->add_text(main_path, text, m_unit.file->text);
+    std::string below = text;  // a prelude's own includes
+    for (size_t i = 0; i < m_leading; ++i)
+      if (below[i] != '\n') below[i] = ' ';
     for (const std::string& arch : m_request.options.archs)
-      if (!compile(arch, main_path, libdevice)) break;
+      if (!compile(arch, main_path, text, below, libdevice)) break;
     m_result.device.dependencies = m_files->dependencies();
     m_result.device.ok =
         !is_cancelled() && !has_errors(m_result.device.diagnostics) && !m_request.options.archs.empty();
@@ -292,52 +296,44 @@ class Compile {
     return text;
   }
 
-  /// The includes of the text that a prelude may replace: those of headers that are none of the source's own.
-  std::string prelude_includes() const {
-    std::string includes;
-    llvm::StringRef lines = m_includes;
-    while (!lines.empty()) {
-      const auto [line, rest] = lines.split('\n');
-      lines = rest;
-      const llvm::StringRef name = line.split('<').second.split('>').first;
-      for (const auto* group : {&m_request.files, &m_request.headers})
-        for (const SourceFile& file : *group)
-          if (name == file.name) return includes;
-      includes += line.str() + "\n";
-    }
-    return includes;
-  }
-
   /// The virtual path of a prelude that the files now have; "": none.
   std::string find_prelude(const std::string& arch) {
-    if (!m_unit.preludes) return {};
+    if (!m_unit.preludes || m_leading == 0) return {};
     const auto start = Clock::now();
-    const std::string includes = prelude_includes();
-    const std::string path = std::string(k_nvptx_headers_dir) + "/prelude_" + arch;
+    const std::string text = m_unit.file->text.substr(0, m_leading);
+    const std::string path = "/tarsia/prelude_" + arch;
     const std::vector<std::string> arguments = nvptx_arguments(m_request, path + ".h", arch, "");
     Hasher hasher("tarsia device prelude");
-    hasher.field(build_id()).field(includes);
+    hasher.field(build_id()).field(text);
     for (const std::string& argument : arguments) hasher.field(argument);
     for (const std::string& dir : m_request.cuda_parts.include_dirs) hasher.field(dir);
-    for (const auto* group : {&m_request.files, &m_request.headers})  // one of them may hide a header
-      for (const SourceFile& file : *group) hasher.field(file.name);
+    for (const auto* group : {&m_request.files, &m_request.headers})  // the includes may read one of them
+      for (const SourceFile& file : *group) {
+        hasher.field(file.name);
+        if (&file != m_unit.file) hasher.field(file.text);
+      }
     const Digest key = hasher.finish();
-    std::shared_ptr<const DevicePrelude> prelude = m_unit.preludes->find(key);
-    if (!prelude && m_unit.preludes->is_worth_while(key)) {
-      prelude = make_device_prelude(arguments, path + ".h", includes, m_make_files(),
-                                    m_request.options.include_dirs);
-      if (prelude) m_unit.preludes->keep(key, prelude);
+    std::shared_ptr<const KeptLayer> prelude = m_unit.preludes->find(key, m_parts);
+    if (!prelude && m_unit.preludes->is_worth_while(key, m_parts)) {
+      if (auto made = make_device_prelude(arguments, path + ".h", text, m_make_files())) {
+        m_unit.preludes->keep(key, made, m_parts);
+        prelude = std::move(made);
+      } else {
+        m_unit.preludes->give_up(key, m_parts);
+      }
     }
     if (!prelude) return {};
     m_result.device.timings.emplace_back("clang prelude", milliseconds_since(start));
-    m_files->add_text(path + ".pch", prelude->pch);
-    m_files->add_text(path + ".h", prelude->includes);
-    m_files->inherit(prelude->dependencies);
+    m_files->add_text(path + ".pch", {prelude->layer().pch.data(), prelude->layer().pch.size()});
+    m_texts.push_back(text);
+    m_files->add_text(path + ".h", m_texts.back());
+    m_files->inherit(prelude->layer().dependencies);
     m_used.push_back(std::move(prelude));
     return path + ".pch";
   }
 
-  bool compile(const std::string& arch, const std::string& main_path, const std::string& libdevice) {
+  bool compile(const std::string& arch, const std::string& main_path, const std::string& text,
+               const std::string& below, const std::string& libdevice) {
     Pass pass;
     DeviceResult& result = m_result.device;
     Task task{m_unit, m_cancelled, libdevice, pass, result.timings};
@@ -345,6 +341,7 @@ class Compile {
                                   has_system_headers(m_request.options));
     on_large_stack([&] {
       const std::string prelude = find_prelude(arch);
+      m_files->add_text(main_path, prelude.empty() ? text : below, m_unit.file->text);
       auto clang =
           make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector);
       if (!clang) return;
@@ -380,8 +377,9 @@ class Compile {
   const CompileRequest& m_request;
   const MakeFiles m_make_files;
   const llvm::IntrusiveRefCntPtr<SourceFileSystem> m_files;
-  std::string m_includes;                                    ///< with which the text begins
-  std::vector<std::shared_ptr<const DevicePrelude>> m_used;  ///< which the files show
+  size_t m_leading = 0;                                  ///< the text's includes end here
+  std::vector<std::shared_ptr<const KeptLayer>> m_used;  ///< which the files show, …
+  std::deque<std::string> m_texts;                       ///< … and their texts
   PartStore& m_parts;
   const std::atomic<bool>* m_cancelled;
   NvptxResult m_result;

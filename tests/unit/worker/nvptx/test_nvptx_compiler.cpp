@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "base/cuda/cubin.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
+#include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
 
 namespace tarsia::jit {
@@ -151,15 +154,55 @@ TEST_F(NvptxTest, a_prelude_changes_nothing_but_the_time) {
   EXPECT_FALSE(uses_one(device("#include <cuda_bf16.h>\n" + text)));
 }
 
-TEST(DevicePreludes, leading_includes_are_those_before_anything_else) {
-  EXPECT_EQ(leading_includes_of("// x\n#include <a/b.h>  // why\n\n# include <c>\nint x;\n#include <d>\n"),
-            "#include <a/b.h>\n#include <c>\n");
-  EXPECT_EQ(leading_includes_of("#include <a>\n#define X\n#include <b>\n"), "#include <a>\n");
-  EXPECT_EQ(leading_includes_of("#include <a>\n#include \"b\"\n#include <c>\n"), "#include <a>\n");
-  EXPECT_EQ(leading_includes_of("#include <a> junk\n#include <b>\n"), "");
-  EXPECT_EQ(leading_includes_of("#pragma once\n#include <b>\n"), "");
-  EXPECT_EQ(leading_includes_of("#include <a>"), "#include <a>\n");
-  EXPECT_EQ(leading_includes_of(""), "");
+TEST_F(NvptxTest, a_prelude_of_the_users_headers_is_kept_for_other_workers) {
+  const TemporaryDir folder;
+  std::ofstream(folder / "twice.h") << "inline __device__ float twice(float x) { return FACTOR * x; }\n";
+  const std::string text =
+      "#define FACTOR 2\n#include \"twice.h\"\n#include <cuda_fp16.h>\n"
+      "__global__ void k(float* x) { *x = twice(*x); }\nvoid run(float* x) { k<<<1, 1>>>(x); }\n";
+  CompileRequest asked = request("a.cu", text);
+  asked.options.include_dirs = {folder.path()};
+  const auto uses_one = [](const NvptxResult& result) {
+    return std::ranges::any_of(result.device.timings,
+                               [](const auto& one) { return one.first == "clang prelude"; });
+  };
+  std::string ptx;
+  for (int time = 0; time < 4; ++time) {
+    DevicePreludes of_another_worker;
+    preludes = &of_another_worker;
+    const NvptxResult result = device(asked);
+    ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+    EXPECT_EQ(uses_one(result), time > 0);
+    if (time == 0) ptx = result.ptx;
+    EXPECT_EQ(result.ptx, ptx);
+  }
+  EXPECT_EQ(parts.kept[PartKind::prelude], 2);  // that it was asked for, and the prelude
+  std::ofstream(folder / "twice.h") << "inline __device__ float twice(float x) { return 3 * FACTOR * x; }\n";
+  DevicePreludes fresh;
+  preludes = &fresh;
+  EXPECT_NE(device(asked).ptx, ptx);
+  // An error names its line in the text.
+  asked.files[0].text += "__global__ void wrong() { undeclared; }\n";
+  const NvptxResult wrong = device(asked);
+  ASSERT_FALSE(wrong.device.ok);
+  EXPECT_EQ(wrong.device.diagnostics[0].line, 6);
+}
+
+TEST_F(NvptxTest, variables_of_headers_have_symbols_with_a_prelude_too) {
+  const TemporaryDir folder;
+  std::ofstream(folder / "table.h") << "static __device__ int table[4] = {1, 2, 3, 4};\n";
+  CompileRequest asked = request("a.cu", "#include \"table.h\"\n__global__ void k(int* x) { *x = 1; }\n");
+  asked.options.include_dirs = {folder.path()};
+  DevicePreludes kept;
+  preludes = &kept;
+  const NvptxResult first = device(asked);
+  ASSERT_TRUE(first.device.ok) << errors(first.device.diagnostics);
+  EXPECT_FALSE(first.symbols.empty());
+  for (int time = 0; time < 3; ++time) {
+    parts.kept[PartKind::prelude] = 0;
+    EXPECT_EQ(device(asked).symbols, first.symbols);
+    EXPECT_EQ(parts.kept[PartKind::prelude], time == 0 ? 1 : 0);  // that none can be made
+  }
 }
 
 /// Which compiler took the only file, by the module's own table.
@@ -190,6 +233,31 @@ TEST_F(DeviceChoiceTest, a_kernel_over_a_local_type_goes_to_clang) {
               "x);\n}\n"));
   ASSERT_TRUE(result.ok) << errors(result);
   EXPECT_THAT(compiler_of(result), HasSubstr("clang: NVRTC refused"));
+}
+
+TEST_F(DeviceChoiceTest, an_edit_below_headers_that_nvrtc_refused_goes_to_clang_at_once) {
+  const TemporaryDir folder;
+  const auto write = [&](const char* more) {
+    std::ofstream(folder / "last.h") << "#pragma once\n#include <iterator>\n"
+                                     << "inline __device__ int f() { int a[2] = {1, 2}; return "
+                                        "*std::reverse_iterator<int*>(a + 2); }\n"
+                                     << more;
+  };
+  write("");
+  const auto asks_nvrtc = [&](int value) {
+    CompileRequest asked = request("a.cu", "#include \"last.h\"\n__global__ void k(int* x) { *x = f() + " +
+                                               std::to_string(value) + "; }\n");
+    asked.options.include_dirs = {folder.path()};
+    const CompileResult result = compile(asked);
+    EXPECT_TRUE(result.ok) << errors(result);
+    EXPECT_THAT(compiler_of(result), HasSubstr("clang: NVRTC refused"));
+    return std::ranges::any_of(result.timings,
+                               [](const auto& one) { return one.first.starts_with("device nvrtc"); });
+  };
+  EXPECT_TRUE(asks_nvrtc(1));
+  EXPECT_FALSE(asks_nvrtc(2));
+  write("#define MORE 1\n");  // another header, which it may take
+  EXPECT_TRUE(asks_nvrtc(3));
 }
 
 TEST_F(DeviceChoiceTest, a_users_error_is_not_compiled_again) {
