@@ -1,6 +1,8 @@
 // The compiler: takes a request through split, device, host and link.
 #include "jit/worker/worker.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -455,7 +457,11 @@ bool has_kernels(const CompileRequest& request) {
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   if (!m_state.prepared.valid()) m_state.prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_state.device.warm_up(request.cuda_parts.nvrtc);
-  return Compile(request, parts, m_state).run();
+  CompileResult result = Compile(request, parts, m_state).run();
+  // Such a compile took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held
+  // parses.
+  if (m_state.held.has_any()) ::malloc_trim(0);
+  return result;
 }
 
 bool Worker::answer_elsewhere(const CompileRequest& request) {
