@@ -98,8 +98,11 @@ std::optional<std::string> HeldParses::hold(const Digest& key) {
   auto [mine, its] = make_socket_pair();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child > 0) m_held.push_front(std::unique_ptr<Held>(new Held{key, child, Channel(std::move(mine))}));
-  if (child != 0) return std::nullopt;
+  if (child < 0) return std::nullopt;
+  if (child > 0) {
+    m_held.push_front(std::unique_ptr<Held>(new Held{key, child, Channel(std::move(mine))}));
+    return std::nullopt;
+  }
   follow(parent);
   m_child = true;
   mine.reset();
