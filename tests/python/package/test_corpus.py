@@ -46,3 +46,14 @@ def test_results_are_kept_until_the_source_or_its_options_change(tmp_path):
     write(tmp_path / "list.txt", lines.replace("ONE=1", "ONE=2"))
     corpus(tmp_path)
     assert len(list((tmp_path / "results").glob("*.json"))) == 2
+
+
+def test_an_edit_is_measured_and_leaves_the_source_as_it_was(tmp_path):
+    source = tmp_path / "checkouts/someone+something/one.cpp"
+    text = "int one() { return 1; }\n"
+    write(source, text)
+    write(tmp_path / "list.txt", "group small\nin someone/something 0123abc\none.cpp\n")
+    said = corpus(tmp_path, "--edit")
+    assert "    seconds after an edit, 1 files: in the median " in said
+    assert source.read_text() == text
+    assert "edit" in corpus(tmp_path, "--no-run")
