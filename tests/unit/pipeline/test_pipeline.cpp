@@ -446,6 +446,9 @@ TEST_F(Pipe, a_forked_child_compiles_while_its_parents_threads_do) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer allows no threads in a forked child";
 #endif
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer's allocator may be locked in a forked child";
+#endif
   Pipeline pipeline(test_settings());
   std::vector<std::thread> threads;
   std::atomic<bool> stop{false};
