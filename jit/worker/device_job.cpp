@@ -536,7 +536,12 @@ DeviceJob::Outcome DeviceJob::run() {
                                         : error->file;
   why = "NVRTC refused " + place + ": " + error->message;
   run_clang(second, why);
-  if (second.ok && headers && error->file != m_slice.main_file) m_parts.keep(PartKind::device, *headers, why);
+  // An instance in a header may be refused for what the source's text gives it.
+  const auto next = std::next(error);
+  const bool is_instance = next != outcome.diagnostics.end() && next->severity == Severity::note &&
+                           next->message.find("instantiation") != std::string::npos;
+  if (second.ok && headers && error->file != m_slice.main_file && !is_instance)
+    m_parts.keep(PartKind::device, *headers, why);
   second.timings.insert(second.timings.begin(), outcome.timings.begin(), outcome.timings.end());
   if (second.ok || m_cancelled) return second;
   // What both refuse at one line is the user's; NVRTC's words for it come with hints. Else both speak.

@@ -32,8 +32,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Milliseconds that leading includes must have taken before their parse is held: a fork of the worker takes
-// some ten.
+// Milliseconds that leading includes must have taken before their parse is held: a fork of the worker takes a
+// few, and memory.
 constexpr double k_worth_holding = 300;
 
 double milliseconds_since(Clock::time_point start) {
@@ -111,6 +111,7 @@ class Compile {
         m_why_clang(why_clang(request)),
         m_marks_lambdas(!m_why_clang.empty()),
         m_request(prepared(request, m_marks_lambdas)),
+        m_openmp(m_request.options.openmp),
         m_parts(parts),
         m_worker(worker) {}
 
@@ -329,13 +330,17 @@ class Compile {
     hooks.keep_objects = [&](const Digest& key, const std::vector<std::string>& objects) {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
+    bool is_heavy = false;
     if (unit.file == held_text()) {
       unit.leading = end_of_leading_includes(unit.file->text);
       hooks.on_leading = [&](const std::function<void()>& prepare) {
-        return milliseconds_since(start) >= k_worth_holding && hold_parse(unit, *files, prepare);
+        is_heavy = milliseconds_since(start) >= k_worth_holding;
+        return is_heavy && hold_parse(unit, *files, prepare);
       };
     }
     HostResult result = compile_host(unit, files, hooks);
+    // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
+    if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
     unit.macros = nullptr;
     result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
     add(files->dependencies());
@@ -358,6 +363,7 @@ class Compile {
     CompileRequest plain = m_request;
     plain.name.clear();
     plain.timeout_ms = 0;
+    plain.options.openmp = m_openmp;
     const size_t at = size_t(&file - m_request.files.data());
     plain.files[at].text.resize(end_of_leading_includes(file.text));
     return Hasher("tarsia held parse").field(encode(plain)).field(std::uint64_t(at)).finish();
@@ -431,6 +437,7 @@ class Compile {
   std::map<std::string, std::string> m_why_clang;  ///< by file
   bool m_marks_lambdas;
   CompileRequest m_request;
+  const bool m_openmp;                           ///< before a header was seen to need it
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
@@ -457,11 +464,7 @@ bool has_kernels(const CompileRequest& request) {
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
   if (!m_state.prepared.valid()) m_state.prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_state.device.warm_up(request.cuda_parts.nvrtc);
-  CompileResult result = Compile(request, parts, m_state).run();
-  // Such a compile took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held
-  // parses.
-  if (m_state.held.has_any()) ::malloc_trim(0);
-  return result;
+  return Compile(request, parts, m_state).run();
 }
 
 bool Worker::answer_elsewhere(const CompileRequest& request) {

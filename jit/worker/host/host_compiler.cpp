@@ -251,20 +251,16 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   enter(preprocessor, shared.export_text, k_exports_path, place);
 }
 
-// Line tables name no columns.
-bool counts_columns(const Shared& shared) {
-  return bool(shared.unit.request->options.debug);
-}
-
 Slicer& slicer(Shared& shared, clang::ASTContext& context) {
-  if (!shared.slicer)
-    shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, counts_columns(shared));
+  const bool columns = bool(shared.unit.request->options.debug);  // line tables name none
+  if (!shared.slicer) shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, columns);
   return *shared.slicer;
 }
 
-// The main file's bytes were replaced.
-void tell_of_new_text(Shared& shared, clang::SourceManager& sources) {
+// Clang shall see the text of the unit's file as it is now.
+void show_text(Shared& shared, clang::SourceManager& sources) {
   const HostUnit& unit = shared.unit;
+  shared.text.show_all();
   shared.diagnostics.set_main_text(unit.file->text);
   shared.files->add_text(main_path_of(unit), shared.text.bytes(), unit.file->text);
   // Its lines may have been counted.
@@ -276,8 +272,7 @@ void end_leading(Shared& shared, clang::Preprocessor& preprocessor, clang::Sourc
   clang::SourceManager& sources = preprocessor.getSourceManager();
   if (shared.led || sources.getFileID(place) != sources.getMainFileID()) return;
   shared.led = true;
-  shared.text.show_all();
-  tell_of_new_text(shared, sources);
+  show_text(shared, sources);
   static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(shared.unit.leading, true);
   // A header that ends amid a declaration needs what follows.
   if (shared.tokens && shared.tokens->is_between_declarations())
@@ -288,6 +283,8 @@ void hold(Shared& shared, clang::Preprocessor& preprocessor) {
   if (!shared.led || std::exchange(shared.held, true) || !shared.sema) return;
   if (preprocessor.getDiagnostics().hasErrorOccurred() || !shared.sema->CurContext->isTranslationUnit())
     return;
+  // Another text would have another time, and this one will be parsed anew with OpenMP.
+  if (shared.tokens->is_volatile() || shared.lacks_openmp()) return;
   const bool is_another = shared.hooks.on_leading([&] {
     end_headers(*shared.sema);
     slicer(shared, shared.sema->getASTContext()).read_headers();
@@ -298,8 +295,7 @@ void hold(Shared& shared, clang::Preprocessor& preprocessor) {
   shared.leaves = true;
   shared.clang->getFrontendOpts().DisableFree = true;
   shared.start = std::chrono::steady_clock::now();
-  shared.text.show_all();
-  tell_of_new_text(shared, preprocessor.getSourceManager());
+  show_text(shared, preprocessor.getSourceManager());
 }
 
 // Stands between the parser and Clang's code generator. For CUDA, it holds declarations back until the
@@ -445,11 +441,7 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
     hasher.field(unit.request->host_cpu);
-    for (const auto& known : m_shared.slice.host_texts) {
-      HostText text = known->digest == Digest() ? *known : HostText{.digest = known->digest};
-      if (text.digest == Digest()) text.find_digest(counts_columns(m_shared));
-      hasher.field(text.digest);
-    }
+    for (const auto& text : m_shared.slice.host_texts) hasher.field(text->digest);
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
     for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
     hasher.field(m_shared.export_text);

@@ -56,10 +56,10 @@ struct HostHooks {
   /// Objects that were already made from this host text. The key is a hash of all that can change them.
   std::function<std::optional<std::vector<std::string>>(const Digest&)> find_objects;
   std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
-  /// The leading includes have been read. May replace the text of the unit's file by one that begins in the
-  /// same way and has at most MainText::room_for bytes of the first: the parse goes on with that. To be
-  /// called before the process forks here: `prepare` does once what each text would have to do. Whether the
-  /// text is another.
+  /// The leading includes have been read. It may replace the text of the unit's file by another that begins
+  /// in the same way and is no longer than MainText::room_for allows; it then returns true, and the parse
+  /// goes on with that text. It calls `prepare` before it forks: that does once what each text would have to
+  /// do.
   std::function<bool(const std::function<void()>& prepare)> on_leading;
 };
 

@@ -73,8 +73,9 @@ bool split_words(std::string_view text, std::vector<std::string>& words) {
 /// What is known of a file that was read: of a large one its kind is enough.
 struct KnownFile {
   Dependency dependency;
-  std::string bytes;  ///< the first ones, or all of a short file
   llvm::file_magic magic = llvm::file_magic::unknown;
+  bool is_thin = false;  ///< an archive of names alone
+  std::string bytes;     ///< of a thin archive, and of what may be a linker script
 };
 
 /// Reads a file, or finds that it is still the one that was read before: PyTorch's libraries have half a
@@ -92,11 +93,9 @@ const KnownFile* read_known(const std::string& path, int& error) {
   if ((error = read_stamped(path, k_largest_file, file.bytes, stamp)) != 0) return nullptr;
   file.dependency = {path, hash_bytes(file.bytes), false, stamp};
   file.magic = llvm::identify_magic(file.bytes);
-  const bool is_script = file.magic == llvm::file_magic::unknown;
-  const bool is_thin = file.bytes.starts_with("!<thin>");
-  if (!is_thin && (!is_script || file.bytes.size() > k_largest_script))
-    file.bytes.resize(std::min<size_t>(file.bytes.size(), k_largest_script + 1));
-  file.bytes.shrink_to_fit();
+  file.is_thin = file.bytes.starts_with("!<thin>");
+  if (!file.is_thin && (file.magic != llvm::file_magic::unknown || file.bytes.size() > k_largest_script))
+    file.bytes = std::string();
   return &(s_known[path] = std::move(file));
 }
 
@@ -174,7 +173,7 @@ class Finder {
       case llvm::file_magic::elf_relocatable:
         return add({path});
       case llvm::file_magic::archive:
-        if (file->bytes.starts_with("!<thin>")) note_members(path, file->bytes);
+        if (file->is_thin) note_members(path, file->bytes);
         return add({path});
       default:
         return take_script(path, file->bytes, depth);
@@ -207,7 +206,7 @@ class Finder {
         "is neither a shared library, an archive nor an object of ELF, nor a linker script of INPUT and "
         "GROUP "
         "alone";
-    if (text.size() > k_largest_script || !split_words(text, words)) return refuse_file(path, k_what);
+    if (!split_words(text, words)) return refuse_file(path, k_what);
     if (depth == k_deepest_script) return refuse_file(path, "leads from linker script to linker script");
     bool any = false;
     for (size_t at = 0; at < words.size();) {

@@ -8,12 +8,9 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Frontend/CompilerInstance.h"
-#include "clang/Frontend/FrontendActions.h"
-#include "clang/Serialization/ASTWriter.h"
-#include "jit/worker/host/pragmas.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
+#include "jit/worker/prelude/compile_prelude.h"
 #include "jit/worker/source/diagnostics.h"
-#include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -29,54 +26,6 @@ bool has_device_variable(const clang::SourceManager& sources, const clang::DeclC
   });
 }
 
-class Generator final : public clang::PCHGenerator {
- public:
-  using PCHGenerator::PCHGenerator;
-  bool has_variable = false;
-
-  void InitializeSema(clang::Sema& sema) override {
-    m_sema = &sema;
-    PCHGenerator::InitializeSema(sema);
-  }
-  void HandleTranslationUnit(clang::ASTContext& context) override {
-    has_variable = has_device_variable(context.getSourceManager(), *context.getTranslationUnitDecl());
-    if (m_sema) end_headers(*m_sema);
-    PCHGenerator::HandleTranslationUnit(context);
-  }
-
- private:
-  clang::Sema* m_sema = nullptr;
-};
-
-class PreludeAction final : public clang::ASTFrontendAction {
- public:
-  PreludeAction(std::string path, std::shared_ptr<clang::PCHBuffer> buffer, bool& refused)
-      : m_path(std::move(path)), m_buffer(std::move(buffer)), m_refused(refused) {}
-
- protected:
-  clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
-  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
-                                                        llvm::StringRef) override {
-    ignore_pragmas_of_nvcc(clang.getPreprocessor());
-    auto generator =
-        std::make_unique<Generator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "", m_buffer,
-                                    clang.getCodeGenOpts(), clang.getFrontendOpts().ModuleFileExtensions,
-                                    /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
-    m_generator = generator.get();
-    return generator;
-  }
-  void EndSourceFileAction() override {
-    m_refused = m_generator && m_generator->has_variable;
-    ASTFrontendAction::EndSourceFileAction();
-  }
-
- private:
-  std::string m_path;
-  std::shared_ptr<clang::PCHBuffer> m_buffer;
-  bool& m_refused;
-  const Generator* m_generator = nullptr;
-};
-
 constexpr const char* k_asked_for = "asked for";
 
 Digest mark_of(const Digest& key) {
@@ -87,7 +36,8 @@ Digest mark_of(const Digest& key) {
 
 std::shared_ptr<KeptLayer> make_device_prelude(const std::vector<std::string>& arguments,
                                                const std::string& path, const std::string& text,
-                                               llvm::IntrusiveRefCntPtr<SourceFileSystem> files) {
+                                               llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                               bool& refused) {
   PreludeLayer layer;
   layer.text = text;
   files->add_text(path, layer.text);
@@ -95,15 +45,17 @@ std::shared_ptr<KeptLayer> make_device_prelude(const std::vector<std::string>& a
   std::vector<std::string> words{"-fpch-instantiate-templates"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   auto clang = make_device_clang(words, files, collector);
+  const PreludeRules rules{.for_host = false, .refuses = [](clang::ASTContext& context) {
+                             return has_device_variable(context.getSourceManager(),
+                                                        *context.getTranslationUnitDecl());
+                           }};
+  std::string pch;
   if (!clang) return nullptr;
-  auto buffer = std::make_shared<clang::PCHBuffer>();
-  clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-  bool refused = false;
-  PreludeAction action(path + ".pch", buffer, refused);
-  clang->ExecuteAction(action);
-  if (!buffer->IsComplete || refused) return nullptr;
+  const Precompiled outcome = precompile(*clang, path + ".pch", *files, rules, layer, pch);
+  refused = outcome == Precompiled::refused;
+  if (outcome != Precompiled::made) return nullptr;
   layer.dependencies = files->dependencies();
-  return std::make_shared<KeptLayer>(std::move(layer), std::string(buffer->Data.begin(), buffer->Data.end()));
+  return std::make_shared<KeptLayer>(std::move(layer), std::move(pch));
 }
 
 std::shared_ptr<const KeptLayer> DevicePreludes::find(const Digest& key, PartStore& parts) {
@@ -119,7 +71,8 @@ std::shared_ptr<const KeptLayer> DevicePreludes::find(const Digest& key, PartSto
   auto bytes = parts.map(PartKind::prelude, key);
   std::shared_ptr<KeptLayer> kept = bytes ? KeptLayer::parse(std::move(*bytes), {}) : nullptr;
   if (!kept || !kept->still_holds()) return nullptr;
-  remember(key, kept);
+  m_entries.push_front({key, kept});
+  while (m_entries.size() > k_most) m_entries.pop_back();
   return kept;
 }
 
@@ -130,18 +83,11 @@ bool DevicePreludes::is_worth_while(const Digest& key, PartStore& parts) {
 }
 
 void DevicePreludes::give_up(const Digest& key, PartStore& parts) {
-  parts.keep(PartKind::prelude, mark_of(key), "cannot be made");
+  parts.keep(PartKind::prelude, mark_of(key), "refused");
 }
 
-void DevicePreludes::keep(const Digest& key, std::shared_ptr<KeptLayer> prelude, PartStore& parts) {
-  parts.keep(PartKind::prelude, key, prelude->serialize());
-  const std::lock_guard lock(m_mutex);
-  remember(key, std::move(prelude));
-}
-
-void DevicePreludes::remember(const Digest& key, std::shared_ptr<KeptLayer> prelude) {
-  m_entries.push_front({key, std::move(prelude)});
-  while (m_entries.size() > k_most) m_entries.pop_back();
+void DevicePreludes::keep(const Digest& key, const KeptLayer& prelude, PartStore& parts) {
+  parts.keep(PartKind::prelude, key, prelude.serialize());
 }
 
 }  // namespace tarsia::jit

@@ -19,11 +19,12 @@ namespace tarsia::jit {
 
 /// Precompiles the text, with which a source begins, up to its last leading include. `arguments` are those of
 /// nvptx_arguments() without a prelude, `path` is their input. Null if there are errors, which the compile
-/// without it reports, or if a header that is not of the system has a variable of the device: Tarsia's tables
-/// need its symbol, and Clang reads from a prelude only what the source names.
+/// without it reports. Null, and `refused`, if a header that is not of the system has a variable of the
+/// device: Tarsia's tables need its symbol, and Clang reads from a prelude only what the source names.
 std::shared_ptr<KeptLayer> make_device_prelude(const std::vector<std::string>& arguments,
                                                const std::string& path, const std::string& text,
-                                               llvm::IntrusiveRefCntPtr<SourceFileSystem> files);
+                                               llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
+                                               bool& refused);
 
 /// Those of one worker. Any thread.
 class DevicePreludes {
@@ -31,10 +32,11 @@ class DevicePreludes {
   /// The prelude of that key, from memory or from the cache, if its files are those that it was made of.
   std::shared_ptr<const KeptLayer> find(const Digest& key, PartStore& parts);
   /// Whether one should be made: it was asked for before, in this process or another, and nobody gave up.
-  bool is_worth_while(const Digest& key, PartStore& parts);
-  /// None can be made of these includes.
-  void give_up(const Digest& key, PartStore& parts);
-  void keep(const Digest& key, std::shared_ptr<KeptLayer> prelude, PartStore& parts);
+  static bool is_worth_while(const Digest& key, PartStore& parts);
+  /// None may be made of these includes.
+  static void give_up(const Digest& key, PartStore& parts);
+  /// `find` maps it from the cache thereafter.
+  static void keep(const Digest& key, const KeptLayer& prelude, PartStore& parts);
 
  private:
   static constexpr size_t k_most = 4;
@@ -42,7 +44,6 @@ class DevicePreludes {
     Digest key{};
     std::shared_ptr<KeptLayer> prelude;
   };
-  void remember(const Digest& key, std::shared_ptr<KeptLayer> prelude);
 
   std::mutex m_mutex;
   std::list<Entry> m_entries;  ///< the last used first

@@ -314,13 +314,11 @@ class Compile {
       }
     const Digest key = hasher.finish();
     std::shared_ptr<const KeptLayer> prelude = m_unit.preludes->find(key, m_parts);
-    if (!prelude && m_unit.preludes->is_worth_while(key, m_parts)) {
-      if (auto made = make_device_prelude(arguments, path + ".h", text, m_make_files())) {
-        m_unit.preludes->keep(key, made, m_parts);
-        prelude = std::move(made);
-      } else {
-        m_unit.preludes->give_up(key, m_parts);
-      }
+    if (!prelude && DevicePreludes::is_worth_while(key, m_parts)) {
+      bool refused = false;
+      prelude = make_device_prelude(arguments, path + ".h", text, m_make_files(), refused);
+      if (prelude) DevicePreludes::keep(key, *prelude, m_parts);
+      if (refused) DevicePreludes::give_up(key, m_parts);
     }
     if (!prelude) return {};
     m_result.device.timings.emplace_back("clang prelude", milliseconds_since(start));

@@ -12,6 +12,7 @@
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Serialization/ASTWriter.h"
+#include "jit/worker/host/pragmas.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/file_checks.h"
@@ -54,11 +55,16 @@ class Clocks final : public clang::PPCallbacks {
 
 class PreludeGenerator final : public clang::PCHGenerator {
  public:
-  using PCHGenerator::PCHGenerator;
-  bool shouldSkipFunctionBody(clang::Decl* decl) override { return is_device_only(*decl); }
+  template <class... Arguments>
+  PreludeGenerator(const PreludeRules& rules, bool& refused, Arguments&&... arguments)
+      : PCHGenerator(std::forward<Arguments>(arguments)...), m_rules(rules), m_refused(refused) {}
+
+  bool shouldSkipFunctionBody(clang::Decl* decl) override {
+    return m_rules.for_host && is_device_only(*decl);
+  }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     for (clang::Decl* decl : group)
-      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl))
+      if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl); function && m_rules.for_host)
         empty_kernel(function->getASTContext(), function);
     return true;
   }
@@ -67,36 +73,42 @@ class PreludeGenerator final : public clang::PCHGenerator {
     PCHGenerator::InitializeSema(sema);
   }
   void HandleTranslationUnit(clang::ASTContext& context) override {
+    m_refused |= m_rules.refuses && m_rules.refuses(context);
     if (m_sema) end_headers(*m_sema);
     PCHGenerator::HandleTranslationUnit(context);
   }
 
  private:
+  const PreludeRules& m_rules;
+  bool& m_refused;
   clang::Sema* m_sema = nullptr;
 };
 
 class PreludeAction final : public clang::ASTFrontendAction {
  public:
-  PreludeAction(std::string path, const SourceFileSystem& files, std::shared_ptr<clang::PCHBuffer> buffer,
-                std::set<std::string>& names, std::vector<std::string>& macros, bool& is_volatile)
+  PreludeAction(std::string path, const SourceFileSystem& files, const PreludeRules& rules,
+                std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names,
+                std::vector<std::string>& macros, bool& refused)
       : m_path(std::move(path)),
         m_files(files),
+        m_rules(rules),
         m_buffer(std::move(buffer)),
         m_names(names),
         m_macros(macros),
-        m_volatile(is_volatile) {}
+        m_refused(refused) {}
 
  protected:
   clang::TranslationUnitKind getTranslationUnitKind() override { return clang::TU_Prefix; }
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
-    clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_volatile));
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_refused));
     clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
-    return std::make_unique<PreludeGenerator>(clang.getPreprocessor(), clang.getModuleCache(), m_path, "",
-                                              m_buffer, clang.getCodeGenOpts(),
-                                              clang.getFrontendOpts().ModuleFileExtensions,
-                                              /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
+    ignore_pragmas_of_nvcc(clang.getPreprocessor());
+    return std::make_unique<PreludeGenerator>(
+        m_rules, m_refused, clang.getPreprocessor(), clang.getModuleCache(), m_path, "", m_buffer,
+        clang.getCodeGenOpts(), clang.getFrontendOpts().ModuleFileExtensions,
+        /*AllowASTWithErrors=*/false, /*IncludeTimestamps=*/false);
   }
 
   void EndSourceFileAction() override {
@@ -118,14 +130,30 @@ class PreludeAction final : public clang::ASTFrontendAction {
  private:
   std::string m_path;
   const SourceFileSystem& m_files;
+  const PreludeRules& m_rules;
   bool m_invalid = false;  // the source that is compiled without the prelude says so itself
   std::shared_ptr<clang::PCHBuffer> m_buffer;
   std::set<std::string>& m_names;
   std::vector<std::string>& m_macros;
-  bool& m_volatile;
+  bool& m_refused;
 };
 
 }  // namespace
+
+Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, const SourceFileSystem& files,
+                       const PreludeRules& rules, PreludeLayer& layer, std::string& pch) {
+  auto buffer = std::make_shared<clang::PCHBuffer>();
+  std::set<std::string> names;
+  bool refused = false;
+  clang.getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
+  PreludeAction action(path, files, rules, buffer, names, layer.macros, refused);
+  clang.ExecuteAction(action);
+  if (refused) return Precompiled::refused;
+  if (!buffer->IsComplete) return Precompiled::has_errors;
+  layer.names.assign(names.begin(), names.end());
+  pch.assign(buffer->Data.begin(), buffer->Data.end());
+  return Precompiled::made;
+}
 
 bool compile_prelude(const CompileRequest& request, Language language,
                      llvm::IntrusiveRefCntPtr<SourceFileSystem> files, PreludeLayer& layer,
@@ -141,19 +169,10 @@ bool compile_prelude(const CompileRequest& request, Language language,
   // <cmath>).
   arguments.insert(arguments.begin(), "-fpch-instantiate-templates");
   auto clang = make_clang(arguments, files, collector, language == Language::cuda);
-  auto buffer = std::make_shared<clang::PCHBuffer>();
-  std::set<std::string> names;
-  bool is_volatile = false;
-  if (clang) {
-    clang->getFrontendOpts().ProgramAction = clang::frontend::GeneratePCH;
-    PreludeAction action(prelude_path(layer.depth), *files, buffer, names, layer.macros, is_volatile);
-    clang->ExecuteAction(action);
-  }
-  if (!buffer->IsComplete || is_volatile) return false;
-  layer.names.assign(names.begin(), names.end());
+  if (!clang || precompile(*clang, prelude_path(layer.depth), *files, {}, layer, pch) != Precompiled::made)
+    return false;
   layer.warnings = collector.take();
-  if (!collector.met_openmp() || keeps_openmp_off(request.options))
-    pch.assign(buffer->Data.begin(), buffer->Data.end());
+  if (collector.met_openmp() && !keeps_openmp_off(request.options)) pch.clear();
   return true;
 }
 

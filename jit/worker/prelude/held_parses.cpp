@@ -25,7 +25,9 @@ namespace {
 
 constexpr std::size_t k_most_held = 2;
 constexpr int k_refused = 88;  // a child's exit code
-constexpr int k_pidfd_open = 434;
+#ifndef SYS_pidfd_open         // a name that older C libraries lack
+#define SYS_pidfd_open 434
+#endif
 
 /// The number behind a name in one of /proc's tables, in KiB; 0 if it is not there.
 std::uint64_t kib_of(const char* table, std::string_view name) {
@@ -106,10 +108,8 @@ std::optional<std::string> HeldParses::hold(const Digest& key) {
   follow(parent);
   m_child = true;
   mine.reset();
-  for (const auto& held : m_held) {  // another's are not this process's to end
-    held->pid = -1;
-    ::close(held->channel.fd());
-  }
+  for (const auto& held : m_held) held->pid = -1;  // the parent's, which are not this process's to end
+  m_held.clear();
   m_worker = std::make_unique<Channel>(std::move(its));
   try {
     return wait_for_requests(*m_worker);
@@ -146,7 +146,7 @@ std::optional<std::string> HeldParses::wait_for_requests(Channel& channel) {
       static_cast<void>(channel.send(MessageType::ended, std::to_string(k_refused << 8)));
       continue;
     }
-    ended = UniqueFd(static_cast<int>(::syscall(k_pidfd_open, child, 0)));
+    ended = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0u)));
     if (ended)
       channel.watch_beside(ended.get(), reap);
     else

@@ -21,8 +21,9 @@ std::size_t end_of_leading_includes(const std::string& text) {
   bool last = lexer.LexFromRawLexer(token);
   while (!last && token.is(clang::tok::hash) && token.isAtStartOfLine()) {
     last = lexer.LexFromRawLexer(token);
-    if (token.isNot(clang::tok::raw_identifier)) break;
+    if (token.isNot(clang::tok::raw_identifier)) break;  // "# 1" among others, which is a #line
     const llvm::StringRef directive = token.getRawIdentifier();
+    if (directive == "line") break;
     std::size_t line_end = offset_of(token) + token.getLength();
     while (!last) {
       last = lexer.LexFromRawLexer(token);

@@ -7,7 +7,8 @@
 namespace tarsia::jit {
 
 /// The offset just behind the line of the last #include that stands before the first declaration and outside
-/// of conditionals; or behind the #endif of such a conditional with an #include in it. 0 if there is none.
+/// of conditionals; or behind the #endif of such a conditional with an #include in it. They end at a #line. 0
+/// if there is none.
 std::size_t end_of_leading_includes(const std::string& text);
 
 }  // namespace tarsia::jit

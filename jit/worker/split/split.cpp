@@ -103,14 +103,20 @@ struct Slicer::Impl {
     return all;
   }
 
-  std::shared_ptr<const HostText> host_text_of(clang::FileID id) const {
+  // `size`: of the text in the file's buffer.
+  std::shared_ptr<const HostText> host_text_of(clang::FileID id, size_t size) const {
     auto host = std::make_shared<HostText>();
     host->name = tokens.files().at(id).path;
     host->text = host_text(items.files().at(id), text_of(id));
+    host->text.resize(size);
+    std::string counted = host->text;
+    if (!columns) std::erase(counted, k_device_byte);
+    host->digest = Hasher("tarsia host text").field(host->name).field(counted).finish();
     return host;
   }
 
   void find_roots(const DeviceSlice& slice);
+
   void list_doubts(clang::FileID id, const std::string& name, std::vector<Doubt>& doubts) {
     const File& file = items.files().at(id);
     for (const Item& item : file.items) {
@@ -170,7 +176,7 @@ struct Slicer::Impl {
   ItemReader items;
   Closure closure;
   std::map<std::string, std::vector<clang::FileID>> ids;  // by path, in order of inclusion
-  DefinedMacros defined;                                  // in headers on disk
+  DefinedMacros defined;
   // Of headers on disk, before anything of them is kept.
   std::map<clang::FileID, std::shared_ptr<const HostText>> host_texts;
   std::map<clang::FileID, std::shared_ptr<const HostNames>> host_names;
@@ -185,9 +191,7 @@ void Slicer::Impl::read(clang::FileID open) {
     ids[path].push_back(id);
     if (file.own) continue;
     headers.insert(path);
-    auto host = std::make_shared<HostText>(*host_text_of(id));
-    host->find_digest(columns);
-    host_texts[id] = std::move(host);
+    host_texts[id] = host_text_of(id, text_of(id).size());
     host_names[id] = list_host_names(id, user_name(path));
   }
   for (const std::string& path : headers) {
@@ -227,14 +231,11 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     header.again |= header.entered++ > 0;
     for (const auto& [at, included] : recorded.included)
       header.includes.push_back({at, included.name, included.path});
+    if (header.main) slice.main_file = user_name(recorded.path);
     const auto known_text = host_texts.find(id);
-    slice.host_texts.push_back(known_text != host_texts.end() ? known_text->second : host_text_of(id));
-    if (id == main) {
-      slice.main_file = user_name(recorded.path);
-      auto host = std::make_shared<HostText>(*slice.host_texts.back());
-      host->text.resize(main_size);
-      slice.host_texts.back() = std::move(host);
-    }
+    slice.host_texts.push_back(known_text != host_texts.end()
+                                   ? known_text->second
+                                   : host_text_of(id, id == main ? main_size : text_of(id).size()));
     if (!first) continue;
     const auto known_names = host_names.find(id);
     slice.host_names.push_back(known_names != host_names.end() && !closure.keeps_some_of(file)
@@ -251,14 +252,13 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     header.text = device_text(path, header.words);
     if (header.main) header.text.resize(main_size);
   };
-  DefinedMacros all_defined = defined;
   for (auto& [path, header] : headers)
     if (items.files().at(ids.at(path).front()).own) {
       header.of_use = true;
       load(path, header);
-      add_defined(path, header.text, all_defined);
+      add_defined(path, header.text, defined);
     }
-  leave_out_idle_headers(headers, all_defined, load);
+  leave_out_idle_headers(headers, defined, load);
   for (auto& [path, header] : headers) {
     if (!header.needed) continue;
     std::vector<Doubt> doubts;
@@ -281,12 +281,6 @@ void Slicer::read_headers() {
 void Slicer::slice(DeviceSlice& slice, size_t main_size) {
   m_impl->read({});
   m_impl->slice(slice, main_size);
-}
-
-void HostText::find_digest(bool columns) {
-  std::string bytes = text;
-  if (!columns) std::erase(bytes, k_device_byte);
-  digest = Hasher("tarsia host text").field(name).field(bytes).finish();
 }
 
 bool has_device_attribute(const clang::Decl& decl) {

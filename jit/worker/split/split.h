@@ -106,10 +106,7 @@ using HostNames = std::vector<HostName>;
 /// A file as the host's parse saw it: without the bodies that it stepped over.
 struct HostText {
   std::string name, text;
-  Digest digest{};  ///< of both
-
-  /// Without `columns`, of lines alone: line tables name no columns.
-  void find_digest(bool columns);
+  Digest digest{};  ///< of both; of lines alone if no columns count
 };
 
 /// The device compiler's input: the user's texts at the same lines and columns, with everything blanked out

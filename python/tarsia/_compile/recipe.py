@@ -6,7 +6,6 @@ takes it from the cache as usual, or loads the file. Of several things of one li
 
 import copy
 import itertools
-import operator
 import weakref
 
 from .. import _errors, _tarsia
@@ -139,7 +138,7 @@ def note_library(lib):
 def library(recipe):
     """The library of a recipe that came with a pickle: the one that this process loaded last, as long as something holds
     it, whether by load_inline or for a pickle; else a new one."""
-    for _, found in sorted(_libraries.items(), key=operator.itemgetter(0), reverse=True):
+    for found in reversed(list(_libraries.values())):
         if found._recipe == recipe:  # None: it was unloaded
             return found
     from .._library import from_recipe

@@ -183,6 +183,29 @@ def test_headers_of_the_request_are_part_of_what_is_held(folder):
         assert is_held() == held
 
 
+def test_headers_that_name_the_time_are_read_each_time(folder):
+    (folder / "now.h").write_text('#include "heavy.h"\ninline const char* when() { return __TIME__; }\n')
+    text = '#include "now.h"\n__global__ void k() {}\nint answer(int x) { return heavy3(x, %d); }\n'
+    for added in (1, 2):
+        assert compile_source(folder, text % added).answer(5) == expected(5, added)
+        assert not is_held()
+
+
+def test_headers_that_need_openmp_are_held_as_they_are_read_with_it(folder):
+    (folder / "sum.h").write_text("""#include "heavy.h"
+inline long sum(int n) {
+  long s = 0;
+#pragma omp parallel for reduction(+ : s)
+  for (int i = 0; i < n; ++i) s += i;
+  return s;
+}
+""")
+    text = '#include "sum.h"\n__global__ void k() {}\nlong answer(int n) { return sum(n) + %d; }\n'
+    for added, held in ((1, False), (2, True)):
+        assert compile_source(folder, text % added).answer(10) == 45 + added
+        assert is_held() == held
+
+
 def test_code_that_runs_at_load_runs_once_for_each_library(folder):
     text = edited(1) + "static int counted = [] { return heavy3(1, 2); }();\nint count() { return counted; }\n"
     for more in ("", "\n"):

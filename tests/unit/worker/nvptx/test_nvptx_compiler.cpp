@@ -188,6 +188,32 @@ TEST_F(NvptxTest, a_prelude_of_the_users_headers_is_kept_for_other_workers) {
   EXPECT_EQ(wrong.device.diagnostics[0].line, 6);
 }
 
+TEST_F(NvptxTest, headers_that_name_the_time_have_no_prelude) {
+  const TemporaryDir folder;
+  std::ofstream(folder / "now.h") << "inline __device__ int when() { return __TIME__[7]; }\n";
+  CompileRequest asked = request("a.cu", "#include \"now.h\"\n__global__ void k(int* x) { *x = when(); }\n");
+  asked.options.include_dirs = {folder.path()};
+  DevicePreludes kept;
+  preludes = &kept;
+  for (int time = 0; time < 3; ++time)
+    for (const auto& [step, took] : device(asked).device.timings) EXPECT_NE(step, "clang prelude");
+}
+
+TEST_F(NvptxTest, a_header_that_was_wrong_gets_a_prelude_when_it_is_right) {
+  const TemporaryDir folder;
+  CompileRequest asked = request("a.cu", "#include \"f.h\"\n__global__ void k(int* x) { *x = f(); }\n");
+  asked.options.include_dirs = {folder.path()};
+  DevicePreludes kept;
+  preludes = &kept;
+  std::ofstream(folder / "f.h") << "inline __device__ int f() { return }\n";
+  for (int time = 0; time < 2; ++time) EXPECT_FALSE(device(asked).device.ok);
+  std::ofstream(folder / "f.h") << "inline __device__ int f() { return 1; }\n";
+  const NvptxResult result = device(asked);
+  EXPECT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_TRUE(std::ranges::any_of(result.device.timings,
+                                  [](const auto& one) { return one.first == "clang prelude"; }));
+}
+
 TEST_F(NvptxTest, variables_of_headers_have_symbols_with_a_prelude_too) {
   const TemporaryDir folder;
   std::ofstream(folder / "table.h") << "static __device__ int table[4] = {1, 2, 3, 4};\n";
@@ -258,6 +284,27 @@ TEST_F(DeviceChoiceTest, an_edit_below_headers_that_nvrtc_refused_goes_to_clang_
   EXPECT_FALSE(asks_nvrtc(2));
   write("#define MORE 1\n");  // another header, which it may take
   EXPECT_TRUE(asks_nvrtc(3));
+}
+
+TEST_F(DeviceChoiceTest, an_instance_that_nvrtc_refused_says_nothing_of_the_header) {
+  const TemporaryDir folder;
+  std::ofstream(folder / "last.h") << "#pragma once\n#include <iterator>\n"
+                                   << "template <class T> __device__ auto f(T t) { return t.last(); }\n";
+  const auto asks_nvrtc = [&](const std::string& body) {
+    CompileRequest asked = request("a.cu",
+                                   "#include \"last.h\"\n#include <iterator>\nstruct A { __device__ int "
+                                   "last() { int a[2] = {1, 2}; return "
+                                   "*std::reverse_iterator<int*>(a + 2); } };\n"
+                                   "__global__ void k(int* x) { *x = " +
+                                       body + "; }\n");
+    asked.options.include_dirs = {folder.path()};
+    const CompileResult result = compile(asked);
+    EXPECT_TRUE(result.ok) << errors(result);
+    return std::ranges::any_of(result.timings,
+                               [](const auto& one) { return one.first.starts_with("device nvrtc"); });
+  };
+  EXPECT_TRUE(asks_nvrtc("f(A())"));
+  EXPECT_TRUE(asks_nvrtc("f(A()) + 1"));
 }
 
 TEST_F(DeviceChoiceTest, a_users_error_is_not_compiled_again) {

@@ -33,6 +33,11 @@ TEST(LeadingTextTest, a_conditional_counts_as_a_whole) {
   EXPECT_EQ(leading("#include <a>\n#endif\n#include <b>\n"), "#include <a>\n");
 }
 
+TEST(LeadingTextTest, other_names_of_lines_end_them) {
+  EXPECT_EQ(leading("#include <a>\n#line 7\n#include <b>\n"), "#include <a>\n");
+  EXPECT_EQ(leading("#include <a>\n# 7 \"b.cu\"\n#include <b>\n"), "#include <a>\n");
+}
+
 TEST(LeadingTextTest, a_line_that_does_not_end_or_ends_in_a_comment_is_left_to_the_rest) {
   EXPECT_EQ(leading("#include <a>\n#include <b>"), "#include <a>\n");
   EXPECT_EQ(leading("#include <a>\n#include <b> /* c\n */\nint x;\n"), "#include <a>\n");
