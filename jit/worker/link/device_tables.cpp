@@ -1,7 +1,7 @@
 // The object that carries device code into a module.
 #include "jit/worker/link/device_tables.h"
 
-#include "jit/worker/host/export_text.h"
+#include "jit/worker/exports/export_text.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/link/emit_object.h"
 #include "llvm/IR/Constants.h"

@@ -2,12 +2,12 @@
 //
 // The text of the function's type is taken, and its words that are the template's parameters are replaced. An
 // exact way would be to instantiate the declaration, which may fail and would change the translation unit.
-#include "jit/worker/host/template_example.h"
+#include "jit/worker/exports/template_example.h"
 
 #include <map>
 
 #include "clang/AST/DeclTemplate.h"
-#include "jit/worker/host/exports.h"
+#include "jit/worker/exports/exports.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tarsia::jit {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "jit/worker/host/exports.h"
+#include "jit/worker/exports/exports.h"
 
 namespace tarsia::jit {
 

@@ -1,12 +1,12 @@
 // Which dtype the elements of a C++ type have.
-#include "jit/worker/host/element_dtype.h"
+#include "jit/worker/exports/element_dtype.h"
 
 #include <string>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
-#include "jit/worker/host/exports.h"
+#include "jit/worker/exports/exports.h"
 
 namespace tarsia::jit {
 

@@ -1,5 +1,5 @@
 // Which functions of the user's text are exported.
-#include "jit/worker/host/exports.h"
+#include "jit/worker/exports/exports.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "clang/AST/Expr.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
-#include "jit/worker/host/template_example.h"
+#include "jit/worker/exports/template_example.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/split.h"

@@ -1,5 +1,5 @@
 // The text that describes a translation unit's functions.
-#include "jit/worker/host/export_text.h"
+#include "jit/worker/exports/export_text.h"
 
 #include <optional>
 #include <set>
@@ -7,7 +7,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclTemplate.h"
-#include "jit/worker/host/element_dtype.h"
+#include "jit/worker/exports/element_dtype.h"
 #include "jit/worker/types/foreign_types.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tarsia/abi.h"
