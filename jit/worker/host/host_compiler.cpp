@@ -32,6 +32,7 @@
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
+#include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/end_of_headers.h"
@@ -49,8 +50,11 @@
 namespace tarsia::jit {
 namespace {
 
-constexpr char k_ending[] = "\n;\n#pragma tarsia exports\n";
-// Is read there. The semicolon ends the declaration before it, for the parser looks one token ahead.
+// Stands behind the user's text. The line and the semicolon end what that left open.
+constexpr std::string_view k_ending = "\n;\n#pragma tarsia exports\n";
+constexpr std::string_view k_exports_pragma = k_ending.substr(3);
+// Is read behind the leading includes. The semicolon ends the declaration before it, for the parser looks one
+// token ahead.
 constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
 
 std::string main_path_of(const HostUnit& unit) {
@@ -166,56 +170,6 @@ void enter(clang::Preprocessor& preprocessor, const std::string& text, const cha
   preprocessor.EnterSourceFile(file, nullptr, place);
 }
 
-// One line of code for each kernel, which instantiates it. Kernels that are no templates need none.
-std::string text_of_wanted(const std::vector<std::string>& kernels) {
-  std::string text;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    std::string name = kernels[i];
-    std::replace(name.begin(), name.end(), '\n', ' ');
-    if (name.find('<') != name.npos)
-      text += "static const void* const tarsia_wanted_" + std::to_string(i) + " = (const void*)(&" +
-              (name.starts_with("::") ? "" : "::") + name + ");";
-    text += "\n";
-  }
-  return text + &k_ending[sizeof("\n;\n") - 1];
-}
-
-// The function that a line of text_of_wanted names; null if it names none.
-const clang::FunctionDecl* find_wanted(clang::ASTContext& context, size_t i) {
-  const clang::DeclarationName name(&context.Idents.get("tarsia_wanted_" + std::to_string(i)));
-  for (const clang::NamedDecl* found : context.getTranslationUnitDecl()->lookup(name)) {
-    const auto* variable = llvm::dyn_cast<clang::VarDecl>(found);
-    if (!variable || !variable->hasInit()) continue;
-    const clang::Expr* init = variable->getInit()->IgnoreParenCasts();
-    if (const auto* address = llvm::dyn_cast<clang::UnaryOperator>(init))
-      init = address->getSubExpr()->IgnoreParenCasts();
-    if (const auto* reference = llvm::dyn_cast<clang::DeclRefExpr>(init))
-      return llvm::dyn_cast<clang::FunctionDecl>(reference->getDecl());
-  }
-  return nullptr;
-}
-
-// Keeps only the wanted kernels, in the order in which they were asked for.
-void choose_kernels(Shared& shared, clang::ASTContext& context) {
-  const std::vector<std::string>& wanted = shared.unit.request->options.kernels;
-  std::vector<KernelUse> chosen;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const size_t before = chosen.size();
-    const clang::FunctionDecl* function = find_wanted(context, i);
-    for (const KernelUse& kernel : shared.slice.kernels)
-      if (function ? kernel.function->getCanonicalDecl() == function->getCanonicalDecl()
-                   : kernel.listed_name == wanted[i])
-        chosen.push_back(kernel);
-    if (chosen.size() > before) continue;
-    clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
-    diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error,
-                                                   "'%0' is no __global__ function of the source"))
-        << wanted[i];
-  }
-  shared.slice.kernels = std::move(chosen);
-  shared.slice.templates.clear();
-}
-
 // The unit's exports; their names go into the result.
 Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
   for (const auto* group : {&shared.unit.request->files, &shared.unit.request->headers})
@@ -236,13 +190,16 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   if (!shared.sema->CurContext->isTranslationUnit()) return;
   const bool kernels_alone = !shared.unit.request->options.kernels.empty();
   if (kernels_alone && !std::exchange(shared.wanted, true))
-    return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels), k_wanted_path, place);
+    return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels).append(k_exports_pragma),
+                 k_wanted_path, place);
   shared.described = true;
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   shared.sema->PerformPendingInstantiations();
   if (shared.cuda()) list_device_entities(context, shared.slice);
-  if (kernels_alone) return choose_kernels(shared, context);
+  if (kernels_alone)
+    return choose_kernels(shared.unit.request->options.kernels, context, shared.clang->getDiagnostics(),
+                          shared.slice);
   Exports exports = list_exports_of(shared, context);
   // With device code, the device tables carry the places. The host's object then does not change with them.
   shared.export_text = without_macros_of_user(shared, preprocessor) +
@@ -578,15 +535,6 @@ class HostAction final : public clang::ASTFrontendAction {
   Shared& m_shared;
 };
 
-// An error about a wanted kernel has no place in the user's text.
-void blame_wanted(Diagnostic& diagnostic, const std::vector<std::string>& wanted) {
-  if (diagnostic.file != k_wanted_path) return;
-  const size_t i = size_t(diagnostic.line) - 1;
-  if (i < wanted.size()) diagnostic.message = wanted[i] + ": " + diagnostic.message;
-  diagnostic.file.clear();
-  diagnostic.line = diagnostic.column = 0;
-}
-
 }  // namespace
 
 HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
@@ -602,7 +550,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   const bool stops = unit.leading > 0 && hooks.on_leading;
   const std::string main_path = main_path_of(unit);
   MainText text(*unit.file, unit.covered, stops ? unit.leading : 0,
-                unit.language == Language::c ? "" : k_ending);
+                unit.language == Language::c ? std::string_view() : k_ending);
   files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
   bool led = false;

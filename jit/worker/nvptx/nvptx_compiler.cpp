@@ -19,6 +19,7 @@
 #include "jit/build_id.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/host/pragmas.h"
+#include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/nvptx/device_module.h"
 #include "jit/worker/nvptx/nvjitlink.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
@@ -262,7 +263,8 @@ class Compile {
     std::string libdevice;
     if (const std::string& path = m_request.cuda_parts.libdevice; !path.empty()) libdevice = read_file(path);
     const std::string main_path = std::string(k_source_dir) + "/" + m_unit.file->name;
-    const std::string text = m_unit.file->text + wanted_text();
+    std::string text = m_unit.file->text;
+    if (!m_request.options.kernels.empty()) text += "\n;\n" + text_of_wanted(m_request.options.kernels);
     std::string below = text;  // a prelude's own includes
     for (size_t i = 0; i < m_leading; ++i)
       if (below[i] != '\n') below[i] = ' ';
@@ -281,19 +283,6 @@ class Compile {
   NvptxResult fail(std::string message) {
     m_result.device.diagnostics.push_back(error_of(m_unit, std::move(message)));
     return std::move(m_result);
-  }
-
-  /// What instantiates the kernels that the request wants.
-  std::string wanted_text() const {
-    std::string text;
-    for (size_t i = 0; i < m_request.options.kernels.size(); ++i) {
-      std::string name = m_request.options.kernels[i];
-      std::ranges::replace(name, '\n', ' ');
-      if (name.find('<') != name.npos)
-        text += "\n;static const void* const tarsia_wanted_" + std::to_string(i) + " = (const void*)(&" +
-                (name.starts_with("::") ? "" : "::") + name + ");";
-    }
-    return text;
   }
 
   /// The virtual path of a prelude that the files now have; "": none.
