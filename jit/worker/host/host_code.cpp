@@ -179,11 +179,12 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
   }
 }
 
-// Work-around: Clang makes code for a header's variable that nothing names if it cannot tell that its initial
-// value is a constant.
-// Trigger: a table with a reinterpret_cast, as pybind11 has one. Symptom: each source that includes
-// <torch/extension.h> has 2,500 functions of pybind11's, which are optimised for two seconds and then dropped
-// by the linker. Removal: LLVM drops what nothing reaches before it optimises.
+// Work-around: Clang makes the code of a virtual function that a header defines inline after the class.
+// Trigger: the first virtual function of a class is declared there without `inline`, as what() of
+// pybind11::error_already_set is: when the class ends, that function is where the virtual table goes.
+// Symptom: each source that includes <torch/extension.h> has thousands of functions of pybind11's, which are
+// optimised, and then dropped by the linker. Removal: Clang defers such functions as it does other inline
+// ones.
 void drop_unreached(llvm::Module& module) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

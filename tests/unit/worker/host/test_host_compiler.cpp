@@ -291,6 +291,21 @@ TEST_F(HostCompilerTest, undefined_symbols_are_errors_of_the_link) {
   EXPECT_THAT(errors(result), HasSubstr("a.cc"));
 }
 
+TEST_F(HostCompilerTest, what_nothing_reaches_is_dropped_before_it_is_optimised) {
+  CompileRequest asked = request("a.cc", "#include \"b.h\"\nint f(int x) { return reached(x); }\n");
+  asked.headers = {{"b.h",
+                    "inline int unreached(int x) { return x; }\ninline int reached(int x) { return x; }\n"
+                    "struct Error { virtual int what() const; };\n"
+                    "inline int Error::what() const { return unreached(1); }\n"}};
+  asked.options.functions = {"f"};
+  asked.options.opt = 0;
+  asked.options.cflags = {"-emit-llvm"};
+  const CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_NE(result.module.find("@_Z7reachedi"), std::string::npos);
+  EXPECT_EQ(result.module.find("@_Z9unreachedi"), std::string::npos);
+}
+
 TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {
   CompileResult result = compile(request("a.cc",
                                          "#include <string>\nstatic std::string s(100, 'x');\n"
