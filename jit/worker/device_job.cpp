@@ -20,6 +20,7 @@
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/header_names.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
@@ -301,6 +302,13 @@ void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
   }
 }
 
+/// The name in NVRTC's message that an identifier is undefined, or that a class has no such member; else empty.
+static llvm::StringRef missing_name(llvm::StringRef message) {
+  if (message.starts_with("identifier \"") && message.contains("\" is undefined"))
+    return message.split('"').second.split('"').first;
+  return message.split("\" has no member \"").second.split('"').first;
+}
+
 // Says of names that the device's compiler does not know, since they are the host's, that they are.
 const HostName* DeviceJob::find_host_name(std::string_view name) const {
   for (const auto& names : m_slice.host_names)
@@ -311,12 +319,7 @@ const HostName* DeviceJob::find_host_name(std::string_view name) const {
 
 void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
   for (Diagnostic& diagnostic : diagnostics) {
-    llvm::StringRef text = diagnostic.message;
-    const bool lacks_member = text.contains("\" has no member \"");
-    if (!text.consume_front("identifier \"") && !lacks_member) continue;
-    const llvm::StringRef name =
-        lacks_member ? text.split("has no member \"").second.split('"').first : text.split('"').first;
-    const HostName* found = find_host_name(name);
+    const HostName* found = find_host_name(missing_name(diagnostic.message));
     if (!found) continue;
     const std::string place = found->file == m_slice.main_file
                                   ? "line " + std::to_string(found->line)
@@ -435,6 +438,15 @@ static bool has_word(llvm::StringRef text, llvm::StringRef word) {
   return false;
 }
 
+// Whether NVRTC lacks a name that only the texts of precompiled headers can explain.
+bool DeviceJob::lacks_headers(const std::vector<Diagnostic>& diagnostics) const {
+  return m_slice.precompiled && std::ranges::any_of(diagnostics, [&](const Diagnostic& one) {
+           const std::string_view name = missing_name(one.message);
+           return one.severity >= Severity::error && !name.empty() && !find_host_name(name) &&
+                  std::ranges::binary_search(m_slice.precompiled->words, name);
+         });
+}
+
 // Whether Clang may take what NVRTC refused: each message that could be about the slice, or about what NVRTC
 // lacks, is a reason to ask it. An error in the user's own words is not, for Clang would refuse it as well,
 // and it has been found soon.
@@ -473,11 +485,7 @@ bool DeviceJob::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) 
     const llvm::StringRef text = diagnostic.message;
     if (!is_users_file(diagnostic.file)) return true;
     if (std::ranges::any_of(k_users, [&](const char* words) { return text.contains(words); })) continue;
-    const bool undefined = text.starts_with("identifier \"") && text.contains("\" is undefined");
-    if (undefined || text.contains("\" has no member \"")) {
-      const llvm::StringRef tail = undefined ? text.split('"').second : text.split("no member \"").second;
-      if (!is_lost(tail.split('"').first)) continue;
-    }
+    if (const llvm::StringRef name = missing_name(text); !name.empty() && !is_lost(name)) continue;
     return true;
   }
   return false;
@@ -524,6 +532,8 @@ DeviceJob::Outcome DeviceJob::run() {
     return outcome;
   }
   run_nvrtc(outcome);
+  outcome.needs_headers = !outcome.ok && lacks_headers(outcome.diagnostics);
+  if (outcome.needs_headers) return outcome;
   const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
   const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
   if (outcome.ok || m_cancelled || !m_clang.may_follow || error == outcome.diagnostics.end() ||

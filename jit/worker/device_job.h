@@ -38,7 +38,8 @@ class DeviceJob {
  public:
   struct Outcome {
     bool ok = false;
-    bool reused = false;  ///< device code of an earlier compile
+    bool reused = false;         ///< device code of an earlier compile
+    bool needs_headers = false;  ///< without their texts nobody can tell what is wrong: see DeviceSlice::precompiled
     DeviceUnit unit;
     std::vector<Diagnostic> diagnostics;
     std::vector<Dependency> dependencies;
@@ -68,6 +69,7 @@ class DeviceJob {
   void run_nvrtc(Outcome& outcome);
   void run_clang(Outcome& outcome, const std::string& why);
   Digest key_of_headers() const;
+  bool lacks_headers(const std::vector<Diagnostic>& diagnostics) const;
   bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
   const HostName* find_host_name(std::string_view name) const;

@@ -20,6 +20,7 @@
 #include "jit/worker/link/linker.h"
 #include "jit/worker/link/user_libraries.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
+#include "jit/worker/prelude/child_writer.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
@@ -194,13 +195,28 @@ class Compile {
     unit.language = language_of(*unit.file, m_request.cuda);
     unit.number = number;
     std::unique_ptr<DeviceJob> job;
+    std::optional<DeviceJob::Outcome> device;
     ClangChoice clang = clang_for(unit);
-    HostResult host = compile_unit(unit, job, clang);
+    const size_t templates = m_templates.size();
+    const auto compile = [&] {
+      device.reset();
+      job.reset();
+      m_templates.erase(m_templates.begin() + std::ptrdiff_t(templates), m_templates.end());
+      HostResult host = compile_unit(unit, job, clang);
+      if (!job || host.needs_openmp || host.needs_headers) return host;
+      const auto start = Clock::now();
+      device = job->finish();
+      m_result.timings.emplace_back("wait for device", milliseconds_since(start));
+      return host;
+    };
+    HostResult host = compile();
     if (host.needs_openmp) {  // a pragma stands in a file on disk
       m_request.options.openmp = true;
-      unit.prelude.clear();
-      unit.covered = 0;
-      host = compile_unit(unit, job, clang);
+      host = compile();
+    }
+    if (host.needs_headers || (device && device->needs_headers)) {
+      m_reads_headers = true;
+      host = compile();
     }
     append(host.diagnostics);
     m_result.cacheable &= !host.volatile_text;
@@ -212,7 +228,7 @@ class Compile {
     if (!host.exports_of_c.empty())
       texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
 
-    if (job && !finish(std::move(job), host)) return host.ok ? Stage::device : Stage::host;
+    if (job && !take(std::move(*device), std::move(job), host)) return host.ok ? Stage::device : Stage::host;
     if (!host.ok) return host.invalid ? Stage::source : Stage::host;
     m_exported.insert(host.exported.begin(), host.exported.end());
     m_left_out.insert(host.left_out.begin(), host.left_out.end());
@@ -220,11 +236,8 @@ class Compile {
     return std::nullopt;
   }
 
-  /// Waits for the device's half and takes its code.
-  bool finish(std::unique_ptr<DeviceJob> job, HostResult& host) {
-    auto start = Clock::now();
-    DeviceJob::Outcome device = job->finish();
-    m_result.timings.emplace_back("wait for device", milliseconds_since(start));
+  /// Takes the device's code.
+  bool take(DeviceJob::Outcome device, std::unique_ptr<DeviceJob> job, HostResult& host) {
     // Of a pragma within a kernel the host's compiler has warned already, by its -W name.
     std::erase_if(device.diagnostics, [&](const Diagnostic& one) {
       return one.message == "unrecognized #pragma" &&
@@ -303,8 +316,16 @@ class Compile {
 
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang) {
     auto start = Clock::now();
-    const Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
-                                                           [&] { return make_files(); });
+    Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
+                                                     [&] { return make_files(); });
+    unit.prelude.clear();
+    unit.covered = unit.leading = 0;
+    unit.names = nullptr;
+    const bool may_hold = unit.file == held_text();
+    const Prelude below = prelude;
+    if (may_hold && !m_reads_headers)
+      if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, below, m_parts); leading.top)
+        prelude = std::move(leading);
     static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made"};
     m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
     if (prelude.needs_openmp) return {.needs_openmp = true};
@@ -315,6 +336,7 @@ class Compile {
       unit.prelude = prelude_path(prelude.top->depth);
       unit.covered = prelude.covered;
       unit.macros = &prelude.macros;
+      unit.names = prelude.top->header_names;
     }
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& slice) {
@@ -331,14 +353,22 @@ class Compile {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
     bool is_heavy = false;
-    if (unit.file == held_text()) {
+    ChildWriter writer;
+    const std::optional<Digest> key =
+        may_hold && !m_reads_headers ? m_worker.preludes.key_of_leading(m_request, *unit.file, below) : std::nullopt;
+    unit.writes_leading = key && !unit.names;
+    if (may_hold && !unit.names) {
       unit.leading = end_of_leading_includes(unit.file->text);
-      hooks.on_leading = [&](const std::function<void()>& prepare) {
+      hooks.on_leading = [&](const LeadingParse& parse) {
         is_heavy = milliseconds_since(start) >= k_worth_holding;
-        return is_heavy && hold_parse(unit, *files, prepare);
+        if (!is_heavy) return false;
+        if (hold_parse(unit, *files, parse)) return true;
+        if (unit.writes_leading && m_worker.held.has_any()) write_leading(parse, *files, below, writer);
+        return false;
       };
     }
     HostResult result = compile_host(unit, files, hooks);
+    if (auto bytes = writer.finish()) m_parts.keep(PartKind::prelude, *key, std::move(*bytes));
     // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
     if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
     unit.macros = nullptr;
@@ -370,11 +400,11 @@ class Compile {
   }
 
   /// Returns in this process, and true in each child that goes on with the text of another request.
-  bool hold_parse(const HostUnit& unit, SourceFileSystem& files, const std::function<void()>& prepare) {
+  bool hold_parse(const HostUnit& unit, SourceFileSystem& files, const LeadingParse& parse) {
     m_worker.device.await_warm_up();
     m_worker.prepared.wait();
     static_cast<void>(find_user_libraries(m_request));  // reads them, which each child would have to
-    prepare();
+    parse.prepare();
     const size_t room = MainText::room_for(unit.file->text.size());
     std::optional<std::string> next = m_worker.held.hold(held_key(*unit.file));
     if (!next) return false;
@@ -395,6 +425,25 @@ class Compile {
     m_result.timings.clear();
     m_result.timings.emplace_back("prelude held", milliseconds_since(start));
     return true;
+  }
+
+  /// For other processes.
+  void write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
+                     ChildWriter& writer) {
+    PreludeLayer layer;
+    layer.dependencies = files.dependencies();
+    writer.start([&]() -> std::string {
+      std::optional<HeaderNames> names = parse.names();
+      if (!names) return {};
+      layer.header_names = std::make_shared<const HeaderNames>(std::move(*names));
+      LeadingContent content = parse.write();
+      layer.names = std::move(content.names);
+      layer.macros = std::move(content.macros);
+      layer.warnings = std::move(content.warnings);
+      const bool holds_texts = layer.is_hidden_by(m_request.files) || layer.is_hidden_by(m_request.headers);
+      if (content.pch.empty() || holds_texts) return {};
+      return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch));
+    });
   }
 
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files() {
@@ -437,6 +486,7 @@ class Compile {
   std::map<std::string, std::string> m_why_clang;  ///< by file
   bool m_marks_lambdas;
   CompileRequest m_request;
+  bool m_reads_headers = false;                  ///< a prelude of them lacks what the device needs
   const bool m_openmp;                           ///< before a header was seen to need it
   std::deque<SourceFile> m_made;                 ///< texts that describe C texts
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts

@@ -19,6 +19,7 @@
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendActions.h"
+#include "clang/Frontend/MultiplexConsumer.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
@@ -30,6 +31,7 @@
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/host_code.h"
 #include "jit/worker/host/host_tables.h"
+#include "jit/worker/host/parse_writer.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/host/wanted_kernels.h"
@@ -83,6 +85,7 @@ struct Shared {
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
+  ParseWriter* writer = nullptr;  // Clang's, if the leading includes may be written
   std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;
   std::string export_text;
@@ -148,15 +151,21 @@ void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   }
 }
 
-// Directives that undefine the user's macros: the text that describes the exports must not meet them.
-std::string without_macros_of_user(const Shared& shared, clang::Preprocessor& preprocessor) {
+// Those that the user's files define.
+std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {
   std::set<std::string> names;
-  for (const auto& [name, definition] : shared.unit.request->options.defines)
-    if (!name.starts_with("TARSIA_")) names.insert(name);
   for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false))
     if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
         macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
       names.insert(identifier->getName().str());
+  return names;
+}
+
+// Directives that undefine the user's macros: the text that describes the exports must not meet them.
+std::string without_macros_of_user(const Shared& shared, const clang::Preprocessor& preprocessor) {
+  std::set<std::string> names = macros_of_user(preprocessor);
+  for (const auto& [name, definition] : shared.unit.request->options.defines)
+    if (!name.starts_with("TARSIA_")) names.insert(name);
   if (shared.unit.macros) names.insert(shared.unit.macros->begin(), shared.unit.macros->end());
   std::string text;
   for (const std::string& name : names) text += "#undef " + name + "\n";
@@ -210,7 +219,8 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
 
 Slicer& slicer(Shared& shared, clang::ASTContext& context) {
   const bool columns = bool(shared.unit.request->options.debug);  // line tables name none
-  if (!shared.slicer) shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, columns);
+  if (!shared.slicer)
+    shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, columns, shared.unit.names);
   return *shared.slicer;
 }
 
@@ -236,18 +246,33 @@ void end_leading(Shared& shared, clang::Preprocessor& preprocessor, clang::Sourc
     enter(preprocessor, k_at_leading, k_leading_path, place);
 }
 
+LeadingContent write_leading(Shared& shared, const clang::Preprocessor& preprocessor) {
+  LeadingContent content;
+  std::set<std::string> names;
+  for (const auto& [path, written] : shared.tokens->included_as()) names.insert(written.begin(), written.end());
+  content.names.assign(names.begin(), names.end());
+  const std::set<std::string> macros = macros_of_user(preprocessor);
+  content.macros.assign(macros.begin(), macros.end());
+  content.warnings = shared.diagnostics.so_far();
+  if (shared.writer) content.pch = shared.writer->write(shared.sema->getASTContext());
+  return content;
+}
+
 void hold(Shared& shared, clang::Preprocessor& preprocessor) {
   if (!shared.led || std::exchange(shared.held, true) || !shared.sema) return;
   if (preprocessor.getDiagnostics().hasErrorOccurred() || !shared.sema->CurContext->isTranslationUnit())
     return;
   // Another text would have another time, and this one will be parsed anew with OpenMP.
   if (shared.tokens->is_volatile() || shared.lacks_openmp()) return;
-  const bool is_another = shared.hooks.on_leading([&] {
+  LeadingParse parse;
+  parse.prepare = [&] {
     end_headers(*shared.sema);
     slicer(shared, shared.sema->getASTContext()).read_headers();
     shared.pass_on();
-  });
-  if (!is_another) return;
+  };
+  parse.names = [&] { return shared.slicer->header_names(); };
+  parse.write = [&] { return write_leading(shared, preprocessor); };
+  if (!shared.hooks.on_leading(parse)) return;
   // This process ends with this compile, and the kernel takes its memory back faster.
   shared.leaves = true;
   shared.clang->getFrontendOpts().DisableFree = true;
@@ -343,7 +368,8 @@ class HostConsumer final : public clang::SemaConsumer {
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
-      slicer(m_shared, context).slice(m_shared.slice, m_shared.text.size());
+      result.needs_headers = !slicer(m_shared, context).slice(m_shared.slice, m_shared.text.size());
+      if (result.needs_headers) return;
       result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
@@ -521,14 +547,24 @@ class HostAction final : public clang::ASTFrontendAction {
     ignore_pragmas_of_nvcc(preprocessor);
     preprocessor.addPPCallbacks(make_debug_pragmas());
     preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
-    if (m_shared.cuda()) m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor);
+    const HostUnit& unit = m_shared.unit;
+    if (m_shared.cuda())
+      m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
+    if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
     // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
     // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
     // from it, used or not. Names that are older than the prelude wait until they are used.
     // Removal: Clang names the builtins without looking them up in the prelude.
     preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
                                                      preprocessor.getLangOpts());
-    return std::make_unique<HostConsumer>(m_shared, clang);
+    auto consumer = std::make_unique<HostConsumer>(m_shared, clang);
+    if (!unit.writes_leading) return consumer;
+    auto writer = std::make_unique<ParseWriter>(clang);
+    m_shared.writer = writer.get();
+    std::vector<std::unique_ptr<clang::ASTConsumer>> both;
+    both.push_back(std::move(writer));
+    both.push_back(std::move(consumer));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(both));
   }
 
  private:
@@ -549,7 +585,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     }
   const bool stops = unit.leading > 0 && hooks.on_leading;
   const std::string main_path = main_path_of(unit);
-  MainText text(*unit.file, unit.covered, stops ? unit.leading : 0,
+  MainText text(*unit.file, stops ? unit.leading : 0,
                 unit.language == Language::c ? std::string_view() : k_ending);
   files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));

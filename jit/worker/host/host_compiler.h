@@ -11,6 +11,7 @@
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
 #include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/header_names.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -25,6 +26,26 @@ struct HostUnit {
   std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
   std::size_t leading = 0;  ///< the text's leading includes end here (prelude/leading_text.h); 0: none
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
+  /// CUDA: of the headers of the text's that the prelude holds, if any.
+  std::shared_ptr<const HeaderNames> names;
+  bool writes_leading = false;  ///< HostHooks::on_leading may write what was parsed
+};
+
+/// What a precompiled form of leading includes consists of. The lists are as in PreludeLayer.
+struct LeadingContent {
+  std::string pch;
+  std::vector<std::string> names, macros;
+  std::vector<Diagnostic> warnings;
+};
+
+/// The parse behind the leading includes.
+struct LeadingParse {
+  /// Does once what each text behind them would have to do. To be called before the process forks.
+  std::function<void()> prepare;
+  /// After `prepare`: what a slice could take from the headers. None: no prelude stands for them.
+  std::function<std::optional<HeaderNames>()> names;
+  /// After `prepare`, in a process of its own, which then ends. Without a `pch` if the parse had errors.
+  std::function<LeadingContent()> write;
 };
 
 struct HostResult {
@@ -36,6 +57,9 @@ struct HostResult {
   bool has_effects = false;  ///< the user's text has something that runs when the module is loaded
   /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.
   bool needs_openmp = false;
+  /// The device needs something of the headers that `names` stands for: nothing was compiled. Ask again
+  /// without that prelude.
+  bool needs_headers = false;
   /// "file:line" of functions, which the device tables define: see export_text().
   std::vector<std::string> places;
   std::string exports_of_c;    ///< of a unit in C: the C++ unit that describes its functions
@@ -58,9 +82,8 @@ struct HostHooks {
   std::function<void(const Digest&, const std::vector<std::string>&)> keep_objects;
   /// The leading includes have been read. It may replace the text of the unit's file by another that begins
   /// in the same way and is no longer than MainText::room_for allows; it then returns true, and the parse
-  /// goes on with that text. It calls `prepare` before it forks: that does once what each text would have to
-  /// do.
-  std::function<bool(const std::function<void()>& prepare)> on_leading;
+  /// goes on with that text.
+  std::function<bool(const LeadingParse&)> on_leading;
 };
 
 /// Compiles one unit. `unit.file` may change as HostHooks::on_leading says. One compile at a time in a

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "jit/build_id.h"
 #include "jit/worker/prelude/compile_prelude.h"
+#include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/prelude/prelude_text.h"
 #include "jit/worker/source/host_headers.h"
 
@@ -308,12 +309,49 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
     prelude.top = {kept, &kept->layer()};
     more = true;
   }
+  prelude.key = key;
   if (!more) return prelude;
   prelude.absent.clear();
   if (prelude.top->is_hidden_by(request.files) || prelude.top->is_hidden_by(request.headers) ||
       prelude.top->is_hidden_by(request.options.include_dirs, prelude.absent))
     return {};
   return prelude;
+}
+
+std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, const SourceFile& file,
+                                               const Prelude& below) const {
+  const size_t end = end_of_leading_includes(file.text);
+  if (!below.top || end == 0 || request.options.include_dirs.empty()) return std::nullopt;
+  Hasher hasher("tarsia leading includes");
+  hasher.field(settings(request, Language::cuda, /*with_warnings=*/true)).field(below.key);
+  for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
+  return hasher.field(std::string_view(file.text).substr(0, end)).finish();
+}
+
+Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,
+                               PartStore& parts) {
+  const std::optional<Digest> key = key_of_leading(request, file, below);
+  if (!key) return {};
+  PreludeLayer wanted;
+  wanted.base = below.top;
+  wanted.depth = below.top->depth + 1;
+  const auto kept = find(*key, wanted, parts);
+  if (!kept || !kept->layer().header_names || kept->layer().is_hidden_by(request.files) ||
+      kept->layer().is_hidden_by(request.headers))
+    return {};
+  Prelude prelude = below;
+  prelude.top = {kept, &kept->layer()};
+  prelude.origin = Prelude::kept;
+  prelude.covered = end_of_leading_includes(file.text);
+  prelude.warnings = kept->layer().warnings;
+  prelude.macros = kept->layer().macros;
+  return prelude;
+}
+
+std::string Preludes::serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch) {
+  layer.base = below.top;
+  layer.depth = below.top->depth + 1;
+  return KeptLayer(std::move(layer), std::move(pch)).serialize();
 }
 
 void Preludes::make_shipped(const std::string& path, bool with_cuda) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Prelude {
   std::vector<Diagnostic> warnings;  ///< about the headers that it holds
   std::vector<std::string> macros;   ///< of the user's text and folders, that it defines
   bool needs_openmp = false;         ///< the headers have its pragmas: ask again with it
+  Digest key{};                      ///< names the layers, if the text is CUDA
 };
 
 /// The preludes of one worker: in memory, shipped, from the client's cache, or made now. Used by one thread.
@@ -42,6 +44,16 @@ class Preludes {
   /// compile will report). `make_files` makes a fresh file system of the request.
   Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                        PartStore& parts, const MakeFiles& make_files);
+
+  /// Under which all leading includes of a CUDA text are kept, those of the request's folders, too. They stand
+  /// on the prelude that it gets otherwise. None if there are no such folders.
+  std::optional<Digest> key_of_leading(const CompileRequest& request, const SourceFile& file,
+                                       const Prelude& below) const;
+  /// What another process wrote of them. None if nothing is kept, or no longer holds.
+  Prelude find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,
+                       PartStore& parts);
+  /// Bytes for the cache of what a parse on top of the prelude wrote.
+  static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch);
 
   /// Makes the pack that lies beside the worker. Throws Error naming the layer that could not be made.
   void make_shipped(const std::string& path, bool with_cuda);

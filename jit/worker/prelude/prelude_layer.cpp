@@ -110,7 +110,8 @@ bool KeptLayer::still_holds() {
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
-// ctime]]…], [[file, line, column, severity, message]…], macros], the precompiled header, and a NUL.
+// ctime]]…], [[file, line, column, severity, message]…], macros, header names or ""], the precompiled header,
+// and a NUL.
 std::string KeptLayer::serialize() const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {
@@ -120,8 +121,10 @@ std::string KeptLayer::serialize() const {
   nlohmann::json warnings = nlohmann::json::array();
   for (const Diagnostic& one : m_layer.warnings)
     warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
-  const std::vector<uint8_t> head =
-      nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros}));
+  const std::string header_names = m_layer.header_names ? m_layer.header_names->serialize() : "";
+  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(nlohmann::json::array(
+      {m_layer.names, files, warnings, m_layer.macros,
+       nlohmann::json::binary({header_names.begin(), header_names.end()})}));
   const uint64_t size = head.size();
   std::string bytes;
   bytes.reserve(sizeof size + head.size() + m_layer.pch.size() + 1);
@@ -163,6 +166,11 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
       kept->m_layer.warnings.push_back(
           {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
     kept->m_layer.macros = head.at(3).get<std::vector<std::string>>();
+    if (const auto& names = head.at(4).get_binary(); !names.empty()) {
+      auto parsed = HeaderNames::parse({reinterpret_cast<const char*>(names.data()), names.size()});
+      if (!parsed) return nullptr;
+      kept->m_layer.header_names = std::make_shared<const HeaderNames>(std::move(*parsed));
+    }
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }

@@ -9,6 +9,7 @@
 #include "base/dependency.h"
 #include "jit/compile.h"
 #include "jit/worker/source/source_fs.h"
+#include "jit/worker/split/header_names.h"
 
 namespace tarsia::jit {
 
@@ -28,6 +29,8 @@ struct PreludeLayer {
   std::vector<Dependency> dependencies;  ///< the real files that went into it
   std::vector<Diagnostic> warnings;      ///< about these files
   std::vector<std::string> macros;       ///< defined in its text, or in headers that are not of the system
+  /// What a slice could take from its headers, if it holds those with which a CUDA source begins.
+  std::shared_ptr<const HeaderNames> header_names;
 
   /// Shows this layer and those below to Clang; all must live as long as the files.
   void add_to(SourceFileSystem& files) const;

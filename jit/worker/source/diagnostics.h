@@ -21,6 +21,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   /// The main text has changed behind what was read so far.
   void set_main_text(llvm::StringRef main_text);
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
+  const std::vector<Diagnostic>& so_far() const { return m_diagnostics; }
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
   /// Errors are passed over while this holds: where text is parsed for another compiler, which judges it.
   void pass_over_where(std::function<bool()> elsewhere) { m_elsewhere = std::move(elsewhere); }

@@ -11,9 +11,8 @@ constexpr std::string_view k_behind_leading = "#pragma tarsia leading\n";
 
 }  // namespace
 
-MainText::MainText(const SourceFile& file, std::size_t covered, std::size_t leading, std::string_view ending)
+MainText::MainText(const SourceFile& file, std::size_t leading, std::string_view ending)
     : m_file(file),
-      m_covered(covered),
       m_leading(leading),
       m_ending(ending),
       m_bytes((leading > 0 ? room_for(size()) : size()) + ending.size(), ' ') {
@@ -21,19 +20,14 @@ MainText::MainText(const SourceFile& file, std::size_t covered, std::size_t lead
     show_all();
     return;
   }
-  show(0, leading);
+  m_bytes.replace(0, leading, file.text, 0, leading);
   m_bytes.replace(leading, k_behind_leading.size(), k_behind_leading);
 }
 
 void MainText::show_all() {
   std::fill(m_bytes.begin() + std::ptrdiff_t(m_leading), m_bytes.end(), ' ');
-  show(m_leading, size());
+  m_bytes.replace(m_leading, size() - m_leading, m_file.text, m_leading, size() - m_leading);
   m_bytes.replace(size(), m_ending.size(), m_ending);
-}
-
-void MainText::show(std::size_t begin, std::size_t end) {
-  for (std::size_t i = begin; i < end; ++i)
-    m_bytes[i] = i < m_covered && m_file.text[i] != '\n' ? ' ' : m_file.text[i];
 }
 
 }  // namespace tarsia::jit

@@ -14,9 +14,9 @@ namespace tarsia::jit {
 /// Clang has read no more than these: the bytes change under Clang's view of them.
 class MainText {
  public:
-  /// Blanks the first `covered` bytes. With `leading`, the offset behind the leading includes, it begins with
-  /// these alone, and a `#pragma tarsia leading` is met behind them. The file must outlive it.
-  MainText(const SourceFile& file, std::size_t covered, std::size_t leading, std::string_view ending);
+  /// With `leading`, the offset behind the leading includes, it begins with these alone, and a
+  /// `#pragma tarsia leading` is met behind them. The file must outlive it.
+  MainText(const SourceFile& file, std::size_t leading, std::string_view ending);
   /// How long a text may be that takes the place of one of this size.
   static constexpr std::size_t room_for(std::size_t size) { return 2 * size + (std::size_t{64} << 10); }
 
@@ -28,10 +28,8 @@ class MainText {
   std::size_t size() const { return m_file.text.size(); }
 
  private:
-  void show(std::size_t begin, std::size_t end);
-
   const SourceFile& m_file;
-  const std::size_t m_covered, m_leading;
+  const std::size_t m_leading;
   const std::string_view m_ending;
   std::string m_bytes;
 };

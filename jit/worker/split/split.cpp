@@ -25,6 +25,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/split/device_text.h"
+#include "jit/worker/split/header_names.h"
 #include "jit/worker/split/split_closure.h"
 #include "jit/worker/split/split_headers.h"
 #include "jit/worker/split/split_items.h"
@@ -47,15 +48,19 @@ std::string plain(llvm::StringRef path) {
 }  // namespace
 
 struct Slicer::Impl {
-  Impl(clang::ASTContext& ast, const TokenRecorder& recorder, bool has_columns)
+  Impl(clang::ASTContext& ast, const TokenRecorder& recorder, bool has_columns,
+       std::shared_ptr<const HeaderNames> names)
       : context(ast),
         sources(ast.getSourceManager()),
         tokens(recorder),
         columns(has_columns),
+        precompiled(std::move(names)),
         items(ast, recorder) {}
 
   void read(clang::FileID open);
-  void slice(DeviceSlice& slice, size_t main_size);
+  bool slice(DeviceSlice& slice, size_t main_size);
+  std::optional<HeaderNames> header_names() const;
+  bool names_precompiled() const;
 
   // Of each namespace in which something is kept, or that something names, a file that opens it.
   std::set<clang::FileID> openers() {
@@ -173,6 +178,7 @@ struct Slicer::Impl {
   const clang::SourceManager& sources;
   const TokenRecorder& tokens;
   const bool columns;
+  const std::shared_ptr<const HeaderNames> precompiled;
   ItemReader items;
   Closure closure;
   std::map<std::string, std::vector<clang::FileID>> ids;  // by path, in order of inclusion
@@ -217,8 +223,85 @@ void Slicer::Impl::find_roots(const DeviceSlice& slice) {
   closure.run();
 }
 
-void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
+// "a::b::", and "" for the global namespace.
+std::string prefix_of(const clang::NamespaceDecl* space) {
+  std::string prefix;
+  for (; space; space = named_space(space->getParent())) prefix = space->getName().str() + "::" + prefix;
+  return prefix;
+}
+
+std::optional<HeaderNames> Slicer::Impl::header_names() const {
+  std::set<std::string> all, instances, includes;
+  for (const auto& [id, file] : items.files()) {
+    if (file.own) continue;
+    if (!file.unseen.empty()) return std::nullopt;
+    for (const Item& item : file.items) {
+      if (item.root) return std::nullopt;
+      if (item.nameless)
+        for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
+          if (const clang::IdentifierInfo* name = (*file.tokens)[i].identifier)
+            instances.insert(name->getName().str());
+      if (item.use == Item::host) continue;
+      const std::string prefix = prefix_of(item.space);
+      for (const clang::IdentifierInfo* name : item.names) all.insert(prefix + name->getName().str());
+      if (item.unnamed) all.insert(prefix);
+    }
+    for (const SplitSpace& one : file.spaces)
+      for (const clang::NamespaceDecl* space = one.space; space; space = named_space(space->getParent()))
+        all.insert(prefix_of(named_space(space->getParent())) + space->getName().str());
+  }
+  std::set<std::string> paths;
+  for (const auto& [id, recorded] : tokens.files()) paths.insert(plain(recorded.path));
+  HeaderNames names;
+  for (const auto& [id, recorded] : tokens.files())
+    for (const auto& [at, one] : recorded.included)
+      if (!paths.contains(plain(one.path))) includes.insert(one.name);
+  for (const auto& [macro, files] : defined) names.macros.push_back(macro);
+  const auto list = [](const std::set<std::string>& from) { return std::vector(from.begin(), from.end()); };
+  std::set<std::string> words;
+  for (const auto& identifier : context.Idents) words.insert(identifier.getKey().str());
+  names.words = list(words);
+  names.items = list(all);
+  names.instances = list(instances);
+  names.includes = list(includes);
+  names.leading = tokens.files().at(sources.getMainFileID());
+  names.leading.tokens.clear();
+  for (auto& [at, one] : names.leading.included)
+    if (paths.contains(plain(one.path))) one.path = k_precompiled_headers;
+  return names;
+}
+
+// Whether something that is kept names something of the precompiled headers.
+bool Slicer::Impl::names_precompiled() const {
+  std::set<const clang::NamespaceDecl*> open = closure.opened();
+  open.insert(nullptr);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::binary_search(names, name);
+  };
+  for (const clang::NamespaceDecl* space : open) {
+    const std::string prefix = prefix_of(space);
+    if (has(precompiled->items, prefix)) return true;
+    for (const clang::IdentifierInfo* name : closure.seen())
+      if (has(precompiled->items, prefix + name->getName().str())) return true;
+  }
+  for (const auto& [id, file] : items.files())
+    for (const Item& item : file.items) {
+      if (!item.kept) continue;
+      for (const clang::Decl* decl : item.calls)
+        if (decl->isFromASTFile() && !sources.isInSystemHeader(sources.getExpansionLoc(decl->getLocation())))
+          return true;
+      if (item.use == Item::host) continue;
+      for (const clang::Decl* decl : item.declared)
+        if (const auto* name = llvm::cast<clang::FunctionDecl>(decl)->getIdentifier();
+            name && has(precompiled->instances, name->getName().str()))
+          return true;
+    }
+  return false;
+}
+
+bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
   find_roots(slice);
+  if (precompiled && (slice.has_header_kernels || names_precompiled())) return false;
   const clang::FileID main = sources.getMainFileID();
   const std::set<clang::FileID> openers = this->openers();
   std::map<std::string, SlicedHeader> headers;
@@ -242,6 +325,12 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
                                    ? known_names->second
                                    : list_host_names(id, user_name(recorded.path)));
   }
+  if (precompiled) {
+    slice.precompiled = precompiled;
+    for (const std::string& name : precompiled->includes)
+      headers[k_precompiled_headers].includes.push_back({0, name, ""});
+    for (const std::string& macro : precompiled->macros) defined[macro].insert(k_precompiled_headers);
+  }
   // One file may be named in several ways.
   std::map<std::string, std::string> by_place;
   for (const auto& [path, header] : headers) by_place.emplace(plain(path), path);
@@ -249,16 +338,18 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     for (SlicedHeader::Include& one : header.includes)
       if (auto found = by_place.find(plain(one.path)); found != by_place.end()) one.path = found->second;
   const auto load = [&](const std::string& path, SlicedHeader& header) {
+    if (path == k_precompiled_headers) return;
     header.text = device_text(path, header.words);
     if (header.main) header.text.resize(main_size);
   };
   for (auto& [path, header] : headers)
-    if (items.files().at(ids.at(path).front()).own) {
+    if (ids.contains(path) && items.files().at(ids.at(path).front()).own) {
       header.of_use = true;
       load(path, header);
       add_defined(path, header.text, defined);
     }
   leave_out_idle_headers(headers, defined, load);
+  if (precompiled && headers[k_precompiled_headers].needed) return false;
   for (auto& [path, header] : headers) {
     if (!header.needed) continue;
     std::vector<Doubt> doubts;
@@ -267,10 +358,12 @@ void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     slice.files.push_back({user_name(path), std::move(header.text)});
     slice.doubts.insert(slice.doubts.end(), doubts.begin(), doubts.end());
   }
+  return true;
 }
 
-Slicer::Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns)
-    : m_impl(std::make_unique<Impl>(context, tokens, columns)) {}
+Slicer::Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns,
+               std::shared_ptr<const HeaderNames> precompiled)
+    : m_impl(std::make_unique<Impl>(context, tokens, columns, std::move(precompiled))) {}
 
 Slicer::~Slicer() = default;
 
@@ -278,9 +371,13 @@ void Slicer::read_headers() {
   m_impl->read(m_impl->sources.getMainFileID());
 }
 
-void Slicer::slice(DeviceSlice& slice, size_t main_size) {
+std::optional<HeaderNames> Slicer::header_names() const {
+  return m_impl->header_names();
+}
+
+bool Slicer::slice(DeviceSlice& slice, size_t main_size) {
   m_impl->read({});
-  m_impl->slice(slice, main_size);
+  return m_impl->slice(slice, main_size);
 }
 
 bool has_device_attribute(const clang::Decl& decl) {

@@ -4,6 +4,7 @@
 #include <tarsia/abi.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class VarDecl;
 namespace tarsia::jit {
 
 class TokenRecorder;
+struct HeaderNames;
 
 /// A parameter of a kernel, as abi.h describes it.
 struct KernelParam {
@@ -122,6 +124,7 @@ struct DeviceSlice {
   std::vector<KernelTemplate> templates;
   /// The host instantiates kernels of headers that are not the user's, and launches them.
   bool has_header_kernels = false;
+  std::shared_ptr<const HeaderNames> precompiled;  ///< headers whose texts the slice does not know, if any
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 
@@ -138,14 +141,18 @@ bool is_device_only(const clang::Decl& decl);
 /// once for all texts that are parsed behind them in children of the process.
 class Slicer {
  public:
-  /// `columns`: columns count in the digests of host texts.
-  Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns);
+  /// `columns`: columns count in the digests of host texts. `precompiled`: of the headers that the text begins
+  /// with, if their precompiled form was read.
+  Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns,
+         std::shared_ptr<const HeaderNames> precompiled = nullptr);
   ~Slicer();
   /// Between declarations of the main file: all other files are complete.
   void read_headers();
+  /// Of the headers that were read. None if one of them has something that each slice needs.
+  std::optional<HeaderNames> header_names() const;
   /// The parse is complete. The main file's text has `main_size` bytes; the rest of its buffer is Tarsia's.
-  /// Once.
-  void slice(DeviceSlice& slice, std::size_t main_size);
+  /// Once. False if the slice needs something of the precompiled headers: it then lacks that.
+  bool slice(DeviceSlice& slice, std::size_t main_size);
 
  private:
   struct Impl;

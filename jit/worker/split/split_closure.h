@@ -24,6 +24,7 @@ class Closure {
   /// Follows what was kept to its end.
   void run();
   const std::set<const clang::NamespaceDecl*>& opened() const { return m_open; }
+  const std::set<const clang::IdentifierInfo*>& seen() const { return m_seen; }
   bool keeps_some_of(const SplitFile& file) const { return m_kept_of.contains(&file); }
 
  private:

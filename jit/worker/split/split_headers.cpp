@@ -15,7 +15,19 @@ bool is_word(char c) {
   return isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Calls visit(word) for each identifier outside of comments, strings and #include lines.
+bool is_behind_hash(std::string_view text, size_t begin) {
+  const size_t at = text.substr(0, begin).find_last_not_of(" \t");
+  return at != text.npos && text[at] == '#';
+}
+
+// Where the line ends, continuation lines included.
+size_t end_of_line(std::string_view text, size_t at) {
+  for (; at < text.size() && text[at] != '\n'; ++at)
+    if (text[at] == '\\' && at + 1 < text.size()) at += text[at + 1] == '\r' && at + 2 < text.size() ? 2 : 1;
+  return at;
+}
+
+// Calls visit(word, its place) for each identifier outside of comments, strings and #include lines.
 template <class Visit>
 void for_each_word(std::string_view text, const Visit& visit) {
   for (size_t i = 0; i < text.size();) {
@@ -31,11 +43,10 @@ void for_each_word(std::string_view text, const Visit& visit) {
       const size_t begin = i;
       while (i < text.size() && is_word(text[i])) ++i;
       const std::string_view word = text.substr(begin, i - begin);
-      if (word.starts_with("include") && text.substr(0, begin).find_last_not_of(" \t") != text.npos &&
-          text[text.substr(0, begin).find_last_not_of(" \t")] == '#')
+      if (word.starts_with("include") && is_behind_hash(text, begin))
         i = std::min(text.find('\n', i), text.size());
       else if (!isdigit(static_cast<unsigned char>(c)))
-        visit(word);
+        visit(word, begin);
     } else {
       ++i;
     }
@@ -89,6 +100,50 @@ bool is_named(const Known& known, const Words& words) {
   });
 }
 
+/// The words that a compile of the loaded texts can meet. Those in a macro's definition count if the macro does.
+class MetWords {
+ public:
+  /// `visit` is called once for each word that counts.
+  explicit MetWords(std::function<void(std::string_view)> visit) : m_visit(std::move(visit)) {}
+
+  void add(std::string_view text) {
+    size_t end = 0;  // of the definition
+    std::string name;
+    for_each_word(text, [&](std::string_view word, size_t at) {
+      if (at >= end) {
+        name.clear();
+        if (word == "define" && is_behind_hash(text, at))
+          end = end_of_line(text, at);
+        else
+          meet(word);
+      } else if (name.empty()) {
+        name = word;
+      } else {
+        m_bodies[name].emplace_back(word);
+        if (m_met.contains(name)) meet(word);
+      }
+    });
+  }
+  const Words& met() const { return m_met; }
+
+ private:
+  void meet(std::string_view first) {
+    std::vector<std::string> work{std::string(first)};
+    while (!work.empty()) {
+      const std::string word = std::move(work.back());
+      work.pop_back();
+      if (!m_met.insert(word).second) continue;
+      m_visit(word);
+      if (auto found = m_bodies.find(word); found != m_bodies.end())
+        work.insert(work.end(), found->second.begin(), found->second.end());
+    }
+  }
+
+  std::function<void(std::string_view)> m_visit;
+  Words m_met;
+  std::map<std::string, std::vector<std::string>, std::less<>> m_bodies;
+};
+
 void blank_line(std::string& text, size_t at) {
   for (; at < text.size() && text[at] != '\n'; ++at)
     if (text[at] != '\r') text[at] = ' ';
@@ -98,7 +153,7 @@ void blank_line(std::string& text, size_t at) {
 
 void add_defined(const std::string& path, std::string_view text, DefinedMacros& defined) {
   std::string_view before;
-  for_each_word(text, [&](std::string_view word) {
+  for_each_word(text, [&](std::string_view word, size_t) {
     if (before == "define") defined[std::string(word)].insert(path);
     before = word;
   });
@@ -106,22 +161,21 @@ void add_defined(const std::string& path, std::string_view text, DefinedMacros& 
 
 void leave_out_idle_headers(std::map<std::string, SlicedHeader>& headers, const DefinedMacros& defined,
                             const std::function<void(const std::string& path, SlicedHeader&)>& load) {
-  Words words;
   std::vector<std::string> work;
   for (const auto& [path, header] : headers)
     if (header.of_use) work.push_back(path);
+  MetWords met([&](std::string_view word) {
+    if (auto found = defined.find(word); found != defined.end())
+      for (const std::string& file : found->second)
+        if (!std::exchange(headers[file].of_use, true)) work.push_back(file);
+  });
   while (!work.empty()) {
     const std::string path = std::move(work.back());
     work.pop_back();
     if (headers[path].text.empty()) load(path, headers[path]);
-    for_each_word(headers[path].text, [&](std::string_view word) {
-      if (!words.emplace(word).second) return;
-      auto found = defined.find(word);
-      if (found == defined.end()) return;
-      for (const std::string& file : found->second)
-        if (!std::exchange(headers[file].of_use, true)) work.push_back(file);
-    });
+    met.add(headers[path].text);
   }
+  const Words& words = met.met();
 
   // What a needed header includes may come to the device through one that is not.
   std::set<std::string_view> idle;

@@ -84,7 +84,8 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
   TokenRecorder& m_recorder;
 };
 
-TokenRecorder::TokenRecorder(clang::Preprocessor& preprocessor) : m_preprocessor(preprocessor) {
+TokenRecorder::TokenRecorder(clang::Preprocessor& preprocessor, const File* leading)
+    : m_preprocessor(preprocessor), m_leading(leading) {
   preprocessor.addPPCallbacks(std::make_unique<Callbacks>(*this));
   preprocessor.setTokenWatcher([this](const clang::Token& token) { record(token); });
 }
@@ -96,7 +97,9 @@ TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocat
   // Headers of Tarsia's declare themselves as system headers, but not before they are entered.
   if (path.starts_with(k_host_headers_dir)) return nullptr;
   File& file = m_files[id];
-  if (file.path.empty()) file.path = path.str();
+  if (!file.path.empty()) return &file;
+  if (m_leading && id == sources.getMainFileID()) file = *m_leading;
+  file.path = path.str();
   return &file;
 }
 

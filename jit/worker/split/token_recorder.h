@@ -36,7 +36,9 @@ class TokenRecorder {
     std::map<uint32_t, bool>
         conditions;  ///< what came out of them, by the places of "if", "ifdef", "elif", …
   };
-  explicit TokenRecorder(clang::Preprocessor& preprocessor);
+  /// `leading`: what was recorded of the main file when a text that begins like it was parsed; that part is not
+  /// read again. It must outlive the parse.
+  explicit TokenRecorder(clang::Preprocessor& preprocessor, const File* leading = nullptr);
 
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
@@ -53,6 +55,7 @@ class TokenRecorder {
   void record(const clang::Token& token);
   File* file_of(clang::FileID id, clang::SourceLocation place);
   clang::Preprocessor& m_preprocessor;
+  const File* m_leading;
   clang::FileID m_last;
   File* m_file = nullptr;  // of m_last; null if that is no file of the user's
   std::map<clang::FileID, File> m_files;

@@ -45,7 +45,7 @@ TEST(LeadingTextTest, a_line_that_does_not_end_or_ends_in_a_comment_is_left_to_t
 
 TEST(MainTextTest, what_stands_behind_the_includes_may_be_replaced) {
   SourceFile file{"a.cu", "#include <a>\nint x;\n"};
-  MainText text(file, 0, 13, "END");
+  MainText text(file, 13, "END");
   const llvm::StringRef bytes = text.bytes();
   EXPECT_EQ(bytes.rtrim(' '), "#include <a>\n#pragma tarsia leading\n");
   text.show_all();
@@ -57,11 +57,6 @@ TEST(MainTextTest, what_stands_behind_the_includes_may_be_replaced) {
   text.show_all();
   EXPECT_EQ(bytes.rtrim(' '), "#include <a>\n;END");
   EXPECT_EQ(text.size(), 14u);
-}
-
-TEST(MainTextTest, what_a_prelude_covers_is_blank) {
-  const SourceFile file{"a.cc", "#include <a>\nint x;\n"};
-  EXPECT_EQ(MainText(file, 13, 0, "END").bytes(), "            \nint x;\nEND");
 }
 
 }  // namespace
