@@ -326,7 +326,8 @@ class Compile {
     if (may_hold && !m_reads_headers)
       if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, below, m_parts); leading.top)
         prelude = std::move(leading);
-    static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made"};
+    static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made",
+                                                "leading includes kept"};
     m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
     if (prelude.needs_openmp) return {.needs_openmp = true};
     auto files = make_files();
@@ -339,7 +340,9 @@ class Compile {
       unit.names = prelude.top->header_names;
     }
     HostHooks hooks;
+    ChildWriter writer;
     hooks.on_split = [&](DeviceSlice&& slice) {
+      if (slice.takes_from_headers) writer.cancel();  // so will the next text
       if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
         job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
@@ -353,7 +356,6 @@ class Compile {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
     bool is_heavy = false;
-    ChildWriter writer;
     const std::optional<Digest> key =
         may_hold && !m_reads_headers ? m_worker.preludes.key_of_leading(m_request, *unit.file, below) : std::nullopt;
     unit.writes_leading = key && !unit.names;

@@ -32,10 +32,11 @@ int wait_for(pid_t child) {
 
 }  // namespace
 
-ChildWriter::~ChildWriter() {
+void ChildWriter::cancel() {
   if (m_child <= 0) return;
   ::kill(m_child, SIGKILL);
   wait_for(m_child);
+  m_child = -1;
 }
 
 void ChildWriter::start(const std::function<std::string()>& make) {

@@ -15,13 +15,14 @@ namespace tarsia::jit {
 class ChildWriter {
  public:
   ChildWriter() = default;
-  /// Ends the child.
-  ~ChildWriter();
+  ~ChildWriter() { cancel(); }
   ChildWriter(const ChildWriter&) = delete;
   ChildWriter& operator=(const ChildWriter&) = delete;
 
   /// Forks. The child calls `make`, which may leave its memory in any state, and ends.
   void start(const std::function<std::string()>& make);
+  /// Ends the child.
+  void cancel();
   /// Waits for the child. None if none was started, or if it made nothing.
   std::optional<std::string> finish();
 

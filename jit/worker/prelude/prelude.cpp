@@ -341,7 +341,7 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
     return {};
   Prelude prelude = below;
   prelude.top = {kept, &kept->layer()};
-  prelude.origin = Prelude::kept;
+  prelude.origin = Prelude::leading;
   prelude.covered = end_of_leading_includes(file.text);
   prelude.warnings = kept->layer().warnings;
   prelude.macros = kept->layer().macros;

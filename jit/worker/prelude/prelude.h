@@ -23,7 +23,7 @@ namespace tarsia::jit {
 struct Prelude {
   std::shared_ptr<const PreludeLayer> top;  ///< null: of nothing
   std::vector<Dependency> absent;           ///< looked for in the source's folders and not found
-  enum { none, shipped, kept, made } origin = none;
+  enum { none, shipped, kept, made, leading } origin = none;
   /// So much of the source's text the prelude stands for, whatever headers do when they are read twice.
   std::size_t covered = 0;
   std::vector<Diagnostic> warnings;  ///< about the headers that it holds

@@ -355,6 +355,7 @@ bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     std::vector<Doubt> doubts;
     if (!header.again) list_doubts(ids.at(path).front(), user_name(path), doubts);
     put_words(header.text, header.words, doubts);
+    slice.takes_from_headers |= !items.files().at(ids.at(path).front()).own;
     slice.files.push_back({user_name(path), std::move(header.text)});
     slice.doubts.insert(slice.doubts.end(), doubts.begin(), doubts.end());
   }

@@ -124,6 +124,7 @@ struct DeviceSlice {
   std::vector<KernelTemplate> templates;
   /// The host instantiates kernels of headers that are not the user's, and launches them.
   bool has_header_kernels = false;
+  bool takes_from_headers = false;  ///< files on disk are among `files`
   std::shared_ptr<const HeaderNames> precompiled;  ///< headers whose texts the slice does not know, if any
   bool empty() const { return kernels.empty() && variables.empty(); }
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "jit/worker/host/host_compiler.h"
+#include "jit/worker/prelude/child_writer.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
@@ -23,7 +24,8 @@ class SplitTest : public CompileTest {
       GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
   }
   // Parses the text and returns the slice. A text that begins with includes is parsed once more behind those
-  // of another text, as children of a held parse do it: the slice must be the same.
+  // of another text, as children of a held parse do it; and, if they are of folders, on top of their precompiled
+  // form, unless it takes something of them. The slice must be the same.
   DeviceSlice split(const std::string& text, const std::vector<SourceFile>& headers = {},
                     const std::vector<std::string>& include_dirs = {}) {
     const std::size_t leading = end_of_leading_includes(text);
@@ -44,7 +46,49 @@ class SplitTest : public CompileTest {
     const std::vector<std::string> held = texts_of(split_behind(leading, text, headers, include_dirs));
     DeviceSlice slice = split_behind(0, text, headers, include_dirs);
     EXPECT_EQ(held, texts_of(slice));
+    if (!include_dirs.empty() && headers.empty()) compare_on_top(slice, text, include_dirs);
     return slice;
+  }
+  // `slice` is that of the text.
+  void compare_on_top(const DeviceSlice& slice, const std::string& text,
+                      const std::vector<std::string>& include_dirs) {
+    const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
+    EXPECT_EQ(m_needs_headers, slice.takes_from_headers);
+    if (m_needs_headers) return;
+    EXPECT_EQ(other.files.size(), slice.files.size());
+    EXPECT_EQ(text_of(other), text_of(slice));
+    EXPECT_EQ(kernels(other), kernels(slice));
+  }
+  // The leading includes are precompiled when another text is parsed.
+  DeviceSlice split_on_top(std::size_t leading, const std::string& text,
+                           const std::vector<std::string>& include_dirs) {
+    if (m_precompiled != text.substr(0, leading)) precompile(leading, text, include_dirs);
+    m_covered = leading;
+    DeviceSlice slice = split_behind(0, text, {}, include_dirs);
+    m_covered = 0;
+    return slice;
+  }
+  void precompile(std::size_t leading, const std::string& text, const std::vector<std::string>& include_dirs) {
+    ChildWriter writer;
+    m_on_leading = [&](const LeadingParse& parse) {
+      parse.prepare();
+      writer.start([&] {
+        const std::optional<HeaderNames> names = parse.names();
+        if (!names) return std::string();
+        const std::string bytes = names->serialize();
+        return std::to_string(bytes.size()) + " " + bytes + parse.write().pch + '\0';
+      });
+    };
+    split_behind(leading, text, {}, include_dirs);
+    m_on_leading = nullptr;
+    const std::optional<std::string> made = writer.finish();
+    ASSERT_TRUE(made);
+    const std::size_t size = std::stoul(*made), at = made->find(' ') + 1;
+    const auto names = HeaderNames::parse(std::string_view(*made).substr(at, size));
+    ASSERT_TRUE(names);
+    m_names = std::make_shared<const HeaderNames>(*names);
+    m_pch = made->substr(at + size, made->size() - at - size);
+    m_precompiled = text.substr(0, leading);
   }
   // `leading`: so much of the text is read before the rest is there.
   DeviceSlice split_behind(std::size_t leading, const std::string& text,
@@ -65,6 +109,13 @@ class SplitTest : public CompileTest {
     unit.request = &m_request;
     unit.file = &m_request.files[0];
     unit.language = Language::cuda;
+    unit.writes_leading = bool(m_on_leading);
+    if (m_covered > 0) {
+      unit.prelude = "/tarsia/leading.pch";
+      files->add_text(unit.prelude, std::string_view(m_pch).substr(0, m_pch.size() - 1));
+      unit.covered = m_covered;
+      unit.names = m_names;
+    }
     DeviceSlice slice;
     HostHooks hooks;
     hooks.on_split = [&](DeviceSlice&& made) { slice = std::move(made); };
@@ -72,8 +123,11 @@ class SplitTest : public CompileTest {
     if (leading > 0) {
       unit.leading = leading;
       m_request.files[0].text = text.substr(0, leading) + "__global__ void tarsia_other();\n";
-      hooks.on_leading = [&](const std::function<void()>& prepare) {
-        prepare();
+      hooks.on_leading = [&](const LeadingParse& parse) {
+        if (m_on_leading)
+          m_on_leading(parse);
+        else
+          parse.prepare();
         m_request.files[0].text = text;
         return replaced = true;
       };
@@ -82,6 +136,7 @@ class SplitTest : public CompileTest {
     for (const Diagnostic& d : result.diagnostics)
       EXPECT_LT(int(d.severity), int(Severity::error)) << d.line << ": " << d.message;
     EXPECT_TRUE(replaced);
+    m_needs_headers = result.needs_headers;
     return slice;
   }
   // How often the host's half of `before` and then of `after` is compiled.
@@ -104,6 +159,11 @@ class SplitTest : public CompileTest {
     return names;
   }
   CompileRequest m_request;
+  std::function<void(const LeadingParse&)> m_on_leading;
+  std::string m_precompiled, m_pch;  ///< what was, and its form, with a NUL
+  std::shared_ptr<const HeaderNames> m_names;
+  std::size_t m_covered = 0;
+  bool m_needs_headers = false;
 };
 
 TEST_F(SplitTest, host_functions_go_and_lines_stay) {
@@ -127,6 +187,36 @@ TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
   for (const char* kept : {"typedef float real;", "struct Used", "int N = 4", "twice(int x)", "GREEN"})
     EXPECT_THAT(text, HasSubstr(kept));
   for (const char* gone : {"Unused", "int M", "host_global"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
+}
+
+TEST_F(SplitTest, headers_on_disk_are_named_or_not) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/box.h")
+      << "#pragma once\n#include <vector>\n#include <cuda_fp16.h>\n#define CHECK(x) if (!(x)) throw 1\n"
+         "#define SIZE 4\nnamespace lib {\nstruct Box { float v; };\nconstexpr int twice(int x) { return 2 * x; }\n"
+         "inline int host(std::vector<int> v) { return int(v.size()); }\n"
+         "__host__ __device__ inline Box operator+(Box a, Box b) { return {a.v + b.v}; }\n}\n"
+         "enum Colour { RED };\ntemplate <class T> __device__ T last(T x) { return x; }\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#define ABOVE 1\n#include \"box.h\"\n";
+  const auto takes = [&](const std::string& text) {
+    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    compare_on_top(slice, begin + text, {folder.path()});
+    return slice.takes_from_headers;
+  };
+  const std::string plain = "__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] = ABOVE; }\n";
+  EXPECT_FALSE(takes(plain));
+  EXPECT_FALSE(takes(plain + "#define CHECK_INPUT(x) CHECK((x) > 0)\nint f(int x) { CHECK_INPUT(x); return x; }\n"));
+  EXPECT_FALSE(takes(plain + "int f() { return lib::host({1, 2}); }\nlib::Box g(lib::Box b) { return b + b; }\n"));
+  EXPECT_FALSE(takes("namespace own { struct Box {}; __device__ int twice(Box); }\n" + plain));
+  for (const char* kernel :
+       {"__global__ void k(lib::Box* x) { x[0] = x[1]; }\n", "__global__ void k(int* x) { x[0] = lib::twice(1); }\n",
+        "__global__ void k(int* x) { x[0] = SIZE; }\n", "__global__ void k(int* x) { x[0] = RED; }\n",
+        "__global__ void k(int* x) { x[0] = last(1); }\n",
+        "namespace lib { __global__ void k(int* x) { x[0] = twice(1); } }\n",
+        "#define MY_SIZE SIZE\n__global__ void k(int* x) { x[0] = MY_SIZE; }\n",
+        "__global__ void k(float* x) { x[0] = __half2float(__half(1)); }\n",
+        "#ifdef SIZE\n__global__ void k(int* x) { x[0] = 1; }\n#endif\n"})
+    EXPECT_TRUE(takes(kernel)) << kernel;
 }
 
 TEST_F(SplitTest, macros_make_kernels) {

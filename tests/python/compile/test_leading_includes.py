@@ -1,0 +1,89 @@
+"""What a process precompiled of the includes with which a source in CUDA begins, the next process takes from the cache."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Takes Clang about half a second.
+HEAVY = (
+    "#pragma once\n#include <vector>\n#define CHECK(x) if (!(x)) throw 1\nconstexpr int HEAVY_SIZE = 3;\n"
+    "inline int only_host(int a) { return a; }\n"
+    + "".join(f"inline int heavy{i}(int a, int b) {{ return (a * {i} + b) ^ (a >> {i % 31}); }}\n" for i in range(60000))
+)
+SOURCE = """#include <cuda_runtime.h>
+#define ABOVE 2
+#include "heavy.h"
+#define CHECK_INPUT(x) CHECK((x) >= 0)
+__global__ void scale(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= ABOVE; }
+int answer(int x) { CHECK_INPUT(x); return heavy3(x, ADDED); }
+"""
+PROGRAM = """
+import json, sys, tarsia
+try:
+    lib = tarsia.load_inline(sys.argv[2], include_dirs=[sys.argv[1]])
+    print(json.dumps([tarsia.statistics()["last_compile"][0][0], lib.answer(5), list(lib.kernels)]))
+except tarsia.CompileError as error:
+    print(json.dumps(str(error)))
+"""
+KEPT = "leading includes kept"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "heavy.h").write_text(HEAVY)
+    return tmp_path
+
+
+def in_new_process(folder, added, text=SOURCE):
+    environment = os.environ | {"TARSIA_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder), text.replace("ADDED", str(added))], env=environment,
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def expected(x, b):
+    return (x * 3 + b) ^ (x >> 3)
+
+
+def test_a_new_process_does_not_read_them_again(folder):
+    origin, answer, _ = in_new_process(folder, 1)
+    assert origin != KEPT and answer == expected(5, 1)
+    assert in_new_process(folder, 2) == [KEPT, expected(5, 2), ["scale"]]
+    renamed = SOURCE.replace("scale", "other")
+    assert in_new_process(folder, 3, renamed) == [KEPT, expected(5, 3), ["other"]]
+
+
+def test_it_reads_them_if_a_kernel_needs_something_of_them(folder):
+    in_new_process(folder, 1)
+    needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
+    origin, answer, kernels = in_new_process(folder, 2, needs)
+    assert answer == expected(5, 2) and kernels == ["scale"]
+
+
+def test_it_reads_them_if_one_of_them_has_changed(folder):
+    in_new_process(folder, 1)
+    (folder / "heavy.h").write_text(HEAVY.replace("(a * 3 + b)", "(a * 4 + b)"))
+    origin, answer, _ = in_new_process(folder, 2)
+    assert origin != KEPT and answer == (5 * 4 + 2) ^ (5 >> 3)
+
+
+def test_other_macros_above_them_count(folder):
+    in_new_process(folder, 1)
+    assert in_new_process(folder, 2, SOURCE.replace("ABOVE 2", "ABOVE 3"))[0] != KEPT
+
+
+@pytest.mark.parametrize("mistake", ["x[i] *= misspelt", "x[i] *= only_host(2)", "x[i] *= ;"])
+def test_errors_in_kernels_are_the_same(folder, mistake):
+    wrong = SOURCE.replace("x[i] *= ABOVE", mistake)
+    whole = in_new_process(folder, 1, wrong)
+    in_new_process(folder, 1)
+    assert in_new_process(folder, 1, wrong) == whole
+
+
+def test_a_source_whose_kernels_need_them_precompiles_nothing(folder):
+    needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
+    in_new_process(folder, 1, needs)
+    assert in_new_process(folder, 2)[0] != KEPT
