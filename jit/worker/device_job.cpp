@@ -302,7 +302,8 @@ void DeviceJob::place_spills(std::vector<Diagnostic>& diagnostics) const {
   }
 }
 
-/// The name in NVRTC's message that an identifier is undefined, or that a class has no such member; else empty.
+/// The name in NVRTC's message that an identifier is undefined, or that a class has no such member; else
+/// empty.
 static llvm::StringRef missing_name(llvm::StringRef message) {
   if (message.starts_with("identifier \"") && message.contains("\" is undefined"))
     return message.split('"').second.split('"').first;
@@ -317,13 +318,33 @@ const HostName* DeviceJob::find_host_name(std::string_view name) const {
   return nullptr;
 }
 
+std::string DeviceJob::place_of(const HostName& one) const {
+  return (one.file == m_slice.main_file ? "line " : one.file + ":") + std::to_string(one.line);
+}
+
 void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
   for (Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.message.find("it is a deleted function") != std::string::npos) {
+      const auto is_meant = [&](const HostName& one) {
+        const std::string last =
+            one.name.substr(one.name.rfind(':') + 1);  // a template's has arguments before it
+        return diagnostic.message.find("(declared at line " + std::to_string(one.line)) !=
+                   std::string::npos &&
+               diagnostic.message.find(last + "(") != std::string::npos;
+      };
+      const auto method = std::ranges::find_if(m_slice.deleted, is_meant);
+      if (method != m_slice.deleted.end())
+        diagnostic.message =
+            "'" + method->name + "' is a host function (" + place_of(*method) +
+            "), and device code calls it: write __device__, or __host__ __device__, in front of it";
+      continue;
+    }
+    if (diagnostic.message.starts_with("ptxas: Unresolved extern function"))
+      diagnostic.message +=
+          "; if it is a host function, write __device__, or __host__ __device__, in front of it";
     const HostName* found = find_host_name(missing_name(diagnostic.message));
     if (!found) continue;
-    const std::string place = found->file == m_slice.main_file
-                                  ? "line " + std::to_string(found->line)
-                                  : found->file + ":" + std::to_string(found->line);
+    const std::string place = place_of(*found);
     diagnostic.message +=
         "; '" + found->name + "' is a host " +
         (found->is_function

@@ -38,8 +38,9 @@ class DeviceJob {
  public:
   struct Outcome {
     bool ok = false;
-    bool reused = false;         ///< device code of an earlier compile
-    bool needs_headers = false;  ///< without their texts nobody can tell what is wrong: see DeviceSlice::precompiled
+    bool reused = false;  ///< device code of an earlier compile
+    bool needs_headers =
+        false;  ///< without their texts nobody can tell what is wrong: see DeviceSlice::precompiled
     DeviceUnit unit;
     std::vector<Diagnostic> diagnostics;
     std::vector<Dependency> dependencies;
@@ -73,6 +74,7 @@ class DeviceJob {
   bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
   const HostName* find_host_name(std::string_view name) const;
+  std::string place_of(const HostName& one) const;
   void explain_host_names(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;

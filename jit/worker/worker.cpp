@@ -324,7 +324,8 @@ class Compile {
     const bool may_hold = unit.file == held_text();
     const Prelude below = prelude;
     if (may_hold && !m_reads_headers)
-      if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, below, m_parts); leading.top)
+      if (Prelude leading = m_worker.preludes.find_leading(m_request, *unit.file, below, m_parts);
+          leading.top)
         prelude = std::move(leading);
     static constexpr const char* k_origins[] = {"prelude", "prelude shipped", "prelude kept", "prelude made",
                                                 "leading includes kept"};
@@ -356,8 +357,9 @@ class Compile {
       m_parts.keep(PartKind::host, key, to_bytes(objects));
     };
     bool is_heavy = false;
-    const std::optional<Digest> key =
-        may_hold && !m_reads_headers ? m_worker.preludes.key_of_leading(m_request, *unit.file, below) : std::nullopt;
+    const std::optional<Digest> key = may_hold && !m_reads_headers
+                                          ? m_worker.preludes.key_of_leading(m_request, *unit.file, below)
+                                          : std::nullopt;
     unit.writes_leading = key && !unit.names;
     if (may_hold && !unit.names) {
       unit.leading = end_of_leading_includes(unit.file->text);

@@ -249,7 +249,8 @@ void end_leading(Shared& shared, clang::Preprocessor& preprocessor, clang::Sourc
 LeadingContent write_leading(Shared& shared, const clang::Preprocessor& preprocessor) {
   LeadingContent content;
   std::set<std::string> names;
-  for (const auto& [path, written] : shared.tokens->included_as()) names.insert(written.begin(), written.end());
+  for (const auto& [path, written] : shared.tokens->included_as())
+    names.insert(written.begin(), written.end());
   content.names.assign(names.begin(), names.end());
   const std::set<std::string> macros = macros_of_user(preprocessor);
   content.macros.assign(macros.begin(), macros.end());
@@ -549,7 +550,8 @@ class HostAction final : public clang::ASTFrontendAction {
     preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
     const HostUnit& unit = m_shared.unit;
     if (m_shared.cuda())
-      m_shared.tokens = std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
+      m_shared.tokens =
+          std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
     if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
     // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
     // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read

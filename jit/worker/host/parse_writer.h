@@ -15,10 +15,11 @@ namespace tarsia::jit {
 /// Watches a parse from its beginning. It makes nothing at the parse's end.
 class ParseWriter final : public clang::PCHGenerator {
  public:
-  explicit ParseWriter(clang::CompilerInstance& clang) : ParseWriter(clang, std::make_shared<clang::PCHBuffer>()) {}
+  explicit ParseWriter(clang::CompilerInstance& clang)
+      : ParseWriter(clang, std::make_shared<clang::PCHBuffer>()) {}
   void HandleTranslationUnit(clang::ASTContext&) override {}
-  /// Between declarations of the main file, which is kept with its bytes: another process has another one under
-  /// its name. The parse cannot go on. Empty if it had errors.
+  /// Between declarations of the main file, which is kept with its bytes: another process has another one
+  /// under its name. The parse cannot go on. Empty if it had errors.
   std::string write(clang::ASTContext& context);
 
  private:

@@ -45,8 +45,8 @@ class Preludes {
   Prelude find_or_make(const CompileRequest& request, const SourceFile& file, Language language,
                        PartStore& parts, const MakeFiles& make_files);
 
-  /// Under which all leading includes of a CUDA text are kept, those of the request's folders, too. They stand
-  /// on the prelude that it gets otherwise. None if there are no such folders.
+  /// Under which all leading includes of a CUDA text are kept, those of the request's folders, too. They
+  /// stand on the prelude that it gets otherwise. None if there are no such folders.
   std::optional<Digest> key_of_leading(const CompileRequest& request, const SourceFile& file,
                                        const Prelude& below) const;
   /// What another process wrote of them. None if nothing is kept, or no longer holds.

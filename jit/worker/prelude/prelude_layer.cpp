@@ -122,9 +122,9 @@ std::string KeptLayer::serialize() const {
   for (const Diagnostic& one : m_layer.warnings)
     warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
   const std::string header_names = m_layer.header_names ? m_layer.header_names->serialize() : "";
-  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(nlohmann::json::array(
-      {m_layer.names, files, warnings, m_layer.macros,
-       nlohmann::json::binary({header_names.begin(), header_names.end()})}));
+  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(
+      nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros,
+                             nlohmann::json::binary({header_names.begin(), header_names.end()})}));
   const uint64_t size = head.size();
   std::string bytes;
   bytes.reserve(sizeof size + head.size() + m_layer.pch.size() + 1);

@@ -65,25 +65,12 @@ void open_compound_literals(const Tokens& tokens, std::string& gone) {
   }
 }
 
-void apply(const SplitFile& file, const SplitCut& cut, llvm::StringRef text, std::string& gone,
-           Words& words) {
+void apply(const SplitFile& file, const SplitCut& cut, std::string& gone, Words& words) {
   if (cut.begin >= cut.end || cut.end > file.tokens->size()) return;
   blank(file, cut.begin, cut.end, gone);
-  const uint32_t at = (*file.tokens)[cut.begin].begin, last = (*file.tokens)[cut.end - 1].begin;
+  const uint32_t at = (*file.tokens)[cut.begin].begin;
   if (cut.instead == SplitCut::words) words[at] = cut.text;
   if (cut.instead == SplitCut::semicolon) gone[at] = ';';
-  if (cut.instead != SplitCut::body) return;
-  gone[at] = '{';
-  gone[last] = '}';
-  // An endless loop needs no value to return. It goes where a line has room for it and holds no
-  // directive.
-  constexpr std::string_view k_loop = "for(;;);";
-  size_t room = 0;
-  for (uint32_t i = at + 1; i < last && room < k_loop.size(); ++i) {
-    const bool taken = text[i] == '\n' || text[i] == '\r' || file.regions.in_directive(i);
-    room = taken ? 0 : room + 1;
-    if (room == k_loop.size()) std::copy(k_loop.begin(), k_loop.end(), gone.begin() + i + 1 - room);
-  }
 }
 
 // Work-around: NVRTC stops at a byte of ones and knows no old marks.
@@ -176,7 +163,7 @@ std::string mask(const SplitFile& file, llvm::StringRef text, Words& words) {
     else if (!item.kept)
       blank(file, item.begin, item.end, gone);
     else
-      for (const SplitCut& cut : item.cuts) apply(file, cut, text, gone, words);
+      for (const SplitCut& cut : item.cuts) apply(file, cut, gone, words);
   }
   open_compound_literals(*file.tokens, gone);
   // Work-around: NVRTC takes no storage class `register`.

@@ -11,8 +11,8 @@ std::string HeaderNames::serialize() const {
   nlohmann::json included = nlohmann::json::array();
   for (const auto& [at, one] : leading.included) included.push_back({at, one.name, one.path});
   const std::vector<uint8_t> bytes = nlohmann::json::to_msgpack(
-      nlohmann::json::array({items, instances, macros, includes, words, leading.skipped, leading.asked_headers, included,
-                             leading.conditions}));
+      nlohmann::json::array({items, instances, macros, includes, words, leading.skipped,
+                             leading.asked_headers, included, leading.conditions}));
   return {bytes.begin(), bytes.end()};
 }
 

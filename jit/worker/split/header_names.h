@@ -13,7 +13,8 @@ namespace tarsia::jit {
 
 /// Names of headers that a text begins with, and what was recorded of that beginning. Lists are sorted.
 struct HeaderNames {
-  std::vector<std::string> items;      ///< "ns::scale"; "ns::" is an operator that is kept wherever it can be found
+  std::vector<std::string>
+      items;  ///< "ns::scale"; "ns::" is an operator that is kept wherever it can be found
   std::vector<std::string> instances;  ///< names in explicit instantiations and the like
   std::vector<std::string> macros;
   std::vector<std::string> includes;  ///< of headers that are not the user's, in quotes or brackets

@@ -22,6 +22,15 @@ class Throws final : public clang::RecursiveASTVisitor<Throws> {
   std::vector<const clang::CXXThrowExpr*>& m_found;
 };
 
+// Whether the class stays what it is without the function.
+bool may_be_deleted(const clang::FunctionDecl& function) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  return method && !method->isVirtual() && method->getOverloadedOperator() != clang::OO_New &&
+         method->getOverloadedOperator() != clang::OO_Delete &&
+         method->getOverloadedOperator() != clang::OO_Array_New &&
+         method->getOverloadedOperator() != clang::OO_Array_Delete;
+}
+
 }  // namespace
 
 bool HostCuts::is_here(clang::SourceLocation location) const {
@@ -47,7 +56,7 @@ void HostCuts::cut_function(const clang::FunctionDecl& function, SplitItem& item
     if (begin <= item.begin || begin >= item.end || m_tokens[begin].kind != clang::tok::l_brace ||
         one_macro(m_tokens, begin, item.end))
       return;
-    item.cuts.push_back({begin, item.end, SplitCut::body});
+    item.cuts.push_back({begin, item.end, SplitCut::words, k_trap_body});
   }
   item.callable = true;
 }
@@ -153,11 +162,11 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
   if (whole)
     cuts.push_back(
         {begin, end, function.doesThisDeclarationHaveABody() ? SplitCut::semicolon : SplitCut::nothing});
+  else if (body < end && llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function))
+    cuts.push_back({body, end, SplitCut::semicolon});
   else if (body < end)
-    cuts.push_back({body, end,
-                    llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function)
-                        ? SplitCut::semicolon
-                        : SplitCut::body});
+    cuts.push_back({body, end, SplitCut::words, k_trap_body,
+                    may_be_deleted(function) ? function.getCanonicalDecl() : nullptr});
 }
 
 }  // namespace tarsia::jit

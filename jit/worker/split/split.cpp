@@ -121,6 +121,7 @@ struct Slicer::Impl {
   }
 
   void find_roots(const DeviceSlice& slice);
+  void delete_methods(DeviceSlice& slice);
 
   void list_doubts(clang::FileID id, const std::string& name, std::vector<Doubt>& doubts) {
     const File& file = items.files().at(id);
@@ -299,8 +300,36 @@ bool Slicer::Impl::names_precompiled() const {
   return false;
 }
 
+// A host's member function is deleted for the device: there a call of it is an error, as it is to nvcc. If a
+// function of both sides calls it, it stays as a stub, for the device may never make that call.
+void Slicer::Impl::delete_methods(DeviceSlice& slice) {
+  std::set<const clang::Decl*> called;
+  std::set<clang::DeclarationName> names;
+  for (const auto& [id, file] : items.files())
+    for (const Item& item : file.items) {
+      if (!item.kept) continue;
+      called.insert(item.calls.begin(), item.calls.end());
+      names.insert(item.called_names.begin(), item.called_names.end());
+      for (clang::OverloadedOperatorKind kind : item.called_operators)
+        names.insert(context.DeclarationNames.getCXXOperatorName(kind));
+    }
+  for (auto& [id, file] : items.files())
+    for (Item& item : file.items)
+      for (SplitCut& cut : item.cuts) {
+        if (!item.kept || !cut.method || called.contains(cut.method) ||
+            names.contains(cut.method->getDeclName()))
+          continue;
+        cut.text = "=delete;";
+        const clang::SourceLocation place = sources.getExpansionLoc(cut.method->getLocation());
+        slice.deleted.push_back({cut.method->getQualifiedNameAsString(), true,
+                                 user_name(tokens.files().at(id).path),
+                                 int(sources.getExpansionLineNumber(place))});
+      }
+}
+
 bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
   find_roots(slice);
+  delete_methods(slice);
   if (precompiled && (slice.has_header_kernels || names_precompiled())) return false;
   const clang::FileID main = sources.getMainFileID();
   const std::set<clang::FileID> openers = this->openers();

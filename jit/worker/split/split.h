@@ -119,12 +119,13 @@ struct DeviceSlice {
   std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, in order of inclusion
   std::vector<Doubt> doubts;
   std::vector<std::shared_ptr<const HostNames>> host_names;  ///< of each file
+  HostNames deleted;                                         ///< the host's member functions
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   std::vector<KernelTemplate> templates;
   /// The host instantiates kernels of headers that are not the user's, and launches them.
   bool has_header_kernels = false;
-  bool takes_from_headers = false;  ///< files on disk are among `files`
+  bool takes_from_headers = false;                 ///< files on disk are among `files`
   std::shared_ptr<const HeaderNames> precompiled;  ///< headers whose texts the slice does not know, if any
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
@@ -142,8 +143,8 @@ bool is_device_only(const clang::Decl& decl);
 /// once for all texts that are parsed behind them in children of the process.
 class Slicer {
  public:
-  /// `columns`: columns count in the digests of host texts. `precompiled`: of the headers that the text begins
-  /// with, if their precompiled form was read.
+  /// `columns`: columns count in the digests of host texts. `precompiled`: of the headers that the text
+  /// begins with, if their precompiled form was read.
   Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns,
          std::shared_ptr<const HeaderNames> precompiled = nullptr);
   ~Slicer();

@@ -100,7 +100,8 @@ bool is_named(const Known& known, const Words& words) {
   });
 }
 
-/// The words that a compile of the loaded texts can meet. Those in a macro's definition count if the macro does.
+/// The words that a compile of the loaded texts can meet. Those in a macro's definition count if the macro
+/// does.
 class MetWords {
  public:
   /// `visit` is called once for each word that counts.

@@ -44,9 +44,27 @@ bool is_host_directive(const clang::UsingDirectiveDecl& directive) {
 // that its name may mean.
 class Calls final : public clang::RecursiveASTVisitor<Calls> {
  public:
-  explicit Calls(std::vector<const clang::Decl*>& found) : m_found(found) {}
+  explicit Calls(SplitItem& item) : m_item(item) {}
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
     add(expression->getDecl());
+    return true;
+  }
+  bool VisitMemberExpr(clang::MemberExpr* expression) {
+    add(expression->getMemberDecl());
+    return true;
+  }
+  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* expression) {
+    m_item.called_names.push_back(expression->getMember());
+    return true;
+  }
+  bool VisitExpr(clang::Expr* expression) {
+    if (!expression->isTypeDependent()) return true;
+    if (llvm::isa<clang::CallExpr>(expression)) add(clang::OO_Call);
+    if (llvm::isa<clang::ArraySubscriptExpr>(expression)) add(clang::OO_Subscript);
+    if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression))
+      add(clang::BinaryOperator::getOverloadedOperator(binary->getOpcode()));
+    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(expression))
+      add(clang::UnaryOperator::getOverloadedOperator(unary->getOpcode()));
     return true;
   }
   bool VisitOverloadExpr(clang::OverloadExpr* expression) {
@@ -59,9 +77,12 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
     const clang::FunctionDecl* function = decl->getUnderlyingDecl()->getAsFunction();
     if (!function) return;
     if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern()) function = pattern;
-    m_found.push_back(function->getCanonicalDecl());
+    m_item.calls.push_back(function->getCanonicalDecl());
   }
-  std::vector<const clang::Decl*>& m_found;
+  void add(clang::OverloadedOperatorKind kind) {
+    if (kind != clang::OO_None) m_item.called_operators.insert(kind);
+  }
+  SplitItem& m_item;
 };
 
 struct File : SplitFile {
@@ -252,7 +273,7 @@ class ItemReader::Impl {
         name_by_types(*function, item);
       }
       if (has_device_attribute(*function) && !is_device_only(*function))
-        Calls(item.calls).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+        Calls(item).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
       item.root |= file.own && has_device_attribute(*function);
       if (has_device_attribute(*function))
         at_least(Item::device);
@@ -308,7 +329,7 @@ class ItemReader::Impl {
       const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
       if (function && !function->isImplicit() && has_device_attribute(*function) &&
           !is_device_only(*function))
-        Calls(item.calls).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+        Calls(item).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
     }
   }
 
@@ -350,6 +371,8 @@ class ItemReader::Impl {
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
         into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
         into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());
+        into.called_names.insert(into.called_names.end(), item.called_names.begin(), item.called_names.end());
+        into.called_operators.insert(item.called_operators.begin(), item.called_operators.end());
         into.bodies.insert(into.bodies.end(), item.bodies.begin(), item.bodies.end());
         into.cuts.insert(into.cuts.end(), item.cuts.begin(), item.cuts.end());
         continue;

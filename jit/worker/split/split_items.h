@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,13 @@ namespace tarsia::jit {
 /// A range of tokens, [begin, end), that a slice leaves out of a declaration, and its replacement.
 struct SplitCut {
   size_t begin = 0, end = 0;
-  enum Instead { nothing, semicolon, body, words } instead = nothing;
-  std::string text = {};  ///< the words
+  enum Instead { nothing, semicolon, words } instead = nothing;
+  std::string text = {};                        ///< the words
+  const clang::FunctionDecl* method = nullptr;  ///< the host's, canonical, of which this is the body
 };
+
+/// The body of a host function that device code must be able to name. It has no value to return.
+inline constexpr char k_trap_body[] = "{for(;;)__trap();}";
 
 /// A declaration at namespace scope, or several that share tokens.
 struct SplitItem {
@@ -40,6 +45,9 @@ struct SplitItem {
   std::vector<const clang::IdentifierInfo*> names;
   std::vector<const clang::Decl*> declared;  ///< functions, canonical
   std::vector<const clang::Decl*> calls;     ///< by functions of both sides, canonical
+  // The same, of what depends on a template's parameters: members by their names.
+  std::vector<clang::DeclarationName> called_names;
+  std::set<clang::OverloadedOperatorKind> called_operators;
   std::vector<SplitCut> cuts;
   std::vector<const clang::IdentifierInfo*> unseen;  ///< names in regions that the host's parse left out
 

@@ -36,8 +36,8 @@ class TokenRecorder {
     std::map<uint32_t, bool>
         conditions;  ///< what came out of them, by the places of "if", "ifdef", "elif", …
   };
-  /// `leading`: what was recorded of the main file when a text that begins like it was parsed; that part is not
-  /// read again. It must outlive the parse.
+  /// `leading`: what was recorded of the main file when a text that begins like it was parsed; that part is
+  /// not read again. It must outlive the parse.
   explicit TokenRecorder(clang::Preprocessor& preprocessor, const File* leading = nullptr);
 
   const std::map<clang::FileID, File>& files() const { return m_files; }

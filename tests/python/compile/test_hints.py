@@ -122,3 +122,47 @@ def test_named_instantiations_are_exported():
 def test_a_template_of_packs_advises_a_wrapper():
     lib = tarsia.load_inline("template <class... T> int count(T... x) { return sizeof...(x); }\nint two() { return count(1, 2); }")
     assert lib.skipped["count"] == "is a template; a function that calls it with types of your choice is exported"
+
+
+MEMBERS = {
+    "g": "struct A { float g(float x) { return x * 5; } };\n__global__ void k(float* x) { A a; x[0] = a.g(x[1]); }",
+    "operator+": "struct A { float v; A operator+(A o) const { return {v + o.v}; } };\n__global__ void k(A* x) { x[0] = x[1] + x[2]; }",
+    "operator()": "struct A { float operator()(float x) const { return x; } };\n"
+    "template <class T> __global__ void k(T f, float* x) { x[0] = f(x[1]); }\nvoid run(float* x) { k<<<1, 1>>>(A{}, x); }",
+    "operator int": "struct A { int n; operator int() const { return n; } };\n__global__ void k(A a, int* x) { x[0] = a; }",
+    "f": "struct A { static int f(int x) { return x; } };\n__global__ void k(int* x) { x[0] = A::f(1); }",
+    "t": "template <class T> struct A { T t(T x) { return x; } };\n__global__ void k(float* x) { A<float> a; x[0] = a.t(x[1]); }",
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_a_hosts_member_that_a_kernel_calls_is_an_error(name):
+    cuda_or_skip()
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(MEMBERS[name], arch="sm_90")
+    assert f"'A::{name}' is a host function (line 1), and device code calls it: write __device__" in str(caught.value)
+
+
+def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
+    cuda_or_skip()
+    source = "struct A { int n; A(int m) : n(m) {} };\n__global__ void k(int* x) { A a(1); x[0] = a.n; }"
+    with pytest.raises(tarsia.CompileError, match="'A::A.int.'; if it is a host function, write __device__"):
+        tarsia.load_inline(source, arch="sm_90")
+
+
+@pytest.mark.parametrize("text", [
+    "struct A { int n; int size() { return n; } int twice() { return 2 * size(); } };\n"
+    "int f() { A a{1}; return a.twice(); }\n__global__ void k(A a, int* x) { x[0] = a.n; }",
+    # nvcc warns: the device may never make the call.
+    "struct A { int n; int size() { return n; } __host__ __device__ int get(bool b) { return b ? size() : n; } };\n"
+    "__global__ void k(A a, int* x) { x[0] = a.get(false); }",
+    "struct A { void log() {} };\ntemplate <class T> __host__ __device__ void use(T t, bool b) { if (b) t.log(); }\n"
+    "__global__ void k(int* x) { use(A{}, false); }",
+    "struct A { void operator()() {} };\ntemplate <class T> __host__ __device__ void use(T t, bool b) { if (b) t(); }\n"
+    "__global__ void k(int* x) { use(A{}, false); }",
+    "struct A { virtual int f() { return 1; } };\nstruct B : A { int f() override { return 2; } int n; };\n"
+    "__global__ void k(B* b, int* x) { x[0] = b->n; }",
+])
+def test_a_hosts_member_that_no_kernel_calls_is_none(text):
+    cuda_or_skip()
+    assert list(tarsia.load_inline(text, arch="sm_90").kernels) == ["k"]
