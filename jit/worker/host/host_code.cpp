@@ -13,6 +13,7 @@
 #include "clang/CodeGen/BackendUtil.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "jit/worker/host/code_halves.h"
+#include "jit/worker/host/early_passes.h"
 #include "jit/worker/host/header_code.h"
 #include "jit/worker/host/loop_nests.h"
 #include "jit/worker/source/assembler_files.h"
@@ -24,9 +25,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -179,26 +178,6 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
   }
 }
 
-// Work-around: Clang makes the code of a virtual function that a header defines inline after the class.
-// Trigger: the first virtual function of a class is declared there without `inline`, as what() of
-// pybind11::error_already_set is: when the class ends, that function is where the virtual table goes.
-// Symptom: each source that includes <torch/extension.h> has thousands of functions of pybind11's, which are
-// optimised, and then dropped by the linker. Removal: Clang defers such functions as it does other inline
-// ones.
-void drop_unreached(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::GlobalDCEPass().run(module, modules);
-}
-
 }  // namespace
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
@@ -207,6 +186,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             const HeaderObjects* headers) {
   guard_assembler();
   drop_unreached(*module);
+  if (clang.getCodeGenOpts().OptimizationLevel > 0) shorten_chains(*module);
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   std::string header_code;

@@ -306,6 +306,30 @@ TEST_F(HostCompilerTest, what_nothing_reaches_is_dropped_before_it_is_optimised)
   EXPECT_EQ(result.module.find("@_Z9unreachedi"), std::string::npos);
 }
 
+TEST_F(HostCompilerTest, chains_of_tests_take_time_by_their_length) {
+  const auto ir_of = [&](int tests, const std::string& comparison) {
+    std::string text = "int f(int x) {\n";
+    for (int i = 0; i < tests; ++i)
+      text += "if (x " + comparison + " " + std::to_string(3 * i) + ") return " +
+              std::to_string(i * 7919 % 10007) + ";\nelse ";
+    CompileRequest asked = request("a.cc", text + "return -1;\n}\n");
+    asked.options.cflags = {"-emit-llvm"};
+    const CompileResult result = compile(asked);
+    EXPECT_TRUE(result.ok) << errors(result);
+    tarsia_value argument{.kind = TARSIA_KIND_INT}, out = {};
+    argument.i = 9;
+    EXPECT_EQ(Opened(result.module).function("f")->call(&argument, 1, &out), 0);
+    EXPECT_EQ(out.i, (comparison == "==" ? 3 : 4) * 7919 % 10007);
+    const size_t name = result.module.find("@_Z1fi(");
+    const size_t begin = result.module.rfind("; Function Attrs:", name);
+    return result.module.substr(begin, result.module.find("\n}", name) - begin);
+  };
+  EXPECT_NE(ir_of(1500, "==").find("switch i32"), std::string::npos);
+  EXPECT_EQ(ir_of(1500, "==").find(" optnone"), std::string::npos);
+  EXPECT_NE(ir_of(1500, "<").find(" optnone"), std::string::npos);
+  EXPECT_EQ(ir_of(500, "<").find(" optnone"), std::string::npos);
+}
+
 TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {
   CompileResult result = compile(request("a.cc",
                                          "#include <string>\nstatic std::string s(100, 'x');\n"

@@ -1,0 +1,111 @@
+// What is done to a module before LLVM optimises it.
+#include "jit/worker/host/early_passes.h"
+
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tarsia::jit {
+namespace {
+
+// Tests in one function, or of one value in a chain, from which on LLVM takes too long.
+constexpr int k_long = 1000;
+
+/// What LLVM's passes need to know of a module.
+struct Analyses {
+  Analyses() {
+    llvm::PassBuilder builder;
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+};
+
+bool is_test(const llvm::BasicBlock& block) {
+  const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+  return branch && branch->isConditional();
+}
+
+/// The value that the block compares with a constant before it branches; null if there is none.
+const llvm::Value* tested(const llvm::BasicBlock& block) {
+  if (!is_test(block)) return nullptr;
+  const auto* compare =
+      llvm::dyn_cast<llvm::CmpInst>(llvm::cast<llvm::BranchInst>(block.getTerminator())->getCondition());
+  return compare && llvm::isa<llvm::Constant>(compare->getOperand(1)) ? compare->getOperand(0) : nullptr;
+}
+
+/// Whether so many tests of one value dominate each other.
+bool has_long_chain(llvm::Function& function) {
+  const llvm::DominatorTree tree(function);
+  std::map<const llvm::Value*, int> depths;
+  std::vector<std::pair<const llvm::DomTreeNode*, bool>> work{{tree.getRootNode(), true}};
+  while (!work.empty()) {
+    const auto [node, enters] = work.back();
+    work.pop_back();
+    const llvm::Value* value = tested(*node->getBlock());
+    if (!enters) {
+      --depths[value];
+      continue;
+    }
+    if (value) {
+      if (++depths[value] >= k_long) return true;
+      work.emplace_back(node, false);
+    }
+    for (const llvm::DomTreeNode* child : node->children()) work.emplace_back(child, true);
+  }
+  return false;
+}
+
+}  // namespace
+
+// Work-around: Clang makes the code of a virtual function that a header defines inline after the class.
+// Trigger: the first virtual function of a class is declared there without `inline`, as what() of
+// pybind11::error_already_set is: when the class ends, that function is where the virtual table goes.
+// Symptom: each source that includes <torch/extension.h> has thousands of functions of pybind11's, which are
+// optimised, and then dropped by the linker. Removal: Clang defers such functions as it does other inline
+// ones.
+void drop_unreached(llvm::Module& module) {
+  Analyses analyses;
+  llvm::GlobalDCEPass().run(module, analyses.modules);
+}
+
+// Work-around: LLVM compares each test of a value with all tests of it that dominate this one.
+// Trigger: an if with thousands of else-ifs. Symptom: a function of 4,000 takes five seconds, and one of
+// 8,000 twenty. Tests for equality become a switch here, before that is done; a function in which a long
+// chain is left is not optimised. Removal: LLVM's time grows with the length of such a chain.
+void shorten_chains(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (std::ranges::count_if(function, is_test) < k_long ||
+        function.hasFnAttribute(llvm::Attribute::OptimizeNone))
+      continue;
+    Analyses analyses;
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.run(function, analyses.functions);
+    if (!has_long_chain(function)) continue;
+    function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::OptimizeNone);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,16 @@
+// What is done to a module before LLVM optimises it.
+#pragma once
+
+namespace llvm {
+class Module;
+}
+
+namespace tarsia::jit {
+
+/// Drops what nothing reaches.
+void drop_unreached(llvm::Module& module);
+
+/// Takes long chains of tests from what LLVM would take time for that grows with their square.
+void shorten_chains(llvm::Module& module);
+
+}  // namespace tarsia::jit
