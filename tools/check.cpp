@@ -81,12 +81,15 @@ void tell_crash(int signal) {
   auto say = [](const char* text) {
     if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
   };
-  say("tarsia: error: op '");
-  say(g_op);
-  say(signal == SIGSEGV  ? "' crashed: segmentation fault"
-      : signal == SIGFPE ? "' crashed: arithmetic error"
-                         : "' crashed");
-  say("; `--asan` and a debugger tell where\n");
+  if (*g_op) {
+    say("tarsia: error: op '");
+    say(g_op);
+    say("' crashed");
+  } else {
+    say("tarsia: error: the library crashed while it was loaded");
+  }
+  say(signal == SIGSEGV ? ": segmentation fault" : signal == SIGFPE ? ": arithmetic error" : "");
+  say("; nothing after it was checked. `--asan` tells more\n");
   _exit(k_failed);
 }
 
@@ -117,6 +120,9 @@ int check(const CheckCommand& command) {
   // Each tensor has memory of its own then, around which AddressSanitizer watches.
   const bool watched = command.options.options.debug == Mode("address");
   op_check.exact_memory = watched;
+  if (!watched)  // the sanitizer has handlers of its own. Tarsia's reports come before these.
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+      std::signal(signal, tell_crash);
   const tarsia_library* library = open(command);
   if (!library) return k_failed;
   uint64_t n = 0;
@@ -132,8 +138,6 @@ int check(const CheckCommand& command) {
     print_error(command.file + " has no op");
     return k_usage;
   }
-  if (!watched)  // the sanitizer has handlers of its own
-    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(signal, tell_crash);
   std::size_t n_failed = 0;
   for (const std::string& op : ops) {
     g_op = op.c_str();

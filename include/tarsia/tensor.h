@@ -204,9 +204,18 @@ class Tensor {
   Tensor contiguous() const;
   /// The address of the first element, untyped.
   void* data() const { return static_cast<char*>(given()->data) + m_tensor->byte_offset; }
-  /// The address of the first element. Throws TypeError if the tensor's dtype is not that of T.
+  /// The address of the first element of a contiguous tensor. Throws TypeError if the tensor's dtype is not
+  /// that of T, or if the tensor is not contiguous.
   template <class T_>
   T_* data() const {
+    T_* const first_ = strided_data<T_>();
+    if (m_tensor->strides && !is_contiguous()) has_strides();
+    return first_;
+  }
+  /// The address of the first element; the others are found by stride(i). Throws TypeError if the tensor's
+  /// dtype is not that of T.
+  template <class T_>
+  T_* strided_data() const {
     typedef typename detail::remove_const<T_>::type E_;
     if (!m_tensor) absent();
     if (m_tensor->dtype.code != detail::dtype_of<E_>::code ||
@@ -221,7 +230,7 @@ class Tensor {
   template <class T_, class... I_>
   T_& at(I_... i_) const {
     const int64_t index_[sizeof...(I_) + 1] = {static_cast<int64_t>(i_)..., 0};
-    T_* const first_ = data<T_>();
+    T_* const first_ = strided_data<T_>();
     if (m_tensor->ndim != int(sizeof...(I_)) || m_tensor->device.type == TARSIA_GPU)
       no_element(m_tensor, index_, int(sizeof...(I_)));
     int64_t at_ = 0;
@@ -247,6 +256,7 @@ class Tensor {
 
  private:
   [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
+  [[noreturn]] static void has_strides();
   [[noreturn]] static void absent();
   [[noreturn]] static void no_element(const tarsia_tensor* t_, const int64_t* index_, int n_);
   const tarsia_tensor* given() const {
@@ -285,6 +295,12 @@ TARSIA_DETAIL_SUPPORT void Tensor::wrong_dtype(DType have_, DType wanted_) {
                   << name_of(have_, had_) << ", but its data is asked for as " << name_of(wanted_, want_));
 }
 
+TARSIA_DETAIL_SUPPORT void Tensor::has_strides() {
+  throw TypeError(
+      "data<T>() is asked for of a tensor that is not contiguous: take at<T>(...), or contiguous(), or "
+      "strided_data<T>() and stride(i)");
+}
+
 TARSIA_DETAIL_SUPPORT void Tensor::absent() {
   throw ValueError(
       "a tensor is asked for its shape or data that was not given: an optional input, the forward output of "
@@ -304,8 +320,9 @@ TARSIA_DETAIL_SUPPORT void Tensor::no_element(const tarsia_tensor* t_, const int
   throw IndexError(text_);
 }
 
-/// A tensor with any strides, for parameters of functions. stride(i) and at<T>(…) follow the strides;
-/// contiguous() makes a copy without gaps. A parameter of type `const StridedTensor&` is only read.
+/// A tensor with any strides, for parameters of functions. at<T>(…) follows the strides; contiguous() makes a
+/// copy without gaps; strided_data<T>() is read by stride(i). A parameter of type `const StridedTensor&` is
+/// only read.
 class StridedTensor : public Tensor {
  public:
   /// No tensor.

@@ -1,6 +1,7 @@
 // The marks, and the check that they are there.
 #include "python/op/unwritten.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "python/op/outputs.h"
@@ -8,6 +9,9 @@
 
 namespace tarsia::python {
 namespace {
+
+// An op may well compute what would mark fewer.
+constexpr int64_t k_fewest_bytes = 4;
 
 uint64_t random_bits() {
   thread_local uint64_t t_state = 0x9E3779B97F4A7C15 ^ reinterpret_cast<uintptr_t>(&t_state);
@@ -47,13 +51,21 @@ void UnwrittenOutputs::mark(uint32_t output, const tarsia_tensor& tensor) {
   const int64_t item = tensor.dtype.bits / 8 * tensor.dtype.lanes;
   char* const first = static_cast<char*>(tensor.data) + tensor.byte_offset;
   const bool is_float = signalling_nan(tensor.dtype) != 0;
-  const int64_t width = is_float ? item : 8, last = n * item - width;
-  if (last < 0 || !item) return;
+  const bool is_bool = tensor.dtype.code == TARSIA_BOOL;
+  const int64_t bytes = n * item;
+  if (!item || bytes == 0) return;
+  if (!is_float && !is_bool && bytes < k_fewest_bytes) {
+    std::memset(first, 0, static_cast<size_t>(bytes));
+    return;
+  }
+  const int64_t width = is_float ? item : std::min<int64_t>(8, bytes), last = bytes - width;
   int64_t before = -width;
   for (const int64_t at : {int64_t{0}, n / 2 * item, last}) {
     if (at > last || at < before + width) continue;
     const Mark mark{output, static_cast<uint32_t>(width), first + at,
-                    is_float ? signalling_nan(tensor.dtype) : random_bits()};
+                    is_float  ? signalling_nan(tensor.dtype)
+                    : is_bool ? random_bits() | 0x0202020202020202  // neither false nor true
+                              : random_bits()};
     std::memcpy(mark.at, &mark.value, mark.bytes);
     m_marks.push_back(mark);
     before = at;

@@ -10,8 +10,9 @@ namespace tarsia::python {
 
 /// Marks, before a run, the memory on the CPU that was made for the call's outputs. Elements at the start, in
 /// the middle and at the end get values that no op computes: signalling NaNs, or eight random bytes. An
-/// output all of whose marks are there after the run was not written to. One that is too small for marks is
-/// not watched, nor are a caller's out=, whose elements are set, sparse outputs, and memory on a GPU.
+/// output all of whose marks are there after the run was not written to. One that is too small for marks
+/// begins as zeros. Not watched are a caller's out=, whose elements are set, sparse outputs, and memory on a
+/// GPU.
 class UnwrittenOutputs {
  public:
   /// The context has to live as long.

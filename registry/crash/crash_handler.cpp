@@ -31,12 +31,21 @@ constexpr Watched k_watched[] = {{SIGSEGV, "SIGSEGV", "segmentation fault"},
                                  {SIGBUS, "SIGBUS", "bus error"},
                                  {SIGFPE, "SIGFPE", "arithmetic error"},
                                  {SIGILL, "SIGILL", "illegal instruction"},
-                                 {SIGABRT, "SIGABRT", "abort"}};
+                                 {SIGABRT, "SIGABRT", "abort"},
+                                 {SIGTRAP, "SIGTRAP", "trap, as where a function ends without its return"},
+                                 {SIGSYS, "SIGSYS", "system call that is not allowed"}};
 
 struct sigaction g_before[NSIG];  // what a signal did before; written before the handlers are there
 std::atomic<pthread_t> g_reporter{};
 std::atomic<bool> g_reported{false};
 SignalFrames g_frames;  // the reporter's
+// The crash whose frames the reporter looks for, while it looks.
+struct Pending {
+  const Watched* watched = nullptr;
+  siginfo_t info{};
+  const ThreadRecord* record = nullptr;
+  const tarsia_call_context* call = nullptr;
+} g_pending;
 
 /// The innermost call under way of which something is known; null: none.
 tarsia_call_context* running_call(const ThreadRecord* record) {
@@ -147,18 +156,29 @@ void write_findings(SignalText& text) {
       &text);
 }
 
+void write_heading(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
+                   const tarsia_call_context* call) {
+  SignalText text(STDERR_FILENO);
+  text.add("tarsia: ").add(what).add(" (").add(signal);
+  if (has_address(info.si_signo, info))
+    text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
+  text.add(")");
+  write_where(text, record, call);
+  write_findings(text);
+}
+
 void write_report(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
                   const tarsia_call_context* call) {
-  {
-    SignalText text(STDERR_FILENO);
-    text.add("tarsia: ").add(what).add(" (").add(signal);
-    if (has_address(info.si_signo, info))
-      text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
-    text.add(")");
-    write_where(text, record, call);
-    write_findings(text);
-  }
+  write_heading(what, signal, info, record, call);
   write_frames(g_frames, record ? record->loading.load() : nullptr);
+}
+
+/// The walk over the frames has crashed itself.
+void report_without_frames() {
+  const Pending& at = g_pending;
+  if (at.watched && ((at.record && at.record->loading) || at.call))
+    write_heading(what_happened(*at.watched, at.info, false), at.watched->name, at.info, at.record, at.call);
+  SignalText(STDERR_FILENO).add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
 }
 
 /// Lets one thread at a time through. False: this thread is in the report already, which itself crashed.
@@ -194,8 +214,10 @@ void chain(int signal, siginfo_t* info, void* context) {
   struct sigaction normal{};
   normal.sa_handler = SIG_DFL;
   ::sigaction(signal, &normal, nullptr);
-  // A fault comes again when the handler returns; what was sent must be sent again.
-  if (info->si_code <= 0) ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
+  // A fault comes again when the handler returns. What was sent must be sent again, and behind a trap the
+  // code would go on.
+  if (info->si_code <= 0 || signal == SIGTRAP || signal == SIGSYS)
+    ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
 }
 
 void on_crash(int signal, siginfo_t* info, void* pointer) {
@@ -203,11 +225,13 @@ void on_crash(int signal, siginfo_t* info, void* pointer) {
   auto& context = *static_cast<ucontext_t*>(pointer);
   if (!g_reported && g_reporter == ::pthread_self()) {
     g_reported = true;
-    SignalText(STDERR_FILENO).add("tarsia: a crash cannot be reported: the program has damaged its memory\n");
+    report_without_frames();
   }
   if (!g_reported && begin_report()) {
     const ThreadRecord* record = find_thread_record();
     const tarsia_call_context* call = running_call(record);
+    for (const Watched& watched : k_watched)
+      if (watched.signal == signal) g_pending = {&watched, *info, record, call};
     collect_frames(context, g_frames);
     if ((record && record->loading) || call || is_in_a_module(g_frames)) {
       g_reported = true;

@@ -6,9 +6,9 @@ namespace tarsia::registry {
 /// Whether reports are on: unless TARSIA_CRASH_REPORT is 0, off, no or false when this is first asked.
 bool crashes_are_reported() noexcept;
 
-/// Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, once, if reports are on. A signal that comes while
-/// code of a library runs, or that was mapped by this library's loader, is reported once in the life of the
-/// process. Then, as for all other signals, what was there before decides.
+/// Takes over SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP and SIGSYS, once, if reports are on. A signal
+/// that comes while code of a library runs, or that was mapped by this library's loader, is reported once in
+/// the life of the process. Then, as for all other signals, what was there before decides.
 void report_crashes() noexcept;
 
 /// Takes over SIGINT if the program handles it, as Python does; again if it changed its handler since. The

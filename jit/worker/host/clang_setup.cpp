@@ -136,7 +136,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       "-pic-level", "2", "-mconstructor-aliases", "-funwind-tables=2", "-fgnuc-version=4.2.1",
       "-fvisibility=hidden", "-fno-ident", "-nostdsysteminc", "-nobuiltininc", "-fdebug-compilation-dir=.",
       "-ferror-limit", "50", "-fdiagnostics-absolute-paths", "-Wall", "-Wsource-uses-openmp",
-      "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
+      "-Wsource-uses-openacc", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
       "-Wno-unused-const-variable", "-Wno-unused-private-field", "-fno-pch-timestamp",
       "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048", "-mframe-pointer=none",
       "-fno-caret-diagnostics",

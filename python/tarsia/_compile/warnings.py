@@ -11,7 +11,9 @@ _shown = set()  # what this process has shown: (text, the line of the source)
 
 
 def show(rows, texts, place, shown_name=None):
-    """Warns of those diagnostics that are about the user's own texts: (name, text) pairs, a lone text by the name None.
+    """Warns of those diagnostics that are about the user's own texts, or about no text: an op that replaces another.
+
+    texts: (name, text) pairs, a lone text by the name None.
 
     rows: as LibraryHandle.warnings() has them.
     place: (file, globals, line) of the call that compiled, which each warning is shown at where its line of the source
@@ -22,15 +24,14 @@ def show(rows, texts, place, shown_name=None):
     """
     own = {name if name is not None else LONE_NAME: text for name, text in texts}
     found = [Diagnostic(*row) for row in rows if row[3] == "warning" and row[0] in own]
-    if not found:
-        return
-    _find_places(found, own, place)
-    fresh = {}
+    fresh = {(row[4], None): Diagnostic(*row) for row in rows if row[3] == "warning" and not row[0]}
+    if found:
+        _find_places(found, own, place)
     for one in found:
         # Sources without names share one. The line tells them apart.
         text = f"{shown_name(one.file) if shown_name else one.file}:{one.line}: {one.message}"
-        if (text, one.source_line) not in _shown:
-            fresh[text, one.source_line] = one
+        fresh[text, one.source_line] = one
+    fresh = {key: one for key, one in fresh.items() if key not in _shown}
     for i, (key, one) in enumerate(fresh.items()):
         if i == _MOST_SHOWN and len(fresh) > i + 1:
             _warn(f"{len(fresh) - i} more warnings, which the library's .warnings has", None, place)

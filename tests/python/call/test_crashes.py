@@ -164,6 +164,12 @@ def test_the_report_can_be_turned_off():
     ("int f(int a) { std::abort(); }", signal.SIGABRT, "abort (SIGABRT)", "f(int) at source:2"),
     ("int f(int a) noexcept { throw a; }", signal.SIGABRT, "abort (SIGABRT)", "f(int)"),
     ("int f(int a) { __builtin_trap(); }", signal.SIGILL, "illegal instruction (SIGILL)", "f(int) at source:2"),
+    ("#include <csignal>\nint f(int a) { raise(SIGSYS); return a; }", signal.SIGSYS,
+     "system call that is not allowed (SIGSYS)", "f(int) at source:3"),
+    ("int f(int a) { __builtin_debugtrap(); return a; }", signal.SIGTRAP,
+     "trap, as where a function ends without its return (SIGTRAP)", "f(int) at source:2"),
+    ("int f(int a) { auto g = (int (*volatile)(int))0x1234; return g(a) + 1; }", signal.SIGSEGV,
+     "segmentation fault (SIGSEGV at address 0x1234)", "at source:2"),
     ("int (*volatile g)(int) = nullptr;\nint f(int a) { return g(a) + 1; }", signal.SIGSEGV,
      "segmentation fault (SIGSEGV at address 0x0)", "at source:3"),
     ("int f(int a) { volatile char b[999]; b[a] = 1; return f(a + b[1] % 2) + b[0]; }", signal.SIGSEGV,
@@ -173,6 +179,17 @@ def test_each_kind_of_crash_has_its_name_and_its_place(body, expected, what, fra
     errors = crash(f"load('''#include <cstdlib>\n{body}''').f(3)", expected)
     assert f"tarsia: {what}" in errors and " in int f(int a)" in errors and "called with a = 3" in errors, errors
     assert frame in errors, errors
+
+
+def test_a_function_that_returns_nothing():
+    errors = crash("load('int f(int a) { }').f(3)", signal.SIGTRAP)
+    assert " in int f(int a)" in errors and "called with a = 3" in errors, errors
+
+
+def test_a_return_address_that_was_overwritten():
+    body = "int f(int a) { char b[16]; char* volatile p = b; for (int i = 0; i < 64; ++i) p[i] = 0x41; return b[a]; }"
+    errors = crash(f"load('{body}').f(3)")
+    assert " in int f(int a)" in errors and "called with a = 3" in errors, errors
 
 
 def test_frames_of_a_recursion_are_counted():

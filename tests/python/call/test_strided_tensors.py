@@ -23,6 +23,14 @@ double of_optional(std::optional<tarsia::Tensor> x) { return first_three(*x); }
 double at(const tarsia::StridedTensor& x, int i, int j) { return x.at<const float>(i, j); }
 void put(tarsia::StridedTensor x, int i, int j, float value) { x.at<float>(i, j) = value; }
 double straightened(const tarsia::StridedTensor& x) { return first_three(x.contiguous()); }
+static double sum(const tarsia::Tensor& x) {
+  double s = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) s += x.data<const float>()[i];
+  return s;
+}
+double helped(const tarsia::StridedTensor& x) { return sum(x); }
+double helped_right(const tarsia::StridedTensor& x) { return sum(x.contiguous()); }
+double by_strides(const tarsia::StridedTensor& x) { return x.strided_data<const float>()[x.stride(0) + x.stride(1)]; }
 bool same_memory(const tarsia::StridedTensor& x) { return x.contiguous().data() == x.data(); }
 std::vector<double> elements(const tarsia::StridedTensor& x) {
   const tarsia::Tensor c = x.contiguous();
@@ -42,7 +50,8 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 def lib(request, load_text):
     if request.param == "inline":
         return tarsia.load_inline(SOURCE)
-    names = ["first_three", "add_one", "of_list", "of_optional", "at", "put", "straightened", "same_memory", "elements", "back",
+    names = ["first_three", "add_one", "of_list", "of_optional", "at", "put", "straightened", "helped", "helped_right", "by_strides",
+             "same_memory", "elements", "back",
              "strided_list", "strided_optional"]
     return load_text(SOURCE + "".join(f"TARSIA_EXPORT({name})\n" for name in names))
 
@@ -86,6 +95,15 @@ def test_a_contiguous_copy_has_the_elements_in_order(lib):
     for view in (cube.transpose(2, 0, 1), cube[:, ::-1, ::2], cube[1].T, cube[:, :, 1], np.broadcast_to(cube[0, 0], (5, 4)),
                  cube.astype(np.float64).T, np.ones((0, 3), np.int16).T, cube[:, :1].transpose(1, 2, 0)):
         assert lib.elements(view) == view.ravel().tolist(), view.strides
+
+
+def test_elements_are_not_read_past_their_strides(lib):
+    assert lib.helped(X) == 15 and lib.helped_right(X.T) == 15
+    for view in (X.T, X[:, ::2], X[:, 1:2]):
+        with pytest.raises(TypeError, match="of a tensor that is not contiguous: take at<T>"):
+            lib.helped(view)
+    assert lib.helped(X[:, :0]) == 0
+    assert lib.by_strides(X.T) == X.T[1, 1]
 
 
 def test_signatures_name_the_strided_tensor(lib):

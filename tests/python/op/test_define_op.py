@@ -519,7 +519,12 @@ def test_an_output_that_is_not_written_is_an_error():
     assert np.isnan(define(nan)(x)).all() and (define(zero_copies)(x) == 0).all()
     for shape in ((), (1,), (0,), (3,)):
         assert define(zero_copies)(np.ones(shape, np.float32)).shape == shape
-        assert define(never)(np.ones((1,), np.uint8)).shape == (1,)  # too small to be sure
+    for n in (1, 2, 3):  # too few bytes to be sure: they begin as zeros
+        assert define(never)(np.ones(n, np.uint8)).tolist() == [0] * n
+    for small in (np.ones(4, np.uint8), np.ones(1, np.int32), np.ones(1, np.bool_), np.ones(3, np.bool_)):
+        with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
+            define(never)(small)
+        assert (define(zero_copies)(small) == 0).all()
     with pytest.raises(tarsia.OpError, match="output 'y' is not written"):
         define(never)(np.ones((), np.float32))
     # A caller's memory is set.

@@ -205,7 +205,8 @@ def test_a_library_is_warned_when_it_replaces_an_op_of_another_signature():
     first = tarsia.load_inline({"first.cc": f"#include <tarsia/op.h>\nTARSIA_OP(swapped){FORWARD};"})
     same = tarsia.load_inline({"same.cc": f"#include <tarsia/op.h>\n\nTARSIA_OP(swapped){FORWARD};"})
     assert not same.warnings
-    other = tarsia.load_inline({"other.cc": f'#include <tarsia/op.h>\nTARSIA_OP(swapped).input("a").input("b"){FORWARD};'})
+    with pytest.warns(tarsia.CompileWarning, match="op 'swapped' replaces that of library"):
+        other = tarsia.load_inline({"other.cc": f'#include <tarsia/op.h>\nTARSIA_OP(swapped).input("a").input("b"){FORWARD};'})
     (warning,) = other.warnings
     assert re.search(r"op 'swapped' replaces that of library '.*', which has another signature: swapped\(x\) -> y at .*same.cc:3, "
                      r"now swapped\(a, b\) -> y at .*other.cc:2", warning.message)
