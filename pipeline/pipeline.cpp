@@ -115,8 +115,7 @@ Pipeline& Pipeline::instance() {
 }
 
 Module Pipeline::compile(Source source) {
-  // 1. Check. From here on every text is UTF-8, every option is a known one, and what two options could say
-  // is
+  // 1. Check. From here on every text is UTF-8 and every option a known one. What two options could say is
   //    said by one.
   take_cflags(source.options);
   take_environment(source.options);

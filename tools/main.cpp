@@ -142,7 +142,7 @@ int call(int argc, char** argv) {
   show_app->add_flag("--ptx", show_command.ptx, "The kernels' PTX");
   show_app->add_flag("--sass", show_command.sass, "The kernels' machine code, by nvdisasm");
   show_app->add_flag("--asm", show_command.assembly,
-                     "The functions' machine code, by objdump; with --lineinfo, their lines");
+                     "The functions' machine code, by objdump, with their lines if the code keeps them");
   show_app->add_flag("--ir", show_command.ir,
                      "The functions in LLVM's IR, after optimisation; with -O0 or --dev as Clang wrote them");
   show_app->add_flag("--regs", show_command.registers, "The kernels' registers and memory");

@@ -92,8 +92,7 @@ typedef struct tarsia_host {
   /* Other ops, called on the streams of this call. */
 
   /// Binds a registered op: parses attributes, infers, chooses the implementation. Hands over one reference
-  /// to
-  /// `*bound`.
+  /// to `*bound`.
   int32_t (*op_bind)(const char* name, const struct tarsia_op_request* request,
                      struct tarsia_bound_op** bound);
   /// Checks the tensors and runs a bound op.

@@ -29,7 +29,7 @@ PyObject* run(Overloaded* self, const Plan& plan, Frame& frame, const tarsia_val
   result.p = nullptr;
   result.kind = TARSIA_KIND_NONE;
   result.size = 0;
-  if (self->tells_writes && !tell_writes(frame)) [[unlikely]]
+  if (self->reports_writes && !tell_writes(frame)) [[unlikely]]
     return nullptr;
   Call call(frame);
   if (plan.needs_gpu && !is_gpu_there(plan)) [[unlikely]]
@@ -108,7 +108,7 @@ PyObject* get_quiet(PyObject* object, void*) {
   PyObject* quiet = make_function(self->library, overloads.data(), overloads.size());
   if (!quiet) return nullptr;
   overloaded(quiet)->release_gil = self->release_gil;
-  overloaded(quiet)->tells_writes = 0;
+  overloaded(quiet)->reports_writes = 0;
   return quiet;
 }
 

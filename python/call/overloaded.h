@@ -19,7 +19,7 @@ struct Overloaded {
   uint32_t n_plans;
   bool is_plain;  ///< one overload, and arguments by position stand as its parameters do
   char release_gil;
-  char tells_writes;  ///< whether PyTorch is told of what its calls write to
+  char reports_writes;  ///< whether PyTorch is told of what its calls write to
 
   std::span<const Plan* const> overloads() const { return {plans, n_plans}; }
 };
@@ -40,7 +40,7 @@ PyObject* make_overloaded(PyTypeObject* type, vectorcallfunc call, tarsia_librar
   self->library = library;
   self->vectorcall = call;
   self->release_gil = 1;
-  self->tells_writes = 1;
+  self->reports_writes = 1;
   self->plans = new Plan*[n];
   for (size_t i = 0; i < n; ++i) {
     self->plans[i] = new Plan(overloads[i], tarsia_library_name(library));

@@ -196,21 +196,34 @@ void remember(const Current& op, PyObject* bound, PyObject* names, PyObject* con
 }
 
 PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObject* names) {
+  // 1. Take the registry's op of the name. From here on the call works with this one.
   const Current op(object);
   if (!op) return nullptr;
+
+  // 2. Read the inputs.
   Frame frame;
   auto** inputs = frame.room_for<const tarsia_tensor*>(n);
   if (!read_inputs(frame, *op, args, n, inputs)) return nullptr;
+
+  // 3. Run the binding of the last call if it fits this call too.
   if (const Ref bound = bound_as_last(op, names, args + n, frame, inputs, n))
     return run_bound(bound.get(), frame, inputs, n, {});
+
+  // 4. Take `out` and `req` out of the keywords. The rest are the attributes.
   OutputArguments output_arguments;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
   if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
     return nullptr;
+
+  // 5. Bind.
   const Ref bound(bind_for(op, frame, inputs, n, attribute_names.get(), attributes.data()));
   if (!bound) return nullptr;
+
+  // 6. Keep the binding for the next call, unless this one has `out` or `req`.
   if (!output_arguments.out && !output_arguments.req) remember(op, bound.get(), names, args + n);
+
+  // 7. Run.
   return run_bound(bound.get(), frame, inputs, n, output_arguments);
 }
 

@@ -27,7 +27,7 @@ def describe_exception(exception):
 
 
 def _names(value, what):
-    names = [value] if isinstance(value, str) else list(value)
+    names = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
     if not all(isinstance(name, str) for name in names):
         raise error(f"{what} must be a str or a list of them, got {value!r}")
     return names
@@ -158,9 +158,9 @@ class Definition:
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
                 raise error(f"op '{name}': {what} takes {wanted} arguments ({order}), not {len(tensors[what])}")
-        told_twice = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
-        if told_twice:
-            raise error(f"op '{name}': infer tells all that {told_twice[0]} would: define one of them")
+        redundant = "infer" in tensors and [what for what in _INFERENCE if what in tensors]
+        if redundant:
+            raise error(f"op '{name}': infer tells all that {redundant[0]} would: define one of them")
         is_sparse = any(one.sparse for one in declared.values())
         if "infer_storage" in tensors and not is_sparse:
             raise error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
@@ -395,6 +395,8 @@ def _of_class(author, options):
 
 def _of_functions(forward, options):
     name = options.pop("name", None) or forward.__name__
+    if not isinstance(name, str):
+        raise error(f"define_op: name must be a str, got {name!r}")
     if name == "<lambda>":
         raise error("define_op: a lambda has no name that the op could take: pass name=")
     functions = {"forward": forward}

@@ -407,7 +407,7 @@ def load(path, name=None, *, wait=True, **options):
     """Loads a library from a file: a source, which is compiled as load_inline does, or a library built ahead of time by
     tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT.
 
-    path: of the file. The suffixes .cu, .cc, .cpp, .cxx, .C and .c say that it is a source. Its ``#include "…"`` are looked
+    path: of the file. The suffixes .cu, .cc, .cpp, .cxx, .c++, .CPP, .C and .c say that it is a source. Its ``#include "…"`` are looked
         for in its folder. Errors and warnings name the file by this path.
     name, wait: as for load_inline; of a source alone.
     options: of a source alone, as for load_inline.
@@ -428,7 +428,7 @@ def load(path, name=None, *, wait=True, **options):
     return Library(handle, recipe)
 
 
-_SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".C", ".c")
+_SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
 
 
 def _files(source):

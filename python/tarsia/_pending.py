@@ -95,7 +95,7 @@ def compile_all(load_one, sources, jobs, return_exceptions, options):
     from . import _progress
     from ._compile_options import type_error
 
-    if isinstance(sources, (str, bytes, dict)):
+    if isinstance(sources, (str, bytes, dict)) or not hasattr(sources, "__iter__"):
         raise type_error("sources", "a list of sources, or of pairs (source, options)", sources)
     requests = []
     for item in sources:

@@ -60,13 +60,18 @@ bool are_arguments(const tarsia_value& result, std::span<const tarsia_value> arg
 
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
                            std::span<const tarsia_value> args, tarsia_value& result) {
+  // 1. Find the context that the caller entered.
   tarsia_call_context* context = *call_slot();
   if (!context) throw Error("tarsia_call needs a context: enter one with tarsia_enter_call");
   if (overloads.empty()) throw NotFound("there is no function to call");
+
+  // 2. Choose the overload and convert the arguments. From here on the function and its values are known.
   ValueFace face;
   tarsia_value* values = nullptr;
   std::uint32_t n = 0;
   const tarsia_function& function = *overloads[match(face, overloads, args, values, n)];
+
+  // 3. Refuse a result that this caller cannot take, and a missing GPU.
   if (arguments::has_object(function.result))
     throw ArgumentError::type_error(std::string(function.name) +
                                     "() returns PyTorch's own tensors, which only Python can take; let it "
@@ -74,16 +79,21 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
   result = tarsia_value{};
   const bool takes_stream = function.flags & TARSIA_FUNCTION_TAKES_STREAM;
   if (takes_stream && has_cuda(function)) require_gpu(function);
+
+  // 4. Enter the device: the GPU of the pointers, or the current one for a function that takes a stream.
   int gpu = face.gpu();
   if (gpu < 0 && takes_stream && is_cuda_in_use()) gpu = std::max(0, cuda_current_device());
   context->device = gpu >= 0 ? tarsia_device{TARSIA_GPU, gpu} : tarsia_device{TARSIA_CPU, 0};
   const CudaDeviceScope scope(gpu);
-  // A call in a call has a context of its own: who makes it enters one.
+
+  // 5. Run. A call in a call has a context of its own: who makes it enters one.
   const std::int32_t code = [&] {
     const Running running(*context, function, args);
     return function.call(values, n, &result);
   }();
   if (code) return code;
+
+  // 6. Look for launch errors, and for a result that ends with the call.
   try {
     if (has_cuda(function)) check_launches(function);
     if (!are_arguments(result, {values, n}))

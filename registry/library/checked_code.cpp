@@ -26,13 +26,13 @@ std::string findings(TakeFindings take, const std::string& who) {
 }  // namespace
 
 std::int32_t CheckedCode::tell(const std::string& who, std::int32_t code) const noexcept {
-  const std::int32_t told = guarded([&] {
+  const std::int32_t reported = guarded([&] {
     if (std::string message = findings(m_take, who); !message.empty()) {
       if (code) message += "\nthe code then threw: " + last_error().message;
       throw UndefinedBehaviour(message);
     }
   });
-  return told ? told : code;
+  return reported ? reported : code;
 }
 
 // The contexts of calls say which function runs. A program that was built for an older Tarsia has contexts
@@ -47,9 +47,9 @@ std::int32_t CheckedCode::call(const tarsia_value* args, std::uint32_t n, tarsia
     });
   const auto& function = reinterpret_cast<const LibraryFunction&>(*context->function);
   const std::int32_t code = function.checked_call(args, n, result);
-  const std::int32_t told = function.checks->tell(std::string(function.function.name) + "()", code);
-  if (told && !code) drop(*result);
-  return told;
+  const std::int32_t reported = function.checks->tell(std::string(function.function.name) + "()", code);
+  if (reported && !code) drop(*result);
+  return reported;
 }
 
 std::int32_t CheckedCode::run(void* pass, const tarsia_op_context* context) {

@@ -109,6 +109,7 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
 }
 
 std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
+  // 1. Choose the implementation of the pass.
   const tarsia_bind_info& info = m_bound.info();
   const bool backward = call.pass == TARSIA_BACKWARD;
   const tarsia_implementation* implementation = backward ? m_backward : m_forward;
@@ -118,6 +119,8 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
     return guarded([&] {
       throw Unsupported(op_name(m_entry->op()) + " has no backward for " + device_name(is_gpu(info.device)));
     });
+
+  // 2. Count the tensors.
   if (call.n_inputs != n_inputs || call.n_outputs != n_outputs)
     return guarded([&] {
       throw ArgumentError::type_error(op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": takes " +
@@ -126,6 +129,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
                                       std::to_string(call.n_outputs));
     });
 
+  // 3. Fill the context. From here on it holds all that the author's function sees, save the stream.
   tarsia_op_context context;
   context.size = sizeof(context);
   context.n_inputs = n_inputs;
@@ -140,6 +144,8 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.device = info.device;
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
+
+  // 4. See whether the implementation honours the requests. If it does not, it runs with copies.
   std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
   if (call.requests || backward) {
     asked = 0;
@@ -148,17 +154,25 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   const bool honoured = (asked & ~implementation->requests) == 0;
 
   if (!is_gpu(info.device)) {
+    // 5. Enter the device. The CPU has no stream.
     CallFrame frame(info.device);
     frame.runs(m_entry->op(), context);
+
+    // 6. Run. Nothing was launched, so step 7 has nothing to look for.
     return honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
   }
   try {
+    // 5. Enter the device and the stream.
     CudaDeviceScope scope(info.device.id);
     context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
     CallFrame frame(info.device, context.stream);
     frame.runs(m_entry->op(), context);
+
+    // 6. Run.
     const std::int32_t code =
         honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+
+    // 7. Look for launch errors.
     return code ? code : check_launches(*implementation);
   } catch (...) {
     return capture_error();

@@ -220,9 +220,8 @@ TARSIA_DETAIL_SUPPORT void check_overlaps(const char* op_, const LoopTensor* ten
   }
 }
 
-/// A group of dimensions with the strides of n tensors. The stride of tensor j in dimension d is strides[j *
-/// 32
-/// + d].
+/// A group of dimensions with the strides of n tensors. strides[j * 32 + d] is the stride of tensor j in
+/// dimension d.
 struct LoopGroup {
   int ndim;
   int64_t shape[TARSIA_MAX_NDIM];

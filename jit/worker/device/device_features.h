@@ -8,8 +8,7 @@
 namespace tarsia::jit {
 
 /// Looks into the user's texts as written, comments aside: Thrust, CUB's device-wide algorithms, lambdas
-/// marked
-/// __device__ in host code. Each gets one error, with its place and what to do instead.
+/// marked __device__ in host code. Each gets one error, with its place and what to do instead.
 std::vector<Diagnostic> refused_features(const std::vector<SourceFile>& texts);
 
 }  // namespace tarsia::jit

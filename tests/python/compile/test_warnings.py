@@ -146,3 +146,8 @@ def test_what_a_script_prints(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == (f"{script}:5: CompileWarning: source:2: non-void function does not return a value [-Wreturn-type]\n"
                            "  int run() { }\n")
+
+
+def test_openacc_is_not_ignored_in_silence():
+    with pytest.warns(tarsia.CompileWarning, match="unexpected '#pragma acc"):
+        tarsia.load_inline("int openacc(int n) {\n#pragma acc parallel loop\nfor (int i = 0; i < 9; ++i) n += i;\nreturn n; }")

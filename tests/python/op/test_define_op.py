@@ -483,6 +483,14 @@ def test_any_number_of_outputs():
             tarsia.define_op(name="py_uncounted", variadic="y", arity=lambda: bad)(lambda x, y: None)(x)
 
 
+@pytest.mark.parametrize("options, told", [
+    ({"name": 5}, "name must be a str, got 5"), ({"name": "o", "outputs": 5}, "outputs must be a str or a list of them, got 5"),
+    ({"name": "o", "devices": 5}, "devices must be a str or a list of them, got 5")])
+def test_options_of_a_wrong_type_are_named(options, told):
+    with pytest.raises(tarsia.Error, match=told):
+        tarsia.define_op(lambda x, y: None, **options)
+
+
 def test_an_output_that_is_not_written_is_an_error():
     """Its memory would be unset. What is written through views, in part, or by other means is fine."""
 

@@ -97,7 +97,7 @@ def test_a_predicate_that_raises_is_an_error_of_the_op():
     def pyw_raises(x, y):
         y[...] = x
 
-    with pytest.raises(IndexError, match=r"op 'pyw_raises', when: IndexError: tuple index out of range \(.*test_define_op_ways.py:\d+\)"):
+    with pytest.raises(IndexError, match=r"op 'pyw_raises', when: IndexError: tuple index out of range \(.*test_define_op_implementations.py:\d+\)"):
         pyw_raises(np.ones(2))
 
 
