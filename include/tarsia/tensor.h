@@ -209,7 +209,7 @@ class Tensor {
   template <class T_>
   T_* data() const {
     T_* const first_ = strided_data<T_>();
-    if (m_tensor->strides && !is_contiguous()) has_strides();
+    if (m_tensor->strides) needs_contiguous(*this);
     return first_;
   }
   /// The address of the first element; the others are found by stride(i). Throws TypeError if the tensor's
@@ -256,7 +256,7 @@ class Tensor {
 
  private:
   [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
-  [[noreturn]] static void has_strides();
+  static void needs_contiguous(const Tensor& t_);
   [[noreturn]] static void absent();
   [[noreturn]] static void no_element(const tarsia_tensor* t_, const int64_t* index_, int n_);
   const tarsia_tensor* given() const {
@@ -295,7 +295,8 @@ TARSIA_DETAIL_SUPPORT void Tensor::wrong_dtype(DType have_, DType wanted_) {
                   << name_of(have_, had_) << ", but its data is asked for as " << name_of(wanted_, want_));
 }
 
-TARSIA_DETAIL_SUPPORT void Tensor::has_strides() {
+TARSIA_DETAIL_SUPPORT void Tensor::needs_contiguous(const Tensor& t_) {
+  if (t_.is_contiguous()) return;
   throw TypeError(
       "data<T>() is asked for of a tensor that is not contiguous: take at<T>(...), or contiguous(), or "
       "strided_data<T>() and stride(i)");

@@ -20,15 +20,20 @@ namespace tarsia::registry {
 
 namespace {
 
-thread_local tarsia_call_context* t_context = nullptr;
-thread_local bool t_is_watched = false;
+// One object: each that a thread has of its own takes a call to find.
+struct Slot {
+  tarsia_call_context* context = nullptr;
+  bool is_watched = false;
+};
+thread_local constinit Slot t_slot;
 
 tarsia_call_context** watched_slot() noexcept {
-  if (!t_is_watched) [[unlikely]] {
-    t_is_watched = true;
-    watch_thread(&t_context);
+  Slot& slot = t_slot;
+  if (!slot.is_watched) [[unlikely]] {
+    slot.is_watched = true;
+    watch_thread(&slot.context);
   }
-  return &t_context;
+  return &slot.context;
 }
 
 std::map<std::int32_t, void*>& thread_streams() {
@@ -111,7 +116,7 @@ std::unique_ptr<Resources>& spare() {
 }
 
 Resources& resources() {
-  tarsia_call_context* context = t_context;
+  tarsia_call_context* context = t_slot.context;
   if (!context)
     throw Error("scratch, results and random states live in a call, and no call is under way on this thread");
   if (!context->resources) context->resources = (spare() ? spare().release() : new Resources());
@@ -132,14 +137,30 @@ bool is_call_interrupted() noexcept {
   const std::int64_t now = time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
   if (now - t_asked < k_ask_every_ns) return false;
   t_asked = now;
-  for (const tarsia_call_context* c = t_context; c; c = c->outer)
+  for (const tarsia_call_context* c = t_slot.context; c; c = c->outer)
     if (c->size >= sizeof *c && c->interrupted) return c->interrupted(c->user) != 0;
   return false;
 }
 
+// Each field by itself: to fill the whole with zeros takes the compiler's `rep stos` three times as long as
+// the rest of a call of an op.
 CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
   m_context.size = sizeof(m_context);
+  m_context.framework = 0;
   m_context.device = device;
+  m_context.user = nullptr;
+  m_context.empty = nullptr;
+  m_context.current_stream = nullptr;
+  m_context.resources = nullptr;
+  m_context.interrupted = nullptr;
+  m_context.function = nullptr;
+  m_context.args = nullptr;
+  m_context.n_args = 0;
+  m_context.tensor_at = nullptr;
+  m_context.op = nullptr;
+  m_context.op_call = nullptr;
+  m_context.interrupt_ns = 0;
+  m_context.share = nullptr;
   tarsia_enter_call(m_slot, &m_context);
 }
 
@@ -163,7 +184,7 @@ void* CallFrame::stream_of(void* self, std::int32_t device) {
 }
 
 tarsia_device call_device() noexcept {
-  return t_context ? t_context->device : tarsia_device{TARSIA_CPU, 0};
+  return t_slot.context ? t_slot.context->device : tarsia_device{TARSIA_CPU, 0};
 }
 
 void* current_stream(std::int32_t device) {
@@ -172,7 +193,7 @@ void* current_stream(std::int32_t device) {
     device = d.type == TARSIA_GPU ? d.id : cuda_current_device();
     if (device < 0) device = 0;
   }
-  for (tarsia_call_context* c = t_context; c; c = c->outer)
+  for (tarsia_call_context* c = t_slot.context; c; c = c->outer)
     if (c->current_stream) return c->current_stream(c->user, device);
   return thread_stream(device);
 }
@@ -188,7 +209,7 @@ void* thread_stream(std::int32_t device) noexcept {
 }
 
 tarsia_storage* share_argument(const tarsia_tensor* argument) {
-  const tarsia_call_context* context = t_context;
+  const tarsia_call_context* context = t_slot.context;
   constexpr std::size_t k_needed = offsetof(tarsia_call_context, share) + sizeof context->share;
   if (!context || context->size < k_needed || !context->share)
     throw ArgumentError::type_error(
@@ -215,10 +236,10 @@ Loan& new_loan() {
 
 const Loan* find_loan(bool (*fits)(const Loan& loan, bool is_innermost, const void* wanted),
                       const void* wanted) noexcept {
-  for (tarsia_call_context* c = t_context; c; c = c->outer)
+  for (tarsia_call_context* c = t_slot.context; c; c = c->outer)
     if (c->resources)
       for (const Loan& loan : static_cast<Resources*>(c->resources)->loans())
-        if (fits(loan, c == t_context, wanted)) return &loan;
+        if (fits(loan, c == t_slot.context, wanted)) return &loan;
   return nullptr;
 }
 

@@ -40,7 +40,7 @@ class CallFrame {
   static void* stream_of(void* self, std::int32_t device);
 
   tarsia_call_context** m_slot;
-  tarsia_call_context m_context{};
+  tarsia_call_context m_context;
   void* m_stream = nullptr;
 };
 
