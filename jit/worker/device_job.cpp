@@ -323,17 +323,16 @@ std::string DeviceJob::place_of(const HostName& one) const {
 }
 
 void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
+  // ptxas says it twice.
+  std::erase_if(diagnostics, [](const Diagnostic& one) {
+    return one.message.starts_with("ptxas: Unknown symbol '" + std::string(k_refused_prefix));
+  });
   for (Diagnostic& diagnostic : diagnostics) {
-    if (diagnostic.message.find("it is a deleted function") != std::string::npos) {
-      const auto is_meant = [&](const HostName& one) {
-        const std::string last =
-            one.name.substr(one.name.rfind(':') + 1);  // a template's has arguments before it
-        return diagnostic.message.find("(declared at line " + std::to_string(one.line)) !=
-                   std::string::npos &&
-               diagnostic.message.find(last + "(") != std::string::npos;
-      };
-      const auto method = std::ranges::find_if(m_slice.deleted, is_meant);
-      if (method != m_slice.deleted.end())
+    if (const size_t at = diagnostic.message.find(k_refused_prefix); at != std::string::npos) {
+      const std::string symbol = diagnostic.message.substr(at, diagnostic.message.find('\'', at) - at);
+      const auto is_meant = [&](const HostName& one) { return refused_symbol(one.name) == symbol; };
+      const auto method = std::ranges::find_if(m_slice.refused, is_meant);
+      if (method != m_slice.refused.end())
         diagnostic.message =
             "'" + method->name + "' is a host function (" + place_of(*method) +
             "), and device code calls it: write __device__, or __host__ __device__, in front of it";

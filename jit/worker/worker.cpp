@@ -343,7 +343,7 @@ class Compile {
     HostHooks hooks;
     ChildWriter writer;
     hooks.on_split = [&](DeviceSlice&& slice) {
-      if (slice.takes_from_headers) writer.cancel();  // so will the next text
+      if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so will the next text
       if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
         job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
@@ -372,6 +372,7 @@ class Compile {
       };
     }
     HostResult result = compile_host(unit, files, hooks);
+    if (!result.ok) writer.cancel();
     if (auto bytes = writer.finish()) m_parts.keep(PartKind::prelude, *key, std::move(*bytes));
     // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
     if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);

@@ -271,7 +271,11 @@ void hold(Shared& shared, clang::Preprocessor& preprocessor) {
     slicer(shared, shared.sema->getASTContext()).read_headers();
     shared.pass_on();
   };
-  parse.names = [&] { return shared.slicer->header_names(); };
+  parse.names = [&] {
+    std::optional<HeaderNames> names = shared.slicer->header_names();
+    if (names) names->counter = preprocessor.getCounterValue();
+    return names;
+  };
   parse.write = [&] { return write_leading(shared, preprocessor); };
   if (!shared.hooks.on_leading(parse)) return;
   // This process ends with this compile, and the kernel takes its memory back faster.
@@ -463,7 +467,12 @@ class HostConsumer final : public clang::SemaConsumer {
   }
 
   void order(clang::Decl* decl) {
-    if (is_user_file(m_clang.getSourceManager(), decl->getLocation())) order_arguments(*decl);
+    const clang::SourceManager& sources = m_clang.getSourceManager();
+    const clang::SourceLocation place = sources.getExpansionLoc(decl->getLocation());
+    // A template of the user's headers may be precompiled.
+    const bool is_precompiled = m_shared.unit.names && place.isValid() &&
+                                sources.isLoadedSourceLocation(place) && !sources.isInSystemHeader(place);
+    if (is_precompiled || is_user_file(sources, place)) order_arguments(*decl);
   }
 
   void pass_on() {
@@ -552,6 +561,7 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
+    if (unit.names) preprocessor.setCounterValue(unit.names->counter);
     if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
     // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
     // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read

@@ -321,11 +321,14 @@ Prelude Preludes::find_or_make_cuda(const CompileRequest& request, const std::ve
 std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, const SourceFile& file,
                                                const Prelude& below) const {
   const size_t end = end_of_leading_includes(file.text);
-  if (!below.top || end == 0 || request.options.include_dirs.empty()) return std::nullopt;
+  if (!below.top || end == 0 || request.options.include_dirs.empty() || request.files.size() > 1 ||
+      !request.headers.empty())
+    return std::nullopt;
   Hasher hasher("tarsia leading includes");
   hasher.field(settings(request, Language::cuda, /*with_warnings=*/true)).field(below.key);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
-  return hasher.field(std::string_view(file.text).substr(0, end)).finish();
+  // Its name is that of __BASE_FILE__.
+  return hasher.field(file.name).field(std::string_view(file.text).substr(0, end)).finish();
 }
 
 Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,

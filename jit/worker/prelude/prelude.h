@@ -46,7 +46,8 @@ class Preludes {
                        PartStore& parts, const MakeFiles& make_files);
 
   /// Under which all leading includes of a CUDA text are kept, those of the request's folders, too. They
-  /// stand on the prelude that it gets otherwise. None if there are no such folders.
+  /// stand on the prelude that it gets otherwise. None if there are no such folders, or other texts in the
+  /// request, which headers may ask for.
   std::optional<Digest> key_of_leading(const CompileRequest& request, const SourceFile& file,
                                        const Prelude& below) const;
   /// What another process wrote of them. None if nothing is kept, or no longer holds.

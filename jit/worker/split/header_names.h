@@ -19,6 +19,8 @@ struct HeaderNames {
   std::vector<std::string> macros;
   std::vector<std::string> includes;  ///< of headers that are not the user's, in quotes or brackets
   std::vector<std::string> words;     ///< every identifier in them
+  std::vector<std::string> paths;     ///< of the user's ones
+  unsigned counter = 0;               ///< what __COUNTER__ gives next
   TokenRecorder::File leading;        ///< of the main file, without tokens
 
   std::string serialize() const;

@@ -22,15 +22,6 @@ class Throws final : public clang::RecursiveASTVisitor<Throws> {
   std::vector<const clang::CXXThrowExpr*>& m_found;
 };
 
-// Whether the class stays what it is without the function.
-bool may_be_deleted(const clang::FunctionDecl& function) {
-  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
-  return method && !method->isVirtual() && method->getOverloadedOperator() != clang::OO_New &&
-         method->getOverloadedOperator() != clang::OO_Delete &&
-         method->getOverloadedOperator() != clang::OO_Array_New &&
-         method->getOverloadedOperator() != clang::OO_Array_Delete;
-}
-
 }  // namespace
 
 bool HostCuts::is_here(clang::SourceLocation location) const {
@@ -165,8 +156,7 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
   else if (body < end && llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function))
     cuts.push_back({body, end, SplitCut::semicolon});
   else if (body < end)
-    cuts.push_back({body, end, SplitCut::words, k_trap_body,
-                    may_be_deleted(function) ? function.getCanonicalDecl() : nullptr});
+    cuts.push_back({body, end, SplitCut::words, k_trap_body, function.getCanonicalDecl()});
 }
 
 }  // namespace tarsia::jit

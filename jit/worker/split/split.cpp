@@ -121,7 +121,7 @@ struct Slicer::Impl {
   }
 
   void find_roots(const DeviceSlice& slice);
-  void delete_methods(DeviceSlice& slice);
+  void refuse_methods(DeviceSlice& slice);
 
   void list_doubts(clang::FileID id, const std::string& name, std::vector<Doubt>& doubts) {
     const File& file = items.files().at(id);
@@ -237,7 +237,8 @@ std::optional<HeaderNames> Slicer::Impl::header_names() const {
     if (file.own) continue;
     if (!file.unseen.empty()) return std::nullopt;
     for (const Item& item : file.items) {
-      if (item.root) return std::nullopt;
+      const auto is_kernel = [](const clang::Decl* decl) { return decl->hasAttr<clang::CUDAGlobalAttr>(); };
+      if (item.root || std::ranges::any_of(item.declared, is_kernel)) return std::nullopt;
       if (item.nameless)
         for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
           if (const clang::IdentifierInfo* name = (*file.tokens)[i].identifier)
@@ -262,6 +263,7 @@ std::optional<HeaderNames> Slicer::Impl::header_names() const {
   std::set<std::string> words;
   for (const auto& identifier : context.Idents) words.insert(identifier.getKey().str());
   names.words = list(words);
+  names.paths = list(paths);
   names.items = list(all);
   names.instances = list(instances);
   names.includes = list(includes);
@@ -300,15 +302,19 @@ bool Slicer::Impl::names_precompiled() const {
   return false;
 }
 
-// A host's member function is deleted for the device: there a call of it is an error, as it is to nvcc. If a
-// function of both sides calls it, it stays as a stub, for the device may never make that call.
-void Slicer::Impl::delete_methods(DeviceSlice& slice) {
+// A call of a host's member function is an error in device code, as it is to nvcc: the body names what nobody
+// has, and ptxas stumbles over it where code of it is made. The declaration stays, for code may ask for it
+// (decltype, concepts). If a function of both sides calls it, its body is a trap: the device may never make
+// that call.
+void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
   std::set<const clang::Decl*> called;
   std::set<clang::DeclarationName> names;
+  bool conversions = false;
   for (const auto& [id, file] : items.files())
     for (const Item& item : file.items) {
       if (!item.kept) continue;
-      called.insert(item.calls.begin(), item.calls.end());
+      called.insert(item.called_methods.begin(), item.called_methods.end());
+      conversions |= item.calls_conversions;
       names.insert(item.called_names.begin(), item.called_names.end());
       for (clang::OverloadedOperatorKind kind : item.called_operators)
         names.insert(context.DeclarationNames.getCXXOperatorName(kind));
@@ -317,19 +323,20 @@ void Slicer::Impl::delete_methods(DeviceSlice& slice) {
     for (Item& item : file.items)
       for (SplitCut& cut : item.cuts) {
         if (!item.kept || !cut.method || called.contains(cut.method) ||
-            names.contains(cut.method->getDeclName()))
+            names.contains(cut.method->getDeclName()) ||
+            (conversions && llvm::isa<clang::CXXConversionDecl>(cut.method)))
           continue;
-        cut.text = "=delete;";
+        const std::string name = cut.method->getQualifiedNameAsString();
+        cut.text = "{asm volatile(\"call " + refused_symbol(name) + ";\");for(;;);}";
         const clang::SourceLocation place = sources.getExpansionLoc(cut.method->getLocation());
-        slice.deleted.push_back({cut.method->getQualifiedNameAsString(), true,
-                                 user_name(tokens.files().at(id).path),
-                                 int(sources.getExpansionLineNumber(place))});
+        slice.refused.push_back(
+            {name, true, user_name(tokens.files().at(id).path), int(sources.getExpansionLineNumber(place))});
       }
 }
 
 bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
   find_roots(slice);
-  delete_methods(slice);
+  refuse_methods(slice);
   if (precompiled && (slice.has_header_kernels || names_precompiled())) return false;
   const clang::FileID main = sources.getMainFileID();
   const std::set<clang::FileID> openers = this->openers();
@@ -365,7 +372,11 @@ bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
   for (const auto& [path, header] : headers) by_place.emplace(plain(path), path);
   for (auto& [path, header] : headers)
     for (SlicedHeader::Include& one : header.includes)
-      if (auto found = by_place.find(plain(one.path)); found != by_place.end()) one.path = found->second;
+      if (precompiled && !by_place.contains(plain(one.path)) &&
+          std::ranges::binary_search(precompiled->paths, plain(one.path)))
+        one.path = k_precompiled_headers;
+      else if (auto found = by_place.find(plain(one.path)); found != by_place.end())
+        one.path = found->second;
   const auto load = [&](const std::string& path, SlicedHeader& header) {
     if (path == k_precompiled_headers) return;
     header.text = device_text(path, header.words);
@@ -408,6 +419,13 @@ std::optional<HeaderNames> Slicer::header_names() const {
 bool Slicer::slice(DeviceSlice& slice, size_t main_size) {
   m_impl->read({});
   return m_impl->slice(slice, main_size);
+}
+
+std::string refused_symbol(const std::string& name) {
+  std::string symbol = k_refused_prefix + name;
+  for (char& c : symbol)
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  return symbol;
 }
 
 bool has_device_attribute(const clang::Decl& decl) {

@@ -105,6 +105,10 @@ struct HostName {
 
 using HostNames = std::vector<HostName>;
 
+/// In the PTX of such a function's body: what nobody has.
+inline constexpr char k_refused_prefix[] = "tarsia_host_function_";
+std::string refused_symbol(const std::string& name);
+
 /// A file as the host's parse saw it: without the bodies that it stepped over.
 struct HostText {
   std::string name, text;
@@ -119,7 +123,7 @@ struct DeviceSlice {
   std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, in order of inclusion
   std::vector<Doubt> doubts;
   std::vector<std::shared_ptr<const HostNames>> host_names;  ///< of each file
-  HostNames deleted;                                         ///< the host's member functions
+  HostNames refused;  ///< the host's member functions, which device code must not call
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   std::vector<KernelTemplate> templates;

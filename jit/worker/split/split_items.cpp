@@ -44,7 +44,11 @@ bool is_host_directive(const clang::UsingDirectiveDecl& directive) {
 // that its name may mean.
 class Calls final : public clang::RecursiveASTVisitor<Calls> {
  public:
-  explicit Calls(SplitItem& item) : m_item(item) {}
+  /// `both`: the function is one of both sides, and not one that is only constexpr.
+  Calls(SplitItem& item, bool both) : m_item(item), m_both(both) {}
+  bool shouldVisitImplicitCode() const {
+    return true;
+  }  // the loop over a range, operators that are rewritten
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
     add(expression->getDecl());
     return true;
@@ -55,10 +59,12 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
   }
   bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* expression) {
     m_item.called_names.push_back(expression->getMember());
+    if (expression->isArrow()) add(clang::OO_Arrow);
     return true;
   }
   bool VisitExpr(clang::Expr* expression) {
     if (!expression->isTypeDependent()) return true;
+    m_item.calls_conversions = true;
     if (llvm::isa<clang::CallExpr>(expression)) add(clang::OO_Call);
     if (llvm::isa<clang::ArraySubscriptExpr>(expression)) add(clang::OO_Subscript);
     if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression))
@@ -77,12 +83,15 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
     const clang::FunctionDecl* function = decl->getUnderlyingDecl()->getAsFunction();
     if (!function) return;
     if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern()) function = pattern;
-    m_item.calls.push_back(function->getCanonicalDecl());
+    if (m_both) m_item.calls.push_back(function->getCanonicalDecl());
+    if (llvm::isa<clang::CXXMethodDecl>(function))
+      m_item.called_methods.push_back(function->getCanonicalDecl());
   }
   void add(clang::OverloadedOperatorKind kind) {
     if (kind != clang::OO_None) m_item.called_operators.insert(kind);
   }
   SplitItem& m_item;
+  const bool m_both;
 };
 
 struct File : SplitFile {
@@ -272,8 +281,8 @@ class ItemReader::Impl {
                  (may_stay || llvm::isa<clang::CXXDeductionGuideDecl>(function))) {
         name_by_types(*function, item);
       }
-      if (has_device_attribute(*function) && !is_device_only(*function))
-        Calls(item).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      if ((has_device_attribute(*function) && !is_device_only(*function)) || function->isConstexpr())
+        Calls(item, has_device_attribute(*function)).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
       item.root |= file.own && has_device_attribute(*function);
       if (has_device_attribute(*function))
         at_least(Item::device);
@@ -298,7 +307,7 @@ class ItemReader::Impl {
       const bool defines = record->isThisDeclarationADefinition();
       const bool device = defines && has_device_member(*record);
       if (defines) records.push_back(record);
-      if (device) add_calls(*record, item);
+      if (defines) add_calls(*record, item);
       item.root |= file.own && device;
       at_least(device                                                                    ? Item::device
                : m_host_types.is_host(*record) && !m_host_types.only_holds_host(*record) ? Item::host
@@ -327,9 +336,9 @@ class ItemReader::Impl {
           nested && nested != &record && nested->isThisDeclarationADefinition())
         add_calls(*nested, item);
       const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
-      if (function && !function->isImplicit() && has_device_attribute(*function) &&
-          !is_device_only(*function))
-        Calls(item).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      if (function && !function->isImplicit() && !is_device_only(*function) &&
+          (has_device_attribute(*function) || function->isConstexpr()))
+        Calls(item, has_device_attribute(*function)).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
     }
   }
 
@@ -371,7 +380,10 @@ class ItemReader::Impl {
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
         into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
         into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());
+        into.called_methods.insert(into.called_methods.end(), item.called_methods.begin(),
+                                   item.called_methods.end());
         into.called_names.insert(into.called_names.end(), item.called_names.begin(), item.called_names.end());
+        into.calls_conversions |= item.calls_conversions;
         into.called_operators.insert(item.called_operators.begin(), item.called_operators.end());
         into.bodies.insert(into.bodies.end(), item.bodies.begin(), item.bodies.end());
         into.cuts.insert(into.cuts.end(), item.cuts.begin(), item.cuts.end());

@@ -45,9 +45,12 @@ struct SplitItem {
   std::vector<const clang::IdentifierInfo*> names;
   std::vector<const clang::Decl*> declared;  ///< functions, canonical
   std::vector<const clang::Decl*> calls;     ///< by functions of both sides, canonical
+  /// Members that functions of both sides call, and constexpr ones, which may be; canonical.
+  std::vector<const clang::Decl*> called_methods;
   // The same, of what depends on a template's parameters: members by their names.
   std::vector<clang::DeclarationName> called_names;
   std::set<clang::OverloadedOperatorKind> called_operators;
+  bool calls_conversions = false;
   std::vector<SplitCut> cuts;
   std::vector<const clang::IdentifierInfo*> unseen;  ///< names in regions that the host's parse left out
 

@@ -143,6 +143,21 @@ def test_a_hosts_member_that_a_kernel_calls_is_an_error(name):
     assert f"'A::{name}' is a host function (line 1), and device code calls it: write __device__" in str(caught.value)
 
 
+def test_traits_see_a_hosts_member():
+    cuda_or_skip()
+    source = """#include <type_traits>
+#include <utility>
+struct A { int n; int size() const { return n; } A& operator=(const A&) { return *this; } };
+template <class T, class = void> struct has_size { static constexpr bool value = false; };
+template <class T> struct has_size<T, std::void_t<decltype(std::declval<T>().size())>> { static constexpr bool value = true; };
+__global__ void k(int* x) {
+  static_assert(has_size<A>::value);
+  static_assert(std::is_copy_assignable<A>::value);
+  static_assert(requires(A a) { a.size(); });
+}"""
+    assert tarsia.load_inline(source, arch="sm_90").device_compilers == {"source": "nvrtc"}
+
+
 def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
     cuda_or_skip()
     source = "struct A { int n; A(int m) : n(m) {} };\n__global__ void k(int* x) { A a(1); x[0] = a.n; }"
@@ -160,7 +175,20 @@ def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
     "__global__ void k(int* x) { use(A{}, false); }",
     "struct A { void operator()() {} };\ntemplate <class T> __host__ __device__ void use(T t, bool b) { if (b) t(); }\n"
     "__global__ void k(int* x) { use(A{}, false); }",
-    "struct A { virtual int f() { return 1; } };\nstruct B : A { int f() override { return 2; } int n; };\n"
+    # The implicit calls of a loop over a range, of a rewritten operator, of what depends on a parameter, of constexpr.
+    "struct A { int v[2]; int* begin() { return v; } int* end() { return v + 2; } };\n"
+    "__host__ __device__ int sum(A& a, bool b) { int s = 0; if (b) for (int x : a) s += x; return s; }\n"
+    "__global__ void k(A a, int* x) { x[0] = sum(a, false); }",
+    "struct A { int n; bool operator==(const A& o) const { return n == o.n; } };\n"
+    "__host__ __device__ bool differs(A a, bool b) { return b && a != A{1}; }\n__global__ void k(A a, int* x) { x[0] = differs(a, false); }",
+    "struct A { int n; operator int() const { return n; } };\n"
+    "template <class T> __host__ __device__ int number(T t, bool b) { return b ? int(t) : 0; }\n"
+    "__global__ void k(A a, int* x) { x[0] = number(a, false); }",
+    "struct A { int n; int size() const { return n; } constexpr int get(bool b) const { return b ? n : size(); } };\n"
+    "__global__ void k(A a, int* x) { x[0] = a.get(true); }",
+    # Code may ask for the declaration.
+    "struct A { float g(float x) { return x; } };\n__global__ void k(float* x) { decltype(A().g(1.f)) y = 1; x[0] = y; }",
+    "struct A { virtual int f() { return 1; } };\n\nstruct B : A { int f() override { return 2; } int n; };\n"
     "__global__ void k(B* b, int* x) { x[0] = b->n; }",
 ])
 def test_a_hosts_member_that_no_kernel_calls_is_none(text):

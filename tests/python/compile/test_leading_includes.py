@@ -87,3 +87,37 @@ def test_a_source_whose_kernels_need_them_precompiles_nothing(folder):
     needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
     in_new_process(folder, 1, needs)
     assert in_new_process(folder, 2)[0] != KEPT
+
+
+def test_what_a_precompiled_form_does_not_say_is_the_same(folder):
+    """Numbers of __COUNTER__, the order in which templates evaluate arguments, headers that are included again."""
+    heavy = HEAVY + (
+        "enum { FIRST = __COUNTER__, SECOND = __COUNTER__ };\ninline int digits(int a, int b) { return a * 10 + b; }\n"
+        "template <class F> int both(F f) { return digits(f(), f()); }\nstatic thread_local int of_the_thread;\n")
+    (folder / "heavy.h").write_text(heavy)
+    text = SOURCE.replace('#define CHECK_INPUT', '#include "./heavy.h"\n#define CHECK_INPUT').replace(
+        "return heavy3(x, ADDED);", "int n = ADDED; return both([&] { return ++n; }) * 100 + __COUNTER__ - SECOND;")
+    whole = in_new_process(folder, 0, text)
+    assert whole[1] == 2101 and whole[2] == ["scale"]
+    in_new_process(folder, 1, text)
+    again = in_new_process(folder, 0, text + "\n")
+    assert again == [KEPT, *whole[1:]]
+
+
+@pytest.mark.parametrize("more", [
+    "template <class T> __global__ void of_the_header(T* x) { *x = T(1); }\n",
+    "__device__ int variable_of_the_header;\n"])
+def test_headers_with_kernels_and_variables_are_read(folder, more):
+    (folder / "heavy.h").write_text(HEAVY + more)
+    in_new_process(folder, 1)
+    assert in_new_process(folder, 2)[0] != KEPT
+
+
+def test_texts_beside_the_source_are_not_precompiled(folder):
+    (folder / "heavy.h").write_text(HEAVY + '#if __has_include("config.h")\n#include "config.h"\n#endif\n')
+    program = PROGRAM.replace("include_dirs=[sys.argv[1]]", "include_dirs=[sys.argv[1]], headers=json.loads(sys.argv[3])")
+    text = SOURCE.replace("heavy3(x, ADDED)", "CFG")
+    for value in (1, 2):
+        done = subprocess.run([sys.executable, "-c", program, str(folder), text, json.dumps({"config.h": f"#define CFG {value}"})],
+                              env=os.environ | {"TARSIA_CACHE_DIR": str(folder / "cache")}, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)[1] == value
