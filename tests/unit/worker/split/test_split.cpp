@@ -53,6 +53,7 @@ class SplitTest : public CompileTest {
   void compare_on_top(const DeviceSlice& slice, const std::string& text,
                       const std::vector<std::string>& include_dirs) {
     const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
+    if (m_pch.empty()) return;  // the headers have kernels
     EXPECT_EQ(m_needs_headers, slice.takes_from_headers);
     if (m_needs_headers) return;
     EXPECT_EQ(other.files.size(), slice.files.size());
@@ -63,6 +64,7 @@ class SplitTest : public CompileTest {
   DeviceSlice split_on_top(std::size_t leading, const std::string& text,
                            const std::vector<std::string>& include_dirs) {
     if (m_precompiled != text.substr(0, leading)) precompile(leading, text, include_dirs);
+    if (m_pch.empty()) return {};
     m_covered = leading;
     DeviceSlice slice = split_behind(0, text, {}, include_dirs);
     m_covered = 0;
@@ -83,7 +85,8 @@ class SplitTest : public CompileTest {
     split_behind(leading, text, {}, include_dirs);
     m_on_leading = nullptr;
     const std::optional<std::string> made = writer.finish();
-    ASSERT_TRUE(made);
+    m_pch.clear();
+    if (!made) return;
     const std::size_t size = std::stoul(*made), at = made->find(' ') + 1;
     const auto names = HeaderNames::parse(std::string_view(*made).substr(at, size));
     ASSERT_TRUE(names);
@@ -203,6 +206,7 @@ TEST_F(SplitTest, headers_on_disk_are_named_or_not) {
   const auto takes = [&](const std::string& text) {
     const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
     compare_on_top(slice, begin + text, {folder.path()});
+    EXPECT_FALSE(m_pch.empty());
     return slice.takes_from_headers;
   };
   const std::string plain =
