@@ -1,5 +1,5 @@
 // Which functions of loops within loops stay out of line.
-#include "jit/worker/host/loop_nests.h"
+#include "jit/worker/code/loop_nests.h"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>

@@ -1,5 +1,5 @@
 // Modules cut in two, and that the two make the one again when they are linked.
-#include "jit/worker/host/code_halves.h"
+#include "jit/worker/code/code_halves.h"
 
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>

@@ -1,5 +1,5 @@
 // What of a module is taken out as code of headers, and that a compile finds it again.
-#include "jit/worker/host/header_code.h"
+#include "jit/worker/code/header_code.h"
 
 #include <gmock/gmock.h>
 #include <llvm/AsmParser/Parser.h>

@@ -1,5 +1,5 @@
 // Runs LLVM's optimiser and code generator over a host module.
-#include "jit/worker/host/host_code.h"
+#include "jit/worker/code/host_code.h"
 
 #include <future>
 #include <optional>
@@ -12,10 +12,10 @@
 #include "clang/Basic/DiagnosticFrontend.h"
 #include "clang/CodeGen/BackendUtil.h"
 #include "clang/Frontend/CompilerInstance.h"
-#include "jit/worker/host/code_halves.h"
-#include "jit/worker/host/early_passes.h"
-#include "jit/worker/host/header_code.h"
-#include "jit/worker/host/loop_nests.h"
+#include "jit/worker/code/code_halves.h"
+#include "jit/worker/code/early_passes.h"
+#include "jit/worker/code/header_code.h"
+#include "jit/worker/code/loop_nests.h"
 #include "jit/worker/source/assembler_files.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"

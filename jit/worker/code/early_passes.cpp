@@ -1,5 +1,5 @@
 // What is done to a module before LLVM optimises it.
-#include "jit/worker/host/early_passes.h"
+#include "jit/worker/code/early_passes.h"
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstrTypes.h>

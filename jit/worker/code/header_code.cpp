@@ -13,7 +13,7 @@
 //    linkonce_odr function from its body that it would now miss.
 // 3. The headers' part is put into an order, and its private names and types are renamed, so that nothing in
 //    it depends on the rest.
-#include "jit/worker/host/header_code.h"
+#include "jit/worker/code/header_code.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>

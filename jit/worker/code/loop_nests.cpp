@@ -1,5 +1,5 @@
 // Finds functions with loops within loops, and marks those that had better not be inlined.
-#include "jit/worker/host/loop_nests.h"
+#include "jit/worker/code/loop_nests.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Constants.h>

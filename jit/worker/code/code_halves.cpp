@@ -19,7 +19,7 @@
 //
 // A comdat group is copied or owned as a whole. If one object held half of it, the linker might keep that
 // half alone.
-#include "jit/worker/host/code_halves.h"
+#include "jit/worker/code/code_halves.h"
 
 #include <llvm/ADT/EquivalenceClasses.h>
 #include <llvm/ADT/SmallPtrSet.h>
