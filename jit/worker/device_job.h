@@ -39,8 +39,8 @@ class DeviceJob {
   struct Outcome {
     bool ok = false;
     bool reused = false;  ///< device code of an earlier compile
-    bool needs_headers =
-        false;  ///< without their texts nobody can tell what is wrong: see DeviceSlice::precompiled
+    /// The texts of DeviceSlice::precompiled are needed to tell what is wrong.
+    bool needs_headers = false;
     DeviceUnit unit;
     std::vector<Diagnostic> diagnostics;
     std::vector<Dependency> dependencies;

@@ -116,25 +116,21 @@ class Compile {
         m_parts(parts),
         m_worker(worker) {}
 
-  /// The steps of docs/architecture.md, "Inside the worker"; 1 to 5 are those of compile_unit.
+  /// The steps, and their numbers, are those of docs/architecture.md, "Inside the worker".
   CompileResult run() {
-    // 1. Refuse what no compiler here takes.
     if (is_refused()) return fail(Stage::split);
 
-    // 2. Choose the texts. Compiling one may append another: what describes a C text is C++.
+    // 1 to 5. Prelude, parse, exports, split and code of each text. Compiling one may append another: what
+    // describes a C text is C++.
     std::vector<const SourceFile*> texts = chosen_texts();
-
-    // 3. Compile each text. From here on the units hold device code, the objects host code.
     for (size_t i = 0; i < texts.size(); ++i)
       if (auto failed = compile_text(int(i), texts)) return fail(*failed);
-
-    // 4. Refuse a choice of functions that no text has.
     if (lacks_functions()) return fail(Stage::source);
 
-    // 5. Describe the device code in an object of its own.
+    // 6. Device tables: the device code gets an object of its own.
     add_device_tables();
 
-    // 6. Link the objects to a module.
+    // 7. Link.
     if (!link_module()) return fail(Stage::link);
     m_result.ok = true;
     return std::move(m_result);
@@ -165,6 +161,7 @@ class Compile {
   }
 
  private:
+  /// Whether the source has what no compiler takes that it may have.
   bool is_refused() {
     if (!m_request.cuda || m_request.options.device_compiler != "nvrtc") return false;
     auto refused = refused_features(m_request.files);
@@ -283,6 +280,7 @@ class Compile {
     return choice;
   }
 
+  /// Whether a function that is asked for by name is in no text.
   bool lacks_functions() {
     if (kernels_alone() || !m_request.options.functions) return false;
     for (const std::string& name : *m_request.options.functions)
@@ -343,7 +341,7 @@ class Compile {
     HostHooks hooks;
     ChildWriter writer;
     hooks.on_split = [&](DeviceSlice&& slice) {
-      if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so will the next text
+      if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so does the next text
       if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
       if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
         job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
@@ -373,7 +371,11 @@ class Compile {
     }
     HostResult result = compile_host(unit, files, hooks);
     if (!result.ok) writer.cancel();
-    if (auto bytes = writer.finish()) m_parts.keep(PartKind::prelude, *key, std::move(*bytes));
+    const auto waited = Clock::now();
+    if (auto bytes = writer.finish()) {
+      m_parts.keep(PartKind::prelude, *key, std::move(*bytes));
+      m_result.timings.emplace_back("leading includes written", milliseconds_since(waited));
+    }
     // It took a gigabyte. A client lets go of a worker that keeps too much, and with it of its held parses.
     if (is_heavy && m_worker.held.has_any()) ::malloc_trim(0);
     unit.macros = nullptr;
@@ -432,21 +434,18 @@ class Compile {
     return true;
   }
 
-  /// For other processes.
+  /// Writes what was parsed of the leading includes, for other processes.
   void write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
                      ChildWriter& writer) {
     PreludeLayer layer;
     layer.dependencies = files.dependencies();
     writer.start([&]() -> std::string {
-      std::optional<HeaderNames> names = parse.names();
-      if (!names) return {};
-      layer.header_names = std::make_shared<const HeaderNames>(std::move(*names));
       LeadingContent content = parse.write();
+      layer.header_names = std::move(content.header_names);
       layer.names = std::move(content.names);
       layer.macros = std::move(content.macros);
       layer.warnings = std::move(content.warnings);
-      const bool holds_texts = layer.is_hidden_by(m_request.files) || layer.is_hidden_by(m_request.headers);
-      if (content.pch.empty() || holds_texts) return {};
+      if (content.pch.empty() || layer.is_hidden_by(m_request.files)) return {};
       return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch));
     });
   }

@@ -142,8 +142,8 @@ bool is_call_interrupted() noexcept {
   return false;
 }
 
-// Each field by itself: to fill the whole with zeros takes the compiler's `rep stos` three times as long as
-// the rest of a call of an op.
+// Each field by itself: to fill the whole with zeros, the compiler takes `rep stos`, which is slow for so
+// few.
 CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
   m_context.size = sizeof(m_context);
   m_context.framework = 0;

@@ -30,14 +30,14 @@
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/argument_order.h"
 #include "jit/worker/host/device_entities.h"
+#include "jit/worker/host/host_parse.h"
 #include "jit/worker/host/host_tables.h"
-#include "jit/worker/host/parse_writer.h"
+#include "jit/worker/host/leading_parse.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
-#include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
@@ -55,46 +55,10 @@ namespace {
 // Stands behind the user's text. The line and the semicolon end what that left open.
 constexpr std::string_view k_ending = "\n;\n#pragma tarsia exports\n";
 constexpr std::string_view k_exports_pragma = k_ending.substr(3);
-// Is read behind the leading includes. The semicolon ends the declaration before it, for the parser looks one
-// token ahead.
-constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
-
-std::string main_path_of(const HostUnit& unit) {
-  return std::string(k_source_dir) + "/" + unit.file->name;
-}
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
-
-// What the parts of one compile share.
-struct Shared {
-  const HostUnit& unit;
-  const HostHooks& hooks;
-  HostResult& result;
-  DiagnosticCollector& diagnostics;
-  MainText& text;
-  SourceFileSystem* files = nullptr;
-  clang::CompilerInstance* clang = nullptr;
-  clang::Sema* sema = nullptr;
-  ExportChoice choice;
-  bool described = false;
-  bool led = false;               // the leading includes were read
-  bool held = false;              // and the process may have forked there
-  bool leaves = false;            // this is a child, which compiles one text
-  bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
-  std::function<void()> pass_on;  // lets code be generated for what was held back so far
-  std::unique_ptr<TokenRecorder> tokens;
-  ParseWriter* writer = nullptr;  // Clang's, if the leading includes may be written
-  std::unique_ptr<Slicer> slicer;
-  DeviceSlice slice;
-  std::string export_text;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-
-  /// It is off, and the source has its pragmas.
-  bool lacks_openmp() const { return diagnostics.met_openmp() && !keeps_openmp_off(unit.request->options); }
-  bool cuda() const { return unit.language == Language::cuda; }
-};
 
 // Whether Clang is in the body of a function that only the device calls. Most of these are stepped over.
 // Those that are constexpr, or whose type is deduced, are read, as if the host called them.
@@ -151,18 +115,8 @@ void empty_kernels(clang::ASTContext& context, clang::DeclContext* scope) {
   }
 }
 
-// Those that the user's files define.
-std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {
-  std::set<std::string> names;
-  for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false))
-    if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
-        macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
-      names.insert(identifier->getName().str());
-  return names;
-}
-
 // Directives that undefine the user's macros: the text that describes the exports must not meet them.
-std::string without_macros_of_user(const Shared& shared, const clang::Preprocessor& preprocessor) {
+std::string without_macros_of_user(const HostParse& shared, const clang::Preprocessor& preprocessor) {
   std::set<std::string> names = macros_of_user(preprocessor);
   for (const auto& [name, definition] : shared.unit.request->options.defines)
     if (!name.starts_with("TARSIA_")) names.insert(name);
@@ -172,15 +126,8 @@ std::string without_macros_of_user(const Shared& shared, const clang::Preprocess
   return text;
 }
 
-void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
-           clang::SourceLocation place) {
-  const clang::FileID file = preprocessor.getSourceManager().createFileID(
-      llvm::MemoryBuffer::getMemBufferCopy(text, path), clang::SrcMgr::C_System, 0, 0, place);
-  preprocessor.EnterSourceFile(file, nullptr, place);
-}
-
 // The unit's exports; their names go into the result.
-Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
+Exports list_exports_of(HostParse& shared, clang::ASTContext& context) {
   for (const auto* group : {&shared.unit.request->files, &shared.unit.request->headers})
     for (const SourceFile& file : *group)
       shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
@@ -192,7 +139,7 @@ Exports list_exports_of(Shared& shared, clang::ASTContext& context) {
 }
 
 // The end of the user's text has been reached.
-void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   forget_passed_over(preprocessor.getDiagnostics(), shared.diagnostics);
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
   // An unclosed brace leaves nothing to describe: the parser reports it.
@@ -217,80 +164,12 @@ void describe_exports(Shared& shared, clang::Preprocessor& preprocessor, clang::
   enter(preprocessor, shared.export_text, k_exports_path, place);
 }
 
-Slicer& slicer(Shared& shared, clang::ASTContext& context) {
-  const bool columns = bool(shared.unit.request->options.debug);  // line tables name none
-  if (!shared.slicer)
-    shared.slicer = std::make_unique<Slicer>(context, *shared.tokens, columns, shared.unit.names);
-  return *shared.slicer;
-}
-
-// Clang shall see the text of the unit's file as it is now.
-void show_text(Shared& shared, clang::SourceManager& sources) {
-  const HostUnit& unit = shared.unit;
-  shared.text.show_all();
-  shared.diagnostics.set_main_text(unit.file->text);
-  shared.files->add_text(main_path_of(unit), shared.text.bytes(), unit.file->text);
-  // Its lines may have been counted.
-  sources.getSLocEntry(sources.getMainFileID()).getFile().getContentCache().SourceLineCache = {};
-}
-
-// The lexer stands behind the leading includes, the parser perhaps one token before.
-void end_leading(Shared& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
-  clang::SourceManager& sources = preprocessor.getSourceManager();
-  if (shared.led || sources.getFileID(place) != sources.getMainFileID()) return;
-  shared.led = true;
-  show_text(shared, sources);
-  static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(shared.unit.leading, true);
-  // A header that ends amid a declaration needs what follows.
-  if (shared.tokens && shared.tokens->is_between_declarations())
-    enter(preprocessor, k_at_leading, k_leading_path, place);
-}
-
-LeadingContent write_leading(Shared& shared, const clang::Preprocessor& preprocessor) {
-  LeadingContent content;
-  std::set<std::string> names;
-  for (const auto& [path, written] : shared.tokens->included_as())
-    names.insert(written.begin(), written.end());
-  content.names.assign(names.begin(), names.end());
-  const std::set<std::string> macros = macros_of_user(preprocessor);
-  content.macros.assign(macros.begin(), macros.end());
-  content.warnings = shared.diagnostics.so_far();
-  if (shared.writer) content.pch = shared.writer->write(shared.sema->getASTContext());
-  return content;
-}
-
-void hold(Shared& shared, clang::Preprocessor& preprocessor) {
-  if (!shared.led || std::exchange(shared.held, true) || !shared.sema) return;
-  if (preprocessor.getDiagnostics().hasErrorOccurred() || !shared.sema->CurContext->isTranslationUnit())
-    return;
-  // Another text would have another time, and this one will be parsed anew with OpenMP.
-  if (shared.tokens->is_volatile() || shared.lacks_openmp()) return;
-  LeadingParse parse;
-  parse.prepare = [&] {
-    end_headers(*shared.sema);
-    slicer(shared, shared.sema->getASTContext()).read_headers();
-    shared.pass_on();
-  };
-  parse.names = [&] {
-    std::optional<HeaderNames> names = shared.slicer->header_names();
-    if (names) names->counter = preprocessor.getCounterValue();
-    return names;
-  };
-  parse.write = [&] { return write_leading(shared, preprocessor); };
-  if (!shared.hooks.on_leading(parse)) return;
-  // This process ends with this compile, and the kernel takes its memory back faster.
-  shared.leaves = true;
-  shared.clang->getFrontendOpts().DisableFree = true;
-  shared.start = std::chrono::steady_clock::now();
-  show_text(shared, preprocessor.getSourceManager());
-}
-
 // Stands between the parser and Clang's code generator. For CUDA, it holds declarations back until the
 // parse is complete. Only then is it known which kernels the host refers to, and whether the object exists
 // already.
 class HostConsumer final : public clang::SemaConsumer {
  public:
-  HostConsumer(Shared& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
+  HostConsumer(HostParse& shared, clang::CompilerInstance& clang) : m_shared(shared), m_clang(clang) {
     m_llvm.setDiscardValueNames(clang.getCodeGenOpts().DiscardValueNames);
     m_generator = clang::CreateLLVMCodeGen(clang, "tarsia_module", m_llvm);
     shared.pass_on = [this] {
@@ -373,7 +252,7 @@ class HostConsumer final : public clang::SemaConsumer {
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
-      result.needs_headers = !slicer(m_shared, context).slice(m_shared.slice, m_shared.text.size());
+      result.needs_headers = !slicer_of(m_shared, context).slice(m_shared.slice, m_shared.text.size());
       if (result.needs_headers) return;
       result.volatile_text = m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
@@ -521,7 +400,7 @@ class HostConsumer final : public clang::SemaConsumer {
     function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), symbol));
   }
 
-  Shared& m_shared;
+  HostParse& m_shared;
   clang::CompilerInstance& m_clang;
   llvm::LLVMContext m_llvm;
   std::unique_ptr<clang::CodeGenerator> m_generator;
@@ -535,7 +414,7 @@ class HostConsumer final : public clang::SemaConsumer {
 
 class HostAction final : public clang::ASTFrontendAction {
  public:
-  explicit HostAction(Shared& shared) : m_shared(shared) {}
+  explicit HostAction(HostParse& shared) : m_shared(shared) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
@@ -580,7 +459,7 @@ class HostAction final : public clang::ASTFrontendAction {
   }
 
  private:
-  Shared& m_shared;
+  HostParse& m_shared;
 };
 
 }  // namespace
@@ -605,8 +484,8 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);
   if (clang) {
-    auto owner = std::make_unique<Shared>(unit, hooks, result, collector, text, files.get());
-    Shared& shared = *owner;
+    auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
+    HostParse& shared = *owner;
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());

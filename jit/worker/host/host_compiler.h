@@ -31,9 +31,10 @@ struct HostUnit {
   bool writes_leading = false;  ///< HostHooks::on_leading may write what was parsed
 };
 
-/// What a precompiled form of leading includes consists of. The lists are as in PreludeLayer.
+/// Leading includes in a precompiled form. The lists are as in PreludeLayer.
 struct LeadingContent {
   std::string pch;
+  std::shared_ptr<const HeaderNames> header_names;
   std::vector<std::string> names, macros;
   std::vector<Diagnostic> warnings;
 };
@@ -42,9 +43,8 @@ struct LeadingContent {
 struct LeadingParse {
   /// Does once what each text behind them would have to do. To be called before the process forks.
   std::function<void()> prepare;
-  /// After `prepare`: what a slice could take from the headers. None: no prelude stands for them.
-  std::function<std::optional<HeaderNames>()> names;
-  /// After `prepare`, in a process of its own, which then ends. Without a `pch` if the parse had errors.
+  /// After `prepare`, in a process of its own, which then ends. Without a `pch` if no prelude can stand for
+  /// these includes.
   std::function<LeadingContent()> write;
 };
 

@@ -339,9 +339,7 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
   wanted.base = below.top;
   wanted.depth = below.top->depth + 1;
   const auto kept = find(*key, wanted, parts);
-  if (!kept || !kept->layer().header_names || kept->layer().is_hidden_by(request.files) ||
-      kept->layer().is_hidden_by(request.headers))
-    return {};
+  if (!kept || !kept->layer().header_names || kept->layer().is_hidden_by(request.files)) return {};
   Prelude prelude = below;
   prelude.top = {kept, &kept->layer()};
   prelude.origin = Prelude::leading;

@@ -46,9 +46,8 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
  public:
   /// `both`: the function is one of both sides, and not one that is only constexpr.
   Calls(SplitItem& item, bool both) : m_item(item), m_both(both) {}
-  bool shouldVisitImplicitCode() const {
-    return true;
-  }  // the loop over a range, operators that are rewritten
+  // The loop over a range calls functions that nobody wrote, and so do operators that are rewritten.
+  bool shouldVisitImplicitCode() const { return true; }
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
     add(expression->getDecl());
     return true;
@@ -281,8 +280,7 @@ class ItemReader::Impl {
                  (may_stay || llvm::isa<clang::CXXDeductionGuideDecl>(function))) {
         name_by_types(*function, item);
       }
-      if ((has_device_attribute(*function) && !is_device_only(*function)) || function->isConstexpr())
-        Calls(item, has_device_attribute(*function)).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      add_calls(*function, item);
       item.root |= file.own && has_device_attribute(*function);
       if (has_device_attribute(*function))
         at_least(Item::device);
@@ -328,7 +326,14 @@ class ItemReader::Impl {
     }
   }
 
-  // What a class's members of both sides call.
+  // What a function calls that the host and the device may run.
+  static void add_calls(const clang::FunctionDecl& function, Item& item) {
+    const bool both = has_device_attribute(function);
+    if (!is_device_only(function) && (both || function.isConstexpr()))
+      Calls(item, both).TraverseDecl(const_cast<clang::FunctionDecl*>(&function));
+  }
+
+  // What such members of a class call.
   static void add_calls(const clang::CXXRecordDecl& record, Item& item) {
     for (const clang::Decl* member : record.decls()) {
       const clang::Decl& inner = templated(*member);
@@ -336,9 +341,7 @@ class ItemReader::Impl {
           nested && nested != &record && nested->isThisDeclarationADefinition())
         add_calls(*nested, item);
       const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
-      if (function && !function->isImplicit() && !is_device_only(*function) &&
-          (has_device_attribute(*function) || function->isConstexpr()))
-        Calls(item, has_device_attribute(*function)).TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      if (function && !function->isImplicit()) add_calls(*function, item);
     }
   }
 

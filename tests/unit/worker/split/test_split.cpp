@@ -76,10 +76,10 @@ class SplitTest : public CompileTest {
     m_on_leading = [&](const LeadingParse& parse) {
       parse.prepare();
       writer.start([&] {
-        const std::optional<HeaderNames> names = parse.names();
-        if (!names) return std::string();
-        const std::string bytes = names->serialize();
-        return std::to_string(bytes.size()) + " " + bytes + parse.write().pch + '\0';
+        const LeadingContent content = parse.write();
+        if (content.pch.empty()) return std::string();
+        const std::string bytes = content.header_names->serialize();
+        return std::to_string(bytes.size()) + " " + bytes + content.pch + '\0';
       });
     };
     split_behind(leading, text, {}, include_dirs);

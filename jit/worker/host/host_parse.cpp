@@ -1,0 +1,38 @@
+// The parse of one unit.
+#include "jit/worker/host/host_parse.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Lex/Preprocessor.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+
+std::string main_path_of(const HostUnit& unit) {
+  return std::string(k_source_dir) + "/" + unit.file->name;
+}
+
+std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {
+  std::set<std::string> names;
+  for (const auto& [identifier, state] : preprocessor.macros(/*IncludeExternalMacros=*/false))
+    if (const clang::MacroInfo* macro = preprocessor.getMacroInfo(identifier);
+        macro && is_user_file(preprocessor.getSourceManager(), macro->getDefinitionLoc()))
+      names.insert(identifier->getName().str());
+  return names;
+}
+
+void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
+           clang::SourceLocation place) {
+  const clang::FileID file = preprocessor.getSourceManager().createFileID(
+      llvm::MemoryBuffer::getMemBufferCopy(text, path), clang::SrcMgr::C_System, 0, 0, place);
+  preprocessor.EnterSourceFile(file, nullptr, place);
+}
+
+Slicer& slicer_of(HostParse& parse, clang::ASTContext& context) {
+  const bool columns = bool(parse.unit.request->options.debug);  // line tables name none
+  if (!parse.slicer)
+    parse.slicer = std::make_unique<Slicer>(context, *parse.tokens, columns, parse.unit.names);
+  return *parse.slicer;
+}
+
+}  // namespace tarsia::jit

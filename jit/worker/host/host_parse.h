@@ -1,0 +1,66 @@
+// The parse of one unit, as the parts of its compile see it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "clang/Basic/SourceLocation.h"
+#include "jit/worker/exports/exports.h"
+#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/host/parse_writer.h"
+#include "jit/worker/source/diagnostics.h"
+#include "jit/worker/source/main_text.h"
+#include "jit/worker/split/token_recorder.h"
+
+namespace clang {
+class Sema;
+}
+
+namespace tarsia::jit {
+
+/// What the parts of one compile share.
+struct HostParse {
+  const HostUnit& unit;
+  const HostHooks& hooks;
+  HostResult& result;
+  DiagnosticCollector& diagnostics;
+  MainText& text;
+  SourceFileSystem* files = nullptr;
+  clang::CompilerInstance* clang = nullptr;
+  clang::Sema* sema = nullptr;
+  ExportChoice choice;
+  bool described = false;
+  bool led = false;               // the leading includes were read
+  bool held = false;              // and the process may have forked there
+  bool leaves = false;            // this is a child, which compiles one text
+  bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
+  std::function<void()> pass_on;  // lets code be generated for what was held back so far
+  std::unique_ptr<TokenRecorder> tokens;
+  ParseWriter* writer = nullptr;  // Clang's, if the leading includes may be written
+  std::unique_ptr<Slicer> slicer;
+  DeviceSlice slice;
+  std::string export_text;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  /// It is off, and the source has its pragmas.
+  bool lacks_openmp() const { return diagnostics.met_openmp() && !keeps_openmp_off(unit.request->options); }
+  bool cuda() const { return unit.language == Language::cuda; }
+};
+
+/// The virtual path of the unit's file.
+std::string main_path_of(const HostUnit& unit);
+
+/// The macros that the user's files define.
+std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor);
+
+/// Lets the lexer read a text before it goes on.
+void enter(clang::Preprocessor& preprocessor, const std::string& text, const char* path,
+           clang::SourceLocation place);
+
+/// The slicer of a CUDA unit, made on the first call.
+Slicer& slicer_of(HostParse& parse, clang::ASTContext& context);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,83 @@
+// What happens behind the leading includes.
+#include "jit/worker/host/leading_parse.h"
+
+#include <utility>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Sema/Sema.h"
+#include "jit/worker/source/end_of_headers.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+namespace {
+
+// Is read behind the leading includes. The semicolon ends the declaration before it, for the parser looks one
+// token ahead.
+constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
+
+// Clang shall see the text of the unit's file as it is now.
+void show_text(HostParse& parse, clang::SourceManager& sources) {
+  const HostUnit& unit = parse.unit;
+  parse.text.show_all();
+  parse.diagnostics.set_main_text(unit.file->text);
+  parse.files->add_text(main_path_of(unit), parse.text.bytes(), unit.file->text);
+  // Its lines may have been counted.
+  sources.getSLocEntry(sources.getMainFileID()).getFile().getContentCache().SourceLineCache = {};
+}
+
+LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& preprocessor) {
+  LeadingContent content;
+  std::optional<HeaderNames> header_names = parse.slicer->header_names();
+  if (!header_names || !parse.writer) return content;
+  header_names->counter = preprocessor.getCounterValue();
+  content.header_names = std::make_shared<const HeaderNames>(std::move(*header_names));
+  std::set<std::string> names;
+  for (const auto& [path, written] : parse.tokens->included_as())
+    names.insert(written.begin(), written.end());
+  content.names.assign(names.begin(), names.end());
+  const std::set<std::string> macros = macros_of_user(preprocessor);
+  content.macros.assign(macros.begin(), macros.end());
+  content.warnings = parse.diagnostics.so_far();
+  content.pch = parse.writer->write(parse.sema->getASTContext());
+  return content;
+}
+
+}  // namespace
+
+// The lexer stands behind the leading includes, the parser perhaps one token before.
+void end_leading(HostParse& parse, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  clang::SourceManager& sources = preprocessor.getSourceManager();
+  if (parse.led || sources.getFileID(place) != sources.getMainFileID()) return;
+  parse.led = true;
+  show_text(parse, sources);
+  static_cast<clang::Lexer*>(preprocessor.getCurrentLexer())->seek(parse.unit.leading, true);
+  // A header that ends amid a declaration needs what follows.
+  if (parse.tokens && parse.tokens->is_between_declarations())
+    enter(preprocessor, k_at_leading, k_leading_path, place);
+}
+
+void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
+  if (!parse.led || std::exchange(parse.held, true) || !parse.sema) return;
+  if (preprocessor.getDiagnostics().hasErrorOccurred() || !parse.sema->CurContext->isTranslationUnit())
+    return;
+  // Another text would have another time, and this one will be parsed anew with OpenMP.
+  if (parse.tokens->is_volatile() || parse.lacks_openmp()) return;
+  LeadingParse leading;
+  leading.prepare = [&] {
+    end_headers(*parse.sema);
+    slicer_of(parse, parse.sema->getASTContext()).read_headers();
+    parse.pass_on();
+  };
+  leading.write = [&] { return write_leading(parse, preprocessor); };
+  if (!parse.hooks.on_leading(leading)) return;
+  // This process ends with this compile, and the kernel takes its memory back faster.
+  parse.leaves = true;
+  parse.clang->getFrontendOpts().DisableFree = true;
+  parse.start = std::chrono::steady_clock::now();
+  show_text(parse, preprocessor.getSourceManager());
+}
+
+}  // namespace tarsia::jit
