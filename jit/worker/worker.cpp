@@ -215,6 +215,10 @@ class Compile {
       m_reads_headers = true;
       host = compile();
     }
+    if (host.needs_unknown_references) {
+      unit.unknown_references = true;
+      if (HostResult again = compile(); again.ok) host = std::move(again);
+    }
     append(host.diagnostics);
     m_result.cacheable &= !host.volatile_text;
     for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);

@@ -35,6 +35,7 @@
 #include "jit/worker/host/leading_parse.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
+#include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
@@ -183,6 +184,7 @@ class HostConsumer final : public clang::SemaConsumer {
 
   void InitializeSema(clang::Sema& sema) override {
     m_shared.sema = &sema;
+    if (m_shared.unit.unknown_references) take_unknown_references(sema);
     if (!m_shared.cuda()) return;
     // Work-around: Clang refuses unroll pragmas where no loop follows.
     // Trigger: `#pragma unroll` before something else in a CUDA source. Symptom: an error, though the pragma
@@ -511,6 +513,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     result.needs_openmp = true;
     return result;
   }
+  result.needs_unknown_references = collector.met_unknown_reference();
   result.diagnostics = collector.take();
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)

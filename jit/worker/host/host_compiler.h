@@ -28,7 +28,8 @@ struct HostUnit {
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
   /// CUDA: of the headers of the text's that the prelude holds, if any.
   std::shared_ptr<const HeaderNames> names;
-  bool writes_leading = false;  ///< HostHooks::on_leading may write what was parsed
+  bool unknown_references = false;  ///< constant expressions may name references to unknown objects
+  bool writes_leading = false;      ///< HostHooks::on_leading may write what was parsed
 };
 
 /// Leading includes in a precompiled form. The lists are as in PreludeLayer.
@@ -57,6 +58,7 @@ struct HostResult {
   bool has_effects = false;  ///< the user's text has something that runs when the module is loaded
   /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.
   bool needs_openmp = false;
+  bool needs_unknown_references = false;  ///< HostUnit::unknown_references may help
   /// The device needs something of the headers that `names` stands for: nothing was compiled. Ask again
   /// without that prelude.
   bool needs_headers = false;

@@ -65,6 +65,13 @@ void keep_kernels(llvm::Module& module, const std::set<std::string>& symbols) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
+void hide_functions(llvm::Module& module) {
+  llvm::internalizeModule(module, [](const llvm::GlobalValue& value) {
+    const auto* function = llvm::dyn_cast<llvm::Function>(&value);
+    return !function || is_kernel(*function);
+  });
+}
+
 std::set<std::string> symbols_of(const llvm::Module& module) {
   std::set<std::string> symbols;
   for (const llvm::Function& function : module)

@@ -21,6 +21,10 @@ std::string link_libdevice(llvm::Module& module, llvm::StringRef bitcode);
 /// Leaves these kernels alone, and what they use: all others go.
 void keep_kernels(llvm::Module& module, const std::set<std::string>& symbols);
 
+/// Makes all functions but kernels the module's own, as in a program of one file: those that are inlined
+/// leave nothing behind, and ptxas may give the others the registers that their kernels allow.
+void hide_functions(llvm::Module& module);
+
 /// The names of kernels and of variables that the host may refer to.
 std::set<std::string> symbols_of(const llvm::Module& module);
 

@@ -19,6 +19,7 @@
 #include "jit/build_id.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/host/pragmas.h"
+#include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/nvptx/device_module.h"
 #include "jit/worker/nvptx/nvjitlink.h"
@@ -55,6 +56,7 @@ struct Task {
   std::string libdevice;  ///< its bytes; empty if there is none
   Pass& pass;
   std::vector<std::pair<std::string, double>>& timings;
+  bool unknown_references = false;  ///< constant expressions may name references to unknown objects
   bool is_cancelled() const { return cancelled && *cancelled; }
 };
 
@@ -90,7 +92,7 @@ void note_variables(clang::ASTContext& context, clang::Decl* decl) {
   context.CUDADeviceVarODRUsedByHost.insert(variable);
 }
 
-class Consumer final : public clang::ASTConsumer {
+class Consumer final : public clang::SemaConsumer {
  public:
   Consumer(Task& task, clang::CompilerInstance& clang) : m_task(task), m_clang(clang) {
     m_llvm.setDiscardValueNames(clang.getCodeGenOpts().DiscardValueNames);
@@ -100,6 +102,9 @@ class Consumer final : public clang::ASTConsumer {
   void Initialize(clang::ASTContext& context) override {
     m_context = &context;
     m_generator->Initialize(context);
+  }
+  void InitializeSema(clang::Sema& sema) override {
+    if (m_task.unknown_references) take_unknown_references(sema);
   }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     if (m_task.is_cancelled()) return false;
@@ -158,6 +163,7 @@ class Consumer final : public clang::ASTConsumer {
     }
     if (!pass.errors.empty() || m_task.is_cancelled()) return;
     if (!m_task.unit.kernels.empty()) keep_kernels(module, m_task.unit.kernels);
+    hide_functions(module);
     pass.symbols = symbols_of(module);
     llvm::SmallVector<char, 0> bytes;
     clang::emitBackendOutput(m_clang, m_clang.getCodeGenOpts(), m_clang.getTarget().getDataLayoutString(),
@@ -323,19 +329,27 @@ class Compile {
                const std::string& below, const std::string& libdevice) {
     Pass pass;
     DeviceResult& result = m_result.device;
-    Task task{m_unit, m_cancelled, libdevice, pass, result.timings};
-    DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
-                                  has_system_headers(m_request.options));
+    std::string prelude;
+    const auto parse = [&](bool unknown_references) {
+      pass = Pass();
+      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, unknown_references};
+      DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
+                                    has_system_headers(m_request.options));
+      if (auto clang =
+              make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector)) {
+        Action action(task, *m_files);
+        clang->ExecuteAction(action);
+      }
+      return collector;
+    };
     on_large_stack([&] {
-      const std::string prelude = find_prelude(arch);
+      prelude = find_prelude(arch);
       m_files->add_text(main_path, prelude.empty() ? text : below, m_unit.file->text);
-      auto clang =
-          make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector);
-      if (!clang) return;
-      Action action(task, *m_files);
-      clang->ExecuteAction(action);
+      DiagnosticCollector collector = parse(false);
+      if (collector.met_unknown_reference())
+        if (DiagnosticCollector again = parse(true); again.getNumErrors() == 0) collector = std::move(again);
+      append_new(result.diagnostics, collector.take());
     });
-    append_new(result.diagnostics, collector.take());
     for (std::string& error : pass.errors) result.diagnostics.push_back(error_of(m_unit, std::move(error)));
     if (has_errors(result.diagnostics) || is_cancelled()) return false;
     m_result.symbols.insert(pass.symbols.begin(), pass.symbols.end());

@@ -1,6 +1,8 @@
 // Clang's diagnostics as ours.
 #include "jit/worker/source/diagnostics.h"
 
+#include "clang/AST/ASTDiagnostic.h"
+#include "clang/AST/Decl.h"
 #include "clang/Basic/DiagnosticFrontend.h"
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticParse.h"
@@ -58,6 +60,18 @@ llvm::StringRef text_at(const clang::SourceManager& sources, clang::SourceLocati
   return invalid ? llvm::StringRef() : text.substr(offset);
 }
 
+// Whether it is a note that a reference to an unknown object made a constant expression fail: see
+// jit/worker/host/unknown_references.h.
+bool blames_unknown_reference(const clang::Diagnostic& info) {
+  if (info.getID() == clang::diag::note_constexpr_function_param_value_unknown) return true;
+  if (info.getID() != clang::diag::note_constexpr_var_init_non_constant || info.getNumArgs() == 0 ||
+      info.getArgKind(0) != clang::DiagnosticsEngine::ak_nameddecl)
+    return false;
+  const auto* named = reinterpret_cast<const clang::NamedDecl*>(info.getRawArg(0));
+  const auto* variable = llvm::dyn_cast_or_null<clang::ValueDecl>(named);
+  return variable && variable->getType()->isReferenceType();
+}
+
 }  // namespace
 
 DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef main_text,
@@ -83,6 +97,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;
   if (level == Level::Note && !m_follow) return;
+  m_met_unknown_reference |= !m_takes_unknown_references && blames_unknown_reference(info);
   if (info.getID() == clang::diag::warn_pragma_omp_ignored) {
     m_met_openmp = true;
     m_follow = false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/LangOptions.h"
 #include "jit/compile.h"
 
 namespace tarsia::jit {
@@ -20,6 +21,9 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   DiagnosticCollector(std::string main_file, llvm::StringRef main_text, bool system_headers);
   /// The main text has changed behind what was read so far.
   void set_main_text(llvm::StringRef main_text);
+  void BeginSourceFile(const clang::LangOptions& options, const clang::Preprocessor*) override {
+    m_takes_unknown_references = options.CPlusPlus23;
+  }
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   const std::vector<Diagnostic>& so_far() const { return m_diagnostics; }
   std::vector<Diagnostic> take() { return std::move(m_diagnostics); }
@@ -29,6 +33,8 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   bool passed_over_all() const { return m_passed_over && getNumErrors() == 0; }
   /// A pragma of OpenMP's was met while OpenMP is off.
   bool met_openmp() const { return m_met_openmp; }
+  /// An error would not be one if constant expressions could name references to unknown objects.
+  bool met_unknown_reference() const { return m_met_unknown_reference; }
 
  private:
   std::string m_main_file;
@@ -36,7 +42,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   int m_last_line, m_last_column;  // just behind the text
   std::function<bool()> m_elsewhere;
   bool m_passed_over = false;
-  bool m_met_openmp = false;
+  bool m_met_openmp = false, m_takes_unknown_references = false, m_met_unknown_reference = false;
   bool m_follow = false;  // whether notes belong to a diagnostic that was kept
   std::vector<Diagnostic> m_diagnostics;
 };

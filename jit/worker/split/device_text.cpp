@@ -162,6 +162,8 @@ std::string mask(const SplitFile& file, llvm::StringRef text, Words& words) {
                 ' ');
     else if (!item.kept)
       blank(file, item.begin, item.end, gone);
+    else if (item.only_declared && item.declaration)
+      apply(file, *item.declaration, gone, words);
     else
       for (const SplitCut& cut : item.cuts) apply(file, cut, gone, words);
   }

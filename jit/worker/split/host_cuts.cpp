@@ -49,6 +49,7 @@ void HostCuts::cut_function(const clang::FunctionDecl& function, SplitItem& item
       return;
     item.cuts.push_back({begin, item.end, SplitCut::words, k_trap_body});
   }
+  note_glances(function, /*has_body=*/true, item);
   item.callable = true;
 }
 
@@ -99,16 +100,63 @@ void HostCuts::cut_host_word(const clang::FunctionDecl& function, std::vector<Sp
   if (end > begin) cuts.push_back({begin, end});
 }
 
-void HostCuts::cut_members(const clang::CXXRecordDecl& record, std::vector<SplitCut>& cuts) {
+// Notes the class that a type names, if the device's compiler needs no more than its declaration there.
+void HostCuts::note_glance(clang::TypeLoc type, bool by_value, SplitItem& item) const {
+  bool indirect = by_value;
+  for (clang::TypeLoc next = type; next; next = type.getNextTypeLoc()) {
+    type = next.getUnqualifiedLoc();
+    if (!type.getAs<clang::ReferenceTypeLoc>() && !type.getAs<clang::PointerTypeLoc>()) break;
+    indirect = true;
+  }
+  if (!indirect) return;
+  clang::SourceLocation name;
+  if (const auto tag = type.getAs<clang::TagTypeLoc>()) name = tag.getNameLoc();
+  if (const auto alias = type.getAs<clang::UsingTypeLoc>()) name = alias.getNameLoc();
+  if (const auto special = type.getAs<clang::TemplateSpecializationTypeLoc>()) {
+    name = special.getTemplateNameLoc();
+    for (unsigned i = 0; i < special.getNumArgs(); ++i)
+      if (special.getArgLoc(i).getArgument().getKind() == clang::TemplateArgument::Type)
+        note_glance(special.getArgLoc(i).getTypeSourceInfo()->getTypeLoc(), /*by_value=*/true, item);
+  }
+  if (name.isInvalid() || name.isMacroID() || !is_here(name)) return;
+  if (const size_t at = begin_of(name); at < m_tokens.size() && m_tokens[at].identifier)
+    item.glances.push_back(at);
+}
+
+void HostCuts::note_glances(const clang::FunctionDecl& function, bool has_body, SplitItem& item) const {
+  const clang::FunctionTypeLoc type = function.getFunctionTypeLoc();
+  if (!type) return;
+  note_glance(type.getReturnLoc(), !has_body, item);
+  for (const clang::ParmVarDecl* parameter : type.getParams())
+    if (parameter && parameter->getTypeSourceInfo())
+      note_glance(parameter->getTypeSourceInfo()->getTypeLoc(), !has_body, item);
+}
+
+std::optional<SplitCut> HostCuts::declaration_of(const clang::CXXRecordDecl& record) const {
+  const clang::SourceLocation key = record.getInnerLocStart(), brace = record.getBraceRange().getEnd();
+  if (!record.getIdentifier() || llvm::isa<clang::ClassTemplateSpecializationDecl>(record) ||
+      key.isInvalid() || key.isMacroID() || brace.isInvalid() || brace.isMacroID() || !is_here(key) ||
+      !is_here(brace))
+    return std::nullopt;
+  const size_t begin = begin_of(key), end = begin_of(brace) + 1;
+  if (begin >= end || end > m_tokens.size() || m_tokens[end - 1].kind != clang::tok::r_brace)
+    return std::nullopt;
+  return SplitCut{begin, end, SplitCut::words, (record.getKindName() + " " + record.getName()).str()};
+}
+
+void HostCuts::cut_members(const clang::CXXRecordDecl& record, SplitItem& item) {
+  std::vector<SplitCut>& cuts = item.cuts;
   for (const clang::Decl* member : record.decls()) {
     if (member->isImplicit() || !is_here(member->getBeginLoc())) continue;
     const clang::Decl* inner = &templated(*member);
     if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(inner)) {
-      if (nested->isThisDeclarationADefinition()) cut_members(*nested, cuts);
+      if (nested->isThisDeclarationADefinition()) cut_members(*nested, item);
       continue;
     }
     bool whole = false;
     if (const auto* friendship = llvm::dyn_cast<clang::FriendDecl>(inner)) {
+      if (const clang::TypeSourceInfo* type = friendship->getFriendType())
+        note_glance(type->getTypeLoc(), /*by_value=*/true, item);
       if (!friendship->getFriendDecl()) continue;
       inner = &templated(*friendship->getFriendDecl());
       whole = true;
@@ -127,13 +175,14 @@ void HostCuts::cut_members(const clang::CXXRecordDecl& record, std::vector<Split
       continue;
     }
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner);
-    if (function && !has_device_attribute(*function)) cut_method(*function, begin, end, whole, cuts);
+    if (function && !has_device_attribute(*function)) cut_method(*function, begin, end, whole, item);
   }
 }
 
 // A member function that only the host calls.
 void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, size_t end, bool whole,
-                          std::vector<SplitCut>& cuts) {
+                          SplitItem& item) {
+  std::vector<SplitCut>& cuts = item.cuts;
   cut_host_word(function, cuts);
   if (function.isConstexpr()) cut_throws(function, cuts);
   if (function.isConstexpr() || function.isDefaulted() || function.isDeleted()) return;
@@ -157,6 +206,9 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
     cuts.push_back({body, end, SplitCut::semicolon});
   else if (body < end)
     cuts.push_back({body, end, SplitCut::words, k_trap_body, function.getCanonicalDecl()});
+  if (whole) return;
+  const bool has_body = !cuts.empty() && cuts.back().method == function.getCanonicalDecl();
+  note_glances(function, has_body, item);
 }
 
 }  // namespace tarsia::jit

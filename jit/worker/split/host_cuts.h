@@ -26,7 +26,10 @@ class HostCuts {
 
   /// Members that only the host needs, of a class that stays. Their bodies go. If their types are the host's
   /// as well, the whole members go.
-  void cut_members(const clang::CXXRecordDecl& record, std::vector<SplitCut>& cuts);
+  void cut_members(const clang::CXXRecordDecl& record, SplitItem& item);
+
+  /// What makes a declaration of the definition of a class, if its text is plain.
+  std::optional<SplitCut> declaration_of(const clang::CXXRecordDecl& record) const;
 
   /// What a function throws that has to be constant to be of use: the device traps there.
   void cut_throws(const clang::FunctionDecl& function, std::vector<SplitCut>& cuts);
@@ -34,8 +37,9 @@ class HostCuts {
  private:
   void cut_field(const clang::FieldDecl& field, size_t begin, size_t end, std::vector<SplitCut>& cuts);
   void cut_host_word(const clang::FunctionDecl& function, std::vector<SplitCut>& cuts);
-  void cut_method(const clang::FunctionDecl& function, size_t begin, size_t end, bool whole,
-                  std::vector<SplitCut>& cuts);
+  void cut_method(const clang::FunctionDecl& function, size_t begin, size_t end, bool whole, SplitItem& item);
+  void note_glances(const clang::FunctionDecl& function, bool has_body, SplitItem& item) const;
+  void note_glance(clang::TypeLoc type, bool by_value, SplitItem& item) const;
   bool is_here(clang::SourceLocation location) const;
   size_t begin_of(clang::SourceLocation location) const;
   size_t end_of(clang::SourceLocation location) const;

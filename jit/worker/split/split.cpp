@@ -284,8 +284,9 @@ bool Slicer::Impl::names_precompiled() const {
   for (const clang::NamespaceDecl* space : open) {
     const std::string prefix = prefix_of(space);
     if (has(precompiled->items, prefix)) return true;
-    for (const clang::IdentifierInfo* name : closure.seen())
-      if (has(precompiled->items, prefix + name->getName().str())) return true;
+    for (const auto* names : {&closure.seen(), &closure.glanced()})
+      for (const clang::IdentifierInfo* name : *names)
+        if (has(precompiled->items, prefix + name->getName().str())) return true;
   }
   for (const auto& [id, file] : items.files())
     for (const Item& item : file.items) {
@@ -312,7 +313,7 @@ void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
   bool conversions = false;
   for (const auto& [id, file] : items.files())
     for (const Item& item : file.items) {
-      if (!item.kept) continue;
+      if (!item.kept || item.only_declared) continue;
       called.insert(item.called_methods.begin(), item.called_methods.end());
       conversions |= item.calls_conversions;
       names.insert(item.called_names.begin(), item.called_names.end());
@@ -322,7 +323,7 @@ void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
   for (auto& [id, file] : items.files())
     for (Item& item : file.items)
       for (SplitCut& cut : item.cuts) {
-        if (!item.kept || !cut.method || called.contains(cut.method) ||
+        if (!item.kept || item.only_declared || !cut.method || called.contains(cut.method) ||
             names.contains(cut.method->getDeclName()) ||
             (conversions && llvm::isa<clang::CXXConversionDecl>(cut.method)))
           continue;

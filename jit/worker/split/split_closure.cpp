@@ -1,6 +1,8 @@
 // What the device reaches.
 #include "jit/worker/split/split_closure.h"
 
+#include <algorithm>
+
 namespace tarsia::jit {
 
 void Closure::add(SplitFile& file) {
@@ -12,37 +14,74 @@ void Closure::add(SplitFile& file) {
     m_home[&item] = &file;
     m_in_space[item.space].push_back(&item);
     for (const clang::IdentifierInfo* name : item.names) m_by_name[name].push_back(&item);
+    for (const clang::IdentifierInfo* name : item.argument_types) m_by_argument_type[name].push_back(&item);
     if (item.callable)
       for (const clang::Decl* decl : item.declared) m_callable[decl] = &item;
   }
 }
 
-void Closure::keep(SplitItem& item) {
-  if (item.kept || (item.use == SplitItem::host && !item.callable)) return;
+bool Closure::can_be_found(const SplitItem& item) const {
+  const auto is_seen = [&](const clang::IdentifierInfo* name) { return m_seen.contains(name); };
+  return item.use != SplitItem::host && is_open(item.space) &&
+         std::ranges::all_of(item.argument_types, is_seen);
+}
+
+void Closure::mark(SplitItem& item) {
   item.kept = true;
   m_kept_of.insert(m_home[&item]);
   m_work.push_back(&item);
   open(item.space);
 }
 
+void Closure::keep(SplitItem& item) {
+  if ((item.kept && !item.only_declared) || (item.use == SplitItem::host && !item.callable)) return;
+  item.only_declared = false;
+  mark(item);
+}
+
+void Closure::keep_at_glance(SplitItem& item) {
+  if (item.at_glance == SplitItem::keeps) keep(item);
+  if (item.at_glance != SplitItem::declares || item.kept) return;
+  item.only_declared = true;
+  mark(item);
+}
+
 void Closure::see(const clang::IdentifierInfo* name) {
   if (!m_seen.insert(name).second) return;
   if (auto found = m_by_name.find(name); found != m_by_name.end())
     for (SplitItem* item : found->second)
-      if (item->use != SplitItem::host && is_open(item->space)) keep(*item);
+      if (can_be_found(*item)) keep(*item);
+  if (auto found = m_by_argument_type.find(name); found != m_by_argument_type.end())
+    for (SplitItem* item : found->second) look_for(*item);
   if (auto found = m_spaces.find(name); found != m_spaces.end())
     for (const clang::NamespaceDecl* space : found->second)
       if (is_open(named_space(space->getParent()))) open(space);
 }
 
+void Closure::glance(const clang::IdentifierInfo* name) {
+  if (!m_glanced.insert(name).second || m_seen.contains(name)) return;
+  if (auto found = m_by_name.find(name); found != m_by_name.end())
+    for (SplitItem* item : found->second)
+      if (can_be_found(*item)) keep_at_glance(*item);
+}
+
+void Closure::look_for(SplitItem& item) {
+  if (!can_be_found(item)) return;
+  bool seen = item.unnamed, glanced = false;
+  for (const clang::IdentifierInfo* name : item.names) {
+    seen |= m_seen.contains(name);
+    glanced |= m_glanced.contains(name);
+  }
+  if (seen)
+    keep(item);
+  else if (glanced)
+    keep_at_glance(item);
+}
+
 void Closure::open(const clang::NamespaceDecl* space) {
   if (!space || !m_open.insert(space).second) return;
   open(named_space(space->getParent()));
-  for (SplitItem* item : m_in_space[space]) {
-    bool seen = item->unnamed;
-    for (const clang::IdentifierInfo* name : item->names) seen |= m_seen.contains(name);
-    if (seen && item->use != SplitItem::host) keep(*item);
-  }
+  for (SplitItem* item : m_in_space[space]) look_for(*item);
   for (const auto& [name, spaces] : m_spaces)
     if (m_seen.contains(name))
       for (const clang::NamespaceDecl* inner : spaces)
@@ -59,7 +98,10 @@ void Closure::run() {
     if (item->use != SplitItem::host)
       for (const clang::Decl* decl : item->declared)
         if (const auto* name = llvm::cast<clang::FunctionDecl>(decl)->getIdentifier()) functions.insert(name);
-    item->for_each_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name) { see(name); });
+    item->for_each_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name, bool only_glanced) {
+      only_glanced ? glance(name) : see(name);
+    });
+    if (item->only_declared) continue;
     for (const clang::Decl* decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
   }

@@ -216,7 +216,21 @@ class ItemReader::Impl {
     }
     for (const clang::CXXRecordDecl* record : records) {
       add_bodies(file, *record, item.bodies);
-      cuts.cut_members(*record, item.cuts);
+      cuts.cut_members(*record, item);
+    }
+    if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(inner)) {
+      if (record->isThisDeclarationADefinition()) item.declaration = cuts.declaration_of(*record);
+      if (item.declaration || !record->isThisDeclarationADefinition()) item.at_glance = Item::declares;
+      if (const auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record)) {
+        item.at_glance = Item::ignores;
+        list_argument_types(special->getTemplateArgsAsWritten(), item);
+      }
+    } else if (llvm::isa<clang::UsingDecl>(inner)) {
+      item.at_glance = Item::declares;
+    } else if (llvm::isa<clang::FunctionDecl, clang::VarDecl>(inner)) {
+      item.at_glance = Item::ignores;
+      if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner))
+        list_argument_types(function->getTemplateSpecializationArgsAsWritten(), item);
     }
     if (item.end < tokens.size() && tokens[item.end].kind == clang::tok::semi) ++item.end;
     file.items.push_back(std::move(item));
@@ -261,6 +275,21 @@ class ItemReader::Impl {
       any |= add(type->getAsTagDecl());
     }
     item.unnamed |= !any;
+  }
+
+  // The user's types among the arguments of a specialisation.
+  void list_argument_types(const clang::ASTTemplateArgumentListInfo* arguments, Item& item) const {
+    if (!arguments) return;
+    for (const clang::TemplateArgumentLoc& one : arguments->arguments()) {
+      if (one.getArgument().getKind() != clang::TemplateArgument::Type) continue;
+      const clang::QualType type = one.getArgument().getAsType();
+      const clang::NamedDecl* decl = type->getAsTagDecl();
+      if (const auto* special = type->getAs<clang::TemplateSpecializationType>();
+          special && !special->isTypeAlias())
+        decl = special->getTemplateName().getAsTemplateDecl();
+      if (decl && decl->getIdentifier() && is_user_file(m_sources, decl->getLocation()))
+        item.argument_types.push_back(decl->getIdentifier());
+    }
   }
 
   void describe(const File& file, const clang::Decl& decl, Item& item,
@@ -375,6 +404,10 @@ class ItemReader::Impl {
       if (!merged.empty() && item.begin < merged.back().end) {
         Item& into = merged.back();
         into.callable = false;
+        into.declaration.reset();
+        into.at_glance = Item::keeps;
+        into.argument_types.clear();
+        into.glances.insert(into.glances.end(), item.glances.begin(), item.glances.end());
         into.end = std::max(into.end, item.end);
         into.use = std::max(into.use, item.use);
         into.function |= item.function;
@@ -400,6 +433,7 @@ class ItemReader::Impl {
       }
       merged.push_back(std::move(item));
     }
+    for (Item& item : merged) std::ranges::sort(item.glances);
     items = std::move(merged);
   }
 

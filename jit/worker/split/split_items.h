@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -35,6 +36,8 @@ struct SplitItem {
   enum Use { host, soft, device } use = host;     ///< soft: the device's if something there names it
   bool root = false;                              ///< in the slice, whether something names it or not
   bool kept = false;
+  bool only_declared = false;  ///< kept, but for its name alone: a class as `declaration` says
+  enum AtGlance { keeps, declares, ignores } at_glance = keeps;  ///< if its name is only glanced at
   bool function = false;
   bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
   bool nameless = false;  ///< no declaration was made of these tokens
@@ -43,6 +46,8 @@ struct SplitItem {
   bool unnamed = false;   ///< an operator over no type in particular: kept wherever it can be found
   const clang::NamespaceDecl* space = nullptr;  ///< that it stands in; of the first of several
   std::vector<const clang::IdentifierInfo*> names;
+  /// Of a specialisation: the user's types among its arguments. Nobody can use it without each of them.
+  std::vector<const clang::IdentifierInfo*> argument_types;
   std::vector<const clang::Decl*> declared;  ///< functions, canonical
   std::vector<const clang::Decl*> calls;     ///< by functions of both sides, canonical
   /// Members that functions of both sides call, and constexpr ones, which may be; canonical.
@@ -52,17 +57,25 @@ struct SplitItem {
   std::set<clang::OverloadedOperatorKind> called_operators;
   bool calls_conversions = false;
   std::vector<SplitCut> cuts;
+  std::optional<SplitCut> declaration;  ///< of a class: leaves its declaration of its definition
+  std::vector<size_t> glances;          ///< tokens, sorted: classes of which the declaration is enough
   std::vector<const clang::IdentifierInfo*> unseen;  ///< names in regions that the host's parse left out
 
+  /// Visits the names in what is kept of it, and whether each is only glanced at.
   template <class Visit>
   void for_each_name(const Tokens& tokens, const Visit& visit) const {
-    auto in_cut = [&](size_t at) {
-      return std::any_of(cuts.begin(), cuts.end(),
-                         [&](const SplitCut& cut) { return at >= cut.begin && at < cut.end; });
+    const auto holds = [](size_t at) {
+      return [at](const SplitCut& cut) { return at >= cut.begin && at < cut.end; };
     };
-    for (size_t i = begin; i < end && i < tokens.size(); ++i)
-      if (const clang::IdentifierInfo* name = tokens[i].identifier; name && !in_cut(i)) visit(name);
-    for (const clang::IdentifierInfo* name : unseen) visit(name);
+    for (size_t i = begin; i < end && i < tokens.size(); ++i) {
+      const clang::IdentifierInfo* name = tokens[i].identifier;
+      if (!name || (only_declared && declaration && holds(i)(*declaration)) ||
+          std::ranges::any_of(cuts, holds(i)))
+        continue;
+      const bool own = only_declared && std::ranges::find(names, name) != names.end();
+      visit(name, own || std::ranges::binary_search(glances, i));
+    }
+    for (const clang::IdentifierInfo* name : unseen) visit(name, false);
   }
 };
 

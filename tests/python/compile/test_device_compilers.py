@@ -303,6 +303,47 @@ print(*lib.device_compilers.values())
 """
 
 
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+def test_constant_expressions_may_name_unknown_references_as_for_nvcc(compiler):
+    lib = tarsia.load_inline("""
+    struct S { static constexpr float k = 2; int n; };
+    struct T { S s; };
+    __device__ float get(const T& t) { const S& s = t.s; constexpr float k = 1 / s.k; return k + s.n; }
+    __global__ void k(T t, float* x) { *x = get(t); }
+    """, device_compiler=compiler, std="c++17")
+    assert only(lib).startswith("clang")
+
+
+def test_what_the_standard_library_throws_is_a_trap_in_clangs_device_code():
+    lib = tarsia.load_inline("""
+    #include <array>
+    __global__ void k(std::array<float, 4> a, int i, float* x) { *x = a.at(i); }
+    """, device_compiler="clang", ptx=True, arch="sm_90")
+    ptx = next(data for arch, data in lib.cubins.items() if arch == "compute_90")
+    assert b"trap;" in ptx
+
+
+def test_functions_of_clangs_device_code_are_the_modules_own():
+    lib = tarsia.load_inline("""
+    template <class T> __device__ __noinline__ T slow(T x) { return x * x + threadIdx.x; }
+    inline __device__ int unused(int x) { return x; }
+    __global__ void __launch_bounds__(256, 4) k(float* x) { *x = slow(*x); }
+    """, device_compiler="clang", ptx=True, arch="sm_90")
+    ptx = next(data for arch, data in lib.cubins.items() if arch == "compute_90")
+    assert re.search(rb"^\.func[^;]*slow", ptx, re.M) and b"unused" not in ptx
+    assert b".weak" not in ptx and ptx.count(b".visible .entry") == 1
+
+
+def test_structured_bindings_of_constant_classes():
+    lib = tarsia.load_inline("""
+    struct Pair { float a; int b; };
+    __device__ Pair make(float x) { return {x, 2}; }
+    template <class T> __global__ void k(T* x) { const auto [a, b] = make(*x); *x = a + b; }
+    void run(float* x) { k<<<1, 1>>>(x); }
+    """ + "#include <tuple>\n__global__ void t(float* x) { const auto [a, b] = std::tuple<float, int>(*x, 1); *x = a + b; }")
+    assert only(lib) == "nvrtc"
+
+
 @pytest.mark.parametrize("value", [-1, 256])
 def test_the_range_of_maxrregcount(value):
     with pytest.raises((ValueError, tarsia.Error), match="maxrregcount"):

@@ -21,6 +21,7 @@ void tarsia_no_lerp();
 #include <__clang_cuda_runtime_wrapper.h>
 #undef TARSIA_CLANG_WRAPPER
 #include <assert.h>
+#include <bits/functexcept.h>
 #include <new>
 #include <stdio.h>
 #include <time.h>
@@ -39,4 +40,26 @@ void tarsia_no_lerp();
 #define __managed__ __attribute__((device, annotate("tarsia_managed")))
 // A lambda that the source marks __device__: jit/worker/source/device_lambdas.h.
 #define __tarsiaL_ __host__ __device__
+// The standard library calls these where it would throw, as in std::array::at(). In device code they trap.
+#define TARSIA_THROWS(name, ...) \
+  __device__ __attribute__((noreturn)) inline void name(__VA_ARGS__) { __builtin_trap(); }
+namespace std {
+TARSIA_THROWS(__throw_bad_exception)
+TARSIA_THROWS(__throw_bad_alloc)
+TARSIA_THROWS(__throw_bad_array_new_length)
+TARSIA_THROWS(__throw_bad_cast)
+TARSIA_THROWS(__throw_bad_typeid)
+TARSIA_THROWS(__throw_logic_error, const char*)
+TARSIA_THROWS(__throw_domain_error, const char*)
+TARSIA_THROWS(__throw_invalid_argument, const char*)
+TARSIA_THROWS(__throw_length_error, const char*)
+TARSIA_THROWS(__throw_out_of_range, const char*)
+TARSIA_THROWS(__throw_out_of_range_fmt, const char*, ...)
+TARSIA_THROWS(__throw_runtime_error, const char*)
+TARSIA_THROWS(__throw_range_error, const char*)
+TARSIA_THROWS(__throw_overflow_error, const char*)
+TARSIA_THROWS(__throw_underflow_error, const char*)
+TARSIA_THROWS(__throw_bad_function_call)
+}  // namespace std
+#undef TARSIA_THROWS
 // clang-format on

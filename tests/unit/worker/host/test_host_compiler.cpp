@@ -379,6 +379,24 @@ TEST_F(HostCompilerTest, several_files_and_headers_make_one_module) {
   EXPECT_EQ(out.i, 42);
 }
 
+TEST_F(HostCompilerTest, constant_expressions_may_name_unknown_references_as_for_gcc) {
+  const std::string text =
+      "#include <iterator>\nstruct S { static constexpr int k = 5; int n; };\nstruct T { S s; };\n"
+      "template <class A> int count(const A& a) { constexpr int n = std::size(a); return n; }\n"
+      "int f(T t) { const S& s = t.s; constexpr int k = s.k; const int a[3] = {}; return k + count(a) + "
+      "__cplusplus; "
+      "}\n";
+  CompileRequest asked = request("a.cc", text);
+  asked.options.std = "c++17";
+  const CompileResult result = compile(asked);
+  ASSERT_TRUE(result.ok) << errors(result);
+  EXPECT_TRUE(result.diagnostics.empty()) << errors(result);
+  // What no standard takes is told as before.
+  const CompileResult wrong =
+      compile(request("a.cc", "int f(const int& x) { constexpr int n = x; return n; }\n"));
+  EXPECT_THAT(errors(wrong), HasSubstr("must be initialized by a constant expression"));
+}
+
 TEST_F(HostCompilerTest, a_prelude_is_made_once_and_changes_nothing) {
   std::string text =
       "#include <vector>\n#include <map>\nstd::vector<int> f(std::vector<int> v) { return v; }\n";

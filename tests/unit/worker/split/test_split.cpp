@@ -270,6 +270,48 @@ TEST_F(SplitTest, host_members_of_a_shared_class_are_thinned_out) {
   EXPECT_THAT(text, Not(HasSubstr("cudaFree")));
 }
 
+TEST_F(SplitTest, a_class_that_only_the_hosts_members_refer_to_is_declared) {
+  const std::string host =
+      "struct Base { int b; };\n"
+      "class Host : public Base { public: int n; Host(int x) : n(x) {} };\n"
+      "template <class T> struct View : Base { T* p; };\nusing Alias = Host;\n"
+      "struct Params {\n  int n;\n  Params(const Host& h) : n(h.n) {}\n  Params(View<Host>* v) : n(v->p->n) "
+      "{}\n"
+      "  void set(Host* h) { n = h->n; }\n  void take(Host h);\n  friend class Maker;\n};\n"
+      "class Maker : Base {};\n";
+  const DeviceSlice slice = split(host + "__global__ void k(Params p, int* x) { *x = p.n; }\n");
+  const std::string text = text_of(slice);
+  for (const char* kept : {"class Host", "struct View", "Params(const Host& h)", "void set(Host* h)"})
+    EXPECT_THAT(text, HasSubstr(kept));
+  for (const char* gone : {"Base", "Host(int", "T* p", "Alias", "void take(Host h) {"})
+    EXPECT_THAT(text, Not(HasSubstr(gone)));
+  // What device code itself names is there as a whole.
+  EXPECT_THAT(text_of(split(host + "__global__ void k(Params p, Host* x) { x->n = p.n; }\n")),
+              HasSubstr("Base"));
+  if (!have_nvrtc()) return;
+  const CompileResult result =
+      compile(request("a.cu", host + "__global__ void k(Params p, int* x) { *x = p.n; }\n"));
+  EXPECT_TRUE(result.ok) << errors(result);
+}
+
+TEST_F(SplitTest, a_specialisation_comes_with_its_arguments) {
+  const std::string types =
+      "template <class T> struct Limit { static constexpr int value = 1; };\nstruct Big { int b; };\n"
+      "template <> struct Limit<Big> { static constexpr int value = 2; };\n"
+      "template <class T> struct Wrap { T t; };\n"
+      "template <class T> struct Limit<Wrap<T>> { static constexpr int value = 3; };\n";
+  const std::string plain = text_of(split(types + "__global__ void k(int* x) { *x = Limit<int>::value; }\n"));
+  for (const char* gone : {"Big", "Wrap"}) EXPECT_THAT(plain, Not(HasSubstr(gone)));
+  const std::string big =
+      text_of(split(types + "__global__ void k(int* x, Big b) { *x = Limit<decltype(b)>::value; }\n"));
+  EXPECT_THAT(big, HasSubstr("Limit<Big>"));
+  EXPECT_THAT(big, Not(HasSubstr("Wrap")));
+  const std::string wrapped =
+      text_of(split(types + "template <class T> __device__ int limit() { return Limit<T>::value; }\n"
+                            "__global__ void k(int* x) { *x = limit<Wrap<float>>(); }\n"));
+  EXPECT_THAT(wrapped, HasSubstr("Limit<Wrap<T>>"));
+}
+
 TEST_F(SplitTest, headers_are_sliced_under_the_names_they_are_included_by) {
   DeviceSlice slice = split("#include \"sub/h.cuh\"\n__global__ void k(float* x) { x[0] = twice(TWO); }\n",
                             {{"sub/h.cuh",

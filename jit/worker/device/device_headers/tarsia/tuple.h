@@ -71,8 +71,11 @@ TARSIA_STD_MEMBER tuple(T...) -> tuple<T...>;
 template <class... T>
 struct tuple_size<tuple<T...>> : integral_constant<size_t, sizeof...(T)> {};
 #ifndef _CCCL_FREESTANDING  // newer versions of libcu++ define it
+// Of a class that is no tuple it must stay incomplete: structured bindings ask for it.
+template <class T, size_t = tuple_size<T>::value>
+using tarsia_sized = T;
 template <class T>
-struct tuple_size<const T> : tuple_size<T> {};
+struct tuple_size<const tarsia_sized<T>> : tuple_size<T> {};
 template <size_t i, class T>
 struct tuple_element<i, const T> {
   typedef const typename tuple_element<i, T>::type type;
