@@ -64,10 +64,7 @@ TEST(Lock, of_a_killed_holder_is_free) {
   const pid_t holder = start_holder(dir / "l");
   FileLock lock;
   EXPECT_EQ(lock.try_lock(dir / "l"), Status::busy);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(50ms);
-    kill_and_reap(holder);
-  });
+  std::thread killer([&] { kill_and_reap(holder); });
   EXPECT_EQ(lock.lock_until(dir / "l", after(10s)), Status::locked);
   killer.join();
 }
@@ -76,6 +73,8 @@ TEST(Lock, is_not_kept_by_a_forked_child) {
   const TemporaryDir dir;
   FileLock lock, other;
   ASSERT_EQ(lock.try_lock(dir / "l"), Status::locked);
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     FileLock mine;
@@ -83,13 +82,16 @@ TEST(Lock, is_not_kept_by_a_forked_child) {
     const bool busy = mine.try_lock(dir / "l") == Status::busy;
     lock.release();
     const bool still_busy = mine.try_lock(dir / "l") == Status::busy;
-    if (!busy || !still_busy) ::_exit(1);
+    const char answer = busy && still_busy ? 'y' : 'n';
+    if (::write(pipe_ends[1], &answer, 1) != 1) ::_exit(1);
     ::pause();
   }
-  std::this_thread::sleep_for(20ms);
+  char answer = 0;
+  EXPECT_EQ(::read(pipe_ends[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y') << "the child saw a free lock";
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
   EXPECT_EQ(other.try_lock(dir / "l"), Status::busy);
-  int state = 0;
-  EXPECT_EQ(::waitpid(child, &state, WNOHANG), 0) << "the child saw a free lock";
   lock.release();
   EXPECT_EQ(other.try_lock(dir / "l"), Status::locked);
   kill_and_reap(child);

@@ -2,21 +2,19 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <fstream>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "base/paths.h"
 #include "jit/build_id.h"
 #include "jit/client/worker_pool.h"
+#include "tests/unit/base/waiting.h"
 
 namespace tarsia::jit {
 
@@ -73,20 +71,6 @@ std::string message_of(Call call) {
   return {};
 }
 
-/// Waits for `true`, asking again and again; false, and a failure, after a minute.
-template <typename Condition>
-bool wait_until(Condition condition) {
-  const Deadline patience = Clock::now() + 60s;
-  while (!condition()) {
-    if (Clock::now() > patience) {
-      ADD_FAILURE() << "waited for a minute";
-      return false;
-    }
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
-
 /// The workers that have begun with a source of that verb, as they wrote it to TEST_WORKER_LOG.
 inline std::vector<pid_t> workers_at(const std::string& log, const std::string& wanted) {
   std::vector<pid_t> pids;
@@ -96,15 +80,6 @@ inline std::vector<pid_t> workers_at(const std::string& log, const std::string& 
     if (verb == wanted) pids.push_back(pid);
   }
   return pids;
-}
-
-/// Kills a process and waits until it is dead, whoever reaps it.
-inline void kill_and_wait(pid_t pid) {
-  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u)));
-  ASSERT_TRUE(process) << "this kernel has no pidfds";
-  ASSERT_EQ(::kill(pid, SIGKILL), 0);
-  pollfd watched{process.get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&watched, 1, 60'000), 1);
 }
 
 }  // namespace tarsia::jit

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/interrupt.h"
+#include "tests/unit/base/forked_child.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/jit/pool_fixture.h"
 
@@ -51,11 +53,10 @@ TEST(WorkerPool, parts_go_both_ways) {
 TEST(WorkerPool, a_time_limit_ends_the_worker_and_the_next_compile_gets_another) {
   WorkerPool pool(settings());
   compile(pool, "compile");
-  const auto start = Clock::now();
+  const pid_t worker = pool.idle_pids().at(0);
   const std::string message = message_of<CompileTimeout>([&] { compile(pool, "spin", 300ms); });
   EXPECT_NE(message.find("0.3 s"), std::string::npos) << message;
-  EXPECT_GE(Clock::now() - start, 300ms);
-  EXPECT_LT(Clock::now() - start, 500ms);
+  EXPECT_NE(::kill(worker, 0), 0) << "the worker goes on";
   EXPECT_EQ(compile(pool, "compile"),
             "\x7f"
             "ELF op compile");
@@ -164,13 +165,27 @@ TEST(WorkerPool, workers_that_cannot_be_used_are_told) {
 }
 
 TEST(WorkerPool, runs_as_many_as_it_may_and_no_more) {
+  const TemporaryDir dir;
+  ::setenv("TEST_WORKER_LOG", (dir / "log").c_str(), 1);
+  const Waiters waiters;
   WorkerPool pool(settings(3));
   std::vector<std::thread> threads;
-  const auto start = Clock::now();
-  for (int i = 0; i < 6; ++i) threads.emplace_back([&] { compile(pool, "sleep 200"); });
-  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      const InterruptScope scope(waiters.check());
+      compile(pool, "until " + (dir / "gate"));
+    });
+  }
+  // Three wait for their workers, and three for a worker.
+  waiters.come(6);
+  wait_until([&] { return workers_at(dir / "log", "until").size() >= 3; });
+  EXPECT_EQ(workers_at(dir / "log", "until").size(), 3u);
   EXPECT_EQ(pool.started(), 3u);
-  EXPECT_GE(Clock::now() - start, 400ms);
+  write_file(dir / "gate", "");
+  for (std::thread& thread : threads) thread.join();
+  ::unsetenv("TEST_WORKER_LOG");
+  EXPECT_EQ(workers_at(dir / "log", "until").size(), 6u);
+  EXPECT_EQ(pool.started(), 3u);
   EXPECT_EQ(pool.idle_pids().size(), 3u);
 }
 
@@ -205,43 +220,31 @@ TEST(WorkerPool, workers_end_with_their_parent_in_the_middle_of_a_compile) {
     compile(pool, "spin");
     ::_exit(0);
   }
-  pid_t worker = 0;
-  for (int i = 0; i < 500 && worker == 0; ++i) {
-    std::this_thread::sleep_for(10ms);
-    std::ifstream lines(log);
-    pid_t pid;
-    for (std::string verb; lines >> pid >> verb;) {
-      if (verb == "spin") worker = pid;
-    }
-  }
-  ASSERT_NE(worker, 0);
-  EXPECT_EQ(::kill(worker, 0), 0);
+  ASSERT_TRUE(wait_until([&] { return !workers_at(log, "spin").empty(); }));
+  const ProcessEnd end(workers_at(log, "spin").at(0));
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
-  const auto gone = [&] {
-    std::ifstream status("/proc/" + std::to_string(worker) + "/stat");
-    std::string text((std::istreambuf_iterator<char>(status)), {});
-    return text.empty() || text.find(") Z ") != std::string::npos;
-  };
-  for (int i = 0; i < 200 && !gone(); ++i) std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(end.comes());
 }
 
 TEST(WorkerPool, a_forked_child_has_workers_of_its_own) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer allows no threads in a forked child";
 #endif
+  const TemporaryDir dir;
+  ::setenv("TEST_WORKER_LOG", (dir / "log").c_str(), 1);
   WorkerPool pool(settings());
   compile(pool, "compile");
   const pid_t parents = pool.idle_pids().at(0);
+  const std::string text = "until " + (dir / "gate");
   std::thread busy([&] {
-    EXPECT_EQ(compile(pool, "sleep 600"),
+    EXPECT_EQ(compile(pool, text),
               "\x7f"
-              "ELF op sleep 600");
+              "ELF op " +
+                  text);
   });
-  std::this_thread::sleep_for(100ms);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  wait_until([&] { return !workers_at(dir / "log", "until").empty(); });
+  const std::string said = in_forked_child([&] {
     // Both slots are free here, though one was taken when we were forked.
     bool good = pool.idle_pids().empty();
     std::thread other([&] {
@@ -255,14 +258,12 @@ TEST(WorkerPool, a_forked_child_has_workers_of_its_own) {
                       "ELF op compile y";
     other.join();
     for (pid_t pid : pool.idle_pids()) good = good && pid != parents;
-    ::_exit(good && mine ? 0 : 1);
-  }
-  int state = -1;
-  const Deadline patience = Clock::now() + 10s;
-  while (::waitpid(child, &state, WNOHANG) == 0 && Clock::now() < patience) std::this_thread::sleep_for(5ms);
-  if (state == -1) ::kill(child, SIGKILL);
-  EXPECT_EQ(state, 0);
+    return good && mine ? "workers of its own" : "others";
+  });
+  EXPECT_EQ(said, "workers of its own");
+  write_file(dir / "gate", "");
   busy.join();
+  ::unsetenv("TEST_WORKER_LOG");
   EXPECT_EQ(compile(pool, "compile"),
             "\x7f"
             "ELF op compile");

@@ -18,16 +18,17 @@
 
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/paths.h"
 #include "jit/build_id.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/base/waiting.h"
 
 namespace tarsia::pipeline {
 namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 Settings test_settings() {
   Settings settings;
@@ -75,6 +76,10 @@ struct Pipe : ::testing::Test {
     return files;
   }
 
+  /// A source whose compile lasts until the gate is opened.
+  Source until_gate() const { return source("until " + (dir / "gate")); }
+  void open_gate() const { write_file(dir / "gate", ""); }
+
   TemporaryDir dir;
 };
 
@@ -115,9 +120,9 @@ TEST_F(Pipe, warnings_come_from_the_cache_as_well) {
   EXPECT_EQ(compiles().size(), 1u);
 }
 
-TEST_F(Pipe, failed_compile_leaves_no_entry_and_is_remembered_for_a_moment) {
+TEST_F(Pipe, failed_compile_leaves_no_entry_and_is_remembered) {
   Settings settings = test_settings();
-  settings.failures_last = 200ms;
+  settings.failures_last = 1h;
   Pipeline pipeline(settings);
   for (int i = 0; i < 5; ++i) {
     try {
@@ -130,9 +135,16 @@ TEST_F(Pipe, failed_compile_leaves_no_entry_and_is_remembered_for_a_moment) {
   }
   EXPECT_EQ(compiles().size(), 1u);
   EXPECT_TRUE(entries().empty());
-  std::this_thread::sleep_for(250ms);
-  EXPECT_THROW(pipeline.compile(source("fail")), CompileError);
-  EXPECT_EQ(compiles().size(), 2u);
+}
+
+TEST_F(Pipe, a_failure_is_forgotten_after_a_moment) {
+  Settings settings = test_settings();
+  settings.failures_last = 20ms;
+  Pipeline pipeline(settings);
+  wait_until([&] {
+    EXPECT_THROW(pipeline.compile(source("fail")), CompileError);
+    return compiles().size() > 1;
+  });
 }
 
 TEST_F(Pipe, a_failure_ends_when_a_file_it_read_changes) {
@@ -220,6 +232,7 @@ TEST_F(Pipe, bad_input_starts_no_worker_and_makes_no_folder) {
 }
 
 TEST_F(Pipe, sixty_four_threads_and_one_compile) {
+  const Waiters waiters;
   Pipeline pipeline(test_settings());
   std::atomic<int> compiled{0}, memory{0};
   std::set<std::string> keys;
@@ -227,12 +240,15 @@ TEST_F(Pipe, sixty_four_threads_and_one_compile) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 64; ++i) {
     threads.emplace_back([&] {
-      const Module module = pipeline.compile(source("sleep 100"));
+      const InterruptScope scope(waiters.check());
+      const Module module = pipeline.compile(until_gate());
       ++(module.origin == Origin::compiled ? compiled : memory);
       const std::lock_guard lock(mutex);
       keys.insert(module.key);
     });
   }
+  waiters.come(64);
+  open_gate();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(compiled, 1);
   EXPECT_EQ(memory, 63);
@@ -240,9 +256,10 @@ TEST_F(Pipe, sixty_four_threads_and_one_compile) {
   EXPECT_EQ(compiles().size(), 1u);
 }
 
-/// Starts processes that each run `body` and leave with its result; gives how many did well.
-template <typename Body>
-int in_processes(int count, Body body) {
+/// Starts processes that each run `body` and leave with its result; gives how many did well. The test goes on
+/// with `meanwhile` once they have started.
+template <typename Body, typename Meanwhile>
+int in_processes(int count, Body body, Meanwhile meanwhile) {
   std::vector<pid_t> children;
   for (int i = 0; i < count; ++i) {
     const pid_t child = ::fork();
@@ -257,6 +274,7 @@ int in_processes(int count, Body body) {
     }
     children.push_back(child);
   }
+  meanwhile();
   int good = 0;
   for (pid_t child : children) {
     int state = 0;
@@ -267,20 +285,26 @@ int in_processes(int count, Body body) {
 }
 
 TEST_F(Pipe, eight_processes_of_eight_threads_and_one_compile) {
-  const int good = in_processes(8, [&](int) {
+  const Waiters waiters;
+  const auto eight_threads = [&](int) {
     Pipeline pipeline(test_settings());
     std::atomic<int> right{0};
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t) {
       threads.emplace_back([&] {
-        const Module module = pipeline.compile(source("sleep 100"));
+        const InterruptScope scope(waiters.check());
+        const Module module = pipeline.compile(until_gate());
         right += bytes_of(module).starts_with(
             "\x7f"
-            "ELF op sleep 100");
+            "ELF op until ");
       });
     }
     for (std::thread& thread : threads) thread.join();
     return right == 8;
+  };
+  const int good = in_processes(8, eight_threads, [&] {
+    waiters.come(64);
+    open_gate();
   });
   EXPECT_EQ(good, 8);
   EXPECT_EQ(compiles().size(), 1u);
@@ -288,12 +312,18 @@ TEST_F(Pipe, eight_processes_of_eight_threads_and_one_compile) {
 }
 
 TEST_F(Pipe, sixty_four_processes_and_one_compile) {
-  const int good = in_processes(64, [&](int) {
+  const Waiters waiters;
+  const auto one_thread = [&](int) {
+    const InterruptScope scope(waiters.check());
     Pipeline pipeline(test_settings());
-    return bytes_of(pipeline.compile(source("sleep 100")))
+    return bytes_of(pipeline.compile(until_gate()))
         .starts_with(
             "\x7f"
-            "ELF op sleep 100");
+            "ELF op until ");
+  };
+  const int good = in_processes(64, one_thread, [&] {
+    waiters.come(64);
+    open_gate();
   });
   EXPECT_EQ(good, 64);
   EXPECT_EQ(compiles().size(), 1u);
@@ -303,45 +333,51 @@ TEST_F(Pipe, a_killed_holder_is_succeeded_by_one_waiter) {
   const pid_t holder = ::fork();
   if (holder == 0) {
     Pipeline pipeline(test_settings());
-    pipeline.compile(source("sleep 700"));
+    pipeline.compile(until_gate());
     ::_exit(0);
   }
-  while (compiles().empty()) std::this_thread::sleep_for(5ms);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(200ms);
-    ::kill(holder, SIGKILL);
-  });
-  const int good = in_processes(4, [&](int) {
+  wait_until([&] { return !compiles().empty(); });
+  const Waiters waiters;
+  const auto waiter = [&](int) {
+    const InterruptScope scope(waiters.check());
     Pipeline pipeline(test_settings());
-    pipeline.compile(source("sleep 700"));
+    pipeline.compile(until_gate());
     return true;
+  };
+  const int good = in_processes(4, waiter, [&] {
+    waiters.come(4);
+    kill_and_wait(holder);
+    ::waitpid(holder, nullptr, 0);
+    wait_until([&] { return compiles().size() > 1; });
+    open_gate();
   });
-  killer.join();
-  ::waitpid(holder, nullptr, 0);
   EXPECT_EQ(good, 4);
   EXPECT_EQ(compiles().size(), 2u);
 }
 
 TEST_F(Pipe, a_killed_worker_is_succeeded_by_one_waiter) {
+  const Waiters waiters;
   Pipeline pipeline(test_settings());
   std::atomic<int> crashed{0}, served{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
+      const InterruptScope scope(waiters.check());
       try {
-        pipeline.compile(source("sleep 500"));
+        pipeline.compile(until_gate());
         ++served;
       } catch (const CompilerCrashed&) {
         ++crashed;
       }
     });
   }
-  while (compiles().empty()) std::this_thread::sleep_for(5ms);
+  waiters.come(8);
+  wait_until([&] { return !compiles().empty(); });
   std::ifstream log(dir / "log");
   pid_t worker = 0;
   log >> worker;
-  std::this_thread::sleep_for(100ms);
-  ::kill(worker, SIGKILL);
+  kill_and_wait(worker);
+  open_gate();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(crashed, 1);
   EXPECT_EQ(served, 7);
@@ -352,24 +388,25 @@ TEST_F(Pipe, a_stopped_holder_is_waited_for_within_the_budget_and_does_no_harm_l
   const pid_t holder = ::fork();
   if (holder == 0) {
     Pipeline pipeline(test_settings());
-    pipeline.compile(source("sleep 300"));
+    pipeline.compile(until_gate());
     ::_exit(0);
   }
-  while (compiles().empty()) std::this_thread::sleep_for(5ms);
+  wait_until([&] { return !compiles().empty(); });
   ::kill(holder, SIGSTOP);
+  int state = -1;
+  ASSERT_EQ(::waitpid(holder, &state, WUNTRACED), holder);
+  ASSERT_TRUE(WIFSTOPPED(state));
+  open_gate();
   Settings settings = test_settings();
   settings.patience = 300ms;
-  const auto start = Clock::now();
   Pipeline pipeline(settings);
-  EXPECT_EQ(pipeline.compile(source("sleep 300")).origin, Origin::compiled);
-  EXPECT_GE(Clock::now() - start, 600ms);
-  EXPECT_LT(Clock::now() - start, 5s);
+  EXPECT_EQ(pipeline.compile(until_gate()).origin, Origin::compiled);
+  EXPECT_EQ(compiles().size(), 2u);
   ::kill(holder, SIGCONT);
-  int state = -1;
   ::waitpid(holder, &state, 0);
   EXPECT_EQ(state, 0);
   Pipeline later(test_settings());
-  EXPECT_EQ(later.compile(source("sleep 300")).origin, Origin::disk);
+  EXPECT_EQ(later.compile(until_gate()).origin, Origin::disk);
   EXPECT_EQ(later.counters().corrupt, 0u);
 }
 
@@ -478,16 +515,28 @@ TEST_F(Pipe, a_forked_child_compiles_while_its_parents_threads_do) {
 }
 
 TEST_F(Pipe, signals_at_a_kilohertz_disturb_nothing) {
+  static std::atomic<unsigned> s_signals{0};
   struct sigaction action = {}, before;
-  action.sa_handler = [](int) {};  // without SA_RESTART
+  action.sa_handler = [](int) { ++s_signals; };  // without SA_RESTART
   ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
   const itimerval kilohertz = {{0, 1000}, {0, 1000}}, off = {};
   ASSERT_EQ(::setitimer(ITIMER_REAL, &kilohertz, nullptr), 0);
   for (int i = 0; i < 40; ++i) {
-    const std::string text =
-        (i % 4 == 0 ? "sleep 20 " : "parts ") + std::to_string(i) + std::string(100'000, 'x');
+    const std::string filler = " " + std::string(100'000, 'x');
+    const std::string gate = dir / std::to_string(i);
+    const std::string text = (i % 4 == 0 ? "until " + gate : "parts " + std::to_string(i)) + filler;
+    // The worker is busy while ten signals come.
+    std::thread opener([&, until = s_signals + 10] {
+      sigset_t alarm;
+      ::sigemptyset(&alarm);
+      ::sigaddset(&alarm, SIGALRM);
+      ::pthread_sigmask(SIG_BLOCK, &alarm, nullptr);  // the signals are for the thread that compiles
+      wait_until([&] { return s_signals >= until; });
+      write_file(gate, "");
+    });
     EXPECT_EQ(Pipeline(test_settings()).compile(source(text)).origin, Origin::compiled);
     EXPECT_EQ(Pipeline(test_settings()).compile(source(text)).origin, Origin::disk);
+    opener.join();
   }
   ::setitimer(ITIMER_REAL, &off, nullptr);
   ::sigaction(SIGALRM, &before, nullptr);

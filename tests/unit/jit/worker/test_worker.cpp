@@ -2,7 +2,8 @@
 //   compile NAME   the module is "\x7f" "ELF " NAME and the text
 //   fail           a diagnostic
 //   invalid        a diagnostic of the stage `source`
-//   sleep MS, spin, crash, abort, exit N, memory, leave, garble, words TEXT
+//   until FILE     the same, once the file exists
+//   spin, crash, abort, exit N, memory, leave, garble, words TEXT
 //   read FILE      the module is the file's content, which becomes a dependency (or its absence)
 //   read-all DIR   every file of the folder becomes a dependency
 //   size N         a module of N bytes
@@ -107,10 +108,10 @@ class TestHandler final : public Handler {
         std::fclose(file);
       }
     }
-    if (verb == "sleep") {
-      int ms = 0;
-      words >> ms;
-      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    if (verb == "until") {
+      std::string path;
+      words >> path;
+      while (!std::filesystem::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     } else if (verb == "spin") {
       for (std::atomic<unsigned> i{0};; ++i) {
       }

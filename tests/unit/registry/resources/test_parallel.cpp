@@ -44,13 +44,24 @@ TEST(Parallel, every_index_is_visited_once_in_pieces_of_the_grain) {
 
 TEST(Parallel, what_a_body_throws_is_thrown_when_no_body_runs_any_more) {
   static std::atomic<int> s_running{0};
+  static std::atomic<bool> s_thrown{false};
   const auto body = [](void*, std::int64_t begin, std::int64_t) {
     ++s_running;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (begin == 3) {
+      // Another thread is in a later body, which outlasts this one.
+      while (parallel_threads() > 1 && s_running == 1) std::this_thread::yield();
+      s_thrown = true;
+      --s_running;
+      throw std::runtime_error("the fourth");
+    }
+    if (begin > 3) {
+      while (!s_thrown) std::this_thread::yield();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    }
     --s_running;
-    if (begin == 3) throw std::runtime_error("the fourth");
   };
   for (int k = 0; k < 20; ++k) {
+    s_thrown = false;
     try {
       parallel(64, 1, body, nullptr);
       FAIL();

@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <thread>
-
 #include <gtest/gtest.h>
+
+#include "tests/unit/base/waiting.h"
 
 namespace tarsia::registry {
 namespace {
@@ -16,7 +16,7 @@ TEST(Reaper, works_in_a_forked_child_while_the_parents_waits) {
   when_idle(-1, [&] { done = true; });
   ASSERT_TRUE(drain_reaper(5000));
   EXPECT_TRUE(done);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it waits for more by now
+  wait_until(other_threads_sleep);  // the reaper's thread waits for more
   for (int k = 0; k < 3; ++k) {
     const pid_t child = fork();
     if (child == 0) {
