@@ -23,6 +23,22 @@ std::vector<Elf64_Phdr> ElfFile::segments() const {
   return all;
 }
 
+std::vector<ElfNote> ElfFile::notes(std::uint64_t offset, std::uint64_t size) const {
+  if (offset > m_bytes.size() || size > m_bytes.size() - offset) throw DamagedElf();
+  const auto padded = [](std::uint64_t n) { return (n + 3) / 4 * 4; };
+  std::vector<ElfNote> all;
+  const std::uint64_t end = offset + size;
+  while (end - offset >= sizeof(Elf64_Nhdr)) {
+    const auto head = at<Elf64_Nhdr>(offset);
+    const std::uint64_t owner = offset + sizeof head, content = owner + padded(head.n_namesz);
+    offset = content + padded(head.n_descsz);
+    if (offset > end) throw DamagedElf();
+    const std::string_view name = m_bytes.substr(owner, head.n_namesz);
+    all.push_back({head.n_type, name.substr(0, name.find('\0')), m_bytes.substr(content, head.n_descsz)});
+  }
+  return all;
+}
+
 std::string_view ElfFile::text_at(std::uint64_t offset) const {
   if (offset >= m_bytes.size()) throw DamagedElf();
   const std::string_view rest = m_bytes.substr(offset);

@@ -20,6 +20,13 @@ class DamagedElf : public Error {
   DamagedElf() : Error("an ELF file is cut short or its tables point outside of it") {}
 };
 
+/// A note of a section or a segment.
+struct ElfNote {
+  std::uint32_t type = 0;
+  std::string_view owner;    ///< such as "GNU"
+  std::string_view content;  ///< any bytes
+};
+
 /// Reads only the bytes that it gets, which must outlive it. Functions throw DamagedElf instead of reading
 /// outside. Immutable, so threads may share it.
 class ElfFile {
@@ -52,6 +59,9 @@ class ElfFile {
   }
   /// The text that begins at an offset in the file, up to its NUL.
   std::string_view text_at(std::uint64_t offset) const;
+
+  /// The notes in so many bytes at an offset.
+  std::vector<ElfNote> notes(std::uint64_t offset, std::uint64_t size) const;
 
   /// Null if there is none; the first of several.
   const Elf64_Shdr* section(std::string_view name) const;

@@ -60,15 +60,19 @@ Digest hash_bytes(std::string_view bytes) {
   return digest;
 }
 
-std::string hex(const Digest& digest) {
+std::string hex(std::string_view bytes) {
   static constexpr char k_digits[] = "0123456789abcdef";
   std::string text;
-  text.reserve(2 * digest.size());
-  for (unsigned char byte : digest) {
+  text.reserve(2 * bytes.size());
+  for (unsigned char byte : bytes) {
     text += k_digits[byte >> 4];
     text += k_digits[byte & 15];
   }
   return text;
+}
+
+std::string hex(const Digest& digest) {
+  return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 }  // namespace tarsia

@@ -31,7 +31,9 @@ class Hasher {
 /// Plain BLAKE2b-256 of the bytes, as `b2sum -l 256` prints it.
 Digest hash_bytes(std::string_view bytes);
 
-/// 64 lower-case digits.
+/// Two lower-case digits for each byte.
+std::string hex(std::string_view bytes);
+/// 64 of them.
 std::string hex(const Digest& digest);
 
 }  // namespace tarsia

@@ -2,19 +2,18 @@
 #include "base/cuda/cuda_places.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 
 #include <dirent.h>
-#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elf_file.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 
 namespace tarsia {
 namespace {
@@ -97,37 +96,17 @@ void scan_libraries(CudaPlace& place, const std::string& dir) {
 
 /// The build id of an ELF file in hexadecimal, or nothing.
 std::string build_id(int fd) {
-  Elf64_Ehdr header;
-  if (read_at(fd, reinterpret_cast<char*>(&header), sizeof header, 0) != 0 ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return {};
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    if (read_at(fd, reinterpret_cast<char*>(&segment), sizeof segment, header.e_phoff + i * sizeof segment) !=
-        0)
-      return {};
-    if (segment.p_type != PT_NOTE) continue;
-    std::array<char, 4096> notes;
-    const size_t size = std::min<size_t>(notes.size(), segment.p_filesz);
-    if (read_at(fd, notes.data(), size, segment.p_offset) != 0) continue;
-    auto aligned = [](size_t n) { return (n + 3) / 4 * 4; };
-    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
-      Elf64_Nhdr note;
-      std::memcpy(&note, notes.data() + at, sizeof note);
-      const size_t content = at + sizeof note + aligned(note.n_namesz);
-      const size_t end = content + aligned(note.n_descsz);
-      if (end > size || end <= at) break;
-      if (note.n_type == NT_GNU_BUILD_ID) {
-        constexpr char k_digits[] = "0123456789abcdef";
-        std::string id;
-        for (size_t k = 0; k < note.n_descsz; ++k) {
-          const unsigned char byte = notes[content + k];
-          id += {k_digits[byte >> 4], k_digits[byte & 15]};
-        }
-        return id;
-      }
-      at = end;
+  try {
+    const Mapping bytes(fd);
+    if (!ElfFile::is_one(bytes.bytes())) return {};
+    const ElfFile file(bytes.bytes());
+    for (const Elf64_Phdr& segment : file.segments()) {
+      if (segment.p_type != PT_NOTE) continue;
+      for (const ElfNote& note : file.notes(segment.p_offset, segment.p_filesz))
+        if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return hex(note.content);
     }
+  } catch (const DamagedElf&) {
+    return {};
   }
   return {};
 }

@@ -110,15 +110,9 @@ std::vector<std::string> read_cpu_features(const ElfFile& file) {
   const Elf64_Shdr* section = file.section(k_cpu_note_section);
   std::vector<std::string> features;
   if (!section || section->sh_type != SHT_NOTE) return features;
-  const std::uint64_t end = section->sh_offset + section->sh_size;
-  for (std::uint64_t at = section->sh_offset; at + sizeof(Elf64_Nhdr) <= end;) {
-    const auto note = file.at<Elf64_Nhdr>(at);
-    const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
-    const std::uint64_t owner = at + sizeof note, description = owner + padded(note.n_namesz);
-    at = description + padded(note.n_descsz);
-    if (at > end) throw DamagedElf();
-    if (note.n_type != k_cpu_note_type || file.text_at(owner) != k_cpu_note_owner) continue;
-    std::istringstream words{std::string(file.text_at(description))};
+  for (const ElfNote& note : file.notes(section->sh_offset, section->sh_size)) {
+    if (note.type != k_cpu_note_type || note.owner != k_cpu_note_owner) continue;
+    std::istringstream words{std::string(note.content.substr(0, note.content.find('\0')))};
     features.insert(features.end(), std::istream_iterator<std::string>(words), {});
   }
   std::ranges::sort(features);

@@ -13,6 +13,8 @@ void read_all_of(std::string_view bytes) {
   const ElfFile file(bytes);
   file.segments();
   file.section(".no such name");
+  for (const Elf64_Phdr& segment : file.segments())
+    if (segment.p_type == PT_NOTE) file.notes(segment.p_offset, segment.p_filesz);
   for (const Elf64_Shdr& section : file.sections()) {
     file.name(section);
     file.content(section);
@@ -50,6 +52,19 @@ TEST_F(ElfFileTest, finds_sections_segments_and_texts) {
   for (const Elf64_Phdr& segment : file.segments())
     interpreted |= segment.p_type == PT_INTERP && file.text_at(segment.p_offset).starts_with("/lib");
   EXPECT_TRUE(interpreted);
+}
+
+TEST_F(ElfFileTest, finds_notes) {
+  const ElfFile file(bytes);
+  const Elf64_Shdr* section = file.section(".note.gnu.build-id");
+  ASSERT_NE(section, nullptr);
+  const std::vector<ElfNote> notes = file.notes(section->sh_offset, section->sh_size);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].type, unsigned{NT_GNU_BUILD_ID});
+  EXPECT_EQ(notes[0].owner, "GNU");
+  EXPECT_EQ(notes[0].content, file.content(*section).substr(sizeof(Elf64_Nhdr) + 4));
+  EXPECT_THROW(file.notes(section->sh_offset, section->sh_size - 1), DamagedElf);
+  EXPECT_THROW(file.notes(bytes.size(), 1), DamagedElf);
 }
 
 TEST_F(ElfFileTest, what_is_none_is_damaged) {
