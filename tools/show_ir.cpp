@@ -11,13 +11,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
+
+#include "tools/file.h"
 
 namespace tarsia::tools {
 namespace {
@@ -141,8 +141,10 @@ class Ir {
 }  // namespace
 
 void print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown) {
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text = ir_in({std::istreambuf_iterator<char>(stream), {}});
+  std::string library;
+  if (const int error = read_file(path, library))
+    throw std::runtime_error("cannot read '" + path + "': " + std::strerror(error));
+  const std::string text = ir_in(library);
   if (text.empty())
     throw std::runtime_error(
         "the library keeps no IR of LLVM's: show its source, or compile it with -emit-llvm");

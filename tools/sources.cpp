@@ -2,36 +2,26 @@
 #include "tools/sources.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "tools/comments.h"
+#include "tools/file.h"
 
 namespace tarsia::tools {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Reads a text; "-" is standard input. A path may also be a pipe or a device, whose size is unknown: the
-/// limit is checked while it is read.
 std::string read_text(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path == "-" ? "/dev/stdin" : path, std::ios::binary);
-  std::error_code ec;
-  if (in && fs::is_directory(path, ec)) errno = EISDIR;
-  if (!in || errno == EISDIR) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
   std::string text;
-  for (char chunk[1 << 16]; in.read(chunk, sizeof chunk), in.gcount() > 0;) {
-    text.append(chunk, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > TARSIA_MAX_SOURCE_BYTES)
-      throw std::runtime_error("'" + path + "' is larger than " +
-                               std::to_string(TARSIA_MAX_SOURCE_BYTES >> 20) +
-                               " MiB, which is the most that a source may have: move data out of the text");
-  }
-  if (in.bad()) throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
+  if (const int error = read_file(path, text, TARSIA_MAX_SOURCE_BYTES + std::size_t{1}))
+    throw std::runtime_error("cannot read '" + path + "': " + std::strerror(error));
+  if (text.size() > TARSIA_MAX_SOURCE_BYTES)
+    throw std::runtime_error("'" + path + "' is larger than " +
+                             std::to_string(TARSIA_MAX_SOURCE_BYTES >> 20) +
+                             " MiB, which is the most that a source may have: move data out of the text");
   return with_plain_comments(std::move(text));
 }
 
@@ -166,12 +156,10 @@ bool is_library(const std::string& path) {
   std::error_code ec;
   // Reading from a pipe would consume the text that is read later.
   if (!fs::is_regular_file(path, ec)) return false;
-  char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return std::memcmp(magic,
-                     "\x7f"
-                     "ELF",
-                     sizeof magic) == 0;
+  std::string magic;
+  return read_file(path, magic, 4) == 0 && magic ==
+                                               "\x7f"
+                                               "ELF";
 }
 
 }  // namespace tarsia::tools

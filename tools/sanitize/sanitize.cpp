@@ -2,12 +2,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tools/commands.h"
+#include "tools/file.h"
 #include "tools/library.h"
 #include "tools/opening.h"
 #include "tools/process/programs.h"
@@ -20,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Nothing where the file cannot be read.
 std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  return read_file(path, text) == 0 ? text : std::string();
 }
 
 std::optional<std::string> line_of(const std::string& text, int number) {
