@@ -153,8 +153,8 @@ bool is_unchangeable(PyObject* object) {
          PyFloat_CheckExact(object) || PyBool_Check(object);
 }
 
-/// Whether two immutable objects stand for one attribute. Floats are compared by their bits: -0.0 is not
-/// 0.0.
+/// Whether a value of an attribute is the one that was kept. Floats are compared by their bits, which tell
+/// 0.0 from -0.0.
 bool is_same(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b) || !is_unchangeable(a)) return false;

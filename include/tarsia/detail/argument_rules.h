@@ -192,10 +192,11 @@ struct Together {
 };
 
 // A face describes the memory of a tensor argument by a class `Memory` with `tensor` and `read_only`, and by
-// three functions in the namespace of that class:
-//   bool may_be_changed_lazily(const Memory&)  a cheap test: if false, so is is_changed_lazily
-//   bool is_changed_lazily(const Memory&)      whether it is conjugated or negated: its memory holds other
-//   values bool is_pinned(const Memory&)              whether it is memory of the CPU that GPUs may use
+// three functions in the namespace of that class. Each takes a const Memory& and returns a bool.
+//
+// is_changed_lazily tells whether the tensor is conjugated or negated, so that its memory holds other values
+// than the tensor. may_be_changed_lazily is a cheap test for the same: where it says no, is_changed_lazily
+// does, too. is_pinned tells whether the memory is the CPU's and GPUs may use it.
 
 /// Checks that memory is where a parameter needs it. Managed memory fits everywhere; pinned memory fits the
 /// CPU and GPUs. All memory with Place::together, and all memory on GPUs, shares one device.
