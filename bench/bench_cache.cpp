@@ -1,5 +1,5 @@
 // Measures a source that is in the cache, from its text to a module that can be opened. A round of `disk`
-// does what a new process does. The worker only fills the cache (tests/unit/jit/worker).
+// does what a new process does. The worker only fills the cache (tests/unit/jit/stand_in_worker).
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ class Folder {
 
 pipeline::Settings settings() {
   return {.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
                               .build_id = std::string(jit::build_id())};
   }};
 }

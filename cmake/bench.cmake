@@ -7,8 +7,8 @@ foreach(source IN LISTS bench_sources)
   target_link_libraries(${name} PRIVATE tarsia_pipeline benchmark::benchmark)
 endforeach()
 # It fills its cache by the tests' worker.
-if(TARGET bench_cache AND TARGET test_worker)
-  add_dependencies(bench_cache test_worker)
+if(TARGET bench_cache AND TARGET stand_in_worker)
+  add_dependencies(bench_cache stand_in_worker)
 endif()
 # Programs as users write them.
 file(GLOB api_bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/api/*.cpp)

@@ -3,7 +3,7 @@ find_package(GTest REQUIRED)
 include(GoogleTest)
 add_custom_target(tests COMMENT "All C++ tests")
 # tarsia_test(folder library...): the program of tests/<folder>/, without what lies in a folder of `k_apart`.
-set(k_apart unit/jit/worker unit/worker/device)   # programs of their own
+set(k_apart unit/jit/stand_in_worker unit/worker/device)   # programs of their own
 function(tarsia_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   foreach(apart IN LISTS k_apart)
@@ -41,11 +41,11 @@ if(TARGET test_unit_worker)
                              TARSIA_TEST_PRELUDES="${TARSIA_PRELUDES_PACK}" TARSIA_TEST_INCLUDE="${CMAKE_SOURCE_DIR}/include")
 endif()
 # A worker without compilers, for the tests of its client and of the pipeline.
-add_executable(test_worker ${CMAKE_SOURCE_DIR}/tests/unit/jit/worker/test_worker.cpp)
-target_link_libraries(test_worker PRIVATE tarsia_jit)
+add_executable(stand_in_worker ${CMAKE_SOURCE_DIR}/tests/unit/jit/stand_in_worker/stand_in_worker.cpp)
+target_link_libraries(stand_in_worker PRIVATE tarsia_jit)
 foreach(target test_unit_jit test_unit_pipeline)
   if(TARGET ${target})
-    add_dependencies(${target} test_worker)
+    add_dependencies(${target} stand_in_worker)
   endif()
 endforeach()
 tarsia_test(unit/api tarsia)

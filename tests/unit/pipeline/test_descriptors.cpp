@@ -16,7 +16,7 @@ namespace {
 Settings test_settings() {
   Settings settings;
   settings.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
                               .build_id = std::string(jit::build_id())};
   };
   return settings;

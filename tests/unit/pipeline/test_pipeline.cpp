@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 Settings test_settings() {
   Settings settings;
   settings.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
                               .build_id = std::string(jit::build_id())};
   };
   settings.max_workers = 4;
@@ -567,7 +567,7 @@ TEST_F(Pipe, cuda_is_told_and_resolved) {
 TEST_F(Pipe, a_compiler_of_another_build_is_refused) {
   Settings settings = test_settings();
   settings.program = [](const std::string&) {
-    return jit::WorkerProgram{.path = library_dir() + "/test_worker",
+    return jit::WorkerProgram{.path = library_dir() + "/stand_in_worker",
                               .arguments = {"stranger"},
                               .build_id = std::string(jit::build_id())};
   };

@@ -12,7 +12,7 @@
 #include "base/interrupt.h"
 #include "tests/unit/base/forked_child.h"
 #include "tests/unit/base/temporary_dir.h"
-#include "tests/unit/jit/pool_fixture.h"
+#include "tests/unit/jit/client/pool_fixture.h"
 
 namespace tarsia::jit {
 namespace {

@@ -21,7 +21,7 @@ namespace tarsia::jit {
 using namespace std::chrono_literals;
 
 inline WorkerProgram test_program(std::vector<std::string> arguments = {}) {
-  return {.path = library_dir() + "/test_worker",
+  return {.path = library_dir() + "/stand_in_worker",
           .arguments = std::move(arguments),
           .build_id = std::string(build_id())};
 }
