@@ -94,6 +94,17 @@ def test_rooms_of_base_are_open_to_those_above_it(tree, file):
     assert result.returncode == (1 if file.startswith("base/") else 0), result.stdout
 
 
+def test_rooms_of_unit_tests_mirror_the_sources(tree):
+    for file in ("base/test_b.cpp", "jit/stand_in/stand_in.cpp", "worker/test_w.cpp", "worker/host/test_h.cpp"):
+        (tree / "tests/unit" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tree / "tests/unit" / file).touch()
+    result = run(tree / "scripts/check-layers")
+    assert result.returncode == 0, result.stdout
+    (tree / "tests/unit/jit/stand_in/test_w.cpp").touch()
+    result = run(tree / "scripts/check-layers")
+    assert result.returncode == 1 and "tests/unit/jit/stand_in/: it mirrors no source folder" in result.stdout
+
+
 def check_pythons(home, *arguments):
     environment = {"PATH": str(home / "bin"), "HOME": str(home)}
     return subprocess.run([sys.executable, SCRIPTS / "check-pythons", "--build", home / "build", "--work", home / "work", *arguments],
