@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "registry/library/elf.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/registry/module_fixture.h"
 
@@ -209,21 +208,6 @@ TEST(Loader, a_version_that_this_machine_lacks_is_named) {
   write_file(dir.path() + "/lib.so", library);
   EXPECT_THAT(load_error(dir.path() + "/lib.so"),
               AllOf(HasSubstr("lib.so needs " + newer), HasSubstr("newer than what this machine has")));
-}
-
-TEST(Elf, needed_libraries_and_symbols_are_read) {
-  const ElfLibrary elf = read_elf(read_file(module_path("needs_gone")), "x");
-  EXPECT_THAT(elf.needed, testing::Contains("libtarsia_test_gone.so"));
-  EXPECT_THAT(elf.tarsia_symbols, testing::Contains("tarsia_module_attach"));
-  EXPECT_FALSE(read_elf(read_file(module_path("ops_again")), "x").has_unique_symbols);
-#if !defined(__clang__)
-  EXPECT_TRUE(read_elf(read_file(module_path("unique")), "x").has_unique_symbols);
-#endif
-}
-
-TEST(Elf, calls_of_the_cuda_runtime_beyond_launches_are_seen) {
-  EXPECT_FALSE(read_elf(read_file(module_path("launches")), "x").calls_cuda_runtime);
-  EXPECT_TRUE(read_elf(read_file(module_path("sets_device")), "x").calls_cuda_runtime);
 }
 
 }  // namespace
