@@ -32,6 +32,18 @@ __global__ void spin_kernel(double seconds) { tarsia_test_spin(seconds); }
 void spin(double seconds, cudaStream_t stream) { spin_kernel<<<1, 1, 0, stream>>>(seconds); }
 """
 
+# Holds a stream until the Gate whose address it gets is open; a minute at most, so that a test that waits for it fails.
+HOLD = r"""
+__device__ void tarsia_test_wait(long gate) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (!*(const volatile int*)gate && now - begin < 60000000000ull);
+}
+__global__ void hold_kernel(long gate) { tarsia_test_wait(gate); }
+void hold(long gate, cudaStream_t stream) { hold_kernel<<<1, 1, 0, stream>>>(gate); }
+"""
+
 RELU = r"""
 __global__ void relu_kernel(const float* x, float* y, long n) {
   long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -41,6 +53,18 @@ void relu(const float* x, float* y, long n, cudaStream_t stream) {
   relu_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
 }
 """
+
+
+class Gate:
+    """What kernels of HOLD wait for."""
+
+    def __init__(self, is_open=False):
+        import torch
+        self._flag = torch.full((1,), int(is_open), dtype=torch.int32, pin_memory=True)
+        self.address = self._flag.data_ptr()  # of the host and of the GPU
+
+    def open(self):
+        self._flag[0] = 1
 
 
 @functools.lru_cache

@@ -2,25 +2,23 @@
 
 import gc
 import threading
-import time
 
 import pytest
-from gpu_support import RELU, SPIN, inline, mapped_modules, wait_until
+from gpu_support import HOLD, RELU, SPIN, Gate, inline, mapped_modules, wait_until
 
 import tarsia
 
 torch = pytest.importorskip("torch")
 
 BUSY = 2.0  # seconds for which a kernel keeps the GPU busy
-SOON = 1.0  # seconds in which a call has returned that does not wait, beside other tests
 
-SOURCE = SPIN + RELU + r"""
+SOURCE = SPIN + HOLD + RELU + r"""
 #include <tarsia/op.h>
-__global__ void late_kernel(double seconds, int* y, int value) {
-  tarsia_test_spin(seconds);
+__global__ void late_kernel(long gate, int* y, int value) {
+  tarsia_test_wait(gate);
   *y = value;
 }
-void write_late(int* y, double seconds, int value, cudaStream_t s) { late_kernel<<<1, 1, 0, s>>>(seconds, y, value); }
+void write_late(int* y, long gate, int value, cudaStream_t s) { late_kernel<<<1, 1, 0, s>>>(gate, y, value); }
 __global__ void square_kernel(const float* x, float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = x[i] * x[i]; }
 __global__ void sum_kernel(const float* x, long n, float* y) {
   float sum = 0;
@@ -62,10 +60,11 @@ def lib():
     lib = inline(SOURCE, name="gpu_async")
     # Everything once: CUDA loads kernels when they are first launched, and may wait for the GPU then.
     x, y = torch.ones(10, device="cuda"), torch.zeros(1, device="cuda", dtype=torch.int32)
-    stream = torch.cuda.Stream()
+    stream, opened = torch.cuda.Stream(), Gate(is_open=True)
     for s in (None, stream):
         lib.spin(0, s)
-        lib.write_late(y, 0, 1, s)
+        lib.hold(opened.address, s)
+        lib.write_late(y, opened.address, 1, s)
         lib.relu(x, torch.empty_like(x), 10, s)
         lib.sum_of_squares(x, s)
         lib.made(10, 1, s)
@@ -86,15 +85,6 @@ def test_calls_without_tensors_go_to_the_current_stream(lib):
     torch.cuda.synchronize()
 
 
-class Clock:
-    def __enter__(self):
-        self.begin = time.perf_counter()
-        return self
-
-    def __exit__(self, *_):
-        self.seconds = time.perf_counter() - self.begin
-
-
 @pytest.mark.parametrize("side", [False, True], ids=["default stream", "side stream"])
 def test_calls_return_while_the_gpu_works(lib, side):
     x, y = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
@@ -113,11 +103,12 @@ def test_calls_return_while_the_gpu_works(lib, side):
     with torch.cuda.stream(stream):
         calls()  # PyTorch gets memory for this stream
         torch.cuda.synchronize()
-        with Clock() as clock:
-            lib.spin(BUSY, stream)
-            total, made = calls()
-        busy = not stream.query()
-    assert busy and clock.seconds < SOON
+        gate = Gate()
+        lib.hold(gate.address, stream)
+        held = stream.record_event()
+        total, made = calls()
+        assert not held.query()
+    gate.open()
     stream.synchronize()
     assert total.item() == 1000 and bool((y == 1).all()) and bool((made == 1).all())
 
@@ -151,14 +142,15 @@ def test_compiling_and_loading_do_not_wait(lib):
     y = torch.empty_like(x)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
-    lib.spin(2 * BUSY, stream)
-    with Clock() as clock:
-        other = tarsia.load_inline("int seven() { return 7; }\n__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }")
-        assert other.seven() == 7
-        other.unload()
-        del other
-        gc.collect()
-    assert not stream.query() and clock.seconds < 1.5 * BUSY
+    gate = Gate()
+    lib.hold(gate.address, stream)
+    other = tarsia.load_inline("int seven() { return 7; }\n__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }")
+    assert other.seven() == 7
+    other.unload()
+    del other
+    gc.collect()
+    assert not stream.query()
+    gate.open()
     lib.relu(x, y, 10)
     torch.cuda.synchronize()
     assert torch.equal(x, y)
@@ -169,37 +161,43 @@ def test_unloading_while_a_kernel_runs(how):
     text = SOURCE.replace("gpu_async", "gpu_unload") + f"\n// {how}"
     before = mapped_modules()
     lib = inline(text)
-    y = torch.zeros(1, device="cuda", dtype=torch.int32)
-    lib.write_late(y, 0, 1)
+    y, opened, gate = torch.zeros(1, device="cuda", dtype=torch.int32), Gate(is_open=True), Gate()
+    lib.write_late(y, opened.address, 1)
     torch.cuda.synchronize()
     mapped = mapped_modules()
     assert mapped > before
     stream = torch.cuda.Stream()
-    with Clock() as clock:
-        lib.write_late(y, BUSY, 42, stream)
-        lib.unload()
-        if how == "forget":
-            del lib
-            gc.collect()
-    assert clock.seconds < SOON and not stream.query()
+    lib.write_late(y, gate.address, 42, stream)
+    lib.unload()
+    if how == "forget":
+        del lib
+        gc.collect()
+    assert not stream.query()
     assert mapped_modules() == mapped  # its code is still needed
     assert "gpu_unload" not in tarsia.ops
+    gate.open()
     torch.cuda.synchronize()
     assert y.item() == 42
     lib = None
     assert wait_until(lambda: mapped_modules() == before), "it is still mapped, 10 s after its last kernel"
     again = tarsia.load_inline(text)
-    again.write_late(y, 0, 7)
+    again.write_late(y, opened.address, 7)
     assert y.item() == 7
 
 
 def test_a_bound_op_keeps_its_library(lib):
     x = torch.ones(10, device="cuda")
     bound = tarsia.op("gpu_async").bind(x)
+    before = mapped_modules()
+    other = tarsia.load_inline("int eight() { return 8; }\n__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }")
+    assert other.eight() == 8
     lib.unload()
     del lib
+    other.unload()
+    del other
     gc.collect()
-    time.sleep(0.3)
+    # Where the one that nothing needs has gone, the other would have gone, too.
+    assert wait_until(lambda: mapped_modules() == before)
     assert bound(x).tolist() == [1] * 10
 
 
@@ -251,14 +249,20 @@ def test_scratch_within_a_captured_graph(lib):
 def test_other_threads_run_during_a_call():
     lib = inline(r"""
     #include <chrono>
-    #include <thread>
-    void doze(double seconds, cudaStream_t) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+    #include <future>
+    static std::promise<void> s_begun, s_gate;
+    bool doze(cudaStream_t) {
+      s_begun.set_value();
+      return s_gate.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
+    }
+    bool has_begun(cudaStream_t) { return s_begun.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready; }
+    void open() { s_gate.set_value(); }
     int synchronize() { return int(cudaDeviceSynchronize()); }
     """)
-    ticks = 0
-    thread = threading.Thread(target=lib.doze, args=(0.3,))
+    woken = []
+    thread = threading.Thread(target=lambda: woken.append(lib.doze()))
     thread.start()
-    while thread.is_alive():
-        ticks += 1
-        time.sleep(0.005)
-    assert ticks > 10 and lib.synchronize() == 0
+    assert lib.has_begun()
+    lib.open()
+    thread.join()
+    assert woken == [True] and lib.synchronize() == 0

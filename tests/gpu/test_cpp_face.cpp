@@ -28,12 +28,23 @@ __global__ void shared(float* out, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = buffer[n - 1 - i];
 }
 __global__ void by_value(float* out, Pair pair) { *out = pair.a * pair.b; }
-__global__ void spin(double seconds) {
+__device__ const volatile int* d_gate;
+static volatile int* s_gate;  // d_gate on the host
+void close_gate() {
+  if (!s_gate) {
+    cudaMallocHost((void**)&s_gate, sizeof(int));
+    cudaMemcpyToSymbol(d_gate, &s_gate, sizeof s_gate);
+  }
+  *s_gate = 0;
+}
+void open_gate() { *s_gate = 1; }
+__global__ void hold() {  // a minute at most, so that a test that waits for it fails
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  while (now - begin < (unsigned long long)(seconds * 1e9));
+  while (!*d_gate && now - begin < 60000000000ull);
 }
+bool finished(cudaStream_t stream) { return cudaStreamQuery(stream) == cudaSuccess; }
 void plus(float* x, int n, float by, cudaStream_t stream);
 __global__ void plus_kernel(float* x, int n, float by) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] += by;
@@ -141,14 +152,17 @@ TEST_F(GpuTest, ops_run) {
 }
 
 TEST_F(GpuTest, launches_do_not_wait) {
-  const tarsia::Kernel spin = library().kernel("spin");
-  spin.launch({}, 0.0);
+  const tarsia::Kernel hold = library().kernel("hold");
+  library()["close_gate"].call();
+  library()["open_gate"].call();
+  hold.launch({});  // CUDA loads a kernel with its first launch
   tarsia::synchronize();
-  const auto begin = std::chrono::steady_clock::now();
-  spin.launch({}, 0.3);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+  library()["close_gate"].call();
+  hold.launch({});
+  EXPECT_FALSE(library()["finished"].call<bool>());
+  library()["open_gate"].call();
   tarsia::synchronize();
-  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
+  EXPECT_TRUE(library()["finished"].call<bool>());
 }
 
 TEST_F(GpuTest, a_library_goes_while_its_kernel_runs) {

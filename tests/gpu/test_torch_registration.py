@@ -2,16 +2,15 @@
 
 import importlib.util
 import threading
-import time
 
 import pytest
-from gpu_support import OPS, SPIN, inline, require_gpus
+from gpu_support import HOLD, OPS, Gate, inline, require_gpus
 
 import tarsia
 
 torch = pytest.importorskip("torch")
 
-SOURCE = SPIN + r"""
+SOURCE = HOLD + r"""
 #include "leaky.h"
 __global__ void axpy_kernel(float a, const float* x, float* y, long n) {
   long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
@@ -65,17 +64,20 @@ def test_opcheck_passes(lib, leaky):
 
 def test_calls_go_to_the_current_stream_and_wait_for_nothing(lib):
     stream_of = tarsia.torch.register(lib.stream_of)
-    spin, axpy = lib.spin, tarsia.torch.register(lib.axpy)
+    axpy = tarsia.torch.register(lib.axpy)
     x, y = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
     axpy(1.0, x, y, 1000)
+    gate, opened = Gate(), Gate(is_open=True)
+    lib.hold(opened.address, 0)
     torch.cuda.synchronize()
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         assert stream_of(x) == side.cuda_stream
-        spin(0.5, side)
-        start = time.monotonic()
+        lib.hold(gate.address, side)
+        held = side.record_event()
         axpy(1.0, x, y, 1000)
-        assert time.monotonic() - start < 0.3 and not side.query()
+        assert not held.query()
+    gate.open()
     side.synchronize()
     assert bool((y == 2).all())
 
