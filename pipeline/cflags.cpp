@@ -112,6 +112,25 @@ bool holds(const List& list, std::string_view flag) {
   return std::ranges::find(list, flag) != std::end(list);
 }
 
+/// What may stand behind -fsanitize=.
+Texts sanitizer_words() {
+  Texts words;
+  const Options defaults;
+  jit::for_each_option(defaults, [&](const OptionRow& row, const auto&) {
+    if (row.name == "debug") for_each_value(row, [&](std::string_view word) { words.emplace_back(word); });
+  });
+  return words;
+}
+
+/// The same as a list for people.
+std::string sanitizers() {
+  const Texts words = sanitizer_words();
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + ("'-fsanitize=" + words[i] + "'");
+  return text;
+}
+
 /// One reading of options.cflags.
 class Reader {
  public:
@@ -205,9 +224,18 @@ class Reader {
   }
 
   void sanitize(const std::string& flag, std::string word) {
+    if (word.find(',') != word.npos)
+      refuse("cflags: '" + flag + "' asks for several sanitizers, and a compile has one: give " +
+             sanitizers());
+    if (!holds(sanitizer_words(), word))
+      refuse("cflags: '" + flag + "' is unknown: it may be " + sanitizers());
+    if (!m_sanitizer.empty() && m_sanitizer != flag)
+      refuse("cflags: '" + m_sanitizer + "' and '" + flag +
+             "' ask for two sanitizers, and a compile has one: give one of them");
     if (m_options.debug && m_options.debug != Mode(true) && m_options.debug != Mode(word))
       refuse("cflags: '" + flag + "' contradicts the option debug: give one of them");
-    m_options.debug = std::move(word);  // the check of the options refuses words that it does not know
+    m_options.debug = std::move(word);
+    m_sanitizer = flag;
   }
 
   void take_std(const std::string& flag, std::string standard) {
@@ -253,6 +281,7 @@ class Reader {
   Options& m_options;
   Given<int> m_opt;
   Given<std::string> m_std, m_march;
+  std::string m_sanitizer;  ///< the flag
   Texts m_undefined;
 };
 

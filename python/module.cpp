@@ -64,9 +64,10 @@ std::string doctor() {
   return take_text(code, json);
 }
 
-std::string environment_for(const std::string& debug) {
+std::string environment_for(const py::CompileOptions& given) {
+  const tarsia::detail::CompileRequest request(given.options, std::string_view());
   char* text = nullptr;
-  const int32_t code = tarsia_environment_for(debug.c_str(), &text);
+  const int32_t code = tarsia_environment_for_options(request.options(), &text);
   return take_text(code, text);
 }
 

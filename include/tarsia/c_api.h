@@ -546,6 +546,10 @@ TARSIA_API const tarsia_host* tarsia_get_host(void);
 /// machine. Free `*text` with tarsia_free.
 TARSIA_API int32_t tarsia_environment_for(const char* debug, char** text);
 
+/// The same for code that is compiled with these options, whose `cflags` may ask for a sanitizer, too. Null:
+/// the defaults. Error TARSIA_ARGUMENT_VALUE, besides, if the flags contradict each other or other options.
+TARSIA_API int32_t tarsia_environment_for_options(const tarsia_options* options, char** text);
+
 /// Reports as JSON what works on this machine, what is missing, and how to get it. Compiles a source, and
 /// launches a kernel if it can. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_doctor(char** json);

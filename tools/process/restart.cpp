@@ -16,21 +16,13 @@ namespace tarsia::tools {
 namespace {
 
 constexpr const char* k_again = "TARSIA_STARTED_AGAIN";
-constexpr std::string_view k_flag = "-fsanitize=";
-
-std::string sanitizer_of(const CompileOptions& given) {
-  std::string word = given.options.debug.word();
-  for (const std::string& flag : given.options.cflags)
-    if (flag.starts_with(k_flag)) word = flag.substr(k_flag.size());
-  return word;
-}
 
 }  // namespace
 
 void start_again_for_sanitizer(const CompileOptions& options, char** arguments) {
-  const std::string word = sanitizer_of(options);
+  const detail::CompileRequest request(options.options, std::string_view());
   char* text = nullptr;
-  if (tarsia_environment_for(word.c_str(), &text) != 0)
+  if (tarsia_environment_for_options(request.options(), &text) != 0)
     throw std::runtime_error(tarsia_last_error()->message);
   std::istringstream lines(text);
   tarsia_free(text);
@@ -39,7 +31,8 @@ void start_again_for_sanitizer(const CompileOptions& options, char** arguments) 
     return;
   }
   if (std::getenv(k_again))
-    throw std::runtime_error("the sanitizer of debug=" + word + " cannot be preloaded into this process");
+    throw std::runtime_error(
+        "the sanitizer that the options ask for cannot be preloaded into this process: " + lines.str());
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
     ::setenv(line.substr(0, equals).c_str(), line.c_str() + equals + 1, 1);

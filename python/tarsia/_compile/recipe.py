@@ -49,11 +49,12 @@ class Recipe:
 
     def options(self, loads=True):
         """loads: the process will load the library, not only write its file."""
+        options = _tarsia.CompileOptions(self._name, self._values, capturing())
         if loads and (self._values.get("debug") or "cflags" in self._values):
             from .script import provide
 
-            provide(self._values)
-        return _tarsia.CompileOptions(self._name, self._values, capturing())
+            provide(options)
+        return options
 
     def load(self):
         """The handle of the library."""

@@ -25,18 +25,15 @@ def run(arguments):
 def provide(options):
     """Starts the process again if the options of a compile ask for a sanitizer that it lacks, and the script is run by
     `python -m tarsia`. In other processes load_inline will refuse."""
-    word = options.get("debug", "")
-    for flag in options.get("cflags", ()):
-        if flag.startswith("-fsanitize="):
-            word = flag.partition("=")[2]
-    if word not in ("address", "thread") or not _is_running:
+    if not _is_running:
         return
     from .._tarsia import environment_for
 
-    environment = environment_for(word)
+    environment = environment_for(options)
     if not environment or os.environ.get(_AGAIN):
         return
     sys.stdout.flush()
-    print(f"tarsia: {sys.argv[0]} needs debug={word!r}: starting it again with the sanitizer", file=sys.stderr, flush=True)
     variables = dict(line.split("=", 1) for line in environment.splitlines())
+    library = os.path.basename(variables["LD_PRELOAD"].partition(":")[0])
+    print(f"tarsia: {sys.argv[0]} needs a sanitizer: starting it again with {library}", file=sys.stderr, flush=True)
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **variables, _AGAIN: "1"})

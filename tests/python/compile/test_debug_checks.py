@@ -192,6 +192,8 @@ def test_load_inline_alone_refuses(tmp_path):
     with pytest.raises(tarsia.LoadError, match=r"debug=\"address\" needs AddressSanitizer, which must be in a process from its start: run the "
                                                r"program by `python -m tarsia SCRIPT` or `tarsia run FILE`, or with LD_PRELOAD=/"):
         tarsia.load_inline("int f() { return 1; }", debug="address")
+    with pytest.raises(tarsia.LoadError, match=r"debug=\"address\" needs AddressSanitizer"):
+        tarsia.load_inline("int f() { does not compile", cflags=["-fsanitize=address"])
     tarsia.compile("int f() { return 1; }", tmp_path / "a.so", debug="thread")  # for another process
     with pytest.raises(tarsia.LoadError, match=r"needs ThreadSanitizer"):
         tarsia.load(tmp_path / "a.so")
@@ -245,10 +247,31 @@ def test_a_script_without_sanitizers_runs_as_by_python(tmp_path):
     assert done.stdout == "3 ['a', '-b'] __main__\n", done.stderr
 
 
+def test_two_sanitizers_are_refused_by_all_faces(tmp_path):
+    several = "'-fsanitize=undefined,address' asks for several sanitizers, and a compile has one: give '-fsanitize=undefined', "
+    with pytest.raises(tarsia.ArgumentValueError, match=several):
+        tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=undefined,address"])
+    with pytest.raises(tarsia.ArgumentValueError, match="'-fsanitize=undefined' and '-fsanitize=thread' ask for two sanitizers"):
+        tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=undefined", "-fsanitize=thread"])
+    done = run("import tarsia; tarsia.load_inline('int f();', cflags=['-fsanitize=undefined,address'])", tmp_path, launcher=["-m", "tarsia"])
+    assert done.returncode != 0 and several in done.stderr
+    (tmp_path / "a.cc").write_text("int main() {}\n")
+    done = subprocess.run([places.command(), "run", "-fsanitize=undefined,address", "a.cc"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0 and several in done.stderr
+
+
+@pytest.mark.parametrize("given", ["debug='address'", "cflags=['-fsanitize=address']"])
+def test_a_script_starts_again_for_the_option_and_for_the_flag(tmp_path, given):
+    done = run(f"import tarsia; print(tarsia.load_inline('int f() {{ return 3; }}', {given}).f())", tmp_path, launcher=["-m", "tarsia"])
+    assert done.stdout == "3\n" and re.search(r"needs a sanitizer: starting it again with libclang_rt.asan", done.stderr), done.stderr
+
+
 def test_unknown_words_are_refused():
     with pytest.raises(tarsia.ArgumentValueError, match="debug must be True, False, 'undefined' or 'address' or 'thread', got 'memory'"):
         tarsia.load_inline("int f() { return 1; }", debug="memory")
-    with pytest.raises(tarsia.ArgumentValueError, match=r"debug 'memory' is unknown: it may be on, off, undefined, address or thread"):
-        tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=memory"])
+    for word in ("memory", "on"):
+        with pytest.raises(tarsia.ArgumentValueError, match=f"'-fsanitize={word}' is unknown: it may be '-fsanitize=undefined', "
+                                                            "'-fsanitize=address' or '-fsanitize=thread'"):
+            tarsia.load_inline("int f() { return 1; }", cflags=[f"-fsanitize={word}"])
     with pytest.raises(tarsia.ArgumentValueError, match="contradicts the option debug"):
         tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=address"], debug="undefined")

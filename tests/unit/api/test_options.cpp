@@ -121,6 +121,39 @@ TEST(Options, no_function_at_all_is_a_restriction_too) {
   EXPECT_EQ(none.options()->restrict_functions, 1);
 }
 
+/// What a program is to be started again with, or the error.
+std::string environment_for(const Options& options) {
+  const detail::CompileRequest request(options, "");
+  char* text = nullptr;
+  if (tarsia_environment_for_options(request.options(), &text) != 0) return tarsia_last_error()->message;
+  const std::string lines = text;
+  tarsia_free(text);
+  return lines;
+}
+
+TEST(Options, a_sanitizer_is_asked_for_by_debug_or_by_a_flag) {
+  EXPECT_EQ(environment_for({}), "");
+  EXPECT_EQ(environment_for({.debug = "undefined"}), "");
+  EXPECT_EQ(environment_for({.cflags = {"-fsanitize=undefined"}}), "");
+#ifdef __SANITIZE_THREAD__
+  const std::string absent = "address";
+#else
+  const std::string absent = "thread";
+#endif
+  EXPECT_EQ(environment_for({.cflags = {"-fsanitize=" + absent}}), environment_for({.debug = absent}));
+  EXPECT_THAT(environment_for({.debug = absent}), testing::HasSubstr("LD_PRELOAD="));
+  EXPECT_THAT(
+      environment_for({.cflags = {"-fsanitize=undefined,address"}}),
+      testing::HasSubstr("'-fsanitize=undefined,address' asks for several sanitizers, and a compile has one: "
+                         "give '-fsanitize=undefined', '-fsanitize=address' or '-fsanitize=thread'"));
+  EXPECT_THAT(environment_for({.debug = "thread", .cflags = {"-fsanitize=address"}}),
+              testing::HasSubstr("contradicts the option debug"));
+  char* text = nullptr;
+  ASSERT_EQ(tarsia_environment_for_options(nullptr, &text), 0);
+  EXPECT_STREQ(text, "");
+  tarsia_free(text);
+}
+
 TEST(Options, words_have_their_places) {
   constexpr OptionRow row = {.kind = OptionKind::word, .values = "c++11 c++14 c++20"};
   static_assert(index_of_value(row, "c++11") == 0 && index_of_value(row, "c++20") == 2);
