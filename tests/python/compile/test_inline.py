@@ -231,7 +231,7 @@ def test_errors_of_the_link_name_lines():
     assert "referenced by a.cc:3" in caught.value.diagnostics[0].message
 
 
-def test_ctrl_c_ends_a_compile_at_once_and_the_next_one_works():
+def test_ctrl_c_ends_a_compile_at_once_and_the_next_one_works(tmp_path):
     code = """if True:
         import os, pathlib, signal, threading, time
         import tarsia
@@ -270,7 +270,8 @@ def test_ctrl_c_ends_a_compile_at_once_and_the_next_one_works():
             print("raised", compiler in compilers())
         print(tarsia.load_inline("int two() { return 2; }").two())
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    environment = {**os.environ, "TARSIA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert done.stdout.splitlines() == ["interrupted False", "raised False", "2"], done.stdout + done.stderr
 
 
