@@ -21,6 +21,9 @@ namespace {
 /// too.
 constexpr size_t k_most_bindings = 64;
 
+/// The number of bindings of an op with state, which are never let go.
+constexpr size_t k_most_states = 256;
+
 std::mutex g_mutex;
 int64_t g_last = 0;
 std::unordered_map<int64_t, std::shared_ptr<JaxCallee>>& callees() {
@@ -309,9 +312,20 @@ int32_t JaxFunction::run(JaxBuffers& buffers) {
 BoundRef JaxOp::bound_for(const std::vector<const tarsia_tensor*>& inputs, tarsia_device device) {
   std::vector<tarsia_meta> metas;
   for (const tarsia_tensor* input : inputs) metas.push_back(meta_of(input));
+  bool is_full = false;
   {
     const std::lock_guard lock(m_mutex);
     if (BoundRef bound = find(metas, device)) return bound;
+    is_full = has_state() && m_bindings.size() >= k_most_states;
+  }
+  if (is_full) {
+    fail(TARSIA_UNSUPPORTED,
+         std::string(tarsia_op_describe(m_op.get())->name) + " has a state for each of " +
+             std::to_string(k_most_states) +
+             " combinations of shapes, dtypes and devices, and this call is one more: pad "
+             "its inputs to fewer shapes, or make another function by tarsia.jax.function, "
+             "whose states begin anew");
+    return {};
   }
   BoundRef bound = bind(metas, device);
   return bound ? keep(std::move(metas), device, std::move(bound)) : BoundRef();
@@ -348,7 +362,7 @@ BoundRef JaxOp::keep(std::vector<tarsia_meta> inputs, tarsia_device device, Boun
   const std::lock_guard lock(m_mutex);
   if (BoundRef first = find(inputs, device)) return first;
   m_bindings.push_front({std::move(inputs), device, std::move(bound)});
-  if (m_bindings.size() > k_most_bindings && !tarsia_op_describe(m_op.get())->create_state)
+  if (m_bindings.size() > k_most_bindings && !has_state())
     gone.splice(gone.begin(), m_bindings, std::prev(m_bindings.end()));
   return BoundRef::borrow(m_bindings.front().bound.get());
 }

@@ -55,7 +55,8 @@ class JaxFunction : public JaxCallee {
 };
 
 /// An op with its attributes. It is bound when it first runs on a device with inputs of some shapes. The
-/// most recently used bindings are kept. An op with state keeps all of them, since they hold the state.
+/// most recently used bindings are kept. An op with state keeps all of them, since they hold the state, and
+/// refuses more than there may be.
 class JaxOp {
  public:
   struct Attribute {
@@ -76,6 +77,7 @@ class JaxOp {
     tarsia_device device;
     BoundRef bound;
   };
+  bool has_state() const { return tarsia_op_describe(m_op.get())->create_state != nullptr; }
   BoundRef find(const std::vector<tarsia_meta>& inputs, tarsia_device device);
   BoundRef bind(const std::vector<tarsia_meta>& inputs, tarsia_device device) const;
   BoundRef keep(std::vector<tarsia_meta> inputs, tarsia_device device, BoundRef bound);

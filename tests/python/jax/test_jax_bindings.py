@@ -19,6 +19,7 @@ import tarsia.jax  # noqa: E402
 
 LONG = 120  # seconds: nothing here takes them unless it hangs
 MOST_BINDINGS = MOST_PROGRAMS = 64
+MOST_STATES = 256
 
 
 def define(name, stateful=False):
@@ -101,13 +102,19 @@ def test_a_call_site_keeps_the_bindings_that_were_used_last():
     assert batched(function, 1)[0, 0] == 1  # bound anew
 
 
-def test_state_is_never_let_go():
-    op, _ = define("jb_state", stateful=True)
-    function = tarsia.jax.function(op, vmap="broadcast_all")
-    assert batched(function, 1)[0, 0] == 1
-    for n in range(2, 2 * MOST_BINDINGS):
-        assert batched(function, n)[0, 0] == 1
-    assert batched(function, 1)[0, 0] == 2
+def test_state_is_never_let_go_and_no_more_begins_than_there_may_be():
+    op, bindings = define("jb_state", stateful=True)
+    function = tarsia.jax.function(op)
+    x = jnp.zeros(MOST_STATES + 1)
+    many = jax.jit(lambda x: [function(x[:n])[0] for n in range(1, MOST_STATES + 1)])  # one program of many call sites
+    assert many(x) == [1] * MOST_STATES
+    for _ in range(2):
+        with pytest.raises(Exception, match=f"jb_state has a state for each of {MOST_STATES} combinations .*pad its inputs to fewer"):
+            jax.block_until_ready(function(x))
+    gc.collect()
+    assert len(bindings) <= MOST_STATES + 1  # one more for inference
+    assert many(x) == [2] * MOST_STATES
+    assert tarsia.jax.function(op)(x)[0] == 1
 
 
 def test_the_programs_that_were_used_last_are_kept():
