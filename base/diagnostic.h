@@ -18,6 +18,9 @@ struct Diagnostic {
   std::string message;
 };
 
+/// Of a text that the user has to mend.
+inline constexpr char k_nul_byte[] = "NUL byte in the text: remove it, compilers stop there";
+
 /// The step at which something failed.
 enum class Stage { source, host, split, device, link, worker, load, call };
 

@@ -83,7 +83,7 @@ void check_text(const jit::SourceFile& file) {
       at += 8;
       continue;
     }
-    if (bytes[at] == 0) refuse_byte(file, at, "NUL byte in the text: remove it, compilers stop there");
+    if (bytes[at] == 0) refuse_byte(file, at, k_nul_byte);
     const std::size_t length = sequence_length(bytes + at, size - at);
     if (length == 0) {
       static constexpr char k_digits[] = "0123456789abcdef";

@@ -385,6 +385,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
       m_parts.keep(PartKind::device, key, to_bytes(*result));
   }
   outcome.ok = result->ok;
+  outcome.invalid = result->invalid;
   outcome.diagnostics = std::move(result->diagnostics);
   if (!outcome.ok) explain_host_names(outcome.diagnostics);
   place_spills(outcome.diagnostics);
@@ -422,6 +423,7 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
     for (const KernelUse& kernel : m_slice.kernels) kernels.insert(kernel.mangled);
   NvptxResult result = m_clang.result(kernels, &m_cancelled);
   outcome.ok = result.device.ok;
+  outcome.invalid = result.device.invalid;
   outcome.diagnostics = std::move(result.device.diagnostics);
   place_spills(outcome.diagnostics);
   outcome.dependencies = std::move(result.device.dependencies);
@@ -574,6 +576,8 @@ DeviceJob::Outcome DeviceJob::run() {
     m_parts.keep(PartKind::device, *headers, why);
   second.timings.insert(second.timings.begin(), outcome.timings.begin(), outcome.timings.end());
   if (second.ok || m_cancelled) return second;
+  // Which headers are read, conditions included, Clang alone knows: NVRTC was not asked.
+  if (outcome.invalid || second.invalid) return second;
   // What both refuse at one line is the user's; NVRTC's words for it come with hints. Else both speak.
   const auto is_shared_line = [&](const Diagnostic& one) {
     return is_error(one) && std::ranges::any_of(second.diagnostics, [&](const Diagnostic& other) {

@@ -38,7 +38,8 @@ class DeviceJob {
  public:
   struct Outcome {
     bool ok = false;
-    bool reused = false;  ///< device code of an earlier compile
+    bool invalid = false;  ///< a header on disk is no text
+    bool reused = false;   ///< device code of an earlier compile
     /// The texts of DeviceSlice::precompiled are needed to tell what is wrong.
     bool needs_headers = false;
     DeviceUnit unit;

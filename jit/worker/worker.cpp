@@ -229,8 +229,10 @@ class Compile {
     if (!host.exports_of_c.empty())
       texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
 
-    if (job && !take(std::move(*device), std::move(job), host)) return host.ok ? Stage::device : Stage::host;
-    if (!host.ok) return host.invalid ? Stage::source : Stage::host;
+    const bool invalid = host.invalid || (device && device->invalid);
+    const Stage failed = invalid ? Stage::source : host.ok ? Stage::device : Stage::host;
+    if (job && !take(std::move(*device), std::move(job), host)) return failed;
+    if (!host.ok) return failed;
     m_exported.insert(host.exported.begin(), host.exported.end());
     m_left_out.insert(host.left_out.begin(), host.left_out.end());
     for (std::string& object : host.objects) m_objects.push_back({unit.file->name, std::move(object)});

@@ -313,6 +313,7 @@ DeviceResult DeviceCompiler::compile(const DeviceRequest& request, const DeviceP
   DeviceResult result;
   result.dependencies = light.dependencies;
   result.diagnostics = light.refused;
+  result.invalid = light.invalid;
   if (!light.refused.empty()) return result;
   auto start = Clock::now();
   const Nvrtc& nvrtc = Nvrtc::open(request.cuda.nvrtc);

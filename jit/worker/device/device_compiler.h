@@ -18,6 +18,7 @@ namespace tarsia::jit {
 
 struct DeviceResult {
   bool ok = false;
+  bool invalid = false;                  ///< a header on disk is no text: a fatal diagnostic says which
   std::vector<FatbinEntry> images;       ///< a cubin for each architecture, then PTX if it was asked for
   std::vector<std::string> lowered;      ///< for each expression of the request its name in the device code
   std::vector<std::string> managed;      ///< for each managed variable likewise; empty if there is none of it

@@ -59,8 +59,13 @@ class Planner {
     for (const std::string& path : walk.outside())
       refuse(m_request.main.name, 0,
              "an include leads to " + path + ", which lies outside of the include directories");
-    for (auto& [path, header] : walk.headers())
-      if (header) m_plan.dependencies.push_back(header->dependency);
+    for (auto& [path, header] : walk.headers()) {
+      if (!header) continue;
+      m_plan.dependencies.push_back(header->dependency);
+      if (header->nul.line == 0) continue;
+      m_plan.invalid = true;
+      m_plan.refused.push_back({path, header->nul.line, header->nul.column, Severity::fatal, k_nul_byte});
+    }
     for (auto& [name, text] : m_texts) m_plan.headers.push_back({name, std::move(text)});
     m_plan.heavy_prefix = m_uses_cccl;
     m_plan.key = key();

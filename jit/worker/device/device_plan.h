@@ -33,7 +33,8 @@ struct DevicePlan {
   std::string prefix;                ///< the directives before the main text's first declaration …
   bool heavy_prefix = false;         ///< … which lead to libcu++ or CUB: worth precompiling
   std::vector<Diagnostic>
-      refused;  ///< why it must not be compiled: headers outside of the include directories
+      refused;           ///< why it must not be compiled: headers that lie outside of the include directories
+  bool invalid = false;  ///< one of these is a header on disk that is no text
   std::vector<Dependency> dependencies;  ///< headers on disk that may be read
   Digest key{};                          ///< of all that determines the result, NVRTC's identity included
 };

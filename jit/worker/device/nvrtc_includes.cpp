@@ -18,6 +18,14 @@ bool is_regular(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+TextPlace first_nul(std::string_view text) {
+  const size_t at = text.find('\0');
+  if (at == text.npos) return {};
+  const std::string_view before = text.substr(0, at);
+  return {.line = 1 + static_cast<int>(std::ranges::count(before, '\n')),
+          .column = static_cast<int>(at - (before.rfind('\n') + 1)) + 1};  // npos + 1 is 0
+}
+
 }  // namespace
 
 std::shared_ptr<const DiskHeader> disk_header(const std::string& path) {
@@ -36,6 +44,7 @@ std::shared_ptr<const DiskHeader> disk_header(const std::string& path) {
   header->dependency.path = path;
   header->dependency.content = hash_bytes(text);
   header->includes = scan_includes(text);
+  header->nul = first_nul(text);
   std::lock_guard lock(mutex);
   return known[path] = std::move(header);
 }

@@ -24,6 +24,7 @@ namespace tarsia::jit {
 struct DiskHeader {
   Dependency dependency;
   std::vector<IncludeLine> includes;
+  TextPlace nul;  ///< its first NUL byte; the line is 0 if there is none
 };
 
 /// The header at a path, read once as long as it does not change. Null if there is none or it is too large.

@@ -56,7 +56,8 @@ struct Task {
   std::string libdevice;  ///< its bytes; empty if there is none
   Pass& pass;
   std::vector<std::pair<std::string, double>>& timings;
-  bool unknown_references = false;  ///< constant expressions may name references to unknown objects
+  bool& invalid;            ///< set where a header on disk is no text
+  bool unknown_references;  ///< constant expressions may name references to unknown objects
   bool is_cancelled() const { return cancelled && *cancelled; }
 };
 
@@ -190,14 +191,13 @@ class Action final : public clang::ASTFrontendAction {
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
     ignore_pragmas_of_nvcc(preprocessor);
     preprocessor.addPPCallbacks(make_debug_pragmas());
-    preprocessor.addPPCallbacks(make_file_checks(preprocessor, m_files, m_invalid));
+    preprocessor.addPPCallbacks(make_file_checks(preprocessor, m_files, m_task.invalid));
     return std::make_unique<Consumer>(m_task, clang);
   }
 
  private:
   Task& m_task;
   const SourceFileSystem& m_files;
-  bool m_invalid = false;
 };
 
 Diagnostic error_of(const NvptxUnit& unit, std::string message) {
@@ -332,7 +332,7 @@ class Compile {
     std::string prelude;
     const auto parse = [&](bool unknown_references) {
       pass = Pass();
-      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, unknown_references};
+      Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, unknown_references};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
       if (auto clang =

@@ -1,6 +1,7 @@
 // Checks files as the preprocessor enters them.
 #include "jit/worker/source/file_checks.h"
 
+#include "base/diagnostic.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Preprocessor.h"
@@ -25,7 +26,7 @@ class FileChecks final : public clang::PPCallbacks {
     const size_t at = sources.getBufferData(id).find('\0');
     if (at == llvm::StringRef::npos) return;
     m_invalid = true;
-    report(sources.getComposedLoc(id, unsigned(at)), "NUL byte in the text: remove it, compilers stop there");
+    report(sources.getComposedLoc(id, unsigned(at)), k_nul_byte);
   }
 
   void EmbedDirective(clang::SourceLocation hash, llvm::StringRef name, bool,

@@ -47,6 +47,35 @@ TEST_F(FileChecksTest, a_nul_byte_in_a_header_on_disk_makes_the_source_invalid) 
     }
 }
 
+TEST_F(FileChecksTest, a_nul_byte_in_a_header_that_only_device_code_reads_makes_the_source_invalid) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  write_file(dir / "x.h", "// one\n/* \0 */\n#define VALUE 2\n"s);
+  write_file(dir / "outer.h", "#include \"x.h\"\n");
+  for (const char* compiler : {"auto", "nvrtc", "clang"})
+    for (const char* header : {"x.h", "outer.h"}) {
+      CompileRequest asked =
+          request("a.cu", "#ifdef __CUDA_ARCH__\n#include \""s + header +
+                              "\"\n#endif\n__global__ void k(int* x) {\n#ifdef __CUDA_ARCH__\n"
+                              "  *x = VALUE;\n#endif\n}\n");
+      asked.options.include_dirs = {dir.path()};
+      asked.options.device_compiler = compiler;
+      const CompileResult result = compile(asked);
+      ASSERT_FALSE(result.ok) << compiler << header;
+      EXPECT_EQ(result.stage, Stage::source) << compiler << header;
+      EXPECT_THAT(errors(result), HasSubstr(dir / "x.h" + ":2:4: NUL byte")) << compiler << header;
+    }
+}
+
+TEST_F(FileChecksTest, a_header_that_nobody_reads_may_hold_any_byte) {
+  if (!have_nvrtc()) GTEST_SKIP() << "no CUDA headers or no NVRTC";
+  write_file(dir / "x.h", "\0"s);
+  CompileRequest asked =
+      request("a.cu", "#if 0\n#include \"x.h\"\n#endif\n__global__ void k(int* x) { *x = 1; }\n");
+  asked.options.include_dirs = {dir.path()};
+  const CompileResult result = compile(asked);
+  EXPECT_TRUE(result.ok) << errors(result);
+}
+
 TEST_F(FileChecksTest, embedded_files_may_hold_any_byte) {
   write_file(dir / "data.bin", "\x07\0\xFF"s);
   const CompileResult result = compile_in_dir(
