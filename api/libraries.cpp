@@ -68,7 +68,7 @@ void* tarsia_library_symbol(const tarsia_library* library, const char* name) {
 }
 
 const char* tarsia_library_path(const tarsia_library* library) {
-  return from_c(library)->path().c_str();
+  return from_c(library)->path();
 }
 
 const tarsia_image* tarsia_library_images(const tarsia_library* library, uint64_t* n) {

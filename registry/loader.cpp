@@ -274,20 +274,22 @@ class LibraryLoader {
     library->m_warning_texts = std::move(m_module.warnings);
     library->m_uses_cuda = std::any_of(elf.needed.begin(), elf.needed.end(),
                                        [](const std::string& name) { return name.starts_with("libcu"); });
-    library->m_bytes = std::move(file);
-    library->m_origins = std::move(m_module.origins);
+    library->m_module = std::make_unique<MappedModule>();
+    MappedModule& mapped = *library->m_module;
+    mapped.name = library->m_name;
+    mapped.bytes = std::move(file);
+    mapped.origins = std::move(m_module.origins);
     report_crashes();
     const std::string path = unique_path(m_module);
     {
-      const LoadingScope loading(call_slot(), library->m_name, library->m_bytes.bytes(), library->m_origins,
+      const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,
                                  m_module.file.get());
-      library->m_path = path;
-      library->m_handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      mapped.path = path;
+      mapped.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     }
-    if (!library->m_handle) throw_dlopen_error(m_module.path, dlerror());
-    check_initializers(library->m_handle);
-    library->m_range.describe(library->m_handle, library->m_name, library->m_bytes.bytes(),
-                              library->m_origins, library.get());
+    if (!mapped.handle) throw_dlopen_error(m_module.path, dlerror());
+    mapped.range.describe(mapped.handle, mapped.name, mapped.bytes.bytes(), mapped.origins, library.get());
+    check_initializers(mapped.handle);
     // A process may hold more libraries than descriptors: what is mapped needs none. But debuggers, profilers
     // and sanitizers open the module by its path, and may wait for ever for what has its number by then.
     // So it stays open while there are many.
@@ -297,12 +299,11 @@ class LibraryLoader {
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
     library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && launches_by_itself(elf);
-    if (const auto take =
-            reinterpret_cast<TakeFindings>(std::ranges::count(elf.tarsia_symbols, k_take_findings)
-                                               ? dlsym(library->m_handle, k_take_findings)
-                                               : nullptr)) {
+    if (const auto take = reinterpret_cast<TakeFindings>(
+            std::ranges::count(elf.tarsia_symbols, k_take_findings) ? dlsym(mapped.handle, k_take_findings)
+                                                                    : nullptr)) {
       library->m_checks = std::make_unique<CheckedCode>(library->m_name, take);
-      library->m_range.describe_findings(take);
+      mapped.range.describe_findings(take);
     }
     if (is_module)
       attach(*library, elf.has_effects);
@@ -330,7 +331,7 @@ class LibraryLoader {
  private:
   void attach(Library& library, bool has_effects) {
     const auto entry =
-        reinterpret_cast<tarsia_module_attach_fn>(dlsym(library.m_handle, TARSIA_MODULE_SYMBOL));
+        reinterpret_cast<tarsia_module_attach_fn>(dlsym(library.m_module->handle, TARSIA_MODULE_SYMBOL));
     const tarsia_module* module = entry ? entry(host_table()) : nullptr;
     if (!module) throw LoadError(m_module.path + " gives no description of itself: build it again");
     if (module->abi_version != TARSIA_ABI_VERSION)
@@ -391,7 +392,7 @@ class LibraryLoader {
 
   /// Takes the ops of MXNet's extension API, when its header was Tarsia's own.
   void attach_extension(Library& library, const tarsia_extension& extension) {
-    auto* found = reinterpret_cast<std::int32_t (*)(std::int32_t)>(find_initialize(library.m_handle));
+    auto* found = reinterpret_cast<std::int32_t (*)(std::int32_t)>(find_initialize(library.m_module->handle));
     if (extension.initialize(found, k_mxnet_version)) throw_extension_error();
     std::uint64_t n = 0;
     if (extension.size >= sizeof(tarsia_mxnet_extension)) {
@@ -410,7 +411,7 @@ class LibraryLoader {
 
   /// Takes the ops of a library that was built against MXNet's own header.
   void attach_mxnet(Library& library) {
-    library.m_mxnet = std::make_unique<MxnetLibrary>(library.m_handle, m_module.path);
+    library.m_mxnet = std::make_unique<MxnetLibrary>(library.m_module->handle, m_module.path);
     for (const tarsia_op* op : library.m_mxnet->ops()) add_op(library, op);
     if (!library.m_mxnet->ignored().empty()) warn_ignored(library, {library.m_mxnet->ignored()});
   }
@@ -523,7 +524,7 @@ void export_library(std::string_view file, const std::string& path) {
 }
 
 void Library::export_to(const std::string& path) const {
-  export_library(m_bytes.bytes(), path);
+  export_library(m_module ? m_module->bytes.bytes() : std::string_view(), path);
 }
 
 void Library::pin() {
@@ -536,8 +537,8 @@ void Library::unpin() {
 
 std::span<const char* const> Library::symbols() const {
   std::call_once(m_symbols_read, [this] {
-    if (!m_handle) return;
-    m_symbol_texts = shown_symbols(m_bytes.bytes(), m_name);
+    if (!m_module) return;
+    m_symbol_texts = shown_symbols(m_module->bytes.bytes(), m_name);
     for (const std::string& name : m_symbol_texts) m_symbols.push_back(name.c_str());
   });
   return m_symbols;
@@ -547,7 +548,7 @@ void* Library::symbol(const char* name) const {
   const std::span<const char* const> all = symbols();
   const bool shown = std::ranges::binary_search(all, std::string_view(name), {},
                                                 [](const char* one) { return std::string_view(one); });
-  return shown ? dlsym(m_handle, name) : nullptr;
+  return shown ? dlsym(m_module->handle, name) : nullptr;
 }
 
 Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op* const> ops,
@@ -575,19 +576,17 @@ void Library::add_ops(const Ref<Library>& self) {
 }
 
 void Library::destroy() {
-  void* handle = m_handle;
+  std::unique_ptr<MappedModule> module = std::move(m_module);
   const bool uses_cuda = m_uses_cuda;
   void (*const release)(void*) = m_release;
   void* const user = m_release_user;
   delete this;
   if (release) release(user);
-  if (!handle) return;
-  if (uses_cuda) {
-    unmap_when_idle(handle);
-  } else {
-    const InLoader in_loader;
-    dlclose(handle);
-  }
+  if (!module || !module->handle) return;
+  if (uses_cuda)
+    unmap_when_idle(std::move(module));
+  else
+    unmap(std::move(module));
 }
 
 }  // namespace tarsia::registry

@@ -39,20 +39,39 @@ struct sigaction g_before[NSIG];  // what a signal did before; written before th
 std::atomic<pthread_t> g_reporter{};
 std::atomic<bool> g_reported{false};
 SignalFrames g_frames;  // the reporter's
+
+// What a thread does: one of these at most, the innermost.
+struct Activity {
+  const LoadingModule* loading = nullptr;
+  OpStep* step = nullptr;
+  tarsia_call_context* call = nullptr;
+
+  bool is_known() const { return loading || step || call; }
+};
+
 // The crash whose frames the reporter looks for, while it looks.
 struct Pending {
   const Watched* watched = nullptr;
   siginfo_t info{};
-  const ThreadRecord* record = nullptr;
-  const tarsia_call_context* call = nullptr;
+  Activity activity;
 } g_pending;
 
-/// The innermost call under way of which something is known; null: none.
-tarsia_call_context* running_call(const ThreadRecord* record) {
-  tarsia_call_context* context = record && record->slot ? *record->slot : nullptr;
-  for (; context; context = context->outer)
+/// The innermost call under way of which something is known, and that began after `outer`; null: none.
+tarsia_call_context* running_call(const ThreadRecord& record, const tarsia_call_context* outer) {
+  tarsia_call_context* context = record.slot ? *record.slot : nullptr;
+  for (; context && context != outer; context = context->outer)
     if (context->size >= sizeof(tarsia_call_context) && (context->function || context->op)) return context;
   return nullptr;
+}
+
+Activity activity_of(const ThreadRecord* record) {
+  if (!record) return {};
+  OpStep* const step = record->step;
+  const LoadingModule* const loading = record->loading;
+  if (loading && !(step && step->loading == loading)) return {.loading = loading};
+  tarsia_call_context* const call = running_call(*record, step ? step->call : nullptr);
+  if (call || !step) return {.call = call};
+  return {.step = step};
 }
 
 bool is_in_a_module(const SignalFrames& frames) {
@@ -124,20 +143,37 @@ void write_call(SignalText& text, const tarsia_call_context& context) {
   text.add("\n");
 }
 
-void write_where(SignalText& text, const ThreadRecord* record, const tarsia_call_context* call) {
-  if (record && record->loading) {
-    text.add(" while ").quoted(record->loading.load()->name).add(" was loaded, in its static initialisers\n");
+/// " in op 'scale', inference, source:3", and a line of what it was asked about.
+void write_step(SignalText& text, const OpStep& step) {
+  text.add(" in op ").quoted(step.op->name).add(", ").add(step.name);
+  write_location(text, step.op->location);
+  text.add("\n");
+  if (!step.info || (!step.info->n_inputs && !step.info->n_attributes)) return;
+  text.add("  called with ");
+  add_bind_info(text, *step.op, *step.info);
+  text.add("\n");
+}
+
+void write_where(SignalText& text, const Activity& activity) {
+  if (activity.loading) {
+    text.add(" while ").quoted(activity.loading->name);
+    text.add(activity.loading->is_leaving ? " was unloaded, in its destructors and exit handlers\n"
+                                          : " was loaded, in its static initialisers\n");
     return;
   }
-  if (call) {
-    write_call(text, *call);
+  if (activity.step) {
+    write_step(text, *activity.step);
+    return;
+  }
+  if (activity.call) {
+    write_call(text, *activity.call);
     return;
   }
   for (std::size_t i = 0; i < g_frames.n_inner; ++i)
     if (const ModuleRecord* module = find_module(g_frames.inner[i].pc)) {
       text.add(" in library ")
           .quoted(module->name)
-          .add(", outside of calls: in a thread or a destructor of its own\n");
+          .add(", outside of calls: in a thread, a destructor or an exit handler of its own\n");
       return;
     }
   text.add("\n");
@@ -156,28 +192,27 @@ void write_findings(SignalText& text) {
       &text);
 }
 
-void write_heading(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
-                   const tarsia_call_context* call) {
+void write_heading(const char* what, const char* signal, const siginfo_t& info, const Activity& activity) {
   SignalText text(STDERR_FILENO);
   text.add("tarsia: ").add(what).add(" (").add(signal);
   if (has_address(info.si_signo, info))
     text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
   text.add(")");
-  write_where(text, record, call);
+  write_where(text, activity);
   write_findings(text);
 }
 
 void write_report(const char* what, const char* signal, const siginfo_t& info, const ThreadRecord* record,
-                  const tarsia_call_context* call) {
-  write_heading(what, signal, info, record, call);
+                  const Activity& activity) {
+  write_heading(what, signal, info, activity);
   write_frames(g_frames, record ? record->loading.load() : nullptr);
 }
 
 /// The walk over the frames has crashed itself.
 void report_without_frames() {
   const Pending& at = g_pending;
-  if (at.watched && ((at.record && at.record->loading) || at.call))
-    write_heading(what_happened(*at.watched, at.info, false), at.watched->name, at.info, at.record, at.call);
+  if (at.watched && at.activity.is_known())
+    write_heading(what_happened(*at.watched, at.info, false), at.watched->name, at.info, at.activity);
   SignalText(STDERR_FILENO).add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
 }
 
@@ -229,16 +264,16 @@ void on_crash(int signal, siginfo_t* info, void* pointer) {
   }
   if (!g_reported && begin_report()) {
     const ThreadRecord* record = find_thread_record();
-    const tarsia_call_context* call = running_call(record);
+    const Activity activity = activity_of(record);
     for (const Watched& watched : k_watched)
-      if (watched.signal == signal) g_pending = {&watched, *info, record, call};
+      if (watched.signal == signal) g_pending = {&watched, *info, activity};
     collect_frames(context, g_frames);
-    if ((record && record->loading) || call || is_in_a_module(g_frames)) {
+    if (activity.is_known() || is_in_a_module(g_frames)) {
       g_reported = true;
       for (const Watched& watched : k_watched)
         if (watched.signal == signal)
           write_report(what_happened(watched, *info, is_stack_overflow(signal, *info, context, record)),
-                       watched.name, *info, record, call);
+                       watched.name, *info, record, activity);
     }
     end_report();
   }
@@ -256,18 +291,20 @@ void on_interrupt(int signal, siginfo_t* info, void* pointer) {
   constexpr std::uint64_t k_soon = 1'000'000'000;
   const int saved_errno = errno;
   const ThreadRecord* record = find_thread_record();
-  if (tarsia_call_context* call = running_call(record)) {
+  const Activity activity = activity_of(record);
+  if (activity.call || activity.step) {
+    std::uint64_t& before = activity.call ? activity.call->interrupt_ns : activity.step->interrupt_ns;
     const std::uint64_t now = now_ns();
-    if (call->interrupt_ns && now - call->interrupt_ns < k_soon && begin_report()) {
+    if (before && now - before < k_soon && begin_report()) {
       collect_frames(*static_cast<ucontext_t*>(pointer), g_frames);
-      write_report("interrupted twice", "SIGINT", *info, record, call);
+      write_report("interrupted twice", "SIGINT", *info, record, activity);
       struct sigaction normal{};
       normal.sa_handler = SIG_DFL;
       ::sigaction(SIGINT, &normal, nullptr);
       ::syscall(SYS_tgkill, ::getpid(), ::gettid(), SIGINT);
       return;  // where SIGINT is blocked in a handler, it comes now
     }
-    call->interrupt_ns = now;
+    before = now;
   }
   errno = saved_errno;
   chain(signal, info, pointer);

@@ -64,6 +64,16 @@ void ModuleRange::describe_findings(std::int32_t (*take)(char*, std::uint64_t, s
   if (m_record) m_record->take_findings = take;
 }
 
+void ModuleRange::forget_owner() noexcept {
+  if (!m_record) return;
+  m_record->owner = nullptr;
+  m_record->take_findings = nullptr;
+}
+
+std::uintptr_t ModuleRange::begin() const noexcept {
+  return m_record ? m_record->begin.load() : 0;
+}
+
 ModuleRange::~ModuleRange() {
   if (!m_record) return;
   m_record->begin = 0;
@@ -75,6 +85,15 @@ const ModuleRecord* find_module(std::uintptr_t address) noexcept {
   for (const ModuleRecord* r = g_modules; r; r = r->next) {
     const std::uintptr_t begin = r->begin;
     if (begin && begin <= address && address < r->end) return r;
+  }
+  return nullptr;
+}
+
+const void* find_owner(std::uintptr_t address) noexcept {
+  for (const ModuleRecord* r = g_modules; r; r = r->next) {
+    const std::uintptr_t begin = r->begin;
+    const void* const owner = r->owner;  // a module that is being unmapped may lie where another one is now
+    if (owner && begin && begin <= address && address < r->end) return owner;
   }
   return nullptr;
 }

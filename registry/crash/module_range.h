@@ -20,7 +20,7 @@ struct ModuleRecord {
   /// Tells what its checks found (registry/library/checked_code.h); null: it does not check itself.
   std::atomic<std::int32_t (*)(char* text, std::uint64_t bytes, std::int32_t wait)> take_findings{nullptr};
   std::span<const TextOrigin> origins;
-  const void* owner = nullptr;  ///< the registry's own record of it
+  std::atomic<const void*> owner{nullptr};  ///< the registry's own record of it; null: it is being unmapped
   ModuleRecord* next = nullptr;
 };
 
@@ -37,6 +37,10 @@ class ModuleRange {
                 std::span<const TextOrigin> origins = {}, const void* owner = nullptr) noexcept;
   /// Adds how the module tells what its checks found.
   void describe_findings(std::int32_t (*take)(char* text, std::uint64_t bytes, std::int32_t wait)) noexcept;
+  /// Says that the module is about to be unmapped: it has no owner, and tells no findings.
+  void forget_owner() noexcept;
+  /// Where its address 0 lies; 0: it is not described.
+  std::uintptr_t begin() const noexcept;
 
  private:
   ModuleRecord* m_record = nullptr;
@@ -44,6 +48,9 @@ class ModuleRange {
 
 /// The module that has code at an address; null: none. For handlers of signals.
 const ModuleRecord* find_module(std::uintptr_t address) noexcept;
+
+/// The owner of the module that has code at an address; null: none has.
+const void* find_owner(std::uintptr_t address) noexcept;
 
 /// Calls `visit(record)` for each module that checks itself. For handlers of signals.
 void for_each_checked_module(void (*visit)(const ModuleRecord& module, void* user), void* user) noexcept;

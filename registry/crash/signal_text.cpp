@@ -1,7 +1,6 @@
 // Numbers, tensors and arguments as text, by plain arithmetic.
 #include "registry/crash/signal_text.h"
 
-#include <tarsia/op_abi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,9 +105,10 @@ void add_dtype(SignalText& text, tarsia_dtype dtype) {
   if (dtype.lanes > 1) text.add("x").number(dtype.lanes);
 }
 
-void add_value(SignalText& text, const tarsia_call_context& context, const tarsia_param* param,
+/// `context`: whose tensor_at() finds tensors behind pointers; may be null.
+void add_value(SignalText& text, const tarsia_call_context* context, const tarsia_param* param,
                const tarsia_value& value) {
-  const bool has_lookup = context.size >= offsetof(tarsia_call_context, op) && context.tensor_at;
+  const bool has_lookup = context && context->size >= offsetof(tarsia_call_context, op) && context->tensor_at;
   switch (value.kind) {
     case TARSIA_KIND_NONE:
       text.add("none");
@@ -137,7 +137,7 @@ void add_value(SignalText& text, const tarsia_call_context& context, const tarsi
       return;
     case TARSIA_KIND_POINTER:
       if (const tarsia_tensor* tensor =
-              has_lookup && value.p ? context.tensor_at(context.user, value.p) : nullptr)
+              has_lookup && value.p ? context->tensor_at(context->user, value.p) : nullptr)
         add_tensor(text, tensor);
       else
         text.hex(reinterpret_cast<std::uintptr_t>(value.p));
@@ -184,6 +184,27 @@ void add_group(SignalText& text, const char* what, const tarsia_port* ports, std
   }
 }
 
+/// "float32[?, 3]", "?[...]": the parts that are known.
+void add_meta(SignalText& text, const tarsia_meta& meta) {
+  if (!meta.present) {
+    text.add("absent");
+    return;
+  }
+  if (meta.dtype.code == TARSIA_ANY_DTYPE)
+    text.add("?");
+  else
+    add_dtype(text, meta.dtype);
+  text.add(meta.ndim < 0 ? "[..." : "[");
+  for (std::int32_t i = 0; i < meta.ndim; ++i) {
+    if (i) text.add(", ");
+    if (meta.shape[i] < 0)
+      text.add("?");
+    else
+      text.number(meta.shape[i]);
+  }
+  text.add("]");
+}
+
 }  // namespace
 
 void add_tensor(SignalText& text, const tarsia_tensor* tensor) {
@@ -207,7 +228,7 @@ void add_arguments(SignalText& text, const tarsia_call_context& context) {
       text.add(param->name).add(" = ");
     else
       text.add("argument ").number_without_sign(i).add(" = ");
-    add_value(text, context, param, context.args[i]);
+    add_value(text, &context, param, context.args[i]);
   }
 }
 
@@ -225,6 +246,22 @@ void add_tensors(SignalText& text, const tarsia_call_context& context) {
   }
   add_group(text, "input", op.inputs, op.n_inputs, call.inputs, n_in, is_first);
   add_group(text, "output", op.outputs, op.n_outputs, call.outputs, n_out, is_first);
+}
+
+void add_bind_info(SignalText& text, const tarsia_op& op, const tarsia_bind_info& info) {
+  for (std::uint32_t i = 0; i < info.n_inputs; ++i) {
+    text.add(i ? ", input " : "input ");
+    if (const std::string_view name = port_name(op.inputs, op.n_inputs, i); !name.empty())
+      text.quoted(name);
+    else
+      text.number(i);
+    text.add(" ");
+    add_meta(text, info.inputs[i]);
+  }
+  for (std::uint32_t i = 0; i < info.n_attributes; ++i) {
+    text.add(info.n_inputs || i ? ", " : "").add(info.attribute_names[i]).add(" = ");
+    add_value(text, nullptr, nullptr, info.attributes[i]);
+  }
 }
 
 }  // namespace tarsia::registry

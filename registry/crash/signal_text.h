@@ -3,6 +3,7 @@
 
 #include <tarsia/abi.h>
 #include <tarsia/c_api.h>
+#include <tarsia/op_abi.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -48,5 +49,8 @@ void add_arguments(SignalText& text, const tarsia_call_context& context);
 
 /// "input 'x' float32[1024], output 'y' float32[1024]": the tensors of the op that runs in the context.
 void add_tensors(SignalText& text, const tarsia_call_context& context);
+
+/// "input 'x' float32[?, 3], k = 5": the inputs and attributes of an op that is bound or being bound.
+void add_bind_info(SignalText& text, const tarsia_op& op, const tarsia_bind_info& info);
 
 }  // namespace tarsia::registry

@@ -116,8 +116,9 @@ bool send_modules(int socket, const SignalFrames& frames, const LoadingModule* l
   });
   // Where it is mapped is not known yet.
   for (; loading && ok; loading = loading->outer)
-    ok = send_module(socket, FrameItem::loading, loading->inode, loading->name, loading->bytes) &&
-         send_origins(socket, loading->origins);
+    ok = loading->is_leaving ||
+         (send_module(socket, FrameItem::loading, loading->inode, loading->name, loading->bytes) &&
+          send_origins(socket, loading->origins));
   return ok;
 }
 

@@ -77,13 +77,17 @@ std::uint64_t inode_of(int file) {
   return ::fstat(file, &status) == 0 ? status.st_ino : 0;
 }
 
+thread_local constinit bool t_has_ended = false;
+
 /// Gives a thread's record back at its end.
 struct Owner {
   ThreadRecord* record = nullptr;
   ~Owner() {
+    t_has_ended = true;
     if (!record) return;
     remove_alternate_stack(*record);
     record->loading = nullptr;
+    record->step = nullptr;
     record->thread = pthread_t{};
   }
 };
@@ -105,6 +109,7 @@ ThreadRecord* take_record() {
 }  // namespace
 
 ThreadRecord* watch_thread(tarsia_call_context** slot) noexcept {
+  if (t_has_ended) return nullptr;
   thread_local Owner t_owner;
   if (t_owner.record) return t_owner.record;
   ThreadRecord* record = take_record();
@@ -125,6 +130,15 @@ ThreadRecord* find_thread_record() noexcept {
 LoadingScope::LoadingScope(tarsia_call_context** slot, std::string_view name, std::string_view bytes,
                            std::span<const TextOrigin> origins, int file) noexcept
     : m_record(watch_thread(slot)), m_loading{name, bytes, origins, inode_of(file), nullptr} {
+  enter();
+}
+
+LoadingScope::LoadingScope(tarsia_call_context** slot, std::string_view name) noexcept
+    : m_record(watch_thread(slot)), m_loading{name, {}, {}, 0, nullptr, true} {
+  enter();
+}
+
+void LoadingScope::enter() noexcept {
   if (!m_record) return;
   m_loading.outer = m_record->loading;
   m_record->loading = &m_loading;
@@ -132,6 +146,19 @@ LoadingScope::LoadingScope(tarsia_call_context** slot, std::string_view name, st
 
 LoadingScope::~LoadingScope() {
   if (m_record) m_record->loading = m_loading.outer;
+}
+
+OpStepScope::OpStepScope(tarsia_call_context** slot, const tarsia_op& op, const char* name,
+                         const tarsia_bind_info* info) noexcept
+    : m_record(watch_thread(slot)), m_step{&op, name, info, *slot, nullptr, nullptr} {
+  if (!m_record) return;
+  m_step.loading = m_record->loading;
+  m_step.outer = m_record->step;
+  m_record->step = &m_step;
+}
+
+OpStepScope::~OpStepScope() {
+  if (m_record) m_record->step = m_step.outer;
 }
 
 }  // namespace tarsia::registry

@@ -10,17 +10,17 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/origin.h"
-#include "base/text_origin.h"
-#include "registry/crash/module_range.h"
 #include "registry/library/checked_code.h"
 #include "registry/library/library_kernel.h"
 #include "registry/mxnet/mxnet_library.h"
 #include "registry/resources/cuda_runtime.h"
+#include "registry/resources/mapped_module.h"
 #include "registry/resources/ref.h"
 
 namespace tarsia::registry {
@@ -66,7 +66,7 @@ class Library : public Counted<Library> {
   /// The address of one of them; null if it has none of that name.
   void* symbol(const char* name) const;
   /// What dlopen() knows it by, as no other library; empty without a module.
-  const std::string& path() const { return m_path; }
+  const char* path() const { return m_module ? m_module->path.c_str() : ""; }
   /// The CUDA runtime that it links; null if none.
   const CudaRuntime* runtime() const { return m_errors.runtime; }
   const LaunchErrors& launch_errors() const { return m_errors; }
@@ -98,15 +98,11 @@ class Library : public Counted<Library> {
 
   std::string m_name;
   Origin m_origin = Origin::prebuilt;
-  Mapping m_bytes;  ///< the file
-  std::vector<TextOrigin> m_origins;
-  std::string m_path;  ///< that dlopen got
+  std::unique_ptr<MappedModule> m_module;  ///< null: it has none
   mutable std::once_flag m_symbols_read;
   mutable std::vector<std::string> m_symbol_texts;
   mutable std::vector<const char*> m_symbols;
   UniqueFd m_debug_file;  ///< kept open for tools, where the library's path is that of a descriptor
-  void* m_handle = nullptr;
-  ModuleRange m_range;  ///< for reports of crashes; in front of the texts that it names, behind the mapping
   std::atomic<bool> m_pinned{false};
   bool m_uses_cuda = false;
   bool m_has_extension = false;           ///< it registers through MXNet's extension API

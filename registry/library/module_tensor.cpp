@@ -23,10 +23,9 @@ void release_module_tensor(tarsia_storage* storage) {
 }  // namespace
 
 tarsia_storage* adopt_tensor(const tarsia_tensor* tensor, void* context, void (*destroy)(void* context)) {
-  const ModuleRecord* module = find_module(reinterpret_cast<std::uintptr_t>(destroy));
-  if (!module) throw Error("a tensor is given back by code of no library that Tarsia has loaded");
+  const auto* library = static_cast<const Library*>(find_owner(reinterpret_cast<std::uintptr_t>(destroy)));
+  if (!library) throw Error("a tensor is given back by code of no library that Tarsia has loaded");
   // One of its functions runs, so somebody holds the library.
-  const auto* library = static_cast<const Library*>(module->owner);
   auto* made =
       new ModuleTensor{{tensor, 1, 0, context, &release_module_tensor}, destroy, Ref<const Library>(library)};
   return &made->storage;

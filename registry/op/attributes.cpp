@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "registry/library/library.h"
+#include "registry/op/op_step.h"
 
 namespace tarsia::registry {
 
@@ -299,7 +300,7 @@ tarsia_value Attributes::parse(const tarsia_op& op, const tarsia_attribute& attr
       misfit("one of " + quoted_choices(attribute), std::to_string(value.i));
     check_range(attribute, value);
     if (reads_text && attribute.check && value.kind == TARSIA_KIND_STRING &&
-        attribute.check(attribute.user, value.s))
+        run_step(op, attribute.name, nullptr, [&] { return attribute.check(attribute.user, value.s); }))
       misfit("a value that the op can read", value.s);
     return value;
   } catch (const Misfit& misfit) {

@@ -8,6 +8,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "registry/op/op_step.h"
 #include "registry/op/requests.h"
 #include "registry/op/sparse.h"
 #include "registry/resources/call_context.h"
@@ -65,12 +66,16 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
   m_write.assign(m_bound.outputs().size() + 1, TARSIA_REQUEST_WRITE);
   for (std::uint32_t i = 0; i < m_bound.inputs().size(); ++i)
     m_write_gradients.push_back(has_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
-  if (op.create_state && op.create_state(op.user, &m_bound.info(), &m_state)) throw_op_error(op, "state");
+  const tarsia_bind_info& info = m_bound.info();
+  if (op.create_state &&
+      run_step(op, "state", &info, [&] { return op.create_state(op.user, &info, &m_state); }))
+    throw_op_error(op, "state");
 }
 
 BoundOp::~BoundOp() {
   const tarsia_op& op = m_entry->op();
-  if (m_state && op.destroy_state) op.destroy_state(op.user, m_state);
+  if (m_state && op.destroy_state)
+    run_step(op, "end of its state", &m_bound.info(), [&] { op.destroy_state(op.user, m_state); });
 }
 
 bool BoundOp::has_gradient(std::uint32_t i) const {
@@ -96,7 +101,10 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
     const bool plainer = best && best->storage_any && !candidate.storage_any;
     if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
       continue;
-    const std::int32_t applies = candidate.applies ? candidate.applies(candidate.applies_user, &info) : 1;
+    const std::int32_t applies =
+        candidate.applies
+            ? run_step(op, "when", &info, [&] { return candidate.applies(candidate.applies_user, &info); })
+            : 1;
     if (applies < 0) throw_op_error(op, "when");
     if (!applies) continue;
     best = &candidate;

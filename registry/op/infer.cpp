@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "registry/library/library.h"
+#include "registry/op/op_step.h"
 #include "registry/resources/last_error.h"
 
 namespace tarsia::registry {
@@ -114,22 +115,31 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
     create_params();
     infer();
   } catch (...) {
-    if (op.destroy_params && m_info.params) op.destroy_params(op.user, m_info.params);
+    destroy_params();
     throw;
   }
 }
 
 BoundInfo::~BoundInfo() {
-  if (m_op.destroy_params && m_info.params) m_op.destroy_params(m_op.user, m_info.params);
+  destroy_params();
+}
+
+void BoundInfo::destroy_params() noexcept {
+  if (!m_op.destroy_params || !m_info.params) return;
+  run_step(m_op, "end of its attributes", &m_info, [&] { m_op.destroy_params(m_op.user, m_info.params); });
 }
 
 void BoundInfo::create_params() {
   if (!m_op.create_params) return;
-  if (m_op.create_params(m_op.user, &m_info, &m_info.params)) throw_op_error(m_op, "attributes");
+  if (run_step(m_op, "attributes", &m_info,
+               [&] { return m_op.create_params(m_op.user, &m_info, &m_info.params); }))
+    throw_op_error(m_op, "attributes");
   for (unsigned i = 0; i < m_op.n_attributes; ++i) {
     const tarsia_attribute& attribute = m_op.attributes[i];
-    if (attribute.set &&
-        attribute.set(static_cast<char*>(m_info.params) + attribute.offset, &m_attributes.values()[i]))
+    if (attribute.set && run_step(m_op, attribute.name, &m_info, [&] {
+          return attribute.set(static_cast<char*>(m_info.params) + attribute.offset,
+                               &m_attributes.values()[i]);
+        }))
       throw_op_error(m_op, attribute.name);
   }
 }
@@ -145,8 +155,10 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   }
   if (variadic) n_inputs = std::max(request.n_inputs, n_needed);
   if (m_op.arity) {
-    if (m_op.arity(m_op.user, &m_info, &n_inputs, &n_outputs))
-      throw_op_error(m_op, "number of inputs and outputs");
+    static constexpr const char* k_name = "number of inputs and outputs";
+    if (run_step(m_op, k_name, &m_info,
+                 [&] { return m_op.arity(m_op.user, &m_info, &n_inputs, &n_outputs); }))
+      throw_op_error(m_op, k_name);
     n_needed = n_inputs;
   }
   if (request.n_inputs > n_inputs || request.n_inputs < n_needed) {
@@ -206,7 +218,8 @@ void BoundInfo::infer() {
     infer_elementwise();
     return;
   }
-  if (m_op.infer(m_op.user, &m_info)) throw_op_error(m_op, "inference");
+  if (run_step(m_op, "inference", &m_info, [&] { return m_op.infer(m_op.user, &m_info); }))
+    throw_op_error(m_op, "inference");
   auto compare = [&](const std::vector<tarsia_meta>& known, std::vector<tarsia_meta>& inferred,
                      bool is_input) {
     for (unsigned i = 0; i < known.size(); ++i) {

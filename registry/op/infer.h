@@ -44,6 +44,7 @@ class BoundInfo {
   void settle_arity(const tarsia_op_request& request);
   void check_ndim() const;
   void create_params();
+  void destroy_params() noexcept;
   void infer();
   void infer_elementwise();
   std::string port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const;

@@ -1,4 +1,4 @@
-// Unmaps libraries that hold device code, and keeps their addresses from being used again.
+// Unmaps modules, and keeps the addresses of those with device code from being used again.
 //
 // Work-around: the CUDA runtime keeps kernels of a binary that it has dropped.
 // Trigger: a library is loaded and unloaded before its device code was first used, and another one is mapped
@@ -19,9 +19,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/fork.h"
 #include "base/log.h"
+#include "registry/crash/thread_record.h"
+#include "registry/resources/call_context.h"
 #include "registry/resources/reaper.h"
 
 namespace tarsia::registry {
@@ -57,11 +60,25 @@ AddressRange mapped_range(void* handle) {
   return range;
 }
 
-void close_and_reserve(void* handle) {
+/// Whether it is mapped after it was closed: it has unique symbols, a thread has yet to run its destructors,
+/// or someone else has opened it too.
+bool is_still_mapped(const MappedModule& module) {
+  Dl_info found;
+  return dladdr(reinterpret_cast<void*>(module.range.begin()), &found) != 0 && module.path == found.dli_fname;
+}
+
+void close_described(std::unique_ptr<MappedModule> module) {
+  const LoadingScope leaving(call_slot(), module->name);
+  module->range.forget_owner();
+  dlclose(module->handle);
+  if (is_still_mapped(*module)) (void)module.release();
+}
+
+void close_and_reserve(std::unique_ptr<MappedModule> module) {
   const InLoader in_loader;
-  const AddressRange range = mapped_range(handle);
-  dlclose(handle);
-  // Refused if the library is still mapped: it has unique symbols, or someone else has opened it too.
+  const AddressRange range = mapped_range(module->handle);
+  close_described(std::move(module));
+  // Refused if the library is still mapped.
   if (range.begin < range.end)
     mmap(reinterpret_cast<void*>(range.begin), range.end - range.begin, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -69,9 +86,15 @@ void close_and_reserve(void* handle) {
 
 }  // namespace
 
-void unmap_when_idle(void* handle) noexcept {
+void unmap(std::unique_ptr<MappedModule> module) noexcept {
+  const InLoader in_loader;
+  close_described(std::move(module));
+}
+
+void unmap_when_idle(std::unique_ptr<MappedModule> module) noexcept {
+  MappedModule* const kept = module.release();  // described until it is unmapped, which may be never
   try {
-    when_idle(-1, [handle] { close_and_reserve(handle); });
+    when_idle(-1, [kept] { close_and_reserve(std::unique_ptr<MappedModule>(kept)); });
   } catch (const std::exception& e) {
     log().warn("a library stays mapped: {}", e.what());
   }

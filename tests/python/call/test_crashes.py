@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from places import include_dir
 
 HEAD = """
 import ctypes, faulthandler, signal, sys, threading
@@ -217,6 +218,50 @@ int f() { return table.first; }''')""").splitlines()
     assert lines[1:3] == ["  #0 Table at source:3", "  #1 __cxx_global_var_init at source:5"]
 
 
+LEAVING = """
+library = load('''#include <cstdlib>
+struct Table {
+  int* volatile first = nullptr;
+  ~Table() { *first = 1; }
+};
+static Table& table() { static Table one; return one; }
+static void at_exit() { volatile int* p = nullptr; *p = 1; }
+int in_destructor() { return &table() != nullptr; }
+int in_exit_handler() { return std::atexit(at_exit) == 0; }''')
+library.CALL()
+"""
+UNLOADED = "while 'broken' was unloaded, in its destructors and exit handlers"
+
+
+@pytest.mark.parametrize("call, frame", [("in_destructor", "#0 Table::~Table() at source:4"),
+                                         ("in_exit_handler", "at_exit() at source:7")])
+@pytest.mark.parametrize("end, what", [
+    ("", UNLOADED),
+    ("del library; import gc; gc.collect(); print('still here')", UNLOADED),
+    ("ctypes.pythonapi.Py_IncRef(ctypes.py_object(library._handle))",
+     "in library 'broken', outside of calls: in a thread, a destructor or an exit handler of its own"),
+])
+def test_destructors_and_exit_handlers(call, frame, end, what):
+    lines = crash(LEAVING.replace("CALL", call) + end).splitlines()
+    assert lines[0].startswith("tarsia: segmentation fault") and lines[0].endswith(what), lines
+    assert frame in "\n".join(lines), lines
+
+
+def test_destructors_of_a_library_that_stays_mapped_when_it_is_closed(tmp_path):
+    """g++ makes the variable of an inline function unique, and such a library is mapped to the process's end."""
+    (tmp_path / "kept.cpp").write_text("""#include <tarsia/op.h>
+struct Table { int* volatile first = nullptr; ~Table() { *first = 1; } };
+inline Table& table() { static Table one; return one; }
+int f() { return &table() != nullptr; }
+TARSIA_EXPORT(f);""")
+    subprocess.run(["g++", "-std=c++17", "-g", "-shared", "-fPIC", f"-I{include_dir()}", "kept.cpp", "-o", "kept.so"],
+                   cwd=tmp_path, check=True)
+    lines = crash(f"library = tarsia.load({str(tmp_path / 'kept.so')!r}); library.f(); del library; load('int g() {{ return 1; }}')"
+                  ).splitlines()
+    assert "in library 'kept', outside of calls" in lines[0], lines
+    assert "Table" in lines[1] and lines[1].endswith("kept.cpp:2"), lines
+
+
 def test_a_thread_that_the_code_has_started():
     lines = crash("""load('''#include <thread>
 static void work() { int* volatile p = nullptr; *p = 1; }
@@ -250,6 +295,67 @@ def test_an_op_names_its_pass_and_its_tensors():
     assert lines[0].endswith(") in op 'breaks', backward, source:10")
     assert lines[1] == "  called with gradient of 'y' float32[4, 3], input 'x' float32[4, 3], gradient of 'x' float32[4, 3]"
     assert "at source:8" in lines[2]
+
+
+STEPS = """
+load('''#include <tarsia/op.h>
+#include <sstream>
+static int zero() { volatile int* p = nullptr; return *p; }
+static bool in(int step) { return step == STEP; }
+struct Text { int n = 0; };
+static std::istream& operator>>(std::istream& in_, Text& t) { t.n = in(0) ? zero() : 1; return in_.ignore(99); }
+struct Params {
+  int k = 2;
+  Params() { if (in(1)) k = zero(); }
+  ~Params() { if (in(7)) k = zero(); }
+};
+struct State { int n = 1; ~State() { if (in(6)) n = zero(); } };
+static void arity(const tarsia::BindInfo&, int* n_in, int* n_out) { *n_in = *n_out = in(2) ? zero() : 1; }
+static void infer(tarsia::BindInfo& b) { if (in(3)) zero(); b.output(0) = b.input(0); }
+static bool applies(const tarsia::BindInfo&) { return in(4) ? zero() == 1 : true; }
+static State* state(const tarsia::BindInfo&) { if (in(5)) zero(); return new State; }
+static void forward(tarsia::Context& c) {}
+TARSIA_OP(breaks).input("x").output("y").attribute<Text>("text").attribute<double>("scale", 0.5).params<Params>()
+    .arity(arity).infer(infer).state(state).forward("cpu", forward).when(applies);''', defines={"STEP": STEP})
+x = np.zeros((4, 3), np.float32)
+bound = tarsia.ops.breaks.bind(x, text="a")
+del bound
+"""
+ATTRIBUTES = "text = 'a', scale = 0.5"
+KNOWN = "input 'x' float32[4, 3], " + ATTRIBUTES
+
+
+@pytest.mark.parametrize("step, function, known", [
+    (0, "text", None), (1, "attributes", KNOWN), (2, "number of inputs and outputs", ATTRIBUTES),
+    (3, "inference", KNOWN), (4, "when", KNOWN), (5, "state", KNOWN), (6, "end of its state", KNOWN),
+    (7, "end of its attributes", KNOWN)])
+def test_each_function_of_a_declaration_is_named_with_its_op_and_what_it_was_asked(step, function, known):
+    lines = crash(STEPS.replace("STEP}", f"{step}}}")).splitlines()
+    assert lines[0].endswith(f"in op 'breaks', {function}, source:18"), lines
+    assert (lines[1] == f"  called with {known}") if known else lines[1].startswith("  #0"), lines
+    assert any(line.endswith("at source:3") for line in lines[1:4]), lines
+
+
+def test_a_call_inside_of_inference_is_the_inner_one():
+    lines = crash("""
+load('''#include <tarsia/op.h>
+static int zero() { volatile int* p = nullptr; return *p; }
+static void crashes(tarsia::Context&) { zero(); }
+static void infer(tarsia::BindInfo& b) {
+  b.output(0) = b.input(0);
+  tarsia_tensor tensor{};
+  int64_t shape[] = {4};
+  tensor.dtype = {TARSIA_FLOAT, 32, 1};
+  tensor.device = {TARSIA_CPU, 0};
+  tensor.ndim = 1, tensor.shape = shape;
+  const tarsia::Tensor own(&tensor);
+  tarsia::InnerOp("breaks", {own})({own}, {own});
+}
+static void copies(tarsia::Context&) {}
+TARSIA_OP(breaks).forward("cpu", crashes);
+TARSIA_OP(outer).infer(infer).forward("cpu", copies);''')
+tarsia.ops.outer(np.zeros(3, np.float32))""").splitlines()
+    assert "in op 'breaks', forward" in lines[0] and "called with input 'x' float32[4]" in lines[1], lines
 
 
 @pytest.mark.parametrize("enabled", ["before", "after"])

@@ -86,5 +86,34 @@ TEST(SignalText, tensors_and_values_of_a_call) {
             "in all]");
 }
 
+TEST(SignalText, what_is_known_of_an_op_that_is_being_bound) {
+  tarsia_port ports[2]{{"x", "", 0}, {"more", "", TARSIA_PORT_VARIADIC}};
+  tarsia_op op{};
+  op.inputs = ports;
+  op.n_inputs = 2;
+  tarsia_meta metas[3]{};
+  for (tarsia_meta& meta : metas) meta = {-1, {TARSIA_ANY_DTYPE, 0, 0}, TARSIA_ANY_STORAGE, 1, 0, 0, {}};
+  metas[0].ndim = 2;
+  metas[0].dtype = {TARSIA_FLOAT, 32, 1};
+  metas[0].shape[0] = -1;
+  metas[0].shape[1] = 3;
+  metas[2].present = 0;
+  const char* names[]{"k", "mode"};
+  tarsia_value values[2]{};
+  values[0].kind = TARSIA_KIND_INT;
+  values[0].i = 5;
+  values[1].kind = TARSIA_KIND_NONE;
+  tarsia_bind_info info{};
+  info.inputs = metas;
+  info.n_inputs = 3;
+  info.attributes = values;
+  info.attribute_names = names;
+  info.n_attributes = 2;
+  EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }),
+            "input 'x' float32[?, 3], input 'more' ?[...], input 'more' absent, k = 5, mode = none");
+  info.n_inputs = 0;
+  EXPECT_EQ(written([&](SignalText& t) { add_bind_info(t, op, info); }), "k = 5, mode = none");
+}
+
 }  // namespace
 }  // namespace tarsia::registry
