@@ -32,6 +32,7 @@ struct InnerAttribute {
     value.kind = TARSIA_KIND_FLOAT, value.f = x_;
   }
   InnerAttribute(const char* name_, const char* x_) : name(name_), value() {
+    if (!x_) return;  // no value
     value.kind = TARSIA_KIND_STRING, value.s = x_, value.size = static_cast<uint32_t>(__builtin_strlen(x_));
   }
   const char* name;    ///< the attribute's name
@@ -57,9 +58,9 @@ class InnerOp {
   }
 
   /// The number of inputs.
-  int n_inputs() const { return count(detail::host()->op_inputs, m_bound); }
+  int n_inputs() const { return count(detail::attached()->op_inputs, m_bound); }
   /// The number of outputs.
-  int n_outputs() const { return count(detail::host()->op_outputs, m_bound); }
+  int n_outputs() const { return count(detail::attached()->op_outputs, m_bound); }
   /// Makes a tensor for output i, in scratch of the call under way. Throws ValueError if there is no such
   /// output.
   Tensor scratch_output(int i_, Device device_) const { return scratch_for(m_bound, i_, device_); }
@@ -87,6 +88,11 @@ class InnerOp {
                                                      size_t n_attributes_) {
     if (n_ > k_most || n_attributes_ > k_most)
       throw ValueError("an inner op takes at most 32 tensors and 32 attributes");
+    if (!name_) throw ValueError("an inner op is asked for by a null name: pass the name of a registered op");
+    for (size_t i_ = 0; i_ < n_attributes_; ++i_)
+      if (!attributes_[i_].name)
+        throw ValueError(Message("an attribute of the inner op '")
+                         << name_ << "' has a null name: pass the name that is declared");
     tarsia_meta metas_[k_most];
     const char* names_[k_most];
     tarsia_value values_[k_most];
@@ -112,7 +118,7 @@ class InnerOp {
     request_.attribute_names = names_;
     request_.attributes = values_;
     tarsia_bound_op* bound_ = nullptr;
-    if (const int32_t code_ = detail::host()->op_bind(name_, &request_, &bound_))
+    if (const int32_t code_ = detail::attached()->op_bind(name_, &request_, &bound_))
       detail::throw_last(detail::host(), code_);
     return bound_;
   }
@@ -136,7 +142,7 @@ class InnerOp {
     call_.outputs = out_;
     call_.requests = n_requests_ ? asked_ : nullptr;
     call_.pass = pass_;
-    if (const int32_t code_ = detail::host()->op_call(bound_, &call_))
+    if (const int32_t code_ = detail::attached()->op_call(bound_, &call_))
       detail::throw_last(detail::host(), code_);
   }
   TARSIA_DETAIL_SUPPORT static int count(const tarsia_meta* (*metas_)(const tarsia_bound_op*, uint32_t*),
@@ -147,7 +153,7 @@ class InnerOp {
   }
   TARSIA_DETAIL_SUPPORT static Tensor scratch_for(const tarsia_bound_op* bound_, int i_, Device device_) {
     uint32_t n_ = 0;
-    const tarsia_meta* metas_ = detail::host()->op_outputs(bound_, &n_);
+    const tarsia_meta* metas_ = detail::attached()->op_outputs(bound_, &n_);
     if (i_ < 0 || static_cast<uint32_t>(i_) >= n_) throw ValueError("the inner op has no such output");
     return tarsia::scratch_tensor(Dims(metas_[i_].shape, metas_[i_].ndim), metas_[i_].dtype, device_);
   }

@@ -92,7 +92,9 @@ struct attribute_type<T_, k_small_float> : plain_attribute<T_> {
 };
 template <>
 struct attribute_type<const char*, k_unsupported> : plain_attribute<const char*> {
-  static tarsia_value default_of(const char* x_) { return make_text(x_, __builtin_strlen(x_)); }
+  static tarsia_value default_of(const char* x_) {
+    return x_ ? make_text(x_, __builtin_strlen(x_)) : make_value(TARSIA_KIND_NONE);
+  }
 };
 template <class T_, class A_>
 struct attribute_type<std::basic_string<char, T_, A_>, k_unsupported>

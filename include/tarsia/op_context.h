@@ -176,7 +176,8 @@ class BindInfo {
   /// Whether that device is a GPU.
   bool is_gpu() const { return m_info->device.type == TARSIA_GPU; }
 
-  /// Whether the attribute is declared or given, and has a value.
+  /// Whether the attribute is declared or given, and has a value. Throws ValueError for a null name, as all
+  /// functions that take names.
   bool has_attribute(const char* name_) const {
     const tarsia_value* v_ = find(m_info, name_);
     return v_ && v_->kind != TARSIA_KIND_NONE;
@@ -200,11 +201,21 @@ class BindInfo {
  private:
   TARSIA_DETAIL_SUPPORT static int port(const tarsia_bind_info* info_, const char* what_,
                                         const tarsia_port* ports_, uint32_t n_, const char* name_) {
+    require_name(info_, what_, name_);
     for (uint32_t i_ = 0; i_ < n_; ++i_)
       if (!__builtin_strcmp(ports_[i_].name, name_)) return static_cast<int>(i_);
     throw ValueError(Message("op '") << info_->op << "' has no " << what_ << " '" << name_ << "'");
   }
+  TARSIA_DETAIL_SUPPORT static void require_name(const tarsia_bind_info* info_, const char* what_,
+                                                 const char* name_) {
+    if (name_) return;
+    Message text_("an ");
+    text_ << what_ << " of op '" << info_->op << "'";
+    if (info_->declared && info_->declared->location) text_ << " (" << info_->declared->location << ")";
+    throw ValueError(text_ << " is asked for by a null name: pass the name that is declared");
+  }
   TARSIA_DETAIL_SUPPORT static const tarsia_value* find(const tarsia_bind_info* info_, const char* name_) {
+    require_name(info_, "attribute", name_);
     for (uint32_t i_ = 0; i_ < info_->n_attributes; ++i_)
       if (!__builtin_strcmp(info_->attribute_names[i_], name_)) return info_->attributes + i_;
     return nullptr;

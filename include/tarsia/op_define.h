@@ -30,17 +30,35 @@ constexpr const char* op_name(const char* name_) {
   return name_;
 }
 
+/// Whether what a declaration got is nothing to call: a null pointer, or an empty std::function.
+template <class F_>
+auto is_nothing(const F_& f_, int) -> decltype(f_.operator bool()) {
+  return !f_.operator bool();
+}
+template <class F_>
+bool is_nothing(F_* const& f_, int) {
+  return !f_;
+}
+template <class F_>
+bool is_nothing(const F_&, long) {
+  return false;
+}
+
 }  // namespace detail
 
 /// The declaration of an op. Each function returns the same object, so that calls can be chained. Some
 /// functions qualify the input, output, attribute or implementation that was declared last (`describe`,
-/// `range`, `priority`). The first mistake in a declaration, such as a qualifier before anything that it can
-/// qualify, makes the load of the library fail with a LoadError that names the op and its place. Texts
-/// (names, descriptions, choices) are kept as pointers: pass literals.
+/// `range`, `priority`). The first mistake in a declaration, such as a null function or a qualifier before
+/// anything that it can qualify, makes the load of the library fail with a LoadError that names the op and
+/// its place. Texts (names, descriptions, choices) are kept as pointers: pass literals.
 class OpDefinition {
  public:
   /// Adds a definition to this library's ops. TARSIA_OP calls this. The library owns the definition.
   TARSIA_DETAIL_SUPPORT static OpDefinition& add(const char* name_, const char* location_) {
+    if (all().ops)
+      throw ValueError(Message("op '") << name_ << "' (" << location_
+                                       << ") is declared after its library's ops were registered: declare it "
+                                          "at namespace scope, with TARSIA_OP");
     OpDefinition* d_ = new OpDefinition();
     d_->m_op.size = sizeof(tarsia_op);
     d_->m_op.name = name_;
@@ -116,6 +134,10 @@ class OpDefinition {
   /// member in `P()`.
   template <class P_, class M_>
   OpDefinition& attribute(const char* name_, M_ P_::* member_) {
+    if (!member_) {
+      fault(Message("has attribute '") << name_ << "' with a null member: pass one, as &Params::name");
+      return add_attribute(name_, detail::attribute_type<M_>::describe(), nullptr, nullptr);
+    }
     const P_& defaults_ = detail::default_params<P_>();
     add_attribute(name_, detail::attribute_type<M_>::describe(), default_of<M_>(defaults_.*member_, 0),
                   detail::attribute_type<M_>::check());
@@ -194,6 +216,7 @@ class OpDefinition {
   /// May be called from several threads at once, as all functions that a declaration gets, and may throw.
   template <class F_>
   OpDefinition& infer(F_ f_) {
+    require("infer", f_);
     m_infer = detail::keep(m_kept, new F_(f_));
     m_op.infer = [](void* self_, const tarsia_bind_info* c_) -> int32_t {
       try {
@@ -210,6 +233,7 @@ class OpDefinition {
   /// `void f(const BindInfo&, int* n_in, int* n_out)`.
   template <class F_>
   OpDefinition& arity(F_ f_) {
+    require("arity", f_);
     m_arity = detail::keep(m_kept, new F_(f_));
     m_op.arity = [](void* self_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) -> int32_t {
       try {
@@ -228,6 +252,7 @@ class OpDefinition {
   /// Calls of one bound op with state do not overlap.
   template <class F_>
   OpDefinition& state(F_ f_) {
+    require("state", f_);
     m_state = detail::keep(m_kept, new F_(f_));
     m_op.create_state = [](void* self_, const tarsia_bind_info* c_, void** state_) -> int32_t {
       try {
@@ -258,6 +283,7 @@ class OpDefinition {
   /// Restricts the last implementation to ops for which `bool f(const BindInfo&)` returns true.
   template <class F_>
   OpDefinition& when(F_ f_) {
+    require("when", f_);
     if (!follows_implementation("when")) return *this;
     m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
     m_implementations.last().applies = [](void* user_, const tarsia_bind_info* info_) -> int32_t {
@@ -384,6 +410,7 @@ class OpDefinition {
   }
   template <class F_>
   OpDefinition& implementation(tarsia_pass pass_, const char* device_, F_ f_) {
+    require(pass_ == TARSIA_FORWARD ? "forward" : "backward", f_);
     tarsia_implementation& i_ = add_implementation(pass_, device_);
     i_.run_user = detail::keep(m_kept, new F_(f_));
     i_.run = [](void* user_, const tarsia_op_context* c_) -> int32_t {
@@ -428,6 +455,14 @@ class OpDefinition {
   /// Keeps the first mistake of the declaration, for which the library is refused when it is loaded.
   TARSIA_DETAIL_SUPPORT void fault(const Message& text_) {
     if (!m_fault) m_fault = detail::keep(m_kept, new Message(text_));
+  }
+  /// Notes the mistake if the function of this name got nothing to call.
+  template <class F_>
+  void require(const char* function_, const F_& f_) {
+    if (detail::is_nothing(f_, 0)) lacks(function_);
+  }
+  TARSIA_DETAIL_SUPPORT void lacks(const char* function_) {
+    fault(Message("has .") << function_ << "(…) with a null function: pass one that is defined");
   }
   /// Returns whether something that a function of this name qualifies was declared before it; notes the
   /// mistake otherwise.

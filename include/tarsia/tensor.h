@@ -71,9 +71,22 @@ constexpr bool is_gpu(Device d_) {
   return d_.type == TARSIA_GPU;
 }
 
+namespace detail {
+[[noreturn]] TARSIA_DETAIL_SUPPORT void not_attached() {
+  throw CallError(TARSIA_OP_ERROR,
+                  "a function of Tarsia is called while static initialisers run, before the library is "
+                  "loaded: call it in a function, or when it is first needed");
+}
+/// What host() returns. Throws CallError before the library is loaded.
+inline const tarsia_host* attached() {
+  if (!host()) not_attached();
+  return host();
+}
+}  // namespace detail
+
 /// Returns the number of GPUs; 0 without a driver.
 inline int device_count() {
-  return detail::host()->device_count();
+  return detail::attached()->device_count();
 }
 
 /// A CUDA stream, not owned. As a parameter of a function, it gets the current stream if the caller omits it.
@@ -87,7 +100,7 @@ class Stream {
   operator CUstream_st*() const noexcept { return m_stream; }
   /// Returns the stream of the call under way on GPU `device` (-1: the call's own GPU).
   static Stream current(int device_ = -1) {
-    return Stream(static_cast<CUstream_st*>(detail::host()->current_stream(device_)));
+    return Stream(static_cast<CUstream_st*>(detail::attached()->current_stream(device_)));
   }
 
  private:
@@ -335,7 +348,7 @@ class StridedTensor : public Tensor {
 /// Makes a contiguous tensor in the caller's framework. Its elements are unset. Throws CallError if the
 /// framework fails.
 TARSIA_DETAIL_SUPPORT Tensor empty(const Dims& shape_, DType dtype_, Device device_) {
-  tarsia_storage* s_ = detail::host()->empty(shape_.data(), shape_.size(), dtype_, device_);
+  tarsia_storage* s_ = detail::attached()->empty(shape_.data(), shape_.size(), dtype_, device_);
   if (!s_) detail::throw_last(detail::host());
   return Tensor::own(s_);
 }
@@ -347,7 +360,7 @@ TARSIA_DETAIL_SUPPORT Tensor empty_like(const Tensor& t_) {
 /// Returns memory that lives until the call under way returns. On a GPU it is ordered on the current stream.
 /// Throws CallError if the memory is exhausted.
 TARSIA_DETAIL_SUPPORT void* scratch(uint64_t bytes_, Device device_) {
-  void* p_ = detail::host()->scratch(bytes_, device_);
+  void* p_ = detail::attached()->scratch(bytes_, device_);
   if (!p_ && bytes_) detail::throw_last(detail::host());
   return p_;
 }
@@ -420,14 +433,14 @@ TARSIA_DETAIL_SUPPORT Tensor Tensor::contiguous() const {
 /// the caller at most 50 times a second. Python runs signal handlers only on its main thread: calls from
 /// other threads go on, as do threads that the loop itself has started. Throws CallError.
 TARSIA_DETAIL_SUPPORT void check_interrupt() {
-  if (int32_t code_ = detail::host()->check_interrupt()) detail::throw_last(detail::host(), code_);
+  if (int32_t code_ = detail::attached()->check_interrupt()) detail::throw_last(detail::host(), code_);
 }
 
 /// Returns the device's random states, as Context::random_states does. `kind` is 1 for std::mt19937 on the
 /// CPU and 2 for curandStatePhilox4_32_10_t on a GPU. Throws CallError.
 TARSIA_DETAIL_SUPPORT void* random_states(Device device_, int kind_, int* n_) {
   uint32_t count_ = 0;
-  void* states_ = detail::host()->random_states(device_, kind_, &count_);
+  void* states_ = detail::attached()->random_states(device_, kind_, &count_);
   if (!states_) detail::throw_last(detail::host());
   if (n_) *n_ = static_cast<int>(count_);
   return states_;
@@ -443,7 +456,7 @@ struct RandomRange {
 /// Reserves n numbers of the device's random sequence for this call. Throws CallError.
 TARSIA_DETAIL_SUPPORT RandomRange reserve_random(Device device_, uint64_t n_) {
   RandomRange r_ = {0, 0};
-  if (int32_t code_ = detail::host()->random_reserve(device_, n_, &r_.seed, &r_.offset))
+  if (int32_t code_ = detail::attached()->random_reserve(device_, n_, &r_.seed, &r_.offset))
     detail::throw_last(detail::host(), code_);
   return r_;
 }

@@ -52,6 +52,76 @@ def test_declarations_that_do_not_hold_together_are_refused_at_load(text, said):
         tarsia.load_inline(f"#include <tarsia/op.h>\nTARSIA_OP(incoherent){text}{FORWARD};")
 
 
+NULLS = """#include <tarsia/op.h>
+#include <functional>
+struct Params { int k = 1; };
+struct State {};
+void (*const run)(tarsia::Context&) = nullptr;
+void (*const run_noexcept)(tarsia::Context&) noexcept = nullptr;
+void (*const infer)(tarsia::BindInfo&) = nullptr;
+void (*const arity)(const tarsia::BindInfo&, int*, int*) = nullptr;
+State* (*const state)(const tarsia::BindInfo&) = nullptr;
+bool (*const applies)(const tarsia::BindInfo&) = nullptr;
+int Params::* const member = nullptr;
+const char* const text = nullptr;
+"""
+
+
+@pytest.mark.parametrize("call, said", [
+    ('.forward("gpu", run)', "has .forward(…) with a null function"),
+    ('.backward("cpu", run_noexcept)', "has .backward(…) with a null function"),
+    (".infer(infer)", "has .infer(…) with a null function"),
+    (".infer(std::function<void(tarsia::BindInfo&)>())", "has .infer(…) with a null function"),
+    (".arity(arity)", "has .arity(…) with a null function"),
+    (".state(state)", "has .state(…) with a null function"),
+    (".when(applies)", "has .when(…) with a null function"),
+    ('.attribute("k", member)', "has attribute 'k' with a null member"),
+    ('.attribute("k", text)', "has a default that does not fit"),
+    ('.attribute("k", std::vector<const char*>{"a", nullptr})', "has a default that does not fit"),
+])
+@pytest.mark.parametrize("door", ["inline", "g++"])
+def test_null_functions_and_members_are_refused_at_load(call, said, door, load_text):
+    source = f"{NULLS}#include <vector>\nTARSIA_OP(nulls){FORWARD}\n    {call};\n"
+    with pytest.raises(tarsia.LoadError, match=re.escape(said)) as caught:
+        tarsia.load_inline({"nulls.cc": source}) if door == "inline" else load_text(source)
+    assert re.search(r"op 'nulls' \(.*:1[45]\)", str(caught.value))
+
+
+def test_functions_that_are_there_are_none_of_these():
+    tarsia.load_inline("""#include <tarsia/op.h>
+#include <functional>
+static void zero(tarsia::Context& c) { c.output(0).data<float>()[0] = 0; }
+static void seven(tarsia::Context& c) noexcept { c.output(0).data<float>()[0] = 7; }
+TARSIA_OP(by_pointer).forward("cpu", seven);
+TARSIA_OP(by_object).forward("cpu", std::function<void(tarsia::Context&)>(zero));""")
+    assert tarsia.ops.by_pointer(X)[0, 0] == 7 and tarsia.ops.by_object(X)[0, 0] == 0
+
+
+STATIC_CALLS = ["tarsia::empty({2}, tarsia::float32, tarsia::cpu_device())", "tarsia::scratch(8, tarsia::cpu_device())",
+                "tarsia::scratch_tensor({2}, tarsia::float32, tarsia::cpu_device())", "(tarsia::check_interrupt(), 1)",
+                "tarsia::device_count()", "tarsia::Stream::current()", 'tarsia::InnerOp("relu", {})',
+                "tarsia::random_states(tarsia::cpu_device(), 1, nullptr)", "tarsia::reserve_random(tarsia::cpu_device(), 4)"]
+
+
+@pytest.mark.parametrize("call", STATIC_CALLS)
+def test_calls_while_static_initialisers_run_are_an_error_of_the_load(call):
+    source = f"#include <tarsia/op.h>\nstatic auto made = {call};\nint f() {{ return &made != nullptr; }}"
+    with pytest.raises(tarsia.LoadError, match="static initialiser threw: a function of Tarsia is called while static "
+                                               "initialisers run, before the library is loaded: call it in a function"):
+        tarsia.load_inline(source)
+
+
+def test_a_declaration_after_the_load_is_an_error_of_its_call():
+    library = tarsia.load_inline("""#include <tarsia/op.h>
+int declare() {
+  tarsia::OpDefinition::add("late", "late.cc:3");
+  return 1;
+}
+TARSIA_OP(early).forward("cpu", [](tarsia::Context&) {});""")
+    with pytest.raises(ValueError, match=r"op 'late' \(late.cc:3\) is declared after its library's ops were registered"):
+        library.declare()
+
+
 @pytest.mark.parametrize("text, said", [
     ('TARSIA_OP("quoted")' + FORWARD + ";", r"write TARSIA_OP\(name\), without quotes"),
     ("void f() { TARSIA_OP(inside)" + FORWARD + "; }", "TARSIA_OP stands at namespace scope"),
@@ -116,6 +186,16 @@ static void use(tarsia::Context& c) {
     case 33: x.at<float>(1); break;
     case 34: x.at<double>(0, 0); break;
     case 35: tarsia::empty({-1}, tarsia::float32, c.device()); break;
+    case 36: c.input(nullptr); break;
+    case 37: c.output(nullptr); break;
+    case 38: c.request(nullptr); break;
+    case 39: c.info().input_index(nullptr); break;
+    case 40: c.info().output(nullptr); break;
+    case 41: c.attribute<int>(nullptr); break;
+    case 42: c.info().has_attribute(nullptr); break;
+    case 43: tarsia::InnerOp(nullptr, {x}); break;
+    case 44: tarsia::InnerOp("misused", {x}, {{nullptr, 1}}); break;
+    case 45: tarsia::InnerOp("misused", {x}, {{"which", static_cast<const char*>(nullptr)}}); break;
   }
 }
 TARSIA_OP(misused).input("x").output("y")
@@ -165,6 +245,9 @@ USES = [
     "element (1, 3) of a tensor of shape (2, 3) is asked for", "element (-1, 0) of a tensor of shape (2, 3)",
     "element (1,) of a tensor of shape (2, 3) is asked for: one index is needed for each dimension",
     "the tensor holds float32, but its data is asked for as float64", "negative",
+    *(f"an {what} of op 'misused' (misuse.cc:62) is asked for by a null name: pass the name that is declared"
+      for what in ("input", "output", "output", "input", "output", "attribute", "attribute")),
+    "an inner op is asked for by a null name", "an attribute of the inner op 'misused' has a null name", "attribute 'which'",
 ]
 
 
