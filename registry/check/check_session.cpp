@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
+#include "registry/check/watched_memory.h"
 #include "registry/op/sparse.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -20,85 +19,7 @@ namespace tarsia::registry {
 
 namespace {
 
-constexpr size_t k_zone = 256;
 constexpr tarsia_dtype k_byte{TARSIA_UINT, 8, 1}, k_int64{TARSIA_INT, 64, 1};
-
-/// The content of zones: other bytes for each one, so that an op which copies from one zone into another is
-/// found out.
-class ZonePattern {
- public:
-  ZonePattern() : m_state(++s_zones * 0x9E3779B97F4A7C15) {}
-  /// The next byte; a copy of the pattern begins anew.
-  unsigned char next() {
-    m_state ^= m_state << 13, m_state ^= m_state >> 7, m_state ^= m_state << 17;
-    return static_cast<unsigned char>(m_state >> 32);
-  }
-
- private:
-  static inline std::atomic<std::uint64_t> s_zones{0};
-  std::uint64_t m_state;
-};
-
-/// A tensor's memory between two zones that nobody may write to. On a GPU, it has a copy on the CPU.
-class Watched {
- public:
-  Watched(const void* content, size_t bytes, const CheckCase& c)
-      : m_device(c.device), m_bytes(bytes), m_zone(c.exact ? 0 : k_zone) {
-    // Exactly the tensor's size: AddressSanitizer watches the first byte behind it.
-    m_block = static_cast<unsigned char*>(
-        m_zone ? std::aligned_alloc(k_zone, (bytes + 3 * k_zone) / k_zone * k_zone)
-               : std::malloc(bytes ? bytes : 1));
-    if (!m_block) throw std::bad_alloc();
-    if (bytes) std::memcpy(m_block + m_zone, content, bytes);
-    ZonePattern pattern = m_pattern;
-    for (size_t i = 0; i < m_zone; ++i)
-      m_block[i] = pattern.next(), m_block[m_zone + bytes + i] = pattern.next();
-    if (!is_gpu(m_device)) return;
-    m_on_device = static_cast<unsigned char*>(allocate_device(size(), m_device.id, nullptr));
-    transfer(true);
-  }
-  ~Watched() {
-    if (m_on_device) free_device(m_on_device, m_device.id, nullptr);
-    std::free(m_block);
-  }
-  Watched(const Watched&) = delete;
-
-  /// Its address for the op.
-  void* address() const { return (m_on_device ? m_on_device : m_block) + m_zone; }
-  /// Its content after the run.
-  const unsigned char* fetch() {
-    if (m_on_device) transfer(false);
-    return m_block + m_zone;
-  }
-  size_t bytes() const { return m_bytes; }
-  /// Of the fetched memory: "", or a description of the write around it.
-  const char* damage() const {
-    ZonePattern pattern = m_pattern;
-    for (size_t i = 0; i < m_zone; ++i) {
-      if (m_block[i] != pattern.next()) return "memory before the first element is written to";
-      if (m_block[m_zone + m_bytes + i] != pattern.next())
-        return "memory behind the last element is written to";
-    }
-    return "";
-  }
-
- private:
-  size_t size() const { return m_bytes + 2 * m_zone; }
-  void transfer(bool to_device) {
-    std::int64_t n = static_cast<std::int64_t>(size());
-    tarsia_tensor host{}, device{};
-    host.data = m_block, host.device = {TARSIA_CPU, 0};
-    device.data = m_on_device, device.device = m_device;
-    for (tarsia_tensor* t : {&host, &device}) t->ndim = 1, t->dtype = k_byte, t->shape = &n;
-    to_device ? copy(device, host, nullptr) : copy(host, device, nullptr);
-  }
-
-  tarsia_device m_device;
-  size_t m_bytes, m_zone;
-  ZonePattern m_pattern;
-  unsigned char* m_block = nullptr;
-  unsigned char* m_on_device = nullptr;
-};
 
 /// A tensor for a run.
 class Operand {
@@ -107,14 +28,18 @@ class Operand {
     const tarsia_meta& meta = m_value.meta;
     m_sparse = empty_sparse(meta, c.device);
     if (meta.storage == TARSIA_DENSE) {
-      m_data = shares ? shares->m_data : std::make_shared<Watched>(value.data.data(), value.data.size(), c);
+      m_data = shares
+                   ? shares->m_data
+                   : std::make_shared<WatchedMemory>(value.data.data(), value.data.size(), c.device, c.exact);
       m_sparse.whole.data = m_data->address();
       return;
     }
     if (value.indices.empty() && value.data.empty() && shares == nullptr && value.indptr.empty()) return;
-    m_data = std::make_shared<Watched>(value.data.data(), value.data.size(), c);
-    m_indices = std::make_unique<Watched>(value.indices.data(), value.indices.size() * 8, c);
-    m_indptr = std::make_unique<Watched>(value.indptr.data(), value.indptr.size() * 8, c);
+    m_data = std::make_shared<WatchedMemory>(value.data.data(), value.data.size(), c.device, c.exact);
+    m_indices =
+        std::make_unique<WatchedMemory>(value.indices.data(), value.indices.size() * 8, c.device, c.exact);
+    m_indptr =
+        std::make_unique<WatchedMemory>(value.indptr.data(), value.indptr.size() * 8, c.device, c.exact);
     m_n_indices = static_cast<std::int64_t>(value.indices.size());
     m_n_indptr = static_cast<std::int64_t>(value.indptr.size());
     m_shape.assign(meta.shape, meta.shape + meta.ndim);
@@ -162,7 +87,7 @@ class Operand {
   }
   /// After fetch().
   std::string damage() const {
-    for (const Watched* w : {m_data.get(), m_indices.get(), m_indptr.get()})
+    for (const WatchedMemory* w : {m_data.get(), m_indices.get(), m_indptr.get()})
       if (w && *w->damage()) return w->damage();
     return "";
   }
@@ -171,7 +96,7 @@ class Operand {
   }
 
  private:
-  static void set_part(tarsia_tensor& part, const Watched& memory, const std::int64_t* shape, int ndim,
+  static void set_part(tarsia_tensor& part, const WatchedMemory& memory, const std::int64_t* shape, int ndim,
                        tarsia_dtype dtype, tarsia_device device) {
     part.data = memory.address();
     part.device = device;
@@ -181,19 +106,40 @@ class Operand {
   }
 
   CheckValue m_value;
-  std::shared_ptr<Watched> m_data;
-  std::unique_ptr<Watched> m_indices, m_indptr;
+  std::shared_ptr<WatchedMemory> m_data;
+  std::unique_ptr<WatchedMemory> m_indices, m_indptr;
   std::int64_t m_n_indices = 0, m_n_indptr = 0;
   std::vector<std::int64_t> m_shape;
   tarsia_sparse m_sparse{};
 };
 
-/// Leaves bytes in the scratch memory that the next call of this thread gets.
-void soil_scratch(std::uint64_t seed) {
-  constexpr size_t k_bytes = 256 * 1024;
-  CallFrame frame({TARSIA_CPU, 0});
-  std::memset(call_scratch(k_bytes, {TARSIA_CPU, 0}), static_cast<int>(0x40 + seed % 12), k_bytes);
-}
+/// The scratch of a run. Its bytes are others in each run, and it is watched as the tensors are.
+class WatchedScratch final : public ScratchSource {
+ public:
+  explicit WatchedScratch(bool exact)
+      : m_exact(exact), m_fill(static_cast<unsigned char>(0x40 + ++s_runs % 12)) {}
+
+  void* take(std::uint64_t bytes, tarsia_device device) override {
+    const std::vector<unsigned char> content(bytes, m_fill);
+    m_blocks.push_back(std::make_unique<WatchedMemory>(content.data(), content.size(), device, m_exact));
+    return m_blocks.back()->address();
+  }
+  /// After the run: "", or a description of the first write around a block.
+  std::string damage() {
+    for (const std::unique_ptr<WatchedMemory>& block : m_blocks) {
+      block->fetch();
+      if (*block->damage())
+        return "scratch of " + std::to_string(block->bytes()) + " bytes: " + block->damage();
+    }
+    return "";
+  }
+
+ private:
+  static inline std::atomic<std::uint64_t> s_runs{0};
+  bool m_exact;
+  unsigned char m_fill;
+  std::vector<std::unique_ptr<WatchedMemory>> m_blocks;
+};
 
 std::string port_name(const char* what, const tarsia_port* ports, std::uint32_t n, size_t i,
                       std::string (BoundInfo::*name)(unsigned) const, const BoundInfo& bound) {
@@ -252,8 +198,6 @@ CheckSession::CheckSession(const Ref<OpEntry>& entry, const CheckCase& c) : m_ca
 }
 
 CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
-  static std::uint64_t s_runs = 0;
-  soil_scratch(++s_runs);
   std::vector<std::unique_ptr<Operand>> inputs, outputs;
   std::vector<const tarsia_tensor*> in, out;
   for (const CheckValue& value : run.inputs) {
@@ -279,7 +223,11 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   CheckOutcome outcome;
   CallFrame frame(m_case.device);
   outcome.code = guarded([&] { m_bound->check(call); });
-  if (!outcome.code) outcome.code = m_bound->call(call);
+  WatchedScratch scratch(m_case.exact);
+  if (!outcome.code) {
+    const ScratchScope from(scratch);
+    outcome.code = m_bound->call(call);
+  }
   if (outcome.code) {
     outcome.error = last_error().message;
     return outcome;
@@ -313,6 +261,7 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
     if (const std::string damage = outputs[i]->damage(); !damage.empty())
       say(tensor_name(bound, pass, true, i) + ": " + damage);
   }
+  say(scratch.damage());
   return outcome;
 }
 

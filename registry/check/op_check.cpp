@@ -63,6 +63,11 @@ class PassCheck {
     const CheckOutcome first = run(k_poison, {});
     if (first.code) {
       error = first.error;
+      if (reads_hidden_gradient()) {
+        error +=
+            "; it takes the gradient of a hidden output, which nobody passes: ask first whether it is there";
+        return PassOutcome::failed;
+      }
       const bool refuses = first.code == TARSIA_OP_TYPE_ERROR || first.code == TARSIA_OP_VALUE_ERROR ||
                            first.code == TARSIA_OP_ERROR || first.code == TARSIA_UNSUPPORTED;
       return refuses ? PassOutcome::refused : PassOutcome::failed;
@@ -103,6 +108,19 @@ class PassCheck {
     add(check, fault.empty() ? CheckStatus::passed : CheckStatus::failed, fault);
   }
   std::string output_name(size_t i) const { return m_names.at(i); }
+
+  /// Whether a backward that failed runs if it gets gradients of the hidden outputs.
+  bool reads_hidden_gradient() {
+    bool any = false;
+    std::vector<CheckValue> gradients = m_gradients;
+    for (CheckValue& gradient : gradients)
+      if (!gradient.meta.present) gradient.meta.present = any = true;
+    if (!any) return false;
+    std::swap(m_gradients, gradients);
+    const CheckOutcome outcome = run(k_poison, {});
+    std::swap(m_gradients, gradients);
+    return !outcome.code;
+  }
 
   /// Runs with outputs that hold `before`, or `poison` if there is no `before`.
   CheckOutcome run(unsigned char poison, std::vector<std::uint8_t> requests,

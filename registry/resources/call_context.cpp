@@ -24,6 +24,7 @@ namespace {
 struct Slot {
   tarsia_call_context* context = nullptr;
   bool is_watched = false;
+  ScratchSource* scratch = nullptr;  ///< null: memory of the call
 };
 thread_local constinit Slot t_slot;
 
@@ -219,8 +220,17 @@ tarsia_storage* share_argument(const tarsia_tensor* argument) {
   return context->share(context->user, argument);
 }
 
+ScratchScope::ScratchScope(ScratchSource& source) noexcept : m_before(t_slot.scratch) {
+  t_slot.scratch = &source;
+}
+
+ScratchScope::~ScratchScope() {
+  t_slot.scratch = m_before;
+}
+
 void* call_scratch(std::uint64_t bytes, tarsia_device device) {
   refuse_impossible_size("scratch", bytes);
+  if (ScratchSource* const source = t_slot.scratch) return source->take(bytes, device);
   if (is_gpu(device)) return resources().take_device(bytes ? bytes : 1, device.id, current_stream(device.id));
   return resources().take(bytes ? bytes : 1, 256);
 }

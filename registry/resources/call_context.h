@@ -59,6 +59,27 @@ void* thread_stream(std::int32_t device) noexcept;
 /// fails to, with the last error set.
 tarsia_storage* share_argument(const tarsia_tensor* argument);
 
+/// Where a thread's scratch comes from, in place of memory of its calls.
+class ScratchSource {
+ public:
+  /// Memory for the call under way, aligned to 256 bytes.
+  virtual void* take(std::uint64_t bytes, tarsia_device device) = 0;
+
+ protected:
+  ~ScratchSource() = default;
+};
+/// Lets the calling thread's scratch come from a source while it lives.
+class ScratchScope {
+ public:
+  explicit ScratchScope(ScratchSource& source) noexcept;
+  ~ScratchScope();
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+
+ private:
+  ScratchSource* m_before;
+};
+
 /// Memory of the innermost call, aligned to 256 bytes. Throws Error outside of calls, and CudaError.
 void* call_scratch(std::uint64_t bytes, tarsia_device device);
 /// The same on the CPU, aligned to 16 bytes; for results.

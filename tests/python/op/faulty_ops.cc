@@ -49,6 +49,38 @@ TARSIA_OP(bad_scratch).forward("cpu", [](tarsia::Context& c) {
   float* sum = c.scratch<float>(n_of(c));  // taken for zeros
   for (long i = 0; i < n_of(c); ++i) sum[i] += x_of(c)[i], y_of(c)[i] = sum[i];
 });
+TARSIA_OP(bad_far_overrun).forward("cpu", [](tarsia::Context& c) {
+  for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = 1;
+  y_of(c)[n_of(c) + 64] = 1;
+});
+TARSIA_OP(bad_scratch_overrun).forward("cpu", [](tarsia::Context& c) {
+  float* copy = c.scratch<float>(n_of(c));
+  for (long i = 0; i <= n_of(c); ++i) copy[i] = 1;
+  for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = copy[i];
+});
+TARSIA_OP(bad_scratch_underrun).forward("cpu", [](tarsia::Context& c) {
+  tarsia::Tensor copy = c.scratch_tensor(c.input(0).shape(), tarsia::float32);
+  for (long i = -1; i < n_of(c); ++i) copy.data<float>()[i] = 1;
+  for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = copy.data<float>()[i];
+});
+TARSIA_OP(bad_hidden_gradient)
+    .output("y")
+    .output("slope")
+    .hidden()
+    .forward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = x_of(c)[i] * x_of(c)[i];
+      for (long i = 0; c.output(1) && i < n_of(c); ++i) c.output(1).data<float>()[i] = 2 * x_of(c)[i];
+    })
+    .backward("cpu", [](tarsia::Context& c) {
+      for (long i = 0; i < c.in_grad(0).numel(); ++i)
+        c.in_grad(0).data<float>()[i] =
+            c.forward_output(1).data<float>()[i] * c.out_grad(0).data<float>()[i] + 0 * c.out_grad(1).data<float>()[i];
+    });
+TARSIA_OP(good_scratch).forward("cpu", [](tarsia::Context& c) {
+  float* copy = c.scratch<float>(n_of(c));
+  for (long i = 0; i < n_of(c); ++i) copy[i] = x_of(c)[i];
+  for (long i = 0; i < n_of(c); ++i) y_of(c)[i] = copy[i];
+});
 TARSIA_OP(bad_null).forward("cpu", [](tarsia::Context& c) {
   for (long i = 0; c.output(0) && i < n_of(c); ++i)
     y_of(c)[i] = (c.request(0) == tarsia::Request::add ? y_of(c)[i] : 0) + x_of(c)[i];

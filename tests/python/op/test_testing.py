@@ -31,6 +31,10 @@ FAULTS = {
     "bad_changes": "forward gives the same again: output 'y': element 0 (0, 0) is ",
     "bad_accumulates": "forward does not depend on what the output held: output 'y': element",
     "bad_scratch": "forward gives the same again: output 'y': element 0 (0, 0) is ",
+    "bad_far_overrun": "forward stays within its memory: output 'y': memory behind the last element is written to",
+    "bad_scratch_overrun": "forward stays within its memory: scratch of 48 bytes: memory behind the last element is written to",
+    "bad_scratch_underrun": "forward stays within its memory: scratch of 48 bytes: memory before the first element is written to",
+    "bad_hidden_gradient": "output whose request is null; it takes the gradient of a hidden output, which nobody passes: ask first",
     "bad_null": "forward honours the request null: output 'y' is written to",
     "bad_add": "forward honours the request add: output 'y', which is and should be: element",
     "bad_inplace": "forward honours the request inplace: output 'y', with output 'y' in place of input 'x': element",
@@ -65,6 +69,10 @@ def test_hidden_outputs_have_no_gradient():
     report = assert_op("good_hidden")
     (gradient,) = [one for one in report.checks if "finite differences" in one.name]
     assert gradient.message == "12 derivatives"
+
+
+def test_scratch_that_is_used_as_it_should_be_passes():
+    assert_op("good_scratch")
 
 
 def test_a_gradient_need_not_be_the_derivative():
@@ -103,7 +111,7 @@ def test_the_command_reports_and_exits_for_ci(command):
     done = command("-v", SOURCE, "good_square")
     assert "ok      cpu float32: forward writes every element" in done.stdout
     done = command(SOURCE)
-    assert done.returncode == 1 and "2 of 18 ops pass" in done.stdout
+    assert done.returncode == 1 and "3 of 23 ops pass" in done.stdout
     for fault in FAULTS.values():
         assert fault in done.stdout
     done = command("--no-gradient", SOURCE, "straight")
