@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "python/call/explain.h"
 #include "python/call/function.h"
 #include "python/call/kernel.h"
 #include "python/compile_options.h"
@@ -48,10 +49,31 @@ nb::list op_names() {
   return list;
 }
 
-nb::object op(const std::string& name) {
+nb::object op(nb::object given) {
+  if (!PyUnicode_Check(given.ptr())) {
+    py::raise_argument_error(
+        false, "op() takes the name of a registered op, a str, not " + py::describe_argument(given.ptr()));
+    throw nb::python_error();
+  }
+  const std::string name = nb::cast<std::string>(given);
   PyObject* found = py::find_op(name.c_str());
   if (!found) throw nb::python_error();
   return nb::steal(found);
+}
+
+void seed(nb::object given) {
+  static constexpr const char* k_range = "an int from 0 to 2**64 - 1";
+  const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+  PyErr_Clear();
+  const uint64_t value = number.is_valid() ? PyLong_AsUnsignedLongLong(number.ptr()) : 0;
+  const bool fits = !PyErr_Occurred();
+  PyErr_Clear();
+  if (!number.is_valid() || !fits) {
+    py::raise_argument_error(number.is_valid(), std::string("seed() takes ") + k_range + ", not " +
+                                                    py::describe_argument(given.ptr()));
+    throw nb::python_error();
+  }
+  tarsia_seed(value);
 }
 
 std::string doctor() {
@@ -97,7 +119,7 @@ NB_MODULE(_tarsia, module) {
   py::add_op_check(module);
   py::add_python_ops(module);
   py::add_jax(module);
-  module.def("seed", [](uint64_t seed) { tarsia_seed(seed); });
+  module.def("seed", seed, nb::arg("seed"));
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
   module.def("statistics", statistics);

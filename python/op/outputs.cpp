@@ -68,8 +68,8 @@ const tarsia_tensor* read_tensor(Frame& frame, const tarsia_op& op, PyObject* ob
     if (raised) return nullptr;
     if (why == Why::masked || why == Why::element_type)
       return refuse(false, " " + explain_elements(why, "x", object));
-    return refuse(false,
-                  " must be a tensor of numbers, got " + describe_argument(object) + advice_for(object));
+    return refuse(false, " must be a tensor of numbers, such as a NumPy array, got " +
+                             describe_argument(object) + advice_for(object));
   }
   if (is_changed(*view))
     return refuse(true,

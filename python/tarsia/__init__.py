@@ -27,6 +27,7 @@ _ERRORS = (
     "InvalidSource",
     "LoadError",
     "MissingFunction",
+    "MissingOp",
     "NotFound",
     "OpError",
     "OpIndexError",

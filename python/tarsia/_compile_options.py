@@ -65,7 +65,8 @@ class _Shown:
     def __signature__(self):
         from inspect import Parameter, signature
 
-        own = [one for one in signature(self._function, follow_wrapped=False).parameters.values()
+        own = [one.replace(default=Parameter.empty) if one.default is REQUIRED else one
+               for one in signature(self._function, follow_wrapped=False).parameters.values()
                if one.kind is not Parameter.VAR_KEYWORD]
         table = [Parameter(row.name, Parameter.KEYWORD_ONLY, default=row.default) for row in ROWS.values()]
         return signature(self._function, follow_wrapped=False).replace(
@@ -73,12 +74,33 @@ class _Shown:
             + [one for one in own if one.kind is Parameter.KEYWORD_ONLY])
 
 
+class _Required:
+    """The default of a parameter that must be given, where Python's own error would be no tarsia.Error."""
+
+    def __repr__(self):
+        return "<required>"
+
+
+REQUIRED = _Required()
+
+
+def required(value, function, name, what):
+    """The value of a parameter that must be given."""
+    if value is REQUIRED:
+        from ._errors import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{function}() is missing its argument {name!r}: {what}")
+    return value
+
+
 def _unknown(name, function):
     from difflib import get_close_matches
 
     similar = get_close_matches(name, ROWS, 3, 0.6)
     hint = f"; did you mean {' or '.join(map(repr, similar))}?" if similar else f"; it takes {', '.join(ROWS)}"
-    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+    from ._errors import ArgumentTypeError
+
+    return ArgumentTypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def type_error(what, wanted, given):

@@ -210,6 +210,10 @@ class MissingFunction(NotFound, AttributeError):
     """No function or kernel of that name in a library."""
 
 
+class MissingOp(NotFound, AttributeError):
+    """No op of that name in tarsia.ops."""
+
+
 class Unsupported(Error, NotImplementedError):
     """This build, machine or op cannot do that."""
 

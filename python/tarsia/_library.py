@@ -10,7 +10,7 @@ from ._compile.loading import compile_and_load, forget_ops, warn
 from ._compile.loading import explain as _explain
 from ._compile.loading import place as _place
 from ._compile.recipe import Prebuilt, Recipe
-from ._compile_options import to_bytes, to_path, to_text, to_texts, type_error
+from ._compile_options import REQUIRED, required, to_bytes, to_path, to_text, to_texts, type_error
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
     if _folder.endswith(("site-packages", "dist-packages")):
@@ -294,7 +294,7 @@ class _Unloaded:
 
 
 @_compile_options.shown
-def load_inline(source, name=None, *, wait=True, **options):
+def load_inline(source=REQUIRED, name=None, *, wait=True, **options):
     """Compiles a source string, or takes it from the cache, and loads it.
 
     source: C++ and CUDA text, or a dict of file name to text whose suffixes tell the language (.c, .cc, .cu; .h is
@@ -306,6 +306,7 @@ def load_inline(source, name=None, *, wait=True, **options):
 
     Gives a Library. Raises CompileError, with diagnostics at the places of the string.
     """
+    required(source, "load_inline", "source", "pass C++ or CUDA text, or a dict of file name to text")
     values = _compile_options.normalised(options, "load_inline")
     return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, _place(sys._getframe(1)))
 
@@ -372,7 +373,7 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
 
 
 @_compile_options.shown
-def compile(source, output, *, name=None, **options):
+def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
     """Compiles a source as load_inline does and writes the shared library to a file, which load() takes on a machine
     without the compiler.
 
@@ -382,6 +383,8 @@ def compile(source, output, *, name=None, **options):
     options:
     name: of the library.
     """
+    required(source, "compile", "source", "pass C++ or CUDA text, a dict of file name to text, or a pathlib.Path")
+    required(output, "compile", "output", "pass the path of the shared library to write")
     values = _compile_options.normalised(options, "compile")
     if isinstance(source, os.PathLike):
         from ._compile.source_file import recipe_of
@@ -403,7 +406,7 @@ def compile(source, output, *, name=None, **options):
 
 
 @_compile_options.shown
-def load(path, name=None, *, wait=True, **options):
+def load(path=REQUIRED, name=None, *, wait=True, **options):
     """Loads a library from a file: a source, which is compiled as load_inline does, or a library built ahead of time by
     tarsia.compile, Library.export, or a compiler with TARSIA_EXPORT.
 
@@ -412,7 +415,10 @@ def load(path, name=None, *, wait=True, **options):
     name, wait: as for load_inline; of a source alone.
     options: of a source alone, as for load_inline.
     """
-    path = to_path(path, "path")
+    path = to_path(required(path, "load", "path", "pass the path of a source or of a shared library"), "path")
+    if path.endswith(_HEADERS):
+        raise _errors.LoadError(f"{path} is a header by its suffix: load() takes a source (suffixes {', '.join(_SOURCES)}) or a shared "
+                                "library; include it in a source, or give the file a source's suffix")
     if path.endswith(_SOURCES):
         from ._compile.source_file import recipe_of
 
@@ -428,6 +434,7 @@ def load(path, name=None, *, wait=True, **options):
     return Library(handle, recipe)
 
 
+_HEADERS = (".cuh", ".h", ".hh", ".hpp", ".hxx", ".h++", ".H", ".inl", ".inc")
 _SOURCES = (".cu", ".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
 
 

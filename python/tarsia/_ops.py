@@ -1,6 +1,7 @@
 """Registered operations by name."""
 
 from . import _tarsia
+from ._errors import MissingOp, NotFound
 
 
 class _Ops:
@@ -11,8 +12,8 @@ class _Ops:
             raise AttributeError(name)
         try:
             found = _tarsia.op(name)
-        except LookupError as error:
-            raise AttributeError(str(error)) from None
+        except NotFound as error:
+            raise MissingOp(str(error)) from None
         self.__dict__[name] = found  # it follows the registry by itself
         return found
 

@@ -1,5 +1,6 @@
 """Matches the parameters of a forward and a backward function."""
 
+from ._errors import ArgumentTypeError, ArgumentValueError
 from ._schema import NONE, Argument, Schema, of_function
 from ._tarsia import Function
 
@@ -16,9 +17,9 @@ class Pair:
     def __init__(self, forward, backward, gradients=None, mutates=None):
         for what, role in ((forward, "forward"), (backward, "backward")):
             if not isinstance(what, Function):
-                raise TypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
+                raise ArgumentTypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
             if len(what._description) != 1:
-                raise TypeError(f"{role} has overloads: {what.__name__} has to be one function")
+                raise ArgumentTypeError(f"{role} has overloads: {what.__name__} has to be one function")
         self.forward, self.backward = forward, backward
         self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
         self._plan_forward()
@@ -34,13 +35,13 @@ class Pair:
         name, described, result = self.forward.__name__, self._schema_of(self.forward), self.forward._description[0][-1]
         self.written, self.parameters = described.written, described.arguments
         if self.written and result[0] != NONE:
-            raise TypeError(f"{name} writes to {self.names_of_written()} and returns something: it has to do either. "
-                            f"Declare what it only reads const")
+            raise ArgumentTypeError(f"{name} writes to {self.names_of_written()} and returns something: it has to do either. "
+                                    f"Declare what it only reads const")
         if any(self.parameters[i].type != "Tensor" for i in self.written):
-            raise TypeError(f"{name}: an output is a tensor, neither a list nor optional")
+            raise ArgumentTypeError(f"{name}: an output is a tensor, neither a list nor optional")
         returns = ("Tensor",) * len(self.written) or described.returns
         if set(returns) != {"Tensor"}:
-            raise TypeError(f"{name} has to give tensors, not {', '.join(returns) or 'nothing'}")
+            raise ArgumentTypeError(f"{name} has to give tensors, not {', '.join(returns) or 'nothing'}")
         read = tuple(one for i, one in enumerate(self.parameters) if i not in self.written)
         self.schema = Schema(read, returns)
 
@@ -67,14 +68,14 @@ class Pair:
             elif rest and one.is_tensor:
                 source = rest.pop(0)
             else:
-                raise TypeError(f"{name}: nothing is known of its parameter {one.name!r}. {forward} has "
-                                f"{', '.join([*inputs, *outputs])}; tensors of other names are the gradients of the "
-                                f"outputs, in order, and then the outputs that it returns")
+                raise ArgumentTypeError(f"{name}: nothing is known of its parameter {one.name!r}. {forward} has "
+                                        f"{', '.join([*inputs, *outputs])}; tensors of other names are the gradients of the "
+                                        f"outputs, in order, and then the outputs that it returns")
             self.sources.append(source)
             self.read.append(one)
         if rest and rest[0] == ("gradient", 0):
-            raise TypeError(f"{name} takes no gradient of an output: a tensor that {forward} has no parameter of "
-                            f"that name for")
+            raise ArgumentTypeError(f"{name} takes no gradient of an output: a tensor that {forward} has no parameter of "
+                                    f"that name for")
         self.backward_parameters = described.arguments
         self.targets = self._targets_of(gradients, len(self.made) + len(described.returns))
 
@@ -84,11 +85,11 @@ class Pair:
         keys = list(tensors) if gradients is None else [gradients] if isinstance(gradients, str) else list(gradients)
         unknown = [key for key in keys if key not in tensors]
         if unknown:
-            raise ValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {forward} reads are "
-                             f"{', '.join(tensors) or 'none'}")
+            raise ArgumentValueError(f"gradients names {', '.join(map(repr, unknown))}; the tensors that {forward} reads are "
+                                     f"{', '.join(tensors) or 'none'}")
         if len(keys) != n:
-            raise TypeError(f"{name} gives {n} gradients, for {len(keys)} tensors ({', '.join(keys)}): name those that "
-                            f"have one, gradients=(…)")
+            raise ArgumentTypeError(f"{name} gives {n} gradients, for {len(keys)} tensors ({', '.join(keys)}): name those that "
+                                    f"have one, gradients=(…)")
         return [tensors[key] for key in keys]
 
     def backward_schema(self):

@@ -68,7 +68,9 @@ class Pending:
     def result(self):
         """The library's handle and the seconds it took; raises what went wrong, each time it is asked."""
         if self._thread is threading.current_thread():  # a static initialiser that asks for its own ops
-            raise RuntimeError("a library cannot be used while it is loaded")
+            from ._errors import LoadError
+
+            raise LoadError("a library cannot be used while it is loaded: ask for its ops when it is")
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -5,7 +5,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from ._errors import Unsupported
+from ._errors import ArgumentValueError, Unsupported
 
 # Of <tarsia/abi.h>: tarsia_kind, tarsia_type.flags, tarsia_function.flags.
 NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE, ARGUMENT, OBJECT, NUMBER = range(13)
@@ -113,11 +113,11 @@ def of_function(description, mutates=None):
             text, default = text.rstrip("?") + "?", "None"
         writes = _writes(type) if mutates is None else key in mutates
         if writes and not _writes(type):
-            raise ValueError(f"{name}: mutates names {key!r}, which the function cannot write to")
+            raise ArgumentValueError(f"{name}: mutates names {key!r}, which the function cannot write to")
         arguments.append(Argument(shown, text, key, writes, default))
     unknown = set(mutates or ()) - {argument.key for argument in arguments if argument.writes}
     if unknown:
-        raise ValueError(f"{name}: mutates names {', '.join(sorted(unknown))}, which it has not")
+        raise ArgumentValueError(f"{name}: mutates names {', '.join(sorted(unknown))}, which it has not")
     return Schema(tuple(arguments), _returns(name, result))
 
 

@@ -1,6 +1,7 @@
 """Sparse tensors: SciPy's and PyTorch's CSR, row-sparse ones, and sparse outputs of ops that are written in Python."""
 
 import sys
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
@@ -17,8 +18,8 @@ class RowSparse:
     def __init__(self, data, indices, shape):
         self.data, self.indices, self.shape = data, indices, tuple(int(extent) for extent in shape)
         if len(self.shape) == 0 or tuple(data.shape) != (len(indices), *self.shape[1:]):
-            raise ValueError(f"data of {len(indices)} rows of {self.shape} has to have the shape "
-                             f"{(len(indices), *self.shape[1:])}, not {tuple(data.shape)}")
+            raise ArgumentValueError(f"data of {len(indices)} rows of {self.shape} has to have the shape "
+                                     f"{(len(indices), *self.shape[1:])}, not {tuple(data.shape)}")
 
     def todense(self):
         """The whole tensor, zeros in the rows that are not stored."""
@@ -56,19 +57,19 @@ class SparseOutput:
         last call counts.
         """
         if not hasattr(count, "__index__"):
-            raise TypeError(f"allocate takes the number of elements, got {type(count).__name__}")
+            raise ArgumentTypeError(f"allocate takes the number of elements, got {type(count).__name__}")
         return self._allocate(count.__index__())
 
     def __setitem__(self, key, tensor):
         if key is not Ellipsis and key != slice(None):
-            raise IndexError(f"{self._name} is written as a whole: y[...] = matrix")
+            raise OpIndexError(f"{self._name} is written as a whole: y[...] = matrix")
         given = parts(tensor)
         if given is None or STORAGES[given[0]] != self.storage:
             kind = "CSR, and takes scipy.sparse.csr_matrix or torch.sparse_csr" if self.storage == "csr" else \
                 "row-sparse, and takes tarsia.RowSparse"
-            raise TypeError(f"{self._name} is {kind}, not a {type(tensor).__module__}.{type(tensor).__qualname__}")
+            raise ArgumentTypeError(f"{self._name} is {kind}, not a {type(tensor).__module__}.{type(tensor).__qualname__}")
         if given[1] != self.shape:
-            raise ValueError(f"{self._name} has the shape {self.shape}, not {given[1]}")
+            raise ArgumentValueError(f"{self._name} has the shape {self.shape}, not {given[1]}")
         for to, part in zip(self.allocate(len(given[3])), given[2:]):
             if to is not None:
                 to[...] = part
@@ -85,8 +86,8 @@ def sparse_parts(tensor):
     """
     given = parts(tensor)
     if given is None:
-        raise TypeError(f"{type(tensor).__module__}.{type(tensor).__qualname__} is no sparse tensor: there are scipy.sparse.csr_matrix, "
-                        f"torch.sparse_csr and tarsia.RowSparse")
+        raise ArgumentTypeError(f"{type(tensor).__module__}.{type(tensor).__qualname__} is no sparse tensor: there are scipy.sparse.csr_matrix, "
+                                f"torch.sparse_csr and tarsia.RowSparse")
     return given[2:]
 
 
@@ -99,14 +100,14 @@ def parts(tensor):
         if tensor.layout is not torch.sparse_csr:
             return None
         if tensor.ndim != 2:
-            raise TypeError(f"a CSR tensor has 2 dimensions, not {tensor.ndim}")
+            raise ArgumentTypeError(f"a CSR tensor has 2 dimensions, not {tensor.ndim}")
         tensor = tensor.detach()
         return (CSR, tuple(tensor.shape), tensor.values().contiguous(), _int64(tensor.col_indices()),
                 _int64(tensor.crow_indices()))
     scipy = sys.modules.get("scipy.sparse")
     if scipy is not None and scipy.issparse(tensor):
         if tensor.format != "csr":
-            raise TypeError(f"SciPy's sparse matrices go in as CSR, not {tensor.format.upper()}: call tocsr()")
+            raise ArgumentTypeError(f"SciPy's sparse matrices go in as CSR, not {tensor.format.upper()}: call tocsr()")
         return CSR, tuple(tensor.shape), _contiguous(tensor.data), _int64(tensor.indices), _int64(tensor.indptr)
     return None
 

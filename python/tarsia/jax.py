@@ -7,6 +7,7 @@
     axpy = tarsia.jax.function(lib.axpy)                # gives the new y
 """
 
+from ._errors import ArgumentTypeError
 from ._tarsia import Function, Op
 
 try:
@@ -51,10 +52,10 @@ def function(what, backward=None, *, outputs=None, updates=None, gradients=None,
                  "mutates": mutates}
         for option, value in given.items():
             if value is not None:
-                raise TypeError(f"{option} is for functions: an op declares it")
+                raise ArgumentTypeError(f"{option} is for functions: an op declares it")
         return jax_call.OpCall(what, vmap, side_effect)
     if isinstance(what, Function):
         return jax_call.FunctionCall(what, backward, outputs, updates, gradients, mutates, vmap, side_effect)
     kind = "a kernel: give a function that launches it" if hasattr(what, "launch") else type(what).__name__
-    raise TypeError(f"tarsia.jax.function takes a tarsia.Op or a tarsia.Function, not {kind}")
+    raise ArgumentTypeError(f"tarsia.jax.function takes a tarsia.Op or a tarsia.Function, not {kind}")
 

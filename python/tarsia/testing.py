@@ -7,6 +7,7 @@
 from dataclasses import dataclass
 
 from . import _tarsia
+from ._errors import ArgumentValueError
 
 __all__ = ["Check", "Report", "assert_op", "check"]
 
@@ -67,7 +68,7 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
         dtypes = [dtypes or ""] * len(shapes)
     storages = storages or ["dense"] * len(shapes)
     if len(dtypes) != len(shapes) or len(storages) != len(shapes):
-        raise ValueError(f"{len(shapes)} shapes need as many dtypes and storages, not {len(dtypes)} and {len(storages)}")
+        raise ArgumentValueError(f"{len(shapes)} shapes need as many dtypes and storages, not {len(dtypes)} and {len(storages)}")
     names = [str(name) for name in attributes or {}]
     texts = [str(value) for value in (attributes or {}).values()]
     name = op if isinstance(op, str) else op.name

@@ -12,7 +12,7 @@ import torch
 
 from . import _schema
 from ._torch import expression as torch_expression, gradient as torch_gradient, ops as torch_ops, register as torch_register
-from ._errors import Unsupported
+from ._errors import ArgumentTypeError, NotFound, Unsupported
 from ._library import Library
 from ._tarsia import Expression, Function, Op
 from ._torch.pair import function
@@ -68,22 +68,22 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     if isinstance(what, Expression):
         return _register_expression(what, name, numbers, backward, gradients, random=random, tags=tags, **options)
     if backward is not None or gradients is not None:
-        raise TypeError("backward is of an expression; of functions tarsia.torch.function(lib.f, lib.f_backward) makes a "
-                        "pair, and ops declare their .backward themselves")
+        raise ArgumentTypeError("backward is of an expression; of functions tarsia.torch.function(lib.f, lib.f_backward) makes a "
+                                "pair, and ops declare their .backward themselves")
     if numbers is not None:
-        raise TypeError("numbers are inputs of an expression; functions and ops say by themselves what is a number")
+        raise ArgumentTypeError("numbers are inputs of an expression; functions and ops say by themselves what is a number")
     if isinstance(what, Library):
         given = [option for option, value in options.items() if value is not None and option != "autocast"]
         if name is not None or given:
-            raise TypeError(f"of a whole library {' and '.join(['name'] * (name is not None) + given)} cannot be given: "
-                            f"register the one that it is for by itself")
+            raise ArgumentTypeError(f"of a whole library {' and '.join(['name'] * (name is not None) + given)} cannot be given: "
+                                    f"register the one that it is for by itself")
         return _register_library(what, random, autocast, tags)
     if isinstance(what, Function):
         return _register_function(what, name, random=random, tags=tags, **options)
     if isinstance(what, Op):
         return _register_op(what, name, random=random, tags=tags, **options)
     kind = "a kernel: register a function that launches it" if hasattr(what, "launch") else f"{type(what).__name__}"
-    raise TypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
+    raise ArgumentTypeError(f"register takes a tarsia.Function, tarsia.Op, tarsia.Expression or tarsia.Library, not {kind}")
 
 
 def options(name="extension"):
@@ -114,7 +114,7 @@ def unregister(name):
     """Removes an operator: "relu", or "mine::relu". Calling it afterwards is an error, also for those who kept it."""
     namespace, last = torch_register.split_name(name, None)
     if not torch_register.remove(f"{namespace}::{last}"):
-        raise LookupError(f"there is no operator {namespace}::{last} of Tarsia")
+        raise NotFound(f"there is no operator {namespace}::{last} of Tarsia")
     torch_register.remove(f"{namespace}::{last}_backward")
 
 
@@ -130,7 +130,7 @@ def _tags(random, tags):
 
 def _register_function(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if attributes is not None:
-        raise TypeError("attributes are those of an op; a function has parameters")
+        raise ArgumentTypeError("attributes are those of an op; a function has parameters")
     mutates = (mutates,) if isinstance(mutates, str) else mutates
     namespace, name = torch_register.split_name(name, torch_ops.operator_name(what.__qualname__))
     overloads, texts = [], set()
@@ -149,7 +149,7 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
 
 def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if mutates is not None:
-        raise TypeError("an op declares its mutable inputs itself; mutates is for functions")
+        raise ArgumentTypeError("an op declares its mutable inputs itself; mutates is for functions")
     namespace, name = torch_register.split_name(name, identifier(what.name))
     description = what._description
     schema = _schema.of_op(what.name, description, attributes or ())
@@ -168,14 +168,14 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
 
 def _register_expression(what, name, numbers, backward, gradients, *, fake, random, mutates, attributes, vmap, autocast, tags):
     if mutates is not None or attributes is not None:
-        raise TypeError("an expression says itself what it writes (inout), and has no attributes")
+        raise ArgumentTypeError("an expression says itself what it writes (inout), and has no attributes")
     namespace, name = torch_register.split_name(name, torch_expression.name_of(what))
     expression = torch_expression.ExpressionCell(what, numbers)
     tags, gradient = _tags(random, tags), None
     if backward is not None:
         gradient = torch_gradient.Gradient(what, expression, backward, gradients)
     elif gradients is not None:
-        raise TypeError("gradients are those that backward gives: pass backward=")
+        raise ArgumentTypeError("gradients are those that backward gives: pass backward=")
     if isinstance(backward, Expression):
         cell = torch_expression.ExpressionCell(backward, gradient.numbers())
         step = Overload(cell.schema, cell.cell(None, why=(

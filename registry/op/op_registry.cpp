@@ -197,7 +197,8 @@ Ref<OpEntry> OpRegistry::find(std::string_view name) const {
     for (const auto& [known, entry] : m_ops)
       if (size_t d = distance(name, known); d < least) least = d, nearest = known;
     if (!nearest.empty()) text += "; there is '" + std::string(nearest) + "'";
-    text += " (" + std::to_string(m_ops.size()) + " ops are registered)";
+    text += " (" + std::to_string(m_ops.size()) + (m_ops.size() == 1 ? " op is" : " ops are") +
+            " registered): load the library that registers it first";
   }
   throw NotFound(text);
 }

@@ -1,4 +1,4 @@
-// Unmapping modules.
+// Unmaps modules when they are no longer needed.
 #pragma once
 
 #include <memory>

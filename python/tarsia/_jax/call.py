@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, Unsupported
+from .._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from .programs import Programs, identity, layout
 from .._pair import Pair
 from .._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
@@ -39,38 +39,38 @@ def _array(value, what):
     """An array of JAX, or what it makes one of."""
     if isinstance(value, (jax.Array, np.ndarray, np.generic)):
         if getattr(value, "is_deleted", None) and not isinstance(value, jax.core.Tracer) and value.is_deleted():
-            raise ValueError(f"{what} is an array that was deleted or donated")
+            raise ArgumentValueError(f"{what} is an array that was deleted or donated")
         return value
     if type(value).__module__.startswith("jax.experimental.sparse"):
         raise Unsupported(f"{what} is a sparse array, which XLA's calls do not take: pass {type(value).__name__}.todense()")
     if isinstance(value, (bool, int, float, complex, list, tuple)) and not isinstance(value, str):
         return jax.numpy.asarray(value)
-    raise TypeError(f"{what} has to be an array of JAX or NumPy, not {type(value).__name__}")
+    raise ArgumentTypeError(f"{what} has to be an array of JAX or NumPy, not {type(value).__name__}")
 
 
 def _constant(value, what):
     """A number, string, None or list of these that is known when the program is traced."""
     if isinstance(value, jax.core.Tracer):
-        raise TypeError(f"{what} is traced, and has to be known when the program is compiled: pass a Python number, or "
-                        f"name it in static_argnums of jax.jit")
+        raise ArgumentTypeError(f"{what} is traced, and has to be known when the program is compiled: pass a Python number, or "
+                                f"name it in static_argnums of jax.jit")
     if isinstance(value, (list, tuple)):
         return tuple(_constant(one, what) for one in value)
     if isinstance(value, (jax.Array, np.ndarray, np.generic)):
         if value.ndim != 0:
-            raise TypeError(f"{what} has to be a number, not an array of shape {value.shape}")
+            raise ArgumentTypeError(f"{what} has to be a number, not an array of shape {value.shape}")
         return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "__index__"):
         return int(value)
-    raise TypeError(f"{what} has to be a number, a string or a list of these, not {type(value).__name__}")
+    raise ArgumentTypeError(f"{what} has to be a number, a string or a list of these, not {type(value).__name__}")
 
 
 def _dtype(name, op):
     """JAX's dtype; an error where it has that with 64 bits alone."""
     dtype = jax.numpy.dtype(name)
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        raise TypeError(f"{op} gives {name}, which JAX has only with jax.config.update('jax_enable_x64', True)")
+        raise ArgumentTypeError(f"{op} gives {name}, which JAX has only with jax.config.update('jax_enable_x64', True)")
     return dtype
 
 
@@ -225,8 +225,8 @@ class FunctionCall:
         mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
         described = {of_function(one, mutates) for one in function._description}
         if len(described) != 1:
-            raise TypeError(f"{self._name} has overloads whose parameters are called or used differently: JAX takes "
-                            f"one function")
+            raise ArgumentTypeError(f"{self._name} has overloads whose parameters are called or used differently: JAX takes "
+                                    f"one function")
         (schema,), result = described, function._description[0][-1]
         self._parameters = schema.arguments
         self._elements = _elements_of(function._description)
@@ -240,12 +240,12 @@ class FunctionCall:
             raise Unsupported(f"{self._name} gives a number, which JAX takes only as an array: let it write into one, or "
                               f"return a tensor")
         if n_returned and outputs is None:
-            raise TypeError(f"{self._name} returns tensors: outputs= has to tell their shapes and dtypes")
+            raise ArgumentTypeError(f"{self._name} returns tensors: outputs= has to tell their shapes and dtypes")
         updates = {updates} if isinstance(updates, str) else set(updates or ())
         written = {self._parameters[i].key for i in schema.written}
         if updates - written:
-            raise ValueError(f"updates names {', '.join(sorted(updates - written))}; {self._name} writes to "
-                             f"{', '.join(sorted(written)) or 'nothing'}")
+            raise ArgumentValueError(f"updates names {', '.join(sorted(updates - written))}; {self._name} writes to "
+                                     f"{', '.join(sorted(written)) or 'nothing'}")
         # What is written to and not read is no parameter.
         self._made = {i for i in schema.written if outputs is not None and self._parameters[i].key not in updates}
         self._updated = set(schema.written) - self._made
@@ -253,7 +253,7 @@ class FunctionCall:
             raise Unsupported(f"{self._name} writes to a list of tensors, which JAX has no counterpart of; mutates=() "
                               f"says that it does not")
         if not schema.written and not n_returned:
-            raise TypeError(f"{self._name} gives nothing: neither does it write to a tensor nor return one")
+            raise ArgumentTypeError(f"{self._name} gives nothing: neither does it write to a tensor nor return one")
         self._given = [i for i in range(len(self._parameters)) if i not in self._made]
         self.__signature__ = inspect.Signature([
             inspect.Parameter(self._parameters[i].name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -263,10 +263,10 @@ class FunctionCall:
         if backward is not None:
             self._pair = Pair(function, backward, gradients, mutates)
             if self._updated:
-                raise TypeError(f"{self._name} updates {', '.join(self._parameters[i].name for i in self._updated)}: "
-                                f"what has a gradient makes its outputs, outputs=")
+                raise ArgumentTypeError(f"{self._name} updates {', '.join(self._parameters[i].name for i in self._updated)}: "
+                                        f"what has a gradient makes its outputs, outputs=")
         elif gradients is not None:
-            raise TypeError("gradients names those that backward gives, and there is no backward")
+            raise ArgumentTypeError("gradients names those that backward gives, and there is no backward")
 
     def __repr__(self):
         return f"<tarsia.jax.function of {self._function!r}>"
@@ -317,10 +317,10 @@ class FunctionCall:
             outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
             for one in outputs:
                 if not hasattr(one, "shape") or not hasattr(one, "dtype"):
-                    raise TypeError(f"{self._name}: outputs= gives jax.ShapeDtypeStruct, not {type(one).__name__}")
+                    raise ArgumentTypeError(f"{self._name}: outputs= gives jax.ShapeDtypeStruct, not {type(one).__name__}")
             outputs = [jax.ShapeDtypeStruct(one.shape, _dtype(str(one.dtype), self._name)) for one in outputs]
             if len(outputs) < len(self._made):
-                raise TypeError(f"{self._name} writes {len(self._made)} outputs, and outputs= gives {len(outputs)}")
+                raise ArgumentTypeError(f"{self._name} writes {len(self._made)} outputs, and outputs= gives {len(outputs)}")
         made = iter(outputs)
         for i, value in [*given.items(), *zip(sorted(self._made), outputs)]:
             self._check_elements(i, value)

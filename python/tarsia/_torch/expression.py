@@ -7,7 +7,7 @@ import hashlib
 
 import torch
 
-from .._errors import OpValueError
+from .._errors import ArgumentValueError, OpValueError
 from .._expressions.expression import TYPES, type_error, value_error
 from .._schema import Argument, Schema, identifier
 from .register import Cell, refusal, save_nothing
@@ -50,10 +50,10 @@ class ExpressionCell:
         numbers = {numbers} if isinstance(numbers, str) else set(numbers)
         unknown = numbers - {p.name for p in inputs}
         if unknown:
-            raise ValueError(f"numbers names {', '.join(map(repr, sorted(unknown)))}; the inputs of {expression.name} that "
-                             f"may be numbers are {', '.join(p.name for p in inputs) or 'none'}")
+            raise ArgumentValueError(f"numbers names {', '.join(map(repr, sorted(unknown)))}; the inputs of {expression.name} that "
+                                     f"may be numbers are {', '.join(p.name for p in inputs) or 'none'}")
         if self._is_reduction and len(numbers) == len(inputs):
-            raise ValueError(f"{expression.name} reduces a tensor: numbers must not name all of {', '.join(sorted(numbers))}")
+            raise ArgumentValueError(f"{expression.name} reduces a tensor: numbers must not name all of {', '.join(sorted(numbers))}")
         return numbers
 
     def _schema(self, taken):

@@ -4,6 +4,7 @@ import inspect
 
 import torch
 
+from .._errors import ArgumentTypeError
 from . import register
 from .._expressions.expression import type_error, value_error
 from .._tarsia import Expression
@@ -98,7 +99,7 @@ class Gradient:
         made = run(*values)
         made = made if isinstance(made, (tuple, list)) else (made,)
         if len(made) != len(self._targets):
-            raise TypeError(f"{self.title} gives {len(self._targets)} gradients, not {len(made)}")
+            raise ArgumentTypeError(f"{self.title} gives {len(self._targets)} gradients, not {len(made)}")
         row = [None] * len(needs)
         for i, gradient, (shape, dtype) in zip(self._targets, made, metas):
             if needs[i] and gradient is not None:

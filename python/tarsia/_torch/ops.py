@@ -50,7 +50,7 @@ def function_cell(function, description, schema, fake, mutates):
         if schema.returns:
 
             def fake(*args):
-                raise NotImplementedError(
+                raise Unsupported(
                     f"{name} gives results whose shapes nothing tells before it runs, so that torch.compile and "
                     f"torch.export cannot trace it: register it with fake=, a function of the same parameters that "
                     f"gives empty tensors of the right shapes")

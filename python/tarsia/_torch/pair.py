@@ -5,6 +5,7 @@ import typing
 
 import torch
 
+from .._errors import ArgumentTypeError, Unsupported
 from . import register
 from .._pair import Pair
 from .ops import operator_name
@@ -30,7 +31,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
     The function can be differentiated once.
     """
     if name is None and (random or vmap is not None or autocast is not None):
-        raise TypeError("random, vmap and autocast are of a registered operator: give it a name")
+        raise ArgumentTypeError("random, vmap and autocast are of a registered operator: give it a name")
     pair = _Pair(Pair(forward, backward, gradients, mutates), outputs)
     if name is None:
         return pair.plain()
@@ -49,7 +50,7 @@ class _Pair:
         self.plan, self._make_outputs = plan, outputs
         self._name = plan.forward.__name__
         if plan.written and outputs is None:
-            raise TypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
+            raise ArgumentTypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
         self._leader = next(i for i, source in enumerate(plan.sources) if source[0] == "gradient")
         self.run_backward: typing.Any = None  # set when they are made
         self.backward_kernel: typing.Any = None
@@ -59,7 +60,7 @@ class _Pair:
         if not self.plan.written:
             result = _call(self.plan.forward, self.plan.parameters, args)
             if any(one is arg for one in _several(result) for arg in args):
-                raise TypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
+                raise ArgumentTypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
             return result
         made = self._outputs(*args)
         given, outputs = iter(args), iter(made)
@@ -70,13 +71,13 @@ class _Pair:
     def _outputs(self, *args):
         made = _several(self._make_outputs(*args))
         if len(made) != len(self.plan.schema.returns) or not all(isinstance(one, torch.Tensor) for one in made):
-            raise TypeError(f"outputs= gives {len(self.plan.schema.returns)} empty tensors, not {made!r}")
+            raise ArgumentTypeError(f"outputs= gives {len(self.plan.schema.returns)} empty tensors, not {made!r}")
         return tuple(made)
 
     def infer(self, *args):
         if self._make_outputs is None:
-            raise NotImplementedError(f"{self._name} gives tensors whose shapes nothing tells before it runs: tracing "
-                                      f"needs outputs=, a function of its parameters that gives empty tensors like them")
+            raise Unsupported(f"{self._name} gives tensors whose shapes nothing tells before it runs: tracing "
+                              f"needs outputs=, a function of its parameters that gives empty tensors like them")
         made = self._outputs(*args)
         return made[0] if len(made) == 1 else made
 

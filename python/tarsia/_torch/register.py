@@ -15,7 +15,7 @@ import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
-from .._errors import ArgumentValueError, NotFound, Unsupported
+from .._errors import ArgumentTypeError, ArgumentValueError, NotFound, Unsupported
 
 
 class Cell:
@@ -366,8 +366,8 @@ def _shaped(row, result):
 def _refuse_tangents(operator, args):
     for one in flat(args):
         if isinstance(one, torch.Tensor) and forward_ad.unpack_dual(one).tangent is not None:
-            raise NotImplementedError(f"{operator.name()} has no rule for forward mode (jvp, jacfwd, forward_ad): "
-                                      f"differentiate in reverse mode, with vjp, jacrev or backward")
+            raise Unsupported(f"{operator.name()} has no rule for forward mode (jvp, jacfwd, forward_ad): "
+                              f"differentiate in reverse mode, with vjp, jacrev or backward")
 
 
 def has_tensor_lists(schema):
@@ -452,10 +452,10 @@ def split_name(name, default):
     if name is None:
         return "tarsia", default
     if not isinstance(name, str):
-        raise TypeError(f"an operator's name is a str, not {type(name).__name__}")
+        raise ArgumentTypeError(f"an operator's name is a str, not {type(name).__name__}")
     namespace, colons, last = name.rpartition("::")
     if not last.isidentifier() or (colons and not namespace.isidentifier()):
-        raise ValueError(f"{name!r} names no operator: write 'relu' or 'mine::relu'")
+        raise ArgumentValueError(f"{name!r} names no operator: write 'relu' or 'mine::relu'")
     return namespace or "tarsia", last
 
 

@@ -174,7 +174,7 @@ def test_misfits_are_told():
         bound(np.array([None] * 3))
     with pytest.raises(TypeError, match="takes 1 inputs"):
         bound(x, x)
-    with pytest.raises(TypeError, match="input 1 'x' must be a tensor of numbers, got str 'x'"):
+    with pytest.raises(TypeError, match="input 1 'x' must be a tensor of numbers, such as a NumPy array, got str 'x'"):
         bound("x")
     with pytest.raises(TypeError, match="a bound op takes tensors, out=… and req=…"):
         bound(x, factor=2)

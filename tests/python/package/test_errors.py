@@ -1,5 +1,7 @@
 """The classes of errors: one for each row of <tarsia/detail/error_rows.h>, known by a public name and documented."""
 
+import ast
+import builtins
 import importlib
 import pickle
 import pkgutil
@@ -7,7 +9,9 @@ import re
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
+import numpy as np
 import places
 import pytest
 
@@ -95,3 +99,57 @@ except ImportError:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "\ntarsia.ResourceLimit: " in done.stderr, done.stderr
+
+
+ARRAY = np.zeros(3, np.float32)
+
+
+@pytest.mark.parametrize("call, kind, said", [
+    (lambda: tarsia.seed(-1), ValueError, r"seed\(\) takes an int from 0 to 2\*\*64 - 1, not int -1"),
+    (lambda: tarsia.seed(2**64), ValueError, r"from 0 to 2\*\*64 - 1, not int 18446744073709551616"),
+    (lambda: tarsia.seed("a"), TypeError, "from 0 to .*, not str 'a'"),
+    (lambda: tarsia.seed(1.5), TypeError, "from 0 to .*, not float 1.5"),
+    (lambda: tarsia.op(5), TypeError, r"op\(\) takes the name of a registered op, a str, not int 5"),
+    (lambda: tarsia.load_inline(foo=1), TypeError, r"load_inline\(\) is missing its argument 'source': pass C\+\+ or CUDA text"),
+    (lambda: tarsia.load_inline("int f();", foo=1), TypeError, "unexpected keyword argument 'foo'; it takes functions, headers"),
+    (lambda: tarsia.load_inline("int f();", definse={}), TypeError, "did you mean 'defines'"),
+    (lambda: tarsia.load(), TypeError, r"load\(\) is missing its argument 'path'"),
+    (lambda: tarsia.compile("int f();"), TypeError, r"compile\(\) is missing its argument 'output'"),
+    (lambda: tarsia.ops.nosuch, AttributeError, "there is no op 'nosuch'.*load (a|the) library that registers it first"),
+    (lambda: tarsia.ops["nosuch"], LookupError, "there is no op 'nosuch'.*load (a|the) library that registers it first"),
+    (lambda: tarsia.load("x.cuh"), tarsia.LoadError, "x.cuh is a header by its suffix: .*include it in a source, or give the file"),
+    (lambda: tarsia.sparse_parts(ARRAY), TypeError, "is no sparse tensor"),
+])
+def test_each_wrong_use_is_an_error_of_tarsias_that_says_the_remedy(call, kind, said):
+    with pytest.raises(tarsia.Error, match=said) as caught:
+        call()
+    assert isinstance(caught.value, kind)
+
+
+def test_an_op_says_what_it_takes():
+    library = tarsia.load_inline('#include <tarsia/op.h>\nTARSIA_OP(takes_x).forward("cpu", [](tarsia::Context&) {});')
+    for call in (lambda: tarsia.ops.takes_x(5), lambda: tarsia.ops.takes_x([1, 2]), lambda: tarsia.ops.takes_x.bind(5)):
+        with pytest.raises(tarsia.ArgumentTypeError, match="takes_x: input 1 'x' must be a tensor of numbers, such as a NumPy array, got"):
+            call()
+    library.unload()
+
+
+def test_seeds_are_numbers_of_any_kind():
+    for seed in (0, 2**64 - 1, np.int64(7), True):
+        tarsia.seed(seed)
+
+
+# Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op.
+PROTOCOL = {"AttributeError": {"__init__.py", "_library.py", "_ops.py"}, "ImportError": {"jax.py", "_python_module.py", "_sparse.py"},
+            "RuntimeError": {"_torch/register.py"}, "TypeError": {"_define.py", "_define_attributes.py"}, "ValueError": {"_define.py"},
+            "NotImplementedError": {"_expressions/expression.py"}}
+
+
+def test_the_package_raises_no_others():
+    package = Path(tarsia.__file__).resolve().parent
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            raised = node.exc if isinstance(node, ast.Raise) else None
+            name = getattr(getattr(raised, "func", raised), "id", "")
+            if isinstance(getattr(builtins, name, None), type) and issubclass(getattr(builtins, name), Exception):
+                assert path.relative_to(package).as_posix() in PROTOCOL.get(name, ()), f"{path}:{node.lineno} raises {name}"
