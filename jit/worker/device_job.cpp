@@ -19,6 +19,7 @@
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
+#include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/header_names.h"
 #include "llvm/ADT/StringRef.h"
@@ -342,7 +343,13 @@ void DeviceJob::explain_host_names(std::vector<Diagnostic>& diagnostics) const {
       diagnostic.message +=
           "; if it is a host function, write __device__, or __host__ __device__, in front of it";
     const HostName* found = find_host_name(missing_name(diagnostic.message));
-    if (!found) continue;
+    if (!found) {
+      const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);
+      if (file != m_slice.files.end() && diagnostic.severity != Severity::warning)
+        diagnostic.message +=
+            missing_device_name_remedy(diagnostic, file->text, has_system_headers(m_request.options));
+      continue;
+    }
     const std::string place = place_of(*found);
     diagnostic.message +=
         "; '" + found->name + "' is a host " +

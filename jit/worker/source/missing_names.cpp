@@ -3,7 +3,11 @@
 // The tables hold what people use most. A name that is missing in them costs a hint, and nothing else.
 #include "jit/worker/source/missing_names.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "jit/standard_headers.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -44,17 +48,29 @@ constexpr Header k_std[] = {
     {"variant", "variant visit monostate holds_alternative get_if"},
     {"any", "any any_cast make_any"},
     {"memory",
-     "unique_ptr shared_ptr weak_ptr make_unique make_shared allocator addressof enable_shared_from_this "
+     "make_unique_for_overwrite allocate_shared default_delete dynamic_pointer_cast static_pointer_cast "
+     "const_pointer_cast owner_less uninitialized_copy uninitialized_fill uninitialized_move destroy_at "
+     "construct_at pointer_traits to_address assume_aligned align bad_weak_ptr unique_ptr shared_ptr "
+     "weak_ptr make_unique make_shared allocator addressof enable_shared_from_this "
      "allocator_traits"},
     {"functional",
-     "function bind ref cref hash plus minus multiplies divides less greater equal_to reference_wrapper "
+     "placeholders bind_front identity negate modulus logical_and logical_or logical_not bit_and bit_or "
+     "bit_xor not_equal_to greater_equal less_equal not_fn function bind ref cref hash plus minus multiplies "
+     "divides less greater equal_to reference_wrapper "
      "invoke mem_fn"},
     {"algorithm",
      "sort stable_sort partial_sort nth_element min max minmax clamp fill fill_n copy copy_n copy_if "
      "move_backward "
      "transform for_each find find_if count count_if any_of all_of none_of reverse rotate shuffle unique "
      "remove remove_if replace min_element max_element minmax_element lower_bound upper_bound binary_search "
-     "equal_range equal generate generate_n partition merge is_sorted"},
+     "equal_range equal generate generate_n partition merge is_sorted sample search find_if_not "
+     "find_first_of "
+     "adjacent_find mismatch swap_ranges iter_swap replace_if replace_copy reverse_copy rotate_copy "
+     "unique_copy remove_copy_if copy_backward partition_copy partition_point stable_partition "
+     "is_partitioned inplace_merge includes set_union set_intersection set_difference "
+     "set_symmetric_difference push_heap pop_heap make_heap sort_heap is_heap is_permutation "
+     "next_permutation prev_permutation lexicographical_compare is_sorted_until for_each_n "
+     "partial_sort_copy shift_left shift_right find_end search_n"},
     {"numeric",
      "accumulate iota inner_product reduce transform_reduce partial_sum inclusive_scan exclusive_scan gcd "
      "lcm "
@@ -64,14 +80,23 @@ constexpr Header k_std[] = {
      "fmod "
      "erf erfc tgamma lgamma log2 log10 log1p expm1 exp2 cbrt hypot fma isnan isinf isfinite fmin fmax "
      "copysign "
-     "nearbyint rint lerp"},
+     "nearbyint rint lerp remainder ilogb ldexp frexp modf scalbn logb nextafter fdim signbit isnormal "
+     "fpclassify asinh acosh atanh llround lrint remquo beta riemann_zeta"},
     {"complex", "complex"},
     {"random",
      "mt19937 mt19937_64 random_device uniform_real_distribution uniform_int_distribution "
      "normal_distribution "
-     "bernoulli_distribution default_random_engine seed_seq"},
+     "bernoulli_distribution default_random_engine seed_seq minstd_rand minstd_rand0 ranlux24 ranlux48 "
+     "knuth_b "
+     "poisson_distribution exponential_distribution gamma_distribution binomial_distribution "
+     "geometric_distribution discrete_distribution lognormal_distribution cauchy_distribution "
+     "chi_squared_distribution student_t_distribution weibull_distribution generate_canonical"},
     {"chrono", "chrono"},
     {"thread", "thread jthread this_thread"},
+    {"stop_token", "stop_token stop_source stop_callback"},
+    {"latch", "latch"},
+    {"barrier", "barrier"},
+    {"semaphore", "counting_semaphore binary_semaphore"},
     {"mutex", "mutex lock_guard unique_lock scoped_lock recursive_mutex once_flag call_once timed_mutex"},
     {"shared_mutex", "shared_mutex shared_lock"},
     {"condition_variable", "condition_variable condition_variable_any"},
@@ -85,7 +110,22 @@ constexpr Header k_std[] = {
     {"istream", "istream"},
     {"sstream", "stringstream ostringstream istringstream"},
     {"fstream", "fstream ifstream ofstream"},
-    {"iomanip", "setw setprecision setfill fixed put_time"},
+    {"iomanip", "setw setprecision setfill setbase put_time get_time quoted setiosflags put_money"},
+    {"ios",
+     "fixed scientific hexfloat hex dec oct boolalpha noboolalpha showpos left right ios_base ios "
+     "streamsize streampos"},
+    {"iosfwd", "streamoff"},
+    {"streambuf", "streambuf basic_streambuf"},
+    {"spanstream", "spanstream ispanstream ospanstream"},
+    {"syncstream", "osyncstream"},
+    {"locale", "locale isalpha toupper"},
+    {"codecvt", "codecvt_utf8"},
+    {"compare", "strong_ordering weak_ordering partial_ordering compare_three_way"},
+    {"coroutine", "coroutine_handle suspend_always suspend_never coroutine_traits"},
+    {"memory_resource", "pmr"},
+    {"scoped_allocator", "scoped_allocator_adaptor"},
+    {"valarray", "valarray slice gslice"},
+    {"ratio", "ratio ratio_add micro milli kilo mega giga nano"},
     {"stdexcept",
      "runtime_error invalid_argument out_of_range logic_error domain_error length_error overflow_error "
      "range_error underflow_error"},
@@ -97,11 +137,28 @@ constexpr Header k_std[] = {
      "remove_cv_t "
      "remove_cvref_t is_integral_v is_floating_point_v is_arithmetic_v is_pointer_v is_base_of_v is_void_v "
      "common_type_t invoke_result_t true_type false_type integral_constant is_constant_evaluated "
-     "is_trivially_copyable_v make_unsigned_t underlying_type_t void_t"},
-    {"concepts", "integral floating_point same_as convertible_to invocable derived_from"},
+     "is_trivially_copyable_v make_unsigned_t underlying_type_t void_t is_integral is_floating_point "
+     "is_arithmetic is_pointer is_base_of is_void is_convertible is_convertible_v is_const_v is_class_v "
+     "is_enum_v is_array_v is_function_v is_signed_v is_unsigned_v is_reference_v is_constructible_v "
+     "is_default_constructible_v is_copy_constructible_v is_move_constructible_v is_trivial_v "
+     "is_standard_layout_v is_empty_v is_final_v is_abstract_v is_invocable_v is_invocable_r_v is_unsigned "
+     "is_signed is_const is_trivially_copyable add_pointer_t add_const_t add_lvalue_reference_t "
+     "remove_pointer_t remove_const_t remove_extent_t make_signed_t bool_constant negation_v conjunction_v "
+     "disjunction_v conjunction disjunction negation common_type type_identity_t type_identity rank_v "
+     "extent_v has_unique_object_representations_v alignment_of_v remove_reference remove_cv decay "
+     "remove_pointer is_enum is_class"},
+    {"concepts",
+     "integral floating_point same_as convertible_to invocable derived_from signed_integral "
+     "unsigned_integral common_with assignable_from swappable destructible constructible_from "
+     "default_initializable move_constructible copy_constructible equality_comparable totally_ordered "
+     "movable copyable semiregular regular predicate relation regular_invocable"},
     {"iterator",
      "back_inserter distance advance next prev begin end size data iterator_traits reverse_iterator "
-     "istream_iterator ostream_iterator"},
+     "istream_iterator ostream_iterator front_inserter inserter make_reverse_iterator "
+     "make_move_iterator move_iterator rbegin rend cbegin cend ssize empty random_access_iterator "
+     "forward_iterator input_iterator bidirectional_iterator contiguous_iterator iter_value_t "
+     "istreambuf_iterator ostreambuf_iterator random_access_iterator_tag input_iterator_tag "
+     "forward_iterator_tag"},
     {"ranges", "ranges views"},
     {"bit", "bit_cast popcount countl_zero countr_zero has_single_bit bit_ceil bit_width endian rotl rotr"},
     {"initializer_list", "initializer_list"},
@@ -161,7 +218,12 @@ constexpr Header k_c[] = {
     {"cerrno", "errno EINVAL ENOENT EINTR ENOMEM ERANGE EAGAIN"},
     {"cstdarg", "va_list va_start va_end va_arg"},
     {"csignal", "signal raise SIGINT SIGTERM SIGSEGV"},
-    {"cinttypes", "PRId64 PRIu64 PRIx64 PRId32"},
+    {"cinttypes", "PRId64 PRIu64 PRIx64 PRId32 PRIu32 PRIx32 PRIdPTR strtoimax"},
+    {"cfenv", "fesetround fegetround feclearexcept fetestexcept FE_TONEAREST FE_DIVBYZERO FE_ALL_EXCEPT"},
+    {"clocale", "setlocale localeconv LC_ALL LC_NUMERIC"},
+    {"csetjmp", "jmp_buf setjmp longjmp"},
+    {"cwchar", "wcslen wcscpy wprintf mbstate_t wint_t WEOF"},
+    {"cwctype", "iswalpha iswdigit iswspace towupper towlower"},
 };
 
 // Names outside of std whose headers have no other form in C++.
@@ -174,8 +236,84 @@ constexpr Header k_others[] = {
     {"immintrin.h",
      "__m128 __m256 __m512 __m128i __m256i __m512i __m128d __m256d _mm_loadu_ps _mm256_loadu_ps "
      "_mm512_loadu_ps _mm256_set1_ps _mm_set1_ps _mm_malloc _mm_free _mm_prefetch"},
+    {"curand_kernel.h",
+     "curandState curandState_t curandStateXORWOW_t curandStatePhilox4_32_10_t curandStateMRG32k3a_t "
+     "curandStateSobol32_t curand_init curand curand4 curand_uniform curand_uniform4 curand_uniform_double "
+     "curand_normal curand_normal2 curand_normal4 curand_normal_double curand_log_normal curand_poisson "
+     "skipahead skipahead_sequence"},
+    {"curand.h", "curandGenerator_t curandStatus_t curandCreateGenerator curandGenerateUniform"},
+    {"cublas_v2.h", "cublasHandle_t cublasStatus_t cublasCreate cublasSgemm cublasDgemm cublasGemmEx"},
+    {"cublasLt.h", "cublasLtHandle_t cublasLtMatmul"},
+    {"cufft.h", "cufftHandle cufftComplex cufftPlan1d cufftExecC2C"},
+    {"cusparse.h", "cusparseHandle_t cusparseCreate"},
+    {"cusolverDn.h", "cusolverDnHandle_t cusolverDnCreate"},
+    {"cudnn.h", "cudnnHandle_t cudnnCreate"},
+    {"nccl.h", "ncclComm_t ncclAllReduce"},
+    {"cuda.h",
+     "CUdevice CUcontext CUmodule CUfunction CUdeviceptr CUresult cuInit cuLaunchKernel CUtensorMap"},
+    {"cuda_fp8.h", "__nv_fp8_e4m3 __nv_fp8_e5m2 __nv_fp8x2_e4m3 __nv_fp8x4_e4m3 __nv_fp8_storage_t"},
+    {"cuda_fp4.h", "__nv_fp4_e2m1 __nv_fp4x2_e2m1"},
+    {"cuComplex.h", "cuComplex cuFloatComplex cuDoubleComplex make_cuComplex cuCmulf"},
+    {"cuda_pipeline.h", "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior"},
     {"cuda_fp16.h", "__half half __half2 half2 __float2half __half2float"},
     {"cuda_bf16.h", "__nv_bfloat16 nv_bfloat16 __nv_bfloat162 __float2bfloat16 __bfloat162float"},
+};
+
+// Names of other namespaces, and the namespaces themselves where one header has all of them.
+struct Namespace {
+  const char* name;
+  const char* header;  // null: only names of the table are known
+  llvm::ArrayRef<Header> headers;
+};
+constexpr Header k_cooperative_groups[] = {
+    {"cooperative_groups/reduce.h", "reduce plus less greater bit_and bit_or"},
+    {"cooperative_groups/scan.h", "inclusive_scan exclusive_scan"},
+    {"cooperative_groups/memcpy_async.h", "memcpy_async wait wait_prior"},
+};
+constexpr Header k_cuda[] = {
+    {"cuda/pipeline", "pipeline make_pipeline pipeline_shared_state pipeline_role"},
+    {"cuda/barrier", "barrier"},
+    {"cuda/atomic", "atomic atomic_ref thread_scope_device thread_scope_block thread_scope_system"},
+    {"cuda/semaphore", "counting_semaphore binary_semaphore"},
+    {"cuda/annotated_ptr", "annotated_ptr access_property"},
+    {"cuda/functional", "proclaim_return_type"},
+};
+constexpr Header k_thrust[] = {
+    {"thrust/device_vector.h", "device_vector"},
+    {"thrust/host_vector.h", "host_vector"},
+    {"thrust/device_ptr.h", "device_ptr device_pointer_cast raw_pointer_cast"},
+    {"thrust/sort.h", "sort stable_sort sort_by_key stable_sort_by_key is_sorted"},
+    {"thrust/reduce.h", "reduce reduce_by_key"},
+    {"thrust/transform.h", "transform transform_if"},
+    {"thrust/transform_reduce.h", "transform_reduce"},
+    {"thrust/scan.h", "inclusive_scan exclusive_scan inclusive_scan_by_key exclusive_scan_by_key"},
+    {"thrust/copy.h", "copy copy_if copy_n"},
+    {"thrust/fill.h", "fill fill_n"},
+    {"thrust/sequence.h", "sequence"},
+    {"thrust/for_each.h", "for_each for_each_n"},
+    {"thrust/unique.h", "unique unique_by_key unique_copy"},
+    {"thrust/remove.h", "remove remove_if remove_copy_if"},
+    {"thrust/count.h", "count count_if"},
+    {"thrust/extrema.h", "max_element min_element minmax_element"},
+    {"thrust/binary_search.h", "lower_bound upper_bound binary_search"},
+    {"thrust/gather.h", "gather gather_if"},
+    {"thrust/scatter.h", "scatter scatter_if"},
+    {"thrust/inner_product.h", "inner_product"},
+    {"thrust/functional.h", "plus minus multiplies maximum minimum less greater"},
+    {"thrust/tuple.h", "tuple make_tuple get"},
+    {"thrust/pair.h", "pair make_pair"},
+    {"thrust/complex.h", "complex"},
+    {"thrust/execution_policy.h", "device host seq"},
+    {"thrust/system/cuda/execution_policy.h", "cuda"},
+    {"thrust/iterator/counting_iterator.h", "counting_iterator make_counting_iterator"},
+    {"thrust/iterator/zip_iterator.h", "zip_iterator make_zip_iterator"},
+    {"thrust/iterator/transform_iterator.h", "transform_iterator make_transform_iterator"},
+    {"thrust/iterator/constant_iterator.h", "constant_iterator make_constant_iterator"},
+};
+constexpr Namespace k_namespaces[] = {
+    {"tarsia", "tarsia/op.h", {}}, {"cub", "cub/cub.cuh", {}},
+    {"nvcuda", "mma.h", {}},       {"cooperative_groups", "cooperative_groups.h", k_cooperative_groups},
+    {"cuda", nullptr, k_cuda},     {"thrust", nullptr, k_thrust},
 };
 
 bool holds(llvm::StringRef names, llvm::StringRef name) {
@@ -184,8 +322,7 @@ bool holds(llvm::StringRef names, llvm::StringRef name) {
   return llvm::is_contained(words, name);
 }
 
-template <size_t n>
-llvm::StringRef header_of(const Header (&table)[n], llvm::StringRef name) {
+llvm::StringRef header_of(llvm::ArrayRef<Header> table, llvm::StringRef name) {
   for (const Header& header : table)
     if (holds(header.names, name)) return header.name;
   return {};
@@ -208,6 +345,45 @@ std::string with_include(llvm::StringRef header, llvm::StringRef what, bool is_c
   if (is_c && header.starts_with("c") && is_standard_header(name.substr(1) + ".h"))
     name = name.substr(1) + ".h";
   return "; #include <" + name + ">, where " + what.str() + " is";
+}
+
+/// The remedy for `scope`::`member`, where nothing of the namespace is known, or that member is not.
+std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, bool is_c, bool system_headers) {
+  const std::string what = member.empty() ? scope.str() : (scope + "::" + member).str();
+  if (scope.starts_with("std::")) {  // such as std::ranges, whose algorithms are where those of std are
+    const llvm::StringRef part = scope.drop_front(5),
+                          header = header_of(k_std, part == "ranges" ? member : part);
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+  }
+  if (scope == "std") {
+    llvm::StringRef header = header_of(k_std, member);
+    if (header.empty()) header = header_of(k_c, member);
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+  }
+  for (const Namespace& one : k_namespaces) {
+    if (scope != one.name) continue;
+    llvm::StringRef header = header_of(one.headers, member);
+    if (header.empty() && one.header) header = one.header;
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+  }
+  return {};
+}
+
+/// "scope::member" at the start of a text; the member is empty if there is none.
+std::pair<llvm::StringRef, llvm::StringRef> scoped_at(llvm::StringRef text) {
+  const llvm::StringRef scope = word_at(text);
+  text = text.ltrim();
+  return {scope, text.consume_front("::") ? word_at(text) : llvm::StringRef()};
+}
+
+/// The macro of Tarsia's whose argument begins at `column`, from 0, of a line; empty if none is called there.
+llvm::StringRef macro_around(llvm::StringRef line, size_t column) {
+  const llvm::StringRef before = line.take_front(column).rtrim();
+  if (!before.ends_with("(")) return {};
+  llvm::StringRef name = before.drop_back().rtrim();
+  const size_t begin = name.find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  name = begin == name.npos ? name : name.drop_front(begin + 1);
+  return name.starts_with("TARSIA_") ? name : llvm::StringRef();
 }
 
 }  // namespace
@@ -238,6 +414,7 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
     return macro.starts_with("TARSIA_") ? "; #include <tarsia/op.h>, where " + macro.str() + " is"
                                         : std::string();
   }
+  if (message == "expected namespace name") return scoped_remedy(word_at(place), "", is_c, system_headers);
   bool known = false;
   for (llvm::StringRef begin :
        {"use of undeclared identifier '", "unknown type name '", "no template named '", "no member named '",
@@ -247,20 +424,17 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   if (!known) return {};
   llvm::StringRef name = message.split('\'').second.split('\'').first;
   const llvm::StringRef rest = message.split('\'').second.split('\'').second;
-  if (rest.contains("did you mean")) return {};
   const bool in_std = rest.starts_with(" in namespace 'std'");
-  if (message.starts_with("no ") && !in_std && rest.contains(" in ")) return {};
-
-  llvm::StringRef text = place;
-  if (name == "std" || name == "tarsia") {
-    if (word_at(text) != name || !(text = text.ltrim()).consume_front("::")) return {};
-    const llvm::StringRef member = word_at(text);
-    if (name == "tarsia") return "; #include <tarsia/op.h>, where tarsia::" + member.str() + " is";
-    llvm::StringRef header = header_of(k_std, member);
-    if (header.empty()) header = header_of(k_c, member);
-    return header.empty() ? std::string()
-                          : with_include(header, ("std::" + member).str(), is_c, system_headers);
+  // What Clang finds by its spelling is not what a known name stands for.
+  if (rest.contains("did you mean") && !(in_std && !header_of(k_std, name).empty())) return {};
+  if (message.starts_with("no ") && !in_std && rest.contains(" in ")) {
+    const llvm::StringRef scope = rest.split("namespace '").second.split('\'').first;
+    return scoped_remedy(scope, name, is_c, system_headers);
   }
+  const auto [scope, member] = scoped_at(place);
+  if (!in_std && scope == name && !member.empty())
+    if (std::string remedy = scoped_remedy(scope, member, is_c, system_headers); !remedy.empty())
+      return remedy;
   if (name.starts_with("TARSIA_") && header_of(k_others, name).empty())
     return "; #include <tarsia/op.h>, where " + name.str() + " is";
   llvm::StringRef header;
@@ -273,6 +447,32 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   if (header.empty()) header = header_of(k_c, name);
   if (header.empty()) return {};
   return with_include(header, what, is_c, system_headers);
+}
+
+std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
+                                       bool system_headers) {
+  for (int before = 1; before < diagnostic.line; ++before) text = text.split('\n').second;
+  const llvm::StringRef line = text.split('\n').first, message = diagnostic.message;
+  const size_t column =
+      std::min(static_cast<size_t>(std::max(diagnostic.column - 1, 0)), line.size());  // from 0
+  const llvm::StringRef place = line.drop_front(column);
+  const auto quoted = [](llvm::StringRef text) { return text.split('"').second.split('"').first; };
+  if (message.starts_with("identifier \"") && message.contains("\" is undefined")) {
+    const llvm::StringRef name = quoted(message);
+    for (const llvm::ArrayRef<Header> table : {llvm::ArrayRef<Header>(k_others), llvm::ArrayRef<Header>(k_c)})
+      if (const llvm::StringRef header = header_of(table, name); !header.empty())
+        return with_include(header, name, false, system_headers);
+    const llvm::StringRef macro = name.starts_with("TARSIA_") ? name : macro_around(line, column);
+    return macro.empty() ? std::string() : "; #include <tarsia/op.h>, where " + macro.str() + " is";
+  }
+  if (message.starts_with("name followed by \"::\" must be a class or namespace name")) {
+    const auto [scope, member] = scoped_at(place);
+    return scoped_remedy(scope, member, false, system_headers);
+  }
+  if (message.starts_with("namespace \"") && message.contains("\" has no member \""))
+    return scoped_remedy(quoted(message), quoted(message.split(" has no member ").second), false,
+                         system_headers);
+  return {};
 }
 
 }  // namespace tarsia::jit

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "jit/compile.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
@@ -12,6 +13,10 @@ namespace tarsia::jit {
 /// header is unknown. Headers that the library of the compile lacks are named as such.
 std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, bool is_c,
                                 bool system_headers);
+
+/// The same for a message of NVRTC's. `text` is that of its file.
+std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
+                                       bool system_headers);
 
 /// What to add where a standard header was not found: that the C++ library of Tarsia lacks it, and whose has
 /// it. Empty if it is no header of the C++ standard, or the compile uses the machine's library.

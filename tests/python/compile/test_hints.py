@@ -30,6 +30,14 @@ def error_of(source, **options):
     ("#include <vector>\nint f() { std::mutex m; m.lock(); return 1; }", "mutex"),
     ("int f() { return 1; }\nTARSIA_EXPORT(f)", "tarsia/op.h"),
     ("long f(const tarsia::Tensor& t) { return t.size(); }", "tarsia/op.h"),
+    ("#include <ostream>\nvoid f(void* o) { *static_cast<std::ostream*>(o) << std::setw(3); }", "iomanip"),
+    ("#include <vector>\nint f(std::vector<int> v) { return std::gcd(v[0], 2); }", "numeric"),
+    ("#include <vector>\nint f() { std::latch l(1); return l.try_wait(); }", "latch"),
+    ("#include <vector>\nint f() { std::stop_token t; return t.stop_requested(); }", "stop_token"),
+    ("#include <vector>\nint f() { std::counting_semaphore<1> s(1); s.acquire(); return 1; }", "semaphore"),
+    ("#include <vector>\nint f(std::vector<int> v) { std::ranges::sort(v); return v[0]; }", "algorithm"),
+    ("#include <vector>\nvoid f() { std::this_thread::yield(); }", "thread"),
+    ("#include <vector>\nlong f() { return std::filesystem::path().native().size(); }", "filesystem"),
     ("int f(int x) { TARSIA_CHECK(x, \"none\"); return x; }", "tarsia/op.h"),
 ])
 def test_a_missing_include_is_named_and_helps(source, header):
@@ -87,6 +95,38 @@ def test_an_unknown_name_in_a_kernel_gets_no_hint():
     cuda_or_skip()
     told = error_of("__global__ void k(float* x) { x[0] = nothing(1.f); }").diagnostics[0].message
     assert told == 'identifier "nothing" is undefined'
+
+
+@pytest.mark.parametrize("body, header, what", [
+    ("TARSIA_GRID_LOOP(i, n) y[i] = 1;", "tarsia/op.h", "TARSIA_GRID_LOOP"),
+    ("curandState s; y[0] = sizeof s;", "curand_kernel.h", "curandState"),
+    ("curandStatePhilox4_32_10_t s; curand_init(1, 2, 3, &s);", "curand_kernel.h", "curandStatePhilox4_32_10_t"),
+    ("using B = cub::BlockReduce<float, 128>; y[0] = sizeof(B);", "cub/cub.cuh", "cub::BlockReduce"),
+    ("cooperative_groups::this_thread_block().sync();", "cooperative_groups.h", "cooperative_groups::this_thread_block"),
+    ("__half h = 1.f; y[0] = h;", "cuda_fp16.h", "__half"),
+    ("__nv_bfloat16 h = 1.f; y[0] = h;", "cuda_bf16.h", "__nv_bfloat16"),
+    ("__nv_fp8_e4m3 h(1.f); y[0] = float(h);", "cuda_fp8.h", "__nv_fp8_e4m3"),
+    ("nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> a; y[0] = sizeof a;", "mma.h", "nvcuda::wmma"),
+])
+def test_a_missing_include_of_a_kernel_is_named_and_helps(body, header, what):
+    cuda_or_skip()
+    source = f"__global__ void k(float* y, int n) {{\n  {body}\n}}"
+    messages = [d.message for d in error_of(source, arch="sm_90").diagnostics]
+    assert any(message.endswith(f"; #include <{header}>, where {what} is") for message in messages), messages
+    if header not in ("curand_kernel.h", "cub/cub.cuh", "cooperative_groups.h"):  # not each toolkit of the tests has these
+        tarsia.load_inline(f"#include <{header}>\n{source}", arch="sm_90")
+
+
+@pytest.mark.parametrize("host, header, what", [
+    ("namespace cg = cooperative_groups;", "cooperative_groups.h", "cooperative_groups"),
+    ("void f(float* x) { thrust::sort(x, x); }", "thrust/sort.h", "thrust::sort"),
+    ("int f(curandState* s) { return s != nullptr; }", "curand_kernel.h", "curandState"),
+    ("void f() { cublasHandle_t handle; }", "cublas_v2.h", "cublasHandle_t"),
+])
+def test_so_is_one_of_cudas_libraries_on_the_host(host, header, what):
+    cuda_or_skip()
+    told = error_of(f"{host}\n__global__ void k(float* y) {{}}", arch="sm_90").diagnostics[0].message
+    assert told.endswith(f"; #include <{header}>, where {what} is")
 
 
 @pytest.mark.parametrize("template, name", [
