@@ -10,6 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/file.h"
@@ -18,16 +20,25 @@
 namespace tarsia {
 namespace {
 
-spdlog::level::level_enum level_asked() {
+struct NamedLevel {
+  std::string_view name;
+  spdlog::level::level_enum level;
+};
+constexpr NamedLevel k_levels[] = {
+    {"trace", spdlog::level::trace}, {"debug", spdlog::level::debug},  {"info", spdlog::level::info},
+    {"warn", spdlog::level::warn},   {"warning", spdlog::level::warn}, {"error", spdlog::level::err},
+    {"off", spdlog::level::off},     {"", spdlog::level::off},
+};
+
+/// The level that TARSIA_LOG names in letters of either case; none if there is no such level.
+std::optional<spdlog::level::level_enum> level_asked() {
   const char* text = std::getenv("TARSIA_LOG");
-  if (text == nullptr) return spdlog::level::off;
-  const std::string_view level(text);
-  if (level == "trace") return spdlog::level::trace;
-  if (level == "debug") return spdlog::level::debug;
-  if (level == "info") return spdlog::level::info;
-  if (level == "warn") return spdlog::level::warn;
-  if (level == "error") return spdlog::level::err;
-  return spdlog::level::off;
+  std::string name = text ? text : "";
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const NamedLevel& one : k_levels)
+    if (one.name == name) return one.level;
+  return std::nullopt;
 }
 
 /// Standard error under a mutex of its own.
@@ -59,13 +70,25 @@ class Holder final : public ForkAware {
 
  private:
   void renew() {
-    const spdlog::level::level_enum level = level_asked();
+    const std::optional<spdlog::level::level_enum> asked = level_asked();
+    static std::atomic<bool> s_told{false};
+    if (!asked && !s_told.exchange(true)) tell_of_unknown_level();
+    const spdlog::level::level_enum level = asked.value_or(spdlog::level::off);
     std::shared_ptr<spdlog::sinks::sink> sink;
     if (level != spdlog::level::off) sink = std::make_shared<StderrSink>();
+    logger = make(std::move(sink), level);
+  }
+  static spdlog::logger* make(std::shared_ptr<spdlog::sinks::sink> sink, spdlog::level::level_enum level) {
     auto* made = sink ? new spdlog::logger("tarsia", std::move(sink)) : new spdlog::logger("tarsia");
     made->set_level(level);
     made->set_pattern("[%H:%M:%S.%e %P tarsia %l] %v");
-    logger = made;
+    return made;
+  }
+  static void tell_of_unknown_level() {
+    const std::unique_ptr<spdlog::logger> teller(make(std::make_shared<StderrSink>(), spdlog::level::warn));
+    teller->warn(
+        "TARSIA_LOG={} is no level, and nothing is logged: set error, warn, info, debug, trace or off",
+        std::getenv("TARSIA_LOG"));
   }
   void before_fork() override {}
   void after_fork_in_parent() override {}

@@ -100,3 +100,35 @@ def test_a_failed_compile_is_told(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
                           env={**os.environ, "TARSIA_LOG": "info", "TARSIA_CACHE_DIR": str(tmp_path)})
     assert re.search(r"tarsia info\] source \[[0-9a-f]{12}\]: failed to compile after [\d.]+ ms$", done.stderr.strip())
+
+
+def lines_of(level, program="import tarsia; tarsia.load_inline('int f() { return 1; }'); tarsia.load_inline('int g() { return 1; }')"):
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TARSIA_LOG": level}, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    return [re.sub(r"^\[[\d:.]+ \d+ tarsia", "[tarsia", line) for line in done.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("level", ["INFO", "Info", "info"])
+def test_a_level_is_taken_in_letters_of_either_case(level):
+    lines = lines_of(level)
+    assert len(lines) >= 4 and all(line.startswith("[tarsia info] ") for line in lines)
+
+
+@pytest.mark.parametrize("level, silent", [("loud", False), ("4", False), ("", True), ("off", True), ("OFF", True), ("Warning", True)])
+def test_an_unknown_level_is_told_once_with_those_that_there_are(level, silent):
+    told = f"[tarsia warning] TARSIA_LOG={level} is no level, and nothing is logged: set error, warn, info, debug, trace or off"
+    assert lines_of(level) == ([] if silent else [told])
+
+
+def test_a_forked_child_does_not_tell_again():
+    lines = lines_of("loud", """
+import os, tarsia
+tarsia.load_inline("int f() { return 1; }")
+child = os.fork()
+if child == 0:
+    tarsia.load_inline("int f() { return 1; }")
+    os._exit(0)
+os.waitpid(child, 0)
+""")
+    assert len(lines) == 1
