@@ -296,8 +296,10 @@ void on_interrupt(int signal, siginfo_t* info, void* pointer) {
     std::uint64_t& before = activity.call ? activity.call->interrupt_ns : activity.step->interrupt_ns;
     const std::uint64_t now = now_ns();
     if (before && now - before < k_soon && begin_report()) {
-      collect_frames(*static_cast<ucontext_t*>(pointer), g_frames);
-      write_report("interrupted twice", "SIGINT", *info, record, activity);
+      if (crashes_are_reported()) {
+        collect_frames(*static_cast<ucontext_t*>(pointer), g_frames);
+        write_report("interrupted twice", "SIGINT", *info, record, activity);
+      }
       struct sigaction normal{};
       normal.sa_handler = SIG_DFL;
       ::sigaction(SIGINT, &normal, nullptr);
@@ -338,7 +340,8 @@ void report_crashes() noexcept {
 
 void report_double_interrupts() noexcept {
   struct sigaction present;
-  if (!crashes_are_reported() || ::sigaction(SIGINT, nullptr, &present) != 0) return;
+  (void)crashes_are_reported();  // the handler must not be the first to ask
+  if (::sigaction(SIGINT, nullptr, &present) != 0) return;
   if (present.sa_flags & SA_SIGINFO ? present.sa_sigaction == on_interrupt
                                     : present.sa_handler == SIG_DFL || present.sa_handler == SIG_IGN)
     return;

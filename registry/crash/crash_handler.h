@@ -13,7 +13,7 @@ void report_crashes() noexcept;
 
 /// Takes over SIGINT if the program handles it, as Python does; again if it changed its handler since. The
 /// first SIGINT goes to the program. A second one within a second, while the same call of a library's code
-/// goes on, is reported, and then ends the process.
+/// goes on, is reported if reports are on, and then ends the process.
 void report_double_interrupts() noexcept;
 
 }  // namespace tarsia::registry

@@ -436,6 +436,34 @@ def test_a_second_ctrl_c_ends_a_loop_that_does_not_ask_and_says_where():
     assert "spins" in lines[2] and lines[2].endswith("source:4")
 
 
+def test_it_ends_without_a_report_where_those_are_off():
+    code, _, errors = interrupted("library.spins(5)", TARSIA_CRASH_REPORT="0")
+    assert (code, errors) == (-signal.SIGINT, "")
+
+
+def test_one_ctrl_c_is_pythons_where_reports_are_off():
+    process = program(LOOP + """
+try:
+    library.asks(1)
+except KeyboardInterrupt:
+    print("interrupted")
+""", TARSIA_CRASH_REPORT="0")
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert ended(process) == ("interrupted\n", "") and process.returncode == 0
+
+
+def test_a_second_ctrl_c_ends_an_inference_that_does_not_end():
+    code, _, errors = interrupted("""
+load('''#include <tarsia/op.h>
+#include <unistd.h>
+static void infer(tarsia::BindInfo&) { if (write(1, "begun\\\\n", 6) == 6) for (volatile long i = 0;; i = i + 1) { } }
+TARSIA_OP(endless).infer(infer).forward("cpu", [](tarsia::Context&) {});''')
+tarsia.ops.endless(np.zeros(3, np.float32))""")
+    assert code == -signal.SIGINT
+    assert errors.splitlines()[0] == "tarsia: interrupted twice (SIGINT) in op 'endless', inference, source:4"
+
+
 def test_asking_outside_of_a_call_that_can_be_interrupted_goes_on():
     process = program("""
 library = load('''#include <tarsia/op.h>
