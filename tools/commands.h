@@ -66,8 +66,9 @@ struct BenchCommand {
 };
 int bench(const BenchCommand& command);
 
-/// Writes a folder with an op, its test and a README. An empty `folder` is the name.
-int new_op(const std::string& name, const std::string& folder);
+/// Writes a folder with an op, its test and a README. An empty `folder` is the name. `with_class`: the op has
+/// a state, an object of a class.
+int new_op(const std::string& name, const std::string& folder, bool with_class);
 
 int doctor(bool as_json);
 

@@ -165,6 +165,9 @@ int call(int argc, char** argv) {
       ->check(CLI::IsMember(std::vector<std::string>{"op"}));
   new_app->add_option("NAME", new_name, "Its name")->required();
   new_app->add_option("--folder", new_folder, "Where; otherwise the name");
+  bool new_class = false;
+  new_app->add_flag("--class", new_class,
+                    "An op with a state: a class, of which each bound op has an object");
 
   bool as_json = false;
   CLI::App* doctor_app =
@@ -208,7 +211,7 @@ int call(int argc, char** argv) {
   if (*sanitize_app) return sanitize(sanitize_command);
   if (*show_app) return show(show_command);
   if (*bench_app) return bench(bench_command);
-  if (*new_app) return new_op(new_name, new_folder);
+  if (*new_app) return new_op(new_name, new_folder, new_class);
   return doctor(as_json);
 }
 

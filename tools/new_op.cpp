@@ -1,4 +1,4 @@
-// `tarsia new op NAME`: writes a folder with a working op, its test, and a README.
+// `tarsia new op NAME [--class]`: writes a folder with a working op, its test, and a README.
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
@@ -92,6 +92,113 @@ In a program:
 For a GPU, rename the file to `NAME.cu`, and add a kernel with `.forward("gpu", …)` and `.backward("gpu", …)`.
 )";
 
+constexpr const char k_class_readme[] = R"(# NAME
+
+An op of Tarsia with a state. `NAME.cc` is all of it: each bound op has an object of the class `NAME_op`.
+
+    python -m pytest test_NAME.py       # the tests
+    tarsia check NAME.cc                # the same checks without Python
+    tarsia compile NAME.cc -o NAME.so   # a library that needs no compiler: tarsia.load("NAME.so")
+
+In a program:
+
+    import tarsia
+    tarsia.load("NAME.cc")
+    average = tarsia.ops.NAME.bind(x, momentum=0.5)   # makes the state for tensors like x
+    y = average(x)
+    y = average(x)                                    # goes on from there
+
+For a GPU, rename the file to `NAME.cu`, keep GPU memory in the class, and add `.forward("gpu", …)` and `.backward("gpu", …)`.
+)";
+
+constexpr const char k_class_source[] =
+    R"(// The op NAME: a moving average of the tensors that it was called with, and its gradient.
+#include <tarsia/op.h>
+
+#include <vector>
+
+struct NAME_params {
+  float momentum = 0.9f;
+};
+
+// One object for each bound op. Its calls do not overlap.
+class NAME_op {
+ public:
+  explicit NAME_op(const tarsia::BindInfo& info)
+      : m_momentum(info.params<NAME_params>().momentum), m_average(info.input(0).shape().numel()) {}
+
+  // y = average = momentum * average + (1 - momentum) * x
+  void forward(tarsia::Context& c) {
+    const tarsia::Tensor x = c.input(0), y = c.output(0);
+    TARSIA_DISPATCH(x.dtype(), T, (float, double), {
+      const T* from = x.data<const T>();
+      T* to = y.data<T>();
+      for (long long i = 0; i < x.numel(); ++i) {
+        m_average[i] = m_momentum * m_average[i] + (1 - m_momentum) * from[i];
+        to[i] = static_cast<T>(m_average[i]);
+      }
+    });
+  }
+
+  // The gradients of the outputs come in, those of the inputs go out. What was averaged before is constant.
+  void backward(tarsia::Context& c) const {
+    const tarsia::Tensor dy = c.out_grad(0), dx = c.in_grad(0);
+    TARSIA_DISPATCH(dy.dtype(), T, (float, double), {
+      const T* from = dy.data<const T>();
+      T* to = dx.data<T>();
+      for (long long i = 0; i < dy.numel(); ++i) to[i] = static_cast<T>((1 - m_momentum) * from[i]);
+    });
+  }
+
+ private:
+  double m_momentum;
+  std::vector<double> m_average;
+};
+
+TARSIA_OP(NAME)
+    .describe("A moving average of the tensors that it was called with.")
+    .input("x")
+    .output("y")
+    .attribute("momentum", &NAME_params::momentum)
+    .range(0, 1)
+    .state([](const tarsia::BindInfo& info) { return new NAME_op(info); })
+    .forward("cpu", [](tarsia::Context& c) { c.state<NAME_op>().forward(c); })
+    .backward("cpu", [](tarsia::Context& c) { c.state<NAME_op>().backward(c); });
+)";
+
+constexpr const char k_class_test[] = R"("""Tests of the op NAME: python -m pytest test_NAME.py"""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import tarsia
+import tarsia.testing
+
+tarsia.load(pathlib.Path(__file__).with_name("NAME.cc"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_it_averages(dtype):
+    x = np.arange(6, dtype=dtype).reshape(2, 3)
+    bound = tarsia.ops.NAME.bind(x, momentum=0.5)
+    assert np.array_equal(bound(x), 0.5 * x)
+    assert np.array_equal(bound(x), 0.75 * x)
+
+
+def test_each_bound_op_has_a_state_of_its_own():
+    x = np.ones(3, "float32")
+    first, second = (tarsia.ops.NAME.bind(x, momentum=0.5) for _ in range(2))
+    first(x)
+    assert first(x)[0] == 0.75 and second(x)[0] == 0.5
+
+
+def test_it_holds():
+    """Inference, memory, write requests, and the gradient against finite differences."""
+    tarsia.testing.assert_op("NAME")
+)";
+
 std::string filled(std::string text, const std::string& name) {
   for (std::size_t at = 0; (at = text.find("NAME", at)) != std::string::npos; at += name.size())
     text.replace(at, 4, name);
@@ -114,7 +221,7 @@ void write(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-int new_op(const std::string& name, const std::string& folder) {
+int new_op(const std::string& name, const std::string& folder, bool with_class) {
   if (!is_identifier(name))
     throw std::runtime_error("'" + name + "' cannot be an op's name: letters, digits and underscores");
   const fs::path place = folder.empty() ? fs::path(name) : fs::path(folder);
@@ -123,9 +230,9 @@ int new_op(const std::string& name, const std::string& folder) {
     throw std::runtime_error("'" + place.string() + "' is there already: choose another --folder");
   fs::create_directories(place, error);
   if (error) throw std::runtime_error("cannot make '" + place.string() + "': " + error.message());
-  write(place / (name + ".cc"), filled(k_source, name));
-  write(place / ("test_" + name + ".py"), filled(k_test, name));
-  write(place / "README.md", filled(k_readme, name));
+  write(place / (name + ".cc"), filled(with_class ? k_class_source : k_source, name));
+  write(place / ("test_" + name + ".py"), filled(with_class ? k_class_test : k_test, name));
+  write(place / "README.md", filled(with_class ? k_class_readme : k_readme, name));
   std::printf("%s: the op, its test and a README; try it: tarsia check %s\n", place.c_str(),
               (place / (name + ".cc")).c_str());
   return 0;

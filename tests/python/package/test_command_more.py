@@ -242,15 +242,17 @@ def test_bench_keeps_the_sign_of_numbers(command, tmp_path):
         assert done.returncode == 2 and text in done.stderr, (words, done.stderr)
 
 
-def test_new_op_works_at_once(command, tmp_path):
-    assert command("new", "op", "my_op").returncode == 0
+@pytest.mark.parametrize("words, passed", [((), 3), (("--class",), 4)])
+def test_new_op_works_at_once(command, tmp_path, words, passed):
+    assert command("new", "op", "my_op", *words).returncode == 0
     assert sorted(path.name for path in (tmp_path / "my_op").iterdir()) == ["README.md", "my_op.cc", "test_my_op.py"]
     done = command("check", "my_op/my_op.cc")
     assert done.returncode == 0 and "op 'my_op' passes" in done.stdout, done.stderr + done.stdout
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "my_op"], env=env,
                           capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and f"{passed} passed" in done.stdout, done.stdout
+    assert ("c.state<my_op_op>()" in (tmp_path / "my_op/my_op.cc").read_text()) == bool(words)
     done = command("new", "op", "my_op")
     assert done.returncode == 1 and "'my_op' is there already" in done.stderr
     assert "cannot be an op's name" in command("new", "op", "my-op").stderr
