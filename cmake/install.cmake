@@ -9,10 +9,7 @@ add_custom_target(wheel DEPENDS tarsia)
 install(TARGETS tarsia LIBRARY DESTINATION ${place} COMPONENT wheel)
 install(DIRECTORY include/ DESTINATION ${place}/include COMPONENT wheel)
 configure_file(cmake/tarsia-config.cmake.in ${CMAKE_BINARY_DIR}/generated/tarsia-config.cmake @ONLY)
-# Before 1.0, a minor version may break what was built for another.
-include(CMakePackageConfigHelpers)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/tarsia-config-version.cmake
-                                 VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+configure_file(cmake/tarsia-config-version.cmake.in ${CMAKE_BINARY_DIR}/generated/tarsia-config-version.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/generated/tarsia-config.cmake ${CMAKE_BINARY_DIR}/generated/tarsia-config-version.cmake
         DESTINATION ${place}/cmake COMPONENT wheel)
 if(TARGET tarsia-compiler)

@@ -56,9 +56,20 @@ def test_a_program_finds_it_by_version_and_runs(tmp_path, package):
     assert done.stdout.strip() == tarsia.__version__
 
 
-@pytest.mark.parametrize("version", ["99.0", "0.0"])
+MAJOR, MINOR, PATCH = map(int, tarsia.__version__.split(".")[:3])
+THIS, SERIES, NEXT, LATER = f"{MAJOR}.{MINOR}.{PATCH}", f"{MAJOR}.{MINOR}", f"{MAJOR}.{MINOR + 1}", f"{MAJOR}.{MINOR}.{PATCH + 1}"
+
+
+@pytest.mark.parametrize("version", ["", f"{SERIES}...{NEXT}", f"{SERIES}...<{NEXT}", f"0.0...{THIS}", f"{SERIES}...{MAJOR + 1}.0",
+                                     THIS, f"{THIS} EXACT"])
+def test_versions_and_ranges_that_hold_it_are_taken(tmp_path, package, version):
+    done = configure(tmp_path / "user", package, version)
+    assert done.returncode == 0 and f"found tarsia {tarsia.__version__}" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("version", ["99.0", "0.0", LATER, f"{NEXT}...99.0", f"0.0...<{THIS}", f"{LATER}...{NEXT}", f"{LATER} EXACT"])
 def test_another_version_is_refused(tmp_path, package, version):
     done = configure(tmp_path / "user", package, version)
     # CMake's words depend on its version.
     words = " ".join(done.stderr.split())
-    assert done.returncode != 0 and re.search("not compatible with the version requested|compatible with requested version", words), done.stderr
+    assert done.returncode != 0 and re.search("not compatible with the version requested|compatible with requested version|exactly matches requested version", words), done.stderr
