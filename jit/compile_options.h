@@ -23,7 +23,7 @@ using text = std::string;
 using texts = std::vector<std::string>;
 using names = std::optional<std::vector<std::string>>;
 using paths = std::vector<std::string>;  ///< resolved to files or -l names by the linker
-using flags = std::vector<std::string>;  ///< as gcc spells them; only those that set no other option
+using flags = std::vector<std::string>;  ///< as gcc and nvcc spell them; only those that set no other option
 using symbols = std::vector<std::string>;
 using dirs = std::vector<std::string>;   ///< absolute
 using archs = std::vector<std::string>;  ///< "sm_90", …; resolved before the request is made
@@ -56,6 +56,8 @@ inline bool keeps_lines(const CompileOptions& options) {
   return bool(options.debug) || options.lineinfo;
 }
 
+/// Among CompileOptions::cflags: the source may name what nvcc includes for lambdas of the device.
+inline constexpr char k_extended_lambda[] = "--extended-lambda";
 /// nvcc's option for the lines of optimised device code.
 inline constexpr char k_line_option[] = "-lineinfo";
 

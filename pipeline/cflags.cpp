@@ -1,4 +1,4 @@
-// Reads options in gcc's spelling, as build scripts have them.
+// Reads options in gcc's spelling and in nvcc's, as build scripts have them.
 //
 // A spelling that mirrors an option of the table sets this option: a compile has one key, however it was
 // asked for. Of spellings that exclude each other the last one counts, as in gcc. One that says something
@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <numeric>
 #include <optional>
@@ -73,6 +74,62 @@ constexpr std::string_view k_setting[] = {
 constexpr std::string_view k_with_value[] = {"-std=", "-march=", "-fsanitize=", "-D", "-U",
                                              "-I",    "-L",      "-l",          "-W"};
 
+/// What nvcc's own options are here. nvcc takes one or two dashes before each, and a value behind "=" or in
+/// the next word (CUDA Compiler Driver NVCC, "NVCC Command Options").
+enum class Nvcc {
+  idle,
+  idle_value,
+  fast_math,
+  lines,
+  debug,
+  lambdas,
+  registers,
+  arch,
+  code,
+  host,
+  ptxas,
+  exact,
+  none
+};
+struct NvccFlag {
+  std::string_view name;
+  Nvcc kind;
+  std::string_view value = {}, why = {};  ///< the only one there is, and what a user may do
+};
+constexpr std::string_view k_all_fast = "fast_math=True sets all that is fast";
+constexpr std::string_view k_one_file = "put the device code that belongs together into one file";
+constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
+                               {"extended-lambda", Nvcc::lambdas},
+                               {"expt-extended-lambda", Nvcc::lambdas},
+                               {"use_fast_math", Nvcc::fast_math},
+                               {"lineinfo", Nvcc::lines},
+                               {"generate-line-info", Nvcc::lines},
+                               {"G", Nvcc::debug},
+                               {"device-debug", Nvcc::debug},
+                               {"maxrregcount", Nvcc::registers},
+                               {"arch", Nvcc::arch},
+                               {"gpu-architecture", Nvcc::arch},
+                               {"gencode", Nvcc::code},
+                               {"generate-code", Nvcc::code},
+                               {"Xcompiler", Nvcc::host},
+                               {"compiler-options", Nvcc::host},
+                               {"Xptxas", Nvcc::ptxas},
+                               {"ptxas-options", Nvcc::ptxas},
+                               {"Xcudafe", Nvcc::idle_value},
+                               {"diag-suppress", Nvcc::idle_value},
+                               {"diag_suppress", Nvcc::idle_value},
+                               {"Xfatbin", Nvcc::idle_value},
+                               {"compress-mode", Nvcc::idle_value},
+                               {"threads", Nvcc::idle_value},
+                               {"cudart", Nvcc::idle_value},
+                               {"ftz", Nvcc::exact, "false", k_all_fast},
+                               {"prec-div", Nvcc::exact, "true", k_all_fast},
+                               {"prec-sqrt", Nvcc::exact, "true", k_all_fast},
+                               {"fmad", Nvcc::exact, "true", k_all_fast},
+                               {"rdc", Nvcc::exact, "false", k_one_file},
+                               {"relocatable-device-code", Nvcc::exact, "false", k_one_file},
+                               {"default-stream", Nvcc::exact, "legacy", "launch on a stream that is given"}};
+
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -93,7 +150,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   std::string text = "cflags: '" + shown + "' is none of the options that are known here";
   if (flag.starts_with("-m"))
     refuse(text + "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
-  std::string_view nearest;
+  std::string nearest;
   std::size_t best = flag.size();
   const auto compare = [&](std::string_view known, std::string_view with) {
     if (const std::size_t d = distance(with, known); d < best) best = d, nearest = known;
@@ -101,9 +158,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
   for (std::string_view known : k_kept) compare(known, flag);
   for (std::string_view known : k_idle) compare(known, flag);
   for (std::string_view known : k_setting) compare(known, flag);
+  for (const NvccFlag& known : k_nvcc)
+    compare("--" + std::string(known.name), flag.substr(0, flag.find('=')));
   for (std::string_view known : k_with_value)
     if (known.ends_with('=')) compare(known, flag.substr(0, flag.find('=') + 1));
-  if (!nearest.empty()) text += "; did you mean '" + std::string(nearest) + "'?";
+  if (!nearest.empty()) text += "; did you mean '" + nearest + "'?";
   refuse(text + " docs/options.md lists them");
 }
 
@@ -144,6 +203,17 @@ class Reader {
       if (flag.size() == 2 && (holds(std::array{"-D", "-U", "-I", "-L", "-l"}, flag))) {
         if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
         take(flag + flags[++i]);
+      } else if (const NvccFlag known = nvcc_flag(flag); known.kind != Nvcc::none) {
+        const std::size_t equals = flag.find('=');
+        const bool has_value = known.kind == Nvcc::idle_value || known.kind >= Nvcc::registers;
+        if (!has_value)
+          take_nvcc(flag, known, {});
+        else if (equals != flag.npos)
+          take_nvcc(flag, known, flag.substr(equals + 1));
+        else if (i + 1 < flags.size())
+          take_nvcc(flag + " " + flags[i + 1], known, flags[i + 1]), ++i;
+        else
+          refuse("cflags: '" + flag + "' lacks what stands behind it");
       } else {
         take(flag);
       }
@@ -175,6 +245,98 @@ class Reader {
   static bool is_given(int opt) { return opt != Options().opt; }
   static bool is_given(const std::string& word) { return !word.empty() && word != Options().std; }
 
+  /// The row of an option of nvcc's; one of the kind `none` if it is none.
+  static NvccFlag nvcc_flag(std::string_view flag) {
+    if (!flag.starts_with('-')) return {{}, Nvcc::none};
+    const std::string_view name = flag.substr(flag.starts_with("--") ? 2 : 1);
+    for (const NvccFlag& known : k_nvcc)
+      if (name.substr(0, name.find('=')) == known.name) return known;
+    return {{}, Nvcc::none};
+  }
+
+  static Texts divided(const std::string& text, char at) {
+    Texts parts(1);
+    int depth = 0;  // code=[sm_80,sm_90]
+    for (const char c : text) {
+      depth += (c == '[') - (c == ']');
+      if (c == at && depth == 0)
+        parts.emplace_back();
+      else
+        parts.back() += c;
+    }
+    return parts;
+  }
+
+  void take_arch(const std::string& flag, const std::string& arch) {
+    if (arch == "native") return;  // the architectures of this machine's GPUs, as ever
+    if (arch.starts_with("compute_"))
+      m_options.ptx = true;
+    else if (!arch.starts_with("sm_"))
+      refuse("cflags: '" + flag + "' names no architecture, such as sm_90");
+    else if (!holds(m_options.archs, arch))
+      m_options.archs.push_back(arch);
+  }
+
+  void take_nvcc(const std::string& flag, const NvccFlag& known, const std::string& value) {
+    switch (known.kind) {
+      case Nvcc::fast_math:
+        m_options.fast_math = true;
+        break;
+      case Nvcc::lines:
+        m_options.lineinfo = true;
+        break;
+      case Nvcc::debug:
+        if (!m_options.debug) m_options.debug = true;
+        break;
+      case Nvcc::lambdas:
+        keep(jit::k_extended_lambda);
+        break;
+      case Nvcc::registers: {
+        int count = 0;
+        const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
+        if (error != std::errc() || end != value.data() + value.size())
+          refuse("cflags: '" + flag + "' names no number of registers");
+        if (m_options.maxrregcount != 0 && m_options.maxrregcount != count)
+          refuse("cflags: '" + flag + "' contradicts the option maxrregcount: give one of them");
+        m_options.maxrregcount = count;
+        break;
+      }
+      case Nvcc::arch:
+        take_arch(flag, value.starts_with("compute_") ? "sm_" + value.substr(8) : value);
+        break;
+      case Nvcc::code:
+        for (const std::string& part : divided(value, ','))
+          if (part.starts_with("code=")) {
+            std::string codes = part.substr(5);
+            if (codes.starts_with('[') && codes.ends_with(']')) codes = codes.substr(1, codes.size() - 2);
+            for (const std::string& one : divided(codes, ',')) take_arch(flag, one);
+          } else if (!part.starts_with("arch=")) {
+            refuse("cflags: '" + flag + "' is not of the form arch=compute_90,code=sm_90");
+          }
+        break;
+      case Nvcc::host:
+        for (const std::string& one : divided(value, ',')) take(one);
+        break;
+      case Nvcc::ptxas:
+        for (const std::string& one : divided(value, ','))
+          if (!holds(std::array{"-v", "--verbose", "-O3", "--warn-on-spills", "-warn-spills",
+                                "--warn-on-local-memory-usage"},
+                     one))
+            refuse("cflags: '" + flag +
+                   "': options of ptxas cannot be passed on; those that only report (-v) may stand here");
+        break;
+      case Nvcc::exact:
+        if (value != known.value)
+          refuse("cflags: '" + flag + "': it may only be " + std::string(known.value) + " here; " +
+                 std::string(known.why));
+        break;
+      case Nvcc::idle:
+      case Nvcc::idle_value:
+      case Nvcc::none:
+        break;
+    }
+  }
+
   void take(const std::string& flag) {
     const auto value = [&](std::string_view begin) { return flag.substr(begin.size()); };
     const auto is = [&](std::string_view begin) {
@@ -198,6 +360,7 @@ class Reader {
     if (is("-fsanitize=")) return sanitize(flag, value("-fsanitize="));
     if (flag == "-g1" || flag == "-gline-tables-only") return void(m_options.lineinfo = true);
     if (is("-std=")) return take_std(flag, value("-std="));
+    if (is("--std=")) return take_std(flag, value("--std="));
     if (is("-march=")) return void(m_march = {value("-march="), flag});
     if (is("-D")) return define(flag, value("-D"));
     if (is("-U")) return undefine(flag, value("-U"));

@@ -67,7 +67,7 @@
   X(word, march, march, "", "", true, "--march CPU", "The CPU that host code is for, as in x86-64-v3, znver4 or native; otherwise the x86-64 level of this machine") \
   X(flag, openmp, openmp, false, "", true, "--fopenmp", "Turn OpenMP on for host code; by itself it is on where the source has a pragma of OpenMP's") \
   X(flag, dev, dev, false, "", true, "--dev", "Compile as fast as possible, for code that runs slower: while it is being written") \
-  X(flags, cflags, cflags, {}, "", true, "--cflags FLAG", "Options as gcc spells them, of those that docs/options.md lists") \
+  X(flags, cflags, cflags, {}, "", true, "--cflags FLAG", "Options as gcc or nvcc spells them, of those that docs/options.md lists") \
   X(choice, undefined, undefined, "error", "error load", true, "--undefined WHAT", "What symbols are that neither the source nor a library defines: an error, or left to the loader") \
   X(symbols, exports, exports, {}, "", true, "--exports NAME", "Functions and variables whose symbols the library shows to others, by their C or qualified C++ names") \
   X(choice, device_compiler, device_compiler, "auto", "auto nvrtc clang", true, "--device-compiler WHICH", "What compiles kernels: NVRTC, Clang, or the first of them that can") \

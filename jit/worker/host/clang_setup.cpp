@@ -42,6 +42,7 @@ std::vector<std::string> clang_spelling(const std::string& flag) {
       {"-ffinite-math-only", {"-ffinite-math-only", "-menable-no-infs", "-menable-no-nans"}},
       {"-fno-omit-frame-pointer", {"-mframe-pointer=all"}},
       {k_emit_llvm, {}},
+      {std::string(k_extended_lambda), {}},  // see below
       {"-fno-openmp", {}}};
   if (flag.starts_with("-U")) return {"-U", flag.substr(2)};
   const auto other = s_others.find(flag);
@@ -71,6 +72,11 @@ Language language_of(const SourceFile& file, bool request_is_cuda) {
 
 bool keeps_ir(const CompileOptions& options) {
   return std::ranges::find(options.cflags, k_emit_llvm) != options.cflags.end();
+}
+
+void add_extended_lambda(const CompileOptions& options, std::vector<std::string>& arguments) {
+  if (std::ranges::find(options.cflags, k_extended_lambda) == options.cflags.end()) return;
+  arguments.insert(arguments.end(), {"-include", "functional"});
 }
 
 std::string gnu_standard(const std::string& standard) {
@@ -213,6 +219,7 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
     add("-include-pch", prelude);
   else if (language == Language::cuda)
     add("-include", std::string(k_host_headers_dir) + "/tarsia_cuda_host.h");
+  if (language == Language::cuda) add_extended_lambda(options, args);
   add(input);
   return args;
 }

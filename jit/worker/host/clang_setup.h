@@ -49,6 +49,9 @@ std::string cuda_arch_list(const std::vector<std::string>& archs);
 /// Whether the module shall hold LLVM's IR of the host code, too: "-emit-llvm" among options.cflags.
 bool keeps_ir(const CompileOptions& options);
 
+/// Where options.cflags has k_extended_lambda: the header that nvcc then puts before a CUDA source.
+void add_extended_lambda(const CompileOptions& options, std::vector<std::string>& arguments);
+
 /// Says what is wrong with the -W options among options.cflags, and what may stand there. Empty if nothing
 /// is.
 std::string fault_of_warnings(const CompileOptions& options);

@@ -126,6 +126,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
     add("-include", std::string(k_nvptx_headers_dir) + "/tarsia_cuda_device.h");
   else
     add("-include-pch", prelude);
+  add_extended_lambda(options, args);
   add(input);
   return args;
 }

@@ -27,9 +27,10 @@ constexpr std::size_t k_most_remembered = std::size_t{512} << 20;
 // A layer of this size is mapped from the cache rather than copied.
 constexpr std::size_t k_large = std::size_t{8} << 20;
 
-// Whether one of options.cflags defines or undefines a macro.
+// Whether one of options.cflags defines or undefines a macro, or includes a header.
 bool changes_reading(const std::string& flag) {
-  return flag.starts_with("-U") || flag == "-fmath-errno" || flag == "-ffinite-math-only";
+  return flag.starts_with("-U") || flag == "-fmath-errno" || flag == "-ffinite-math-only" ||
+         flag == k_extended_lambda;
 }
 
 // The options that decide how a header is read. Of optimisation, headers see __OPTIMIZE__ and __NO_INLINE__

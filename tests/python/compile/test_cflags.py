@@ -39,6 +39,37 @@ def test_what_mirrors_an_option_sets_it(flags, options):
     assert same_key(VALUES, flags, **options)
 
 
+@pytest.mark.parametrize("flags, options", [
+    (["--use_fast_math"], {"fast_math": True}), (["-lineinfo"], {"lineinfo": True}), (["-G"], {"debug": True}),
+    (["-maxrregcount=40"], {"maxrregcount": 40}), (["--maxrregcount", "40"], {"maxrregcount": 40}),
+    (["-arch=sm_90"], {"arch": "sm_90"}), (["--gpu-architecture", "compute_90"], {"arch": "sm_90"}),
+    (["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=[sm_90,compute_90]"],
+     {"arch": ["sm_80", "sm_90"], "ptx": True}),
+    (["-Xcompiler", "-O3,-fPIC"], {"opt": 3}), (["-Xcompiler=-fopenmp"], {"openmp": True}),
+    (["--expt-relaxed-constexpr", "-Xptxas", "-v", "--ptxas-options=-v,-O3", "-Xcudafe", "--diag_suppress=20012", "--threads=4",
+      "-ftz=false", "-rdc=false", "-arch=native", "--std=c++20"], {})])
+def test_nvccs_spellings_set_the_same_options(flags, options):
+    assert same_key("__global__ void k(float* x) { *x = 1; }", flags, **options)
+
+
+def test_extended_lambda_brings_functional_as_under_nvcc():
+    source = "__global__ void k(float* x) { *x = 1; }\nint f(int x) { std::function<int()> g = [=] { return x + 1; }; return g(); }"
+    for compiler in ("auto", "clang"):
+        with pytest.raises(tarsia.CompileError, match="function"):
+            tarsia.load_inline(source, device_compiler=compiler)
+        for flag in ("--expt-extended-lambda", "-extended-lambda"):
+            assert tarsia.load_inline(source, cflags=[flag], device_compiler=compiler).f(1) == 2
+
+
+@pytest.mark.parametrize("flag, what", [
+    ("-rdc=true", "one file"), ("--ftz=true", "fast_math"), ("-default-stream=per-thread", "stream"), ("-Xptxas=-dlcm=ca", "ptxas"),
+    ("-maxrregcount=many", "number"), ("-arch=hopper", "sm_90"), ("-gencode=sm_90", "code=sm_90"), ("-Xcompiler", "behind"),
+    ("--use_fast_maths", "--use_fast_math")])
+def test_nvccs_options_that_mean_something_else_are_refused(flag, what):
+    with pytest.raises(tarsia.Error, match=f"cflags: .*{what}"):
+        tarsia.load_inline("int f() { return 1; }", cflags=[flag])
+
+
 def test_defines_and_standards_reach_the_source():
     lib = tarsia.load_inline(VALUES, cflags=["-DVALUE=41", "-std=c++17"])
     assert (lib.value(), lib.standard()) == (41, 201703)
