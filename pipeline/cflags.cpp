@@ -78,23 +78,22 @@ constexpr std::string_view k_with_value[] = {"-std=", "-march=", "-fsanitize=", 
 /// the next word (CUDA Compiler Driver NVCC, "NVCC Command Options").
 enum class Nvcc {
   idle,
-  idle_value,
   fast_math,
   lines,
   debug,
   lambdas,
+  idle_value,  // this one and those below have a value
   registers,
   arch,
   code,
   host,
   ptxas,
-  exact,
-  none
+  exact
 };
 struct NvccFlag {
   std::string_view name;
   Nvcc kind;
-  std::string_view value = {}, why = {};  ///< the only one there is, and what a user may do
+  std::string_view value = {}, why = {};  ///< of `exact`: the only value, and what a user may do instead
 };
 constexpr std::string_view k_all_fast = "fast_math=True sets all that is fast";
 constexpr std::string_view k_one_file = "put the device code that belongs together into one file";
@@ -203,17 +202,12 @@ class Reader {
       if (flag.size() == 2 && (holds(std::array{"-D", "-U", "-I", "-L", "-l"}, flag))) {
         if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
         take(flag + flags[++i]);
-      } else if (const NvccFlag known = nvcc_flag(flag); known.kind != Nvcc::none) {
+      } else if (const NvccFlag* known = nvcc_flag(flag)) {
         const std::size_t equals = flag.find('=');
-        const bool has_value = known.kind == Nvcc::idle_value || known.kind >= Nvcc::registers;
-        if (!has_value)
-          take_nvcc(flag, known, {});
-        else if (equals != flag.npos)
-          take_nvcc(flag, known, flag.substr(equals + 1));
-        else if (i + 1 < flags.size())
-          take_nvcc(flag + " " + flags[i + 1], known, flags[i + 1]), ++i;
-        else
-          refuse("cflags: '" + flag + "' lacks what stands behind it");
+        const bool in_next = known->kind >= Nvcc::idle_value && equals == flag.npos;
+        if (in_next && i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        const std::string value = in_next ? flags[++i] : equals == flag.npos ? "" : flag.substr(equals + 1);
+        take_nvcc(in_next ? flag + " " + value : flag, *known, value);
       } else {
         take(flag);
       }
@@ -245,13 +239,13 @@ class Reader {
   static bool is_given(int opt) { return opt != Options().opt; }
   static bool is_given(const std::string& word) { return !word.empty() && word != Options().std; }
 
-  /// The row of an option of nvcc's; one of the kind `none` if it is none.
-  static NvccFlag nvcc_flag(std::string_view flag) {
-    if (!flag.starts_with('-')) return {{}, Nvcc::none};
-    const std::string_view name = flag.substr(flag.starts_with("--") ? 2 : 1);
-    for (const NvccFlag& known : k_nvcc)
-      if (name.substr(0, name.find('=')) == known.name) return known;
-    return {{}, Nvcc::none};
+  /// The row of an option of nvcc's; null if it is none.
+  static const NvccFlag* nvcc_flag(std::string_view flag) {
+    if (!flag.starts_with('-')) return nullptr;
+    std::string_view name = flag.substr(flag.starts_with("--") ? 2 : 1);
+    name = name.substr(0, name.find('='));
+    const auto known = std::ranges::find(k_nvcc, name, &NvccFlag::name);
+    return known == std::end(k_nvcc) ? nullptr : known;
   }
 
   static Texts divided(const std::string& text, char at) {
@@ -332,7 +326,6 @@ class Reader {
         break;
       case Nvcc::idle:
       case Nvcc::idle_value:
-      case Nvcc::none:
         break;
     }
   }

@@ -105,7 +105,7 @@ std::string build_id(int fd) {
       for (const ElfNote& note : file.notes(segment.p_offset, segment.p_filesz))
         if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return hex(note.content);
     }
-  } catch (const DamagedElf&) {
+  } catch (const Error&) {  // it cannot be mapped, or is damaged
     return {};
   }
   return {};

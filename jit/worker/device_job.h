@@ -11,6 +11,7 @@
 #include "jit/worker/device/device_compiler.h"
 #include "jit/worker/link/device_tables.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
+#include "jit/worker/nvrtc_messages.h"
 #include "jit/worker/source/sysroot.h"
 #include "jit/worker/split/split.h"
 
@@ -71,12 +72,8 @@ class DeviceJob {
   void run_nvrtc(Outcome& outcome);
   void run_clang(Outcome& outcome, const std::string& why);
   Digest key_of_headers() const;
-  bool lacks_headers(const std::vector<Diagnostic>& diagnostics) const;
-  bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
+  NvrtcMessages messages() const { return {m_slice, has_system_headers(m_request.options)}; }
   void place_spills(std::vector<Diagnostic>& diagnostics) const;
-  const HostName* find_host_name(std::string_view name) const;
-  std::string place_of(const HostName& one) const;
-  void explain_host_names(std::vector<Diagnostic>& diagnostics) const;
   bool leave_out_refused_doubts(const std::vector<Diagnostic>& diagnostics, std::vector<Doubt>& doubts,
                                 DeviceRequest& request) const;
 

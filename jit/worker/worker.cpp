@@ -364,8 +364,9 @@ class Compile {
     const std::optional<Digest> key = may_hold && !m_reads_headers
                                           ? m_worker.preludes.key_of_leading(m_request, *unit.file, below)
                                           : std::nullopt;
-    unit.writes_leading = key && !unit.names;
-    if (may_hold && !unit.names) {
+    const bool reads_leading = may_hold && !unit.names && !unit.unknown_references;
+    unit.writes_leading = key && reads_leading;
+    if (reads_leading) {
       unit.leading = end_of_leading_includes(unit.file->text);
       hooks.on_leading = [&](const LeadingParse& parse) {
         is_heavy = milliseconds_since(start) >= k_worth_holding;
@@ -376,7 +377,8 @@ class Compile {
       };
     }
     HostResult result = compile_host(unit, files, hooks);
-    if (!result.ok) writer.cancel();
+    // The text is parsed once more then, and may be parsed on top of them.
+    if (!result.ok && !result.needs_unknown_references) writer.cancel();
     const auto waited = Clock::now();
     if (auto bytes = writer.finish()) {
       m_parts.keep(PartKind::prelude, *key, std::move(*bytes));

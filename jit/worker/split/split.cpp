@@ -6,11 +6,12 @@
 // stays names it: types, constants, aliases, constexpr functions, and the device functions and classes of
 // headers on disk (split_closure.h). The closure goes by identifiers, not by resolved references. The host's
 // parse steps over device bodies, which may hold text that never parses as host code, so only their tokens
-// are known. A name reaches only into namespaces that are open where it stands. Names keep too much now and
-// then (a type that is called like a local variable), and never too little. Declarations that stay for their
-// name alone are listed as doubts. If the device's compiler stumbles over one, it is left out after all
-// (device_job.cpp). Headers of which nothing stays, and nobody needs a macro, are left out with their
-// includes (split_headers.h).
+// are known. Where a function of the host takes a reference to a class, the class stays as a declaration. A
+// specialisation stays only if the types that it is for do. A name reaches only into namespaces that are open
+// where it stands. Names keep too much now and then (a type that is called like a local variable), and never
+// too little. Declarations that stay for their name alone are listed as doubts. If the device's compiler
+// stumbles over one, it is left out after all (device_job.cpp). Headers of which nothing stays, and nobody
+// needs a macro, are left out with their includes (split_headers.h).
 //
 // Directives stay wherever they stand, so that the device's own preprocessing (__CUDA_ARCH__) sees what it
 // would see under nvcc (split_regions.cpp).

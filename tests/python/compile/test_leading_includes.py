@@ -37,9 +37,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-def in_new_process(folder, added, text=SOURCE):
+def in_new_process(folder, added, text=SOURCE, program=PROGRAM):
     environment = os.environ | {"TARSIA_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder), text.replace("ADDED", str(added))], env=environment,
+    done = subprocess.run([sys.executable, "-c", program, str(folder), text.replace("ADDED", str(added))], env=environment,
                           capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -61,6 +61,15 @@ def test_it_reads_them_if_a_kernel_needs_something_of_them(folder):
     needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
     origin, answer, kernels = in_new_process(folder, 2, needs)
     assert answer == expected(5, 2) and kernels == ["scale"]
+
+
+def test_a_text_that_is_parsed_twice_reads_them_once(folder):
+    # Clang takes the constant under C++23's rules alone, so it parses this text once more.
+    twice = SOURCE + "struct S { static constexpr int k = 4; };\nint of(const S& s) { constexpr int k = s.k; return k; }\n"
+    steps = PROGRAM.replace('["last_compile"][0][0]', '["last_compile"]')
+    for added in (1, 2):
+        timings, answer, kernels = in_new_process(folder, added, twice, steps)
+        assert KEPT in [step for step, _ in timings] and answer == expected(5, added) and kernels == ["scale"]
 
 
 def test_it_reads_them_if_one_of_them_has_changed(folder):

@@ -1,0 +1,37 @@
+// What NVRTC's messages mean, for who knows the host's half of the source.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/compile.h"
+#include "jit/worker/split/split.h"
+
+namespace tarsia::jit {
+
+/// Reads messages about one slice, which must outlive it.
+class NvrtcMessages {
+ public:
+  NvrtcMessages(const DeviceSlice& slice, bool system_headers)
+      : m_slice(slice), m_system_headers(system_headers) {}
+
+  /// Adds remedies: of names that NVRTC does not know since they are the host's, it says that they are; of
+  /// others, which header has them.
+  void explain(std::vector<Diagnostic>& diagnostics) const;
+  /// Whether NVRTC lacks a name that only the texts of precompiled headers can explain.
+  bool lack_headers(const std::vector<Diagnostic>& diagnostics) const;
+  /// Whether Clang may take what NVRTC refused: each message that could be about the slice, or about what
+  /// NVRTC lacks, is a reason to ask it. An error in the user's own words is not, for Clang would refuse it
+  /// as well, and it has been found soon.
+  bool may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const;
+
+ private:
+  const HostName* find_host_name(std::string_view name) const;
+  std::string place_of(const HostName& one) const;
+
+  const DeviceSlice& m_slice;
+  const bool m_system_headers;
+};
+
+}  // namespace tarsia::jit
