@@ -2,7 +2,7 @@
 include(cmake/llvm.cmake)
 
 set(worker_sources)
-foreach(room "" source/ split/ types/ exports/ code/ host/ prelude/ nvptx/ link/)
+foreach(room "" source/ cell/ split/ types/ exports/ code/ host/ prelude/ nvptx/ link/)
   file(GLOB room_sources CONFIGURE_DEPENDS jit/worker/${room}*.cpp)
   list(APPEND worker_sources ${room_sources})
 endforeach()

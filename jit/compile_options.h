@@ -38,6 +38,7 @@ using defines = std::vector<std::pair<std::string, std::optional<std::string>>>;
 /// file. With `kernels_to_read`, nobody launches them, so they may use variables that are theirs alone.
 struct CompileOptions {
   TARSIA_COMPILER_OPTIONS(TARSIA_MEMBER)
+  TARSIA_CELL_OPTIONS(TARSIA_MEMBER)
 };
 
 #undef TARSIA_MEMBER
@@ -48,6 +49,7 @@ void for_each_option(Options& options, Visit&& visit) {
 #define TARSIA_VISIT(kind, name, field, ...) \
   visit(TARSIA_OPTION_ROW(kind, name, field, __VA_ARGS__), options.field);
   TARSIA_COMPILER_OPTIONS(TARSIA_VISIT)
+  TARSIA_CELL_OPTIONS(TARSIA_VISIT)
 #undef TARSIA_VISIT
 }
 

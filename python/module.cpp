@@ -17,6 +17,7 @@
 #include "python/op/op.h"
 #include "python/op/op_check.h"
 #include "python/op/python_op.h"
+#include "python/session.h"
 #include "python/tensor/tensor.h"
 #include "python/tensor/view.h"
 
@@ -111,6 +112,7 @@ NB_MODULE(_tarsia, module) {
     throw nb::python_error();
   py::add_compile_options(module);
   py::add_library(module);
+  py::add_session(module);
   module.attr("version") = tarsia_version();
   module.def("op", op);
   module.def("dtype_of", [](nb::handle object) { return nb::steal(py::dtype_of_tensor(object.ptr())); });

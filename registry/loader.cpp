@@ -328,6 +328,16 @@ class LibraryLoader {
     return library;
   }
 
+  static void add_late_ops(const Ref<Library>& library) {
+    const auto entry =
+        reinterpret_cast<tarsia_module_attach_fn>(dlsym(library->m_module->handle, TARSIA_MODULE_SYMBOL));
+    const tarsia_module* module = entry ? entry(host_table()) : nullptr;
+    if (!module || module->ops == module->ops_end || !library->m_ops.empty()) return;
+    for (auto* op = module->ops; op != module->ops_end; ++op)
+      if (*op) add_op(*library, *op);
+    library->add_ops(library);
+  }
+
  private:
   void attach(Library& library, bool has_effects) {
     const auto entry =
@@ -484,6 +494,10 @@ class LibraryLoader {
 
   ModuleFile m_module;
 };
+
+void add_late_ops(const Ref<Library>& library) {
+  LibraryLoader::add_late_ops(library);
+}
 
 Ref<Library> load_module(ModuleFile module) {
   return LibraryLoader(std::move(module)).load();

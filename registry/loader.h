@@ -38,4 +38,8 @@ Ref<Library> load_module(ModuleFile module);
 /// for what is no regular file.
 Ref<Library> load_file(const std::string& path);
 
+/// Registers the ops that a module's code has declared since it was loaded. Throws LoadError; nothing is then
+/// registered.
+void add_late_ops(const Ref<Library>& library);
+
 }  // namespace tarsia::registry

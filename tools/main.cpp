@@ -169,6 +169,9 @@ int call(int argc, char** argv) {
   new_app->add_flag("--class", new_class,
                     "An op with a state: a class, of which each bound op has an object");
 
+  // Python's own parser reads what follows.
+  app.add_subcommand("repl", "A prompt: C++ and CUDA are typed, compiled and run cell by cell");
+
   bool as_json = false;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "Tells what is found or missing on this machine and what to do about it");
@@ -180,6 +183,7 @@ int call(int argc, char** argv) {
     const auto found = std::ranges::find(all, words[0], [](const CLI::App* one) { return one->get_name(); });
     CLI::App* const command = found == all.end() ? nullptr : *found;
     if (!command) return refuse_command(app, words[0]);
+    if (words[0] == "repl") return repl({words.begin() + 1, words.end()});
     std::vector<std::string> rest = in_own_spelling(*command, {words.begin() + 1, words.end()},
                                                     command == run_app || command == sanitize_app);
     if (command == bench_app)  // CLI11 takes lists in brackets apart

@@ -79,6 +79,12 @@
   X(text, kernels_file, kernels_file, {}, "", true, "", "") \
   X(flag, kernels_to_read, kernels_to_read, false, "", true, "", "")
 
+/* The options by which a session compiles a cell (session/session.h): the header that is the cell, and whether the
+   value of its last expression is shown. */
+#define TARSIA_CELL_OPTIONS(X) \
+  X(text, cell, cell, {}, "", true, "", "") \
+  X(flag, cell_shows, cell_shows, false, "", true, "", "")
+
 /* All options, in the order of the faces. The order of tarsia_options is older and differs. */
 #define TARSIA_COMPILE_OPTIONS(X) \
   TARSIA_OPTIONS_EXPORTS(X) TARSIA_OPTIONS_HEADERS(X) TARSIA_OPTIONS_SOURCE(X) TARSIA_OPTIONS_ARCH(X) TARSIA_OPTIONS_PTX(X) \

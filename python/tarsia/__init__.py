@@ -50,6 +50,7 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "Op",
     "Range",
     "RowSparse",
+    "Session",
     "SparseOutput",
     "Tensor",
     "__version__",
@@ -87,6 +88,8 @@ def __getattr__(name):
         from ._expressions.elementwise import elementwise as value
     elif name == "reduction":
         from ._expressions.reduction import reduction as value
+    elif name == "Session":
+        from ._session import Session as value
     elif name == "ops":
         from ._ops import ops as value
     elif name in ("torch", "jax", "tvm_ffi"):  # the first two import PyTorch and JAX

@@ -34,6 +34,7 @@ from ._errors import (
     Unsupported as Unsupported,
 )
 from ._ops import _Ops
+from ._session import Session as Session
 from ._sparse import RowSparse as RowSparse
 from ._sparse import SparseOutput as SparseOutput
 from ._sparse import sparse_parts as sparse_parts
@@ -83,6 +84,7 @@ __all__ = [
     "Op",
     "Range",
     "RowSparse",
+    "Session",
     "SparseOutput",
     "Tensor",
     "__version__",

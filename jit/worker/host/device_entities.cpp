@@ -10,6 +10,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
+#include "jit/worker/cell/cell_items.h"
 #include "jit/worker/exports/element_dtype.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/split/split.h"
@@ -208,7 +209,7 @@ std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& dec
   return text;
 }
 
-void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
+void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path) {
   const clang::SourceManager& sources = context.getSourceManager();
   std::map<std::string, int> overloads;
   auto add_kernel = [&](const clang::FunctionDecl* function) {
@@ -229,10 +230,12 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice) {
     slice.kernels.push_back(std::move(kernel));
   };
   for_each_decl(context.getTranslationUnitDecl(), sources, [&](clang::Decl* decl) {
+    const bool is_earlier = !cell_path.empty() && is_in_earlier_cell(sources, *decl, cell_path);
+    if (is_earlier && !llvm::isa<clang::FunctionTemplateDecl>(decl)) return;
     if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
       if (!pattern->getTemplatedDecl()->hasAttr<clang::CUDAGlobalAttr>()) return;
       if (pattern != pattern->getCanonicalDecl()) return;
-      slice.templates.push_back(describe_template(*pattern));
+      if (!is_earlier) slice.templates.push_back(describe_template(*pattern));
       for (const clang::FunctionDecl* special : pattern->specializations())
         if (!special->isDependentContext() &&
             (special->isUsed() || special->isReferenced() || special->isDefined()))

@@ -13,8 +13,9 @@ class NamedDecl;
 namespace tarsia::jit {
 
 /// Kernels and device variables of the translation unit, in a fixed order. The caller calls it when all
-/// instantiations are known.
-void list_device_entities(clang::ASTContext& context, DeviceSlice& slice);
+/// instantiations are known. `cell_path`: of a session's cell, if the unit is one. What stands in the texts
+/// of earlier cells is theirs, but for instantiations of their templates.
+void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path = {});
 
 /// The symbol of a kernel or device variable in device code.
 std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl);

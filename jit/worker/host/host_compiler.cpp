@@ -25,6 +25,9 @@
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
+#include "jit/worker/cell/cell_items.h"
+#include "jit/worker/cell/cell_linkage.h"
+#include "jit/worker/cell/cell_value.h"
 #include "jit/worker/code/host_code.h"
 #include "jit/worker/exports/export_text.h"
 #include "jit/worker/exports/exports.h"
@@ -139,8 +142,22 @@ Exports list_exports_of(HostParse& shared, clang::ASTContext& context) {
   return exports;
 }
 
+// Closes a brace that a cell leaves open. False if there is none.
+//
+// Work-around: Clang goes round for ever at the end of a text within braces.
+// Trigger: a '}' is missing, under -fincremental-extensions. Symptom: "expected expression" again and again.
+// Removal: the parser of statements ends at the end of the text there, too.
+bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  constexpr int k_most = 4096;
+  if (!shared.cell || !shared.sema || shared.sema->CurContext->isTranslationUnit()) return false;
+  if (shared.closed_braces++ >= k_most) return false;
+  enter(preprocessor, std::string("}\n;\n").append(k_exports_pragma), k_exports_path, place);
+  return true;
+}
+
 // The end of the user's text has been reached.
 void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
+  if (close_brace(shared, preprocessor, place)) return;
   forget_passed_over(preprocessor.getDiagnostics(), shared.diagnostics);
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
   // An unclosed brace leaves nothing to describe: the parser reports it.
@@ -153,7 +170,8 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   shared.sema->PerformPendingInstantiations();
-  if (shared.cuda()) list_device_entities(context, shared.slice);
+  if (shared.cuda())
+    list_device_entities(context, shared.slice, shared.cell ? shared.cell->path() : std::string());
   if (kernels_alone)
     return choose_kernels(shared.unit.request->options.kernels, context, shared.clang->getDiagnostics(),
                           shared.slice);
@@ -211,7 +229,10 @@ class HostConsumer final : public clang::SemaConsumer {
       m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
     }
     if (m_line_tables) m_line_tables->choose(group);
+    if (m_shared.cell) note_in_cell(group);
     later([=, this] {
+      if (m_shared.cell)
+        for (clang::Decl* decl : group) divide_cells(*decl);
       if (m_shared.cuda())
         for (clang::Decl* decl : group) order(decl);
       m_generator->HandleTopLevelDecl(group);
@@ -249,6 +270,7 @@ class HostConsumer final : public clang::SemaConsumer {
     forget_passed_over(m_clang.getDiagnostics(), m_shared.diagnostics);
     if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
     if (m_clang.getDiagnostics().hasErrorOccurred() || m_shared.lacks_openmp()) return;
+    if (m_shared.closed_braces > 0) return;
     if (m_shared.unit.language == Language::c)
       result.exports_of_c =
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
@@ -278,6 +300,15 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
     m_generator->HandleTranslationUnit(context);
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
+    if (m_shared.cell && m_generator->GetModule()) {
+      const std::string fault =
+          link_cell(*m_generator, *m_generator->GetModule(), context, m_shared.cell->json());
+      if (!fault.empty()) {
+        clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
+        diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << fault;
+        return;
+      }
+    }
     std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
     if (m_shared.cuda())
@@ -285,7 +316,8 @@ class HostConsumer final : public clang::SemaConsumer {
                         m_shared.unit.number);
     result.timings.emplace_back("irgen", milliseconds_since(start));
     m_own_types.make_own(*module, context);
-    if (result.has_effects && m_shared.unit.language != Language::c) guard_initializers(*module);
+    if (result.has_effects && m_shared.unit.language != Language::c && !m_shared.cell)
+      guard_initializers(*module);
     set_target_cpu(*module, *m_shared.unit.request, m_clang.getTargetOpts());
     start = std::chrono::steady_clock::now();
     AssemblerFiles files(*m_shared.files);
@@ -345,6 +377,28 @@ class HostConsumer final : public clang::SemaConsumer {
                 [this, key_of](const std::string& bitcode, const std::string& object) {
                   m_shared.hooks.keep_objects(key_of(bitcode), {object});
                 }};
+  }
+
+  // The parse of a declaration at the top level is complete.
+  void note_in_cell(clang::DeclGroupRef group) {
+    const clang::SourceManager& sources = m_clang.getSourceManager();
+    m_shared.cell->note(group, m_clang.getASTContext());
+    for (clang::Decl* decl : group) {
+      auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
+      if (!statement || !statement->getStmt() || !m_shared.sema ||
+          !m_shared.unit.request->options.cell_shows || !is_in_cell(sources, *decl, m_shared.cell->path()))
+        continue;
+      const clang::SourceLocation end = sources.getExpansionRange(statement->getStmt()->getEndLoc()).getEnd();
+      if (m_shared.cell->ends_at(sources.getFileOffset(end))) show_value(*m_shared.sema, *statement);
+    }
+  }
+
+  // What earlier cells define is declared here, and what this one defines is there for others.
+  void divide_cells(clang::Decl& decl) {
+    if (is_in_earlier_cell(m_clang.getSourceManager(), decl, m_shared.cell->path()))
+      forget_definitions(decl);
+    else if (is_in_cell(m_clang.getSourceManager(), decl, m_shared.cell->path()))
+      keep_definitions(decl);
   }
 
   void order(clang::Decl* decl) {
@@ -410,7 +464,7 @@ class HostConsumer final : public clang::SemaConsumer {
                                                     clang::EmptyPragmaHandler("nounroll")};
   std::optional<LineTables> m_line_tables;
   OwnTypes m_own_types;
-  bool m_holding = m_shared.cuda();
+  bool m_holding = m_shared.cuda() || m_shared.cell;
   std::vector<std::function<void()>> m_held;
 };
 
@@ -488,6 +542,10 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   if (clang) {
     auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
     HostParse& shared = *owner;
+    if (const std::string& cell = unit.request->options.cell; !cell.empty())
+      for (const SourceFile& header : unit.request->headers)
+        if (header.name == cell)
+          shared.cell = std::make_unique<CellItems>(std::string(k_source_dir) + "/" + cell, header.text);
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());
@@ -497,6 +555,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
     auto action = std::make_unique<HostAction>(shared);
     clang->ExecuteAction(*action);
     led = shared.led;
+    if (shared.closed_braces > 0) result.open_braces = shared.cell->open_braces(unit.request->options.cell);
     if (shared.leaves) {
       static_cast<void>(action.release());
       static_cast<void>(clang.release());
@@ -515,6 +574,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   }
   result.needs_unknown_references = collector.met_unknown_reference();
   result.diagnostics = collector.take();
+  result.diagnostics.insert(result.diagnostics.end(), result.open_braces.begin(), result.open_braces.end());
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)
     if (diagnostic.severity >= Severity::error) result.ok = false;

@@ -54,6 +54,7 @@ struct HostResult {
   bool invalid = false;              ///< a file that the source includes is no text
   std::vector<std::string> objects;  ///< ELF; the device tables refer to hidden symbols of them
   std::vector<Diagnostic> diagnostics;
+  std::vector<Diagnostic> open_braces;  ///< of a cell, among `diagnostics`, too
   bool has_main = false;
   bool has_effects = false;  ///< the user's text has something that runs when the module is loaded
   /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.

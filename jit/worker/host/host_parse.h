@@ -8,6 +8,7 @@
 #include <string>
 
 #include "clang/Basic/SourceLocation.h"
+#include "jit/worker/cell/cell_items.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/host/parse_writer.h"
@@ -39,7 +40,9 @@ struct HostParse {
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
-  ParseWriter* writer = nullptr;  // Clang's, if the leading includes may be written
+  ParseWriter* writer = nullptr;    // Clang's, if the leading includes may be written
+  std::unique_ptr<CellItems> cell;  // the unit is a cell of a session
+  int closed_braces = 0;            // that it left open
   std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;
   std::string export_text;

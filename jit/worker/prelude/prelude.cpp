@@ -38,7 +38,8 @@ bool changes_reading(const std::string& flag) {
 // Warnings are reported where the headers of the user's folders are read, which is in the prelude.
 CompileOptions reading(CompileOptions options, bool with_warnings = false) {
   options.opt = std::min(options.opt, 2);
-  options.lineinfo = options.dev = false;
+  options.lineinfo = options.dev = options.cell_shows = false;
+  options.cell.clear();
   // These two change what headers see (__has_feature), so Clang takes no prelude that was made without.
   if (!has_checks(options, "address") && !has_checks(options, "thread")) options.debug = false;
   std::erase_if(options.cflags, [&](const std::string& flag) {
@@ -257,24 +258,35 @@ Prelude Preludes::find_or_make_cxx(const CompileRequest& request, const std::vec
     prelude = {};
     base_identity = {};
   }
-  const std::vector<std::string> left = left_over(text, prelude.top.get());
-  if (prelude.top && are_cheap(left)) return prelude;
-
-  PreludeLayer wanted;
-  wanted.base = prelude.top;
-  wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
-  wanted.text = directives(left) + warm_up_of(left);
-  Hasher hasher("tarsia prelude");
-  hasher.field(settings(request, language)).field(base_identity).field(wanted.text);
-  for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
-  const Digest key = hasher.finish();
-  auto kept = find(key, wanted, parts);
-  prelude.origin = kept ? Prelude::kept : Prelude::made;
-  if (!kept) kept = make(request, language, key, wanted, parts, make_files);
-  if (kept && kept->size() != 0)
-    prelude.top = {kept, &kept->layer()};
+  // Each cell of a session has the includes of those before it, so each include has a layer of its own.
+  std::vector<std::vector<std::string>> layers;
+  if (request.options.cell.empty())
+    layers.push_back(left_over(text, prelude.top.get()));
   else
-    prelude.origin = prelude.top ? Prelude::shipped : Prelude::none;
+    for (const std::string& include : includes) layers.push_back({include});
+  for (const std::vector<std::string>& headers : layers) {
+    if (prelude.top && are_cheap(headers)) continue;
+    if (!request.options.cell.empty() && prelude.top &&
+        prelude.top->met(headers.front().substr(1, headers.front().size() - 2)))
+      continue;
+    PreludeLayer wanted;
+    wanted.base = prelude.top;
+    wanted.depth = prelude.top ? prelude.top->depth + 1 : 0;
+    wanted.text = directives(headers) + warm_up_of(headers);
+    Hasher hasher("tarsia prelude");
+    hasher.field(settings(request, language)).field(base_identity).field(wanted.text);
+    for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
+    const Digest key = hasher.finish();
+    base_identity = key;
+    auto kept = find(key, wanted, parts);
+    prelude.origin = kept ? Prelude::kept : Prelude::made;
+    if (!kept) kept = make(request, language, key, wanted, parts, make_files);
+    if (!kept || kept->size() == 0) {
+      prelude.origin = prelude.top ? Prelude::shipped : Prelude::none;
+      break;
+    }
+    prelude.top = {kept, &kept->layer()};
+  }
   return prelude;
 }
 

@@ -86,19 +86,28 @@ const std::vector<ShippedPreludes::Plan>& ShippedPreludes::plans() {
       {cxx, "c++20", -1, {"<tarsia/mxnet/json.h>", "<tarsia/mxnet/op.h>"}},  // 16, of the next two
       {cxx, "c++20", 16, {"<lib_api.h>"}},                                   // 17
       {cxx, "c++20", 16, {"<mxnet/lib_api.h>"}},                             // 18
-      {cuda, "c++20", -1, {}},                                               // 19
-      {cuda, "c++20", 19, {"<tarsia/op.h>"}},                                // 20
-      {cuda, "c++20", 19, {"<vector>"}},                                     // 21
-      {cuda, "c++20", 19, {"<iostream>"}},                                   // 22
-      {cuda, "c++20", 22, {"<vector>"}},                                     // 23
-      {cuda, "c++20", 23, {"<chrono>"}},                                     // 24
-      {cuda, "c++20", 24, {"<algorithm>"}},                                  // 25
-      {cuda, "c++20", 23, {"<algorithm>"}},                                  // 26
-      {cuda, "c++20", 22, {"<chrono>"}},                                     // 27
-      {cuda, "c++20", 19, {"<chrono>"}},                                     // 28
-      {cuda, "c++20", 19, {"<cooperative_groups.h>"}},                       // 29
-      {cuda, "c++20", 19, {"<cuda_fp16.h>"}},                                // 30
-      {cuda, "c++20", 25, {"<random>"}},                                     // 31
+      {cxx, "c++20", 0, {"<tarsia/repl.h>"}},                                // 19, of cells
+      {cxx, "c++20", 19, {"<vector>"}},                                      // 20
+      {cxx, "c++20", 20, {"<string>"}},                                      // 21
+      {cxx, "c++20", 21, {"<iostream>"}},                                    // 22
+      {cxx, "c++20", 22, {"<algorithm>", "<cmath>"}},                        // 23
+      {cuda, "c++20", -1, {}},                                               // 24
+      {cuda, "c++20", 24, {"<tarsia/op.h>"}},                                // 25
+      {cuda, "c++20", 24, {"<vector>"}},                                     // 26
+      {cuda, "c++20", 24, {"<iostream>"}},                                   // 27
+      {cuda, "c++20", 27, {"<vector>"}},                                     // 28
+      {cuda, "c++20", 28, {"<chrono>"}},                                     // 29
+      {cuda, "c++20", 29, {"<algorithm>"}},                                  // 30
+      {cuda, "c++20", 28, {"<algorithm>"}},                                  // 31
+      {cuda, "c++20", 27, {"<chrono>"}},                                     // 32
+      {cuda, "c++20", 24, {"<chrono>"}},                                     // 33
+      {cuda, "c++20", 24, {"<cooperative_groups.h>"}},                       // 34
+      {cuda, "c++20", 24, {"<cuda_fp16.h>"}},                                // 35
+      {cuda, "c++20", 30, {"<random>"}},                                     // 36
+      {cuda, "c++20", 25, {"<tarsia/repl.h>"}},                              // 37, of cells
+      {cuda, "c++20", 37, {"<vector>"}},                                     // 38
+      {cuda, "c++20", 38, {"<iostream>"}},                                   // 39
+      {cuda, "c++20", 37, {"<iostream>"}},                                   // 40
   };
   return all;
 }

@@ -1,0 +1,301 @@
+// What cells of a session use without saying so: how the value of an expression is shown, and values to try
+// ops with. Sessions include it; see docs/repl.md.
+#pragma once
+
+#include <tarsia/detail/macros_push.h>
+
+#include <tarsia/op.h>
+
+#include <iosfwd>
+
+extern "C" {
+// Defined by libtarsia, which a cell reaches through its slots. They write into the value of the cell that
+// runs on this thread.
+void tarsia_cell_put(const char* text, unsigned long n);
+void tarsia_cell_put_quoted(const char* text, unsigned long n);
+void tarsia_cell_put_char(unsigned c);
+void tarsia_cell_put_int(long long value);
+void tarsia_cell_put_uint(unsigned long long value);
+void tarsia_cell_put_float(float value);
+void tarsia_cell_put_double(double value);
+void tarsia_cell_put_pointer(const void* value);
+/// The name of a type, from what __PRETTY_FUNCTION__ says of type_name<T>().
+void tarsia_cell_put_type(const char* pretty);
+void tarsia_cell_put_tensor(const tarsia_tensor* tensor);
+/// Whether less than the longest text is written so far.
+int tarsia_cell_has_room(void);
+/// Sets a contiguous tensor's elements on the CPU or a GPU: 0: all to `a`; 1: to a + i * b; 2: to numbers of
+/// the normal distribution with mean `a` and deviation `b`; 3: to numbers uniform in [a, b).
+void tarsia_cell_fill(const tarsia_tensor* tensor, int how, double a, double b);
+int tarsia_cell_allclose(const tarsia_tensor* x, const tarsia_tensor* y, double rtol, double atol);
+tarsia_storage* tarsia_cell_load_npy(const char* path, const char* device);
+void tarsia_cell_save_npy(const char* path, const tarsia_tensor* tensor);
+/// Waits for the GPU if the process uses one, and returns a clock that never goes back, in nanoseconds.
+double tarsia_cell_nanoseconds(void);
+tarsia_storage* tarsia_cell_empty(const long* shape, unsigned long n, tarsia_dtype dtype, const char* device);
+}
+
+namespace std {
+template <class T_>
+struct tuple_size;
+}  // namespace std
+
+namespace tarsia {
+/// What sessions use.
+namespace repl {
+
+/// Writes what `operator<<` writes. Complete where <ostream> is included.
+template <class T_, class Stream_, class Buffer_>
+void put_streamed(const T_& value_) {
+  struct Buffer final : Buffer_ {
+    long xsputn(const char* text_, long n_) override {
+      tarsia_cell_put(text_, static_cast<unsigned long>(n_));
+      return n_;
+    }
+    int overflow(int c_) override {
+      const char one_ = static_cast<char>(c_);
+      if (c_ != -1) tarsia_cell_put(&one_, 1);
+      return c_;
+    }
+  } buffer_;
+  Stream_ stream_(&buffer_);
+  stream_ << value_;
+}
+
+template <class T_>
+const char* type_name() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <class T_>
+void put(const T_& value_);
+
+template <int priority_>
+struct Priority : Priority<priority_ - 1> {};
+template <>
+struct Priority<0> {};
+
+template <class T_>
+void put_any(const T_& value_, Priority<0>) {
+  tarsia_cell_put("(", 1);
+  tarsia_cell_put_type(type_name<T_>());
+  tarsia_cell_put(") at ", 5);
+  tarsia_cell_put_pointer(static_cast<const void*>(__builtin_addressof(value_)));
+}
+
+inline void put_text(const char* text_) {
+  tarsia_cell_put(text_, __builtin_strlen(text_));
+}
+
+template <class T_>
+auto put_any(const T_& value_, Priority<1>) -> decltype(value_.begin(), value_.end(), void()) {
+  put_text("{");
+  bool first_ = true;
+  auto end_ = value_.end();
+  for (auto at_ = value_.begin(); at_ != end_; ++at_) {
+    if (!first_) put_text(", ");
+    first_ = false;
+    if (!tarsia_cell_has_room()) {
+      put_text("…");
+      break;
+    }
+    put(*at_);
+  }
+  put_text("}");
+}
+
+template <unsigned long i_, class T_>
+void put_elements(const T_& value_) {
+  if constexpr (i_ < std::tuple_size<T_>::value) {
+    if (i_ > 0) put_text(", ");
+    put(get<i_>(value_));
+    put_elements<i_ + 1>(value_);
+  }
+}
+
+template <class T_>
+auto put_any(const T_& value_, Priority<2>) -> decltype(sizeof(std::tuple_size<T_>), get<0>(value_), void()) {
+  put_text("(");
+  put_elements<0>(value_);
+  put_text(")");
+}
+
+template <class T_>
+auto put_any(const T_& value_, Priority<3>) -> decltype(value_.has_value(), value_.value(), void()) {
+  if (value_.has_value())
+    put(value_.value());
+  else
+    put_text("nothing");
+}
+
+/// Smart pointers.
+template <class T_>
+auto put_any(const T_& value_, Priority<4>) -> decltype(value_.get(), value_.operator->(), void()) {
+  put_any(value_.get(), Priority<0>());
+}
+
+/// Strings of any kind.
+template <class T_>
+auto put_any(const T_& value_, Priority<6>)
+    -> decltype(static_cast<const char*>(value_.data()), value_.size(), value_.substr(0), void()) {
+  tarsia_cell_put_quoted(value_.data(), value_.size());
+}
+
+template <class T_>
+concept Streamed = requires(std::ostream& stream_, const T_& value_) { stream_ << value_; };
+
+template <class T_>
+  requires(__is_class(T_) || __is_union(T_) || __is_enum(T_)) && Streamed<T_>
+void put_any(const T_& value_, Priority<5>) {
+  put_streamed<T_, std::ostream, std::streambuf>(value_);
+}
+
+inline void put_any(const Tensor& value_, Priority<7>) {
+  tarsia_cell_put_tensor(value_.get());
+}
+
+template <class T_>
+void put_array(const T_* value_, unsigned long n_) {
+  put_text("{");
+  for (unsigned long i_ = 0; i_ < n_; ++i_) {
+    if (i_ > 0) put_text(", ");
+    if (!tarsia_cell_has_room()) {
+      put_text("…");
+      break;
+    }
+    put(value_[i_]);
+  }
+  put_text("}");
+}
+
+/// A buffer of characters, up to its NUL if there is one.
+inline void put_characters(const char* text_, unsigned long n_) {
+  const void* end_ = __builtin_memchr(text_, 0, n_);
+  tarsia_cell_put_quoted(text_,
+                         end_ ? static_cast<unsigned long>(static_cast<const char*>(end_) - text_) : n_);
+}
+
+/// Writes a value.
+template <class T_>
+void put(const T_& value_) {
+  if constexpr (__is_same(T_, bool)) {
+    put_text(value_ ? "true" : "false");
+  } else if constexpr (__is_same(T_, char)) {
+    tarsia_cell_put_char(static_cast<unsigned char>(value_));
+  } else if constexpr (__is_same(T_, float)) {
+    tarsia_cell_put_float(value_);
+  } else if constexpr (__is_floating_point(T_)) {
+    tarsia_cell_put_double(static_cast<double>(value_));
+  } else if constexpr (__is_integral(T_) && sizeof(T_) <= 8) {
+    if constexpr (T_(-1) < T_(0))
+      tarsia_cell_put_int(static_cast<long long>(value_));
+    else
+      tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
+  } else if constexpr (__is_function(T_)) {
+    put_text("(");
+    tarsia_cell_put_type(type_name<T_>());
+    put_text(") function");
+  } else if constexpr (__is_same(T_, decltype(nullptr))) {
+    put_text("nullptr");
+  } else if constexpr (__is_same(T_, const char*) || __is_same(T_, char*)) {
+    if (value_)
+      tarsia_cell_put_quoted(value_, __builtin_strlen(value_));
+    else
+      put_text("nullptr");
+  } else if constexpr (__is_array(T_)) {
+    using Element_ = __remove_cv(__remove_extent(T_));
+    if constexpr (__is_same(Element_, char))
+      put_characters(value_, sizeof(value_));
+    else
+      put_array(value_, sizeof(value_) / sizeof(value_[0]));
+  } else if constexpr (__is_pointer(T_)) {
+    put_text("(");
+    tarsia_cell_put_type(type_name<T_>());
+    put_text(") ");
+    tarsia_cell_put_pointer((const void*)value_);
+  } else if constexpr (__is_enum(T_) && !Streamed<T_>) {
+    put_text("(");
+    tarsia_cell_put_type(type_name<T_>());
+    put_text(") ");
+    put(static_cast<__underlying_type(T_)>(value_));
+  } else {
+    put_any(value_, Priority<7>());
+  }
+}
+
+/// Shows the value of a cell's last expression.
+template <class T_>
+void show(T_&& value_) {
+  using Plain_ = __remove_cvref(T_);
+  put<Plain_>(value_);
+}
+
+/// Runs `body` `runs` times and shows how long that took, in nanoseconds. Work that it gives to a GPU counts.
+template <class Body_>
+void bench(long runs_, Body_&& body_) {
+  const double begin_ = tarsia_cell_nanoseconds();
+  for (long i_ = 0; i_ < runs_; ++i_) {
+    body_();
+    __asm__ volatile("" ::: "memory");
+  }
+  show(tarsia_cell_nanoseconds() - begin_);
+}
+
+/* Values to try ops with. Shapes are lists of extents; devices are "cpu", "gpu", "gpu:1". */
+
+/// Returns a contiguous tensor with unset elements. Throws ValueError for a negative extent or an unknown
+/// device.
+inline Tensor empty(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+  return Tensor::own(tarsia_cell_empty(shape_.begin(), shape_.size(), dtype_, device_));
+}
+/// Returns a tensor whose elements are all `value`.
+inline Tensor full(std::initializer_list<long> shape_, double value_, DType dtype_ = float32,
+                   const char* device_ = "cpu") {
+  Tensor made_ = repl::empty(shape_, dtype_, device_);
+  tarsia_cell_fill(made_.get(), 0, value_, 0);
+  return made_;
+}
+/// Returns a tensor of zeros.
+inline Tensor zeros(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+  return repl::full(shape_, 0, dtype_, device_);
+}
+/// Returns a tensor of ones.
+inline Tensor ones(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+  return repl::full(shape_, 1, dtype_, device_);
+}
+/// Returns 0, 1, …, n - 1.
+inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu") {
+  Tensor made_ = repl::empty({n_}, dtype_, device_);
+  tarsia_cell_fill(made_.get(), 1, 0, 1);
+  return made_;
+}
+/// Returns numbers of the normal distribution, mean 0 and deviation 1, as tarsia::seed decides.
+inline Tensor randn(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
+  Tensor made_ = repl::empty(shape_, dtype_, device_);
+  tarsia_cell_fill(made_.get(), 2, 0, 1);
+  return made_;
+}
+/// Returns numbers uniform in [0, 1), as tarsia::seed decides.
+inline Tensor rand_uniform(std::initializer_list<long> shape_, DType dtype_ = float32,
+                           const char* device_ = "cpu") {
+  Tensor made_ = repl::empty(shape_, dtype_, device_);
+  tarsia_cell_fill(made_.get(), 3, 0, 1);
+  return made_;
+}
+/// Whether |x - y| <= atol + rtol * |y| for all elements, as numpy.allclose has it. Throws ValueError if the
+/// shapes differ.
+inline bool allclose(const Tensor& x_, const Tensor& y_, double rtol_ = 1e-5, double atol_ = 1e-8) {
+  return tarsia_cell_allclose(x_.get(), y_.get(), rtol_, atol_) != 0;
+}
+/// Reads and writes NumPy's .npy files. Throws Error, naming the path.
+inline Tensor load_npy(const char* path_, const char* device_ = "cpu") {
+  return Tensor::own(tarsia_cell_load_npy(path_, device_));
+}
+inline void save_npy(const char* path_, const Tensor& tensor_) {
+  tarsia_cell_save_npy(path_, tensor_.get());
+}
+
+}  // namespace repl
+}  // namespace tarsia
+
+#include <tarsia/detail/macros_pop.h>

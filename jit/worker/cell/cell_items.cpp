@@ -1,0 +1,350 @@
+// From Clang's declarations to the items of a cell.
+#include "jit/worker/cell/cell_items.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/GlobalDecl.h"
+#include "clang/AST/Mangle.h"
+#include "clang/Basic/SourceManager.h"
+#include "jit/worker/source/raw_tokens.h"
+#include "jit/worker/source/source_fs.h"
+
+namespace tarsia::jit {
+namespace {
+
+/// The byte of the file that an expansion begins at.
+std::size_t offset_of(const clang::SourceManager& sources, clang::SourceLocation place) {
+  return sources.getFileOffset(sources.getExpansionLoc(place));
+}
+
+std::size_t last_offset_of(const clang::SourceManager& sources, clang::SourceLocation place) {
+  return sources.getFileOffset(sources.getExpansionRange(place).getEnd());
+}
+
+bool is_of_device(const clang::Decl& decl) {
+  return decl.hasAttr<clang::CUDADeviceAttr>() || decl.hasAttr<clang::CUDAConstantAttr>() ||
+         decl.hasAttr<clang::CUDASharedAttr>();
+}
+
+bool can_be_named(clang::QualType type);
+
+bool can_be_named(const clang::TemplateArgument& argument) {
+  if (argument.getKind() == clang::TemplateArgument::Type) return can_be_named(argument.getAsType());
+  return argument.getKind() != clang::TemplateArgument::Pack ||
+         llvm::all_of(argument.pack_elements(),
+                      [](const clang::TemplateArgument& one) { return can_be_named(one); });
+}
+
+/// Whether the type can be written in another place.
+bool can_be_named(clang::QualType type) {
+  type = type.getCanonicalType();
+  if (type->isPointerType() || type->isReferenceType()) return can_be_named(type->getPointeeType());
+  if (const auto* member = type->getAs<clang::MemberPointerType>())
+    return can_be_named(member->getPointeeType());
+  if (const clang::ArrayType* array = type->getAsArrayTypeUnsafe())
+    return can_be_named(array->getElementType());
+  if (const auto* function = type->getAs<clang::FunctionProtoType>())
+    return can_be_named(function->getReturnType()) &&
+           llvm::all_of(function->param_types(), [](clang::QualType one) { return can_be_named(one); });
+  const clang::TagDecl* decl = type->getAsTagDecl();
+  if (!decl) return true;
+  const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(decl);
+  if (decl->getParentFunctionOrMethod() || decl->isInAnonymousNamespace() || (record && record->isLambda()) ||
+      (!decl->getIdentifier() && !decl->getTypedefNameForAnonDecl()))
+    return false;
+  const auto* special = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(decl);
+  return !special || llvm::all_of(special->getTemplateArgs().asArray(),
+                                  [](const clang::TemplateArgument& one) { return can_be_named(one); });
+}
+
+clang::PrintingPolicy type_policy(const clang::ASTContext& context) {
+  clang::PrintingPolicy policy(context.getLangOpts());
+  policy.FullyQualifiedName = true;
+  policy.SuppressTagKeyword = true;
+  policy.SuppressUnwrittenScope = true;
+  policy.Bool = true;
+  return policy;
+}
+
+/// "extern T name;", or none if the variable cannot be declared like that.
+std::optional<std::string> extern_of(const clang::VarDecl& variable) {
+  const clang::ASTContext& context = variable.getASTContext();
+  const clang::QualType type = variable.getType();
+  if (!variable.getIdentifier() || variable.isStaticDataMember() || variable.isInline() ||
+      variable.isConstexpr() || variable.isTemplated() || is_of_device(variable) ||
+      llvm::isa<clang::DecompositionDecl, clang::VarTemplateSpecializationDecl>(variable) ||
+      variable.getTLSKind() != clang::VarDecl::TLS_None ||
+      variable.getFormalLinkage() != clang::Linkage::External || variable.isExternC() ||
+      variable.hasAttrs() || type.isConstQualified() || !can_be_named(type))
+    return std::nullopt;
+  std::string text = variable.getName().str();
+  type.getCanonicalType().getAsStringInternal(text, type_policy(context));
+  if (text.find("(lambda") != text.npos || text.find("(unnamed") != text.npos ||
+      text.find("(anonymous") != text.npos)
+    return std::nullopt;
+  return "extern " + text + ";";
+}
+
+/// Whether later cells need no more of a function than its declaration.
+bool has_separate_body(const clang::FunctionDecl& function) {
+  return function.isThisDeclarationADefinition() && !function.isInlined() && !function.isConstexpr() &&
+         !function.isTemplated() && !function.isTemplateInstantiation() &&
+         !function.getTemplateSpecializationInfo() && !is_of_device(function) &&
+         !function.getReturnType()->getContainedDeducedType() && !llvm::isa<clang::CXXMethodDecl>(function) &&
+         !function.isDefaulted() && !function.isDeleted();
+}
+
+void add_names(const clang::Decl& decl, std::vector<std::string>& names) {
+  if (const auto* named = llvm::dyn_cast<clang::NamedDecl>(&decl); named && named->getDeclName())
+    names.push_back(named->getQualifiedNameAsString());
+  if (const auto* bindings = llvm::dyn_cast<clang::DecompositionDecl>(&decl))
+    for (const clang::BindingDecl* one : bindings->bindings()) names.push_back(one->getNameAsString());
+}
+
+void add_symbol(const clang::Decl& decl, std::vector<std::string>& symbols) {
+  const auto* named = llvm::dyn_cast<clang::NamedDecl>(&decl);
+  if (!named || !named->getDeclName() || decl.isTemplated() ||
+      !llvm::isa<clang::FunctionDecl, clang::VarDecl>(decl) || llvm::isa<clang::DecompositionDecl>(decl))
+    return;
+  clang::ASTContext& context = decl.getASTContext();
+  const std::unique_ptr<clang::MangleContext> mangler(
+      clang::ItaniumMangleContext::create(context, context.getDiagnostics()));
+  if (!mangler->shouldMangleDeclName(named)) return symbols.push_back(named->getNameAsString());
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(named))
+    mangler->mangleName(clang::GlobalDecl(function, clang::KernelReferenceKind::Kernel), out);
+  else
+    mangler->mangleName(llvm::cast<clang::VarDecl>(named), out);
+  symbols.push_back(text);
+}
+
+const char* kind_of(const clang::Decl& decl) {
+  const clang::Decl* inner = &decl;
+  if (const auto* pattern = llvm::dyn_cast<clang::TemplateDecl>(inner);
+      pattern && pattern->getTemplatedDecl())
+    inner = pattern->getTemplatedDecl();
+  if (llvm::isa<clang::TopLevelStmtDecl>(inner)) return "statement";
+  if (llvm::isa<clang::FunctionDecl>(inner)) return "function";
+  if (llvm::isa<clang::VarDecl>(inner)) return "variable";
+  if (llvm::isa<clang::TypeDecl>(inner)) return "type";
+  return "declaration";
+}
+
+bool is_of_file(const clang::SourceManager& sources, const clang::Decl& decl, const std::string& path) {
+  const clang::SourceLocation place = sources.getExpansionLoc(decl.getLocation());
+  return place.isValid() && sources.getFilename(place) == path;
+}
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\t')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+CellItems::CellItems(std::string path, std::string text) : m_path(std::move(path)), m_text(std::move(text)) {
+  std::size_t directive_end = 0;  // tokens before it belong to a directive
+  for_each_raw_token(m_text, [&](const clang::Token& token, std::size_t offset) {
+    if (offset < directive_end) return;
+    if (token.is(clang::tok::hash) && token.isAtStartOfLine()) {
+      directive_end = offset;
+      do {
+        directive_end = std::min(m_text.find('\n', directive_end), m_text.size() - 1) + 1;
+      } while (directive_end < m_text.size() && directive_end >= 2 && m_text[directive_end - 2] == '\\');
+      return;
+    }
+    const char kind = token.is(clang::tok::l_brace)   ? '{'
+                      : token.is(clang::tok::r_brace) ? '}'
+                      : token.is(clang::tok::semi)    ? ';'
+                                                      : 0;
+    m_tokens.push_back({offset, offset + token.getLength(), kind});
+  });
+}
+
+bool CellItems::ends_at(std::size_t offset) const {
+  const auto last = std::ranges::find_if(m_tokens.rbegin(), m_tokens.rend(),
+                                         [](const RawToken& token) { return token.kind != ';'; });
+  return last != m_tokens.rend() && offset >= last->begin;
+}
+
+std::vector<Diagnostic> CellItems::open_braces(const std::string& file) const {
+  std::vector<std::size_t> open;
+  for (const RawToken& token : m_tokens) {
+    if (token.kind == '{') open.push_back(token.begin);
+    if (token.kind == '}' && !open.empty()) open.pop_back();
+  }
+  if (open.empty()) return {};
+  const auto place = [&](std::size_t offset, Severity severity, const char* message) {
+    const std::string_view before = std::string_view(m_text).substr(0, offset);
+    const std::size_t line = std::size_t(std::ranges::count(before, '\n'));
+    const std::size_t start = line == 0 ? 0 : before.rfind('\n') + 1;
+    return Diagnostic{file, int(line) + 1, int(offset - start) + 1, severity, message};
+  };
+  // The last token is the semicolon that ends each cell.
+  const std::size_t end = m_tokens.size() > 1 ? m_tokens[m_tokens.size() - 2].end : open.back();
+  return {place(end, Severity::error, "expected '}'"),
+          place(open.back(), Severity::note, "to match this '{'")};
+}
+
+std::size_t CellItems::begin_of_item() const {
+  const std::size_t done = m_items.empty() ? 0 : m_items.back().end;
+  const auto first = std::ranges::find_if(
+      m_tokens, [&](const RawToken& token) { return token.begin >= done && token.kind != ';'; });
+  return first == m_tokens.end() ? m_text.size() : first->begin;
+}
+
+std::size_t CellItems::end_of_item(std::size_t last, bool may_have_body) const {
+  auto at = std::ranges::find_if(m_tokens, [&](const RawToken& token) { return token.end > last; });
+  if (at == m_tokens.end()) return m_text.size();
+  std::size_t end = at->end;
+  // A body that the parse stepped over.
+  if (auto next = at + 1; may_have_body && next != m_tokens.end() && next->kind == '{') {
+    int depth = 0;
+    for (; next != m_tokens.end(); ++next) {
+      depth += next->kind == '{' ? 1 : next->kind == '}' ? -1 : 0;
+      at = next;
+      end = next->end;
+      if (depth == 0) break;
+    }
+  }
+  if (auto next = at + 1; next != m_tokens.end() && next->kind == ';') end = next->end;
+  return end;
+}
+
+void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context) {
+  if (group.isNull()) return;
+  const clang::SourceManager& sources = context.getSourceManager();
+  const clang::Decl& first = **group.begin();
+  const clang::Decl& last = **(group.end() - 1);
+  if (!is_of_file(sources, first, m_path)) return;
+  if (llvm::isa<clang::EmptyDecl>(first)) return;
+  const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&first);
+  CellItem item;
+  item.begin = begin_of_item();
+  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), function && function->hasSkippedBody());
+  if (item.end <= item.begin) return;
+  item.kind = kind_of(last);
+  for (const clang::Decl* decl : group) {
+    add_names(*decl, item.names);
+    add_symbol(*decl, item.symbols);
+  }
+  if (item.kind == "statement") {
+    item.later = "";
+  } else if (function && (llvm::isa<clang::CXXMethodDecl>(function)) && function->isOutOfLine() &&
+             !function->isTemplated() && !function->isInlined() && function->doesThisDeclarationHaveABody()) {
+    item.later = "";
+  } else if (function && function->isThisDeclarationADefinition() && has_separate_body(*function)) {
+    std::size_t body = item.end;
+    if (const clang::Stmt* code = function->getBody())
+      body = offset_of(sources, code->getBeginLoc());
+    else
+      for (const RawToken& token : m_tokens)
+        if (token.kind == '{' && token.begin >= last_offset_of(sources, last.getEndLoc())) {
+          body = token.begin;
+          break;
+        }
+    if (body > item.begin && body < item.end)
+      item.later = trimmed(m_text.substr(item.begin, body - item.begin)) + ";";
+  } else if (const auto* member = llvm::dyn_cast<clang::VarDecl>(&first);
+             member && member->isStaticDataMember() && !member->isTemplated() && !member->isInline()) {
+    item.later = "";  // its class declares it
+  } else if (item.kind == "variable") {
+    std::string text;
+    for (const clang::Decl* decl : group) {
+      const auto* variable = llvm::dyn_cast<clang::VarDecl>(decl);
+      const auto one = variable ? extern_of(*variable) : std::nullopt;
+      if (!one) {
+        text.clear();
+        break;
+      }
+      text += (text.empty() ? "" : " ") + *one;
+    }
+    if (!text.empty()) item.later = text;
+  }
+  // A declaration that Clang passes on in several groups.
+  if (!m_items.empty() && m_items.back().end > item.begin) return;
+  m_items.push_back(std::move(item));
+}
+
+std::string CellItems::json() const {
+  nlohmann::json list = nlohmann::json::array();
+  for (const CellItem& item : m_items) {
+    nlohmann::json one = {{"begin", item.begin},
+                          {"end", item.end},
+                          {"kind", item.kind},
+                          {"names", item.names},
+                          {"symbols", item.symbols}};
+    one["later"] = item.later ? nlohmann::json(*item.later) : nlohmann::json();
+    list.push_back(std::move(one));
+  }
+  return nlohmann::json{{"items", std::move(list)}}.dump(-1, ' ', false,
+                                                         nlohmann::json::error_handler_t::replace);
+}
+
+bool is_in_cell(const clang::SourceManager& sources, const clang::Decl& decl, const std::string& cell_path) {
+  return is_of_file(sources, decl, cell_path);
+}
+
+bool is_in_earlier_cell(const clang::SourceManager& sources, const clang::Decl& decl,
+                        const std::string& cell_path) {
+  const clang::SourceLocation place = sources.getExpansionLoc(decl.getLocation());
+  if (place.isInvalid()) return false;
+  const llvm::StringRef file = sources.getFilename(place);
+  return file.starts_with(k_source_dir) && file != cell_path;
+}
+
+void forget_definitions(clang::Decl& decl) {
+  if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl)) {
+    for (clang::Decl* inner : llvm::cast<clang::DeclContext>(&decl)->noload_decls())
+      forget_definitions(*inner);
+    return;
+  }
+  if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(&decl)) {
+    const bool is_shared = function->isInlined() || function->isTemplated() ||
+                           function->isTemplateInstantiation() || function->isConstexpr();
+    if (!is_shared && function->doesThisDeclarationHaveABody()) function->setBody(nullptr);
+    return;
+  }
+  auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
+  if (!variable || variable->isInline() || variable->isTemplated() || variable->isStaticDataMember() ||
+      llvm::isa<clang::VarTemplateSpecializationDecl>(variable))
+    return;
+  if (variable->isThisDeclarationADefinition() != clang::VarDecl::Definition) return;
+  // A constant of the language is the same in each cell.
+  const bool is_constant = variable->getType().isConstQualified() && variable->hasInit() &&
+                           variable->hasConstantInitialization() &&
+                           variable->getFormalLinkage() == clang::Linkage::Internal;
+  if (is_constant || variable->isConstexpr()) return;
+  variable->setInit(nullptr);
+  variable->setStorageClass(clang::SC_Extern);
+}
+
+void keep_definitions(clang::Decl& decl) {
+  if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(decl)) {
+    for (clang::Decl* inner : llvm::cast<clang::DeclContext>(&decl)->noload_decls()) keep_definitions(*inner);
+    return;
+  }
+  if (decl.isTemplated() || decl.hasAttr<clang::UsedAttr>() || is_of_device(decl) ||
+      decl.hasAttr<clang::CUDAGlobalAttr>())
+    return;
+  const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&decl);
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
+  const bool is_left_out =
+      function ? !function->isInlined() && function->doesThisDeclarationHaveABody() &&
+                     !function->isExternallyVisible()
+               : variable && !variable->isInline() && !variable->isConstexpr() &&
+                     variable->isThisDeclarationADefinition() == clang::VarDecl::Definition &&
+                     !variable->isExternallyVisible() &&
+                     !(variable->getType().isConstQualified() && variable->hasConstantInitialization());
+  if (is_left_out) decl.addAttr(clang::UsedAttr::CreateImplicit(decl.getASTContext()));
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,78 @@
+// What a cell of a session declares and does, item by item, and what the cells behind it read in its place.
+//
+// A cell is one text of a request (CompileOptions::cell) in which declarations and statements mix. The texts
+// of earlier cells stand before it as headers. They are no longer what was typed: a statement has become
+// nothing, a function its declaration, a variable an `extern` one. So they are quick to read, run nothing and
+// define nothing again. What cannot be said in such a way (classes, templates, inline and device functions,
+// lambdas, constants) stays as it is, and forget_definitions() keeps its code out of the later cell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clang/AST/DeclGroup.h"
+#include "jit/compile.h"
+
+namespace clang {
+class ASTContext;
+class Decl;
+class SourceManager;
+}  // namespace clang
+
+namespace tarsia::jit {
+
+/// One declaration or statement of a cell.
+struct CellItem {
+  std::size_t begin = 0, end = 0;    ///< bytes of the cell's text
+  std::string kind;                  ///< "statement", "function", "variable", "type" or "declaration"
+  std::vector<std::string> names;    ///< qualified
+  std::vector<std::string> symbols;  ///< mangled names of its functions and variables
+  std::optional<std::string> later;  ///< what later cells read in its place; none: the same
+};
+
+/// The items of one cell, in their order.
+class CellItems {
+ public:
+  /// `path`: the virtual path of the cell's text.
+  CellItems(std::string path, std::string text);
+  /// Notes a declaration at the top level of the cell's file. Others are passed over.
+  void note(clang::DeclGroupRef group, const clang::ASTContext& context);
+  /// The items as JSON, {"items": [{"begin", "end", "kind", "names", "symbols", "later"}, …]}.
+  std::string json() const;
+  const std::string& path() const { return m_path; }
+  /// The diagnostics of a brace that the cell leaves open, in `file`; none if there is none.
+  std::vector<Diagnostic> open_braces(const std::string& file) const;
+  /// Whether nothing but semicolons follows what ends with the token at this offset.
+  bool ends_at(std::size_t offset) const;
+
+ private:
+  struct RawToken {
+    std::size_t begin, end;
+    char kind;  ///< '{', '}', ';' or 0
+  };
+  std::size_t end_of_item(std::size_t last, bool may_have_body) const;
+  std::size_t begin_of_item() const;
+
+  std::string m_path, m_text;
+  std::vector<RawToken> m_tokens;  ///< without directives
+  std::vector<CellItem> m_items;
+};
+
+/// Whether a declaration stands in a text of the request other than this one.
+bool is_in_earlier_cell(const clang::SourceManager& sources, const clang::Decl& decl,
+                        const std::string& cell_path);
+
+/// Whether a declaration stands in the text of this path.
+bool is_in_cell(const clang::SourceManager& sources, const clang::Decl& decl, const std::string& cell_path);
+
+/// Turns the definitions that an earlier cell's declaration would emit again into declarations. The parse is
+/// complete.
+void forget_definitions(clang::Decl& decl);
+
+/// Marks the definitions of the cell's own that Clang would leave out because nothing uses them here.
+void keep_definitions(clang::Decl& decl);
+
+}  // namespace tarsia::jit

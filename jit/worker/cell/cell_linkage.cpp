@@ -1,0 +1,299 @@
+// Slots in the place of references, and the table that tells of them.
+#include "jit/worker/cell/cell_linkage.h"
+
+#include <optional>
+#include <vector>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/Decl.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "jit/worker/source/source_fs.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/IR/ReplaceConstant.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr char k_builtin_prefix[] = "tarsia_cell_";
+
+enum class Kind { function, variable, shared };
+
+struct Symbol {
+  llvm::GlobalValue* value;
+  Kind kind;
+  std::string type;
+  llvm::GlobalVariable* slot = nullptr;
+  bool defined() const { return !value->isDeclaration(); }
+};
+
+class CellLinker {
+ public:
+  CellLinker(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context)
+      : m_generator(generator), m_module(module), m_context(context), m_pointer(pointer_type()) {}
+
+  std::string link(const std::string& info) {
+    take_run();
+    find_symbols();
+    for (Symbol& symbol : m_symbols) add_slot(symbol);
+    for (Symbol& symbol : m_symbols) use_slot(symbol);
+    move_initial_values();
+    if (!m_error.empty()) return m_error;
+    add_table(info);
+    return {};
+  }
+
+ private:
+  llvm::PointerType* pointer_type() const { return llvm::PointerType::getUnqual(m_module.getContext()); }
+  llvm::IntegerType* int64() const { return llvm::Type::getInt64Ty(m_module.getContext()); }
+
+  /// What runs when the module is loaded, in the order of the text, gets a name and is not run by the loader.
+  void take_run() {
+    llvm::GlobalVariable* list = m_module.getGlobalVariable("llvm.global_ctors");
+    const auto* entries = list ? llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer()) : nullptr;
+    if (!entries) return;
+    std::vector<llvm::Constant*> kept;
+    for (const llvm::Use& use : entries->operands()) {
+      auto* entry = llvm::cast<llvm::ConstantStruct>(use.get());
+      auto* function = llvm::dyn_cast<llvm::Function>(entry->getOperand(1)->stripPointerCasts());
+      if (!function || !function->getName().starts_with("_GLOBAL__sub_I_")) {
+        kept.push_back(entry);
+        continue;
+      }
+      function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+      function->setVisibility(llvm::GlobalValue::DefaultVisibility);
+      function->setName(k_cell_run_symbol);
+    }
+    const std::string name = list->getName().str();
+    auto* type = llvm::ArrayType::get(entries->getType()->getElementType(), kept.size());
+    list->eraseFromParent();
+    if (kept.empty()) return;
+    new llvm::GlobalVariable(m_module, type, false, llvm::GlobalValue::AppendingLinkage,
+                             llvm::ConstantArray::get(type, kept), name);
+  }
+
+  const clang::Decl* decl_of(const llvm::GlobalValue& value) const {
+    return m_generator.GetDeclForMangledName(value.getName());
+  }
+
+  /// Whether a text of the request is the first to declare it.
+  bool is_of_session(const clang::Decl& decl) const {
+    const clang::SourceManager& sources = m_context.getSourceManager();
+    const clang::SourceLocation place = sources.getExpansionLoc(decl.getCanonicalDecl()->getLocation());
+    return place.isValid() && sources.getFilename(place).starts_with(k_source_dir);
+  }
+
+  std::string type_of(const clang::Decl& decl) const {
+    const auto* value = llvm::dyn_cast<clang::ValueDecl>(&decl);
+    return value ? value->getType().getCanonicalType().getAsString() : std::string();
+  }
+
+  void find_symbols() {
+    for (llvm::Function& function : m_module) {
+      if (function.isIntrinsic() || function.hasWeakLinkage() || function.hasLinkOnceLinkage()) continue;
+      if (function.getName().starts_with(k_builtin_prefix)) {
+        if (function.isDeclaration()) m_symbols.push_back({&function, Kind::function, {}});
+        continue;
+      }
+      const clang::Decl* decl = decl_of(function);
+      if (!decl || !is_of_session(*decl)) continue;
+      if (function.hasLocalLinkage() && !is_at_namespace_scope(*decl)) continue;
+      m_symbols.push_back({&function, Kind::function, type_of(*decl)});
+    }
+    for (llvm::GlobalVariable& variable : m_module.globals()) {
+      if (variable.getName().starts_with("llvm.") || variable.isThreadLocal() || variable.hasSection())
+        continue;
+      if (variable.hasWeakLinkage() || variable.hasLinkOnceLinkage()) {
+        if (!variable.isConstant() && !variable.isDeclaration())
+          m_symbols.push_back({&variable, Kind::shared, {}});
+        continue;
+      }
+      const clang::Decl* decl = decl_of(variable);
+      if (!decl || !llvm::isa<clang::VarDecl>(decl) || !is_of_session(*decl) || !is_at_namespace_scope(*decl))
+        continue;
+      // Each module has the constants of the language that it uses; those of others are kept here
+      // (keep_definitions).
+      if (variable.isConstant() && variable.hasLocalLinkage() && !decl->hasAttr<clang::UsedAttr>()) continue;
+      m_symbols.push_back({&variable, Kind::variable, type_of(*decl)});
+    }
+  }
+
+  static bool is_at_namespace_scope(const clang::Decl& decl) {
+    const clang::DeclContext* scope = decl.getDeclContext()->getRedeclContext();
+    return scope->isFileContext() || scope->isRecord();
+  }
+
+  void add_slot(Symbol& symbol) {
+    llvm::GlobalValue& value = *symbol.value;
+    symbol.slot = new llvm::GlobalVariable(
+        m_module, m_pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+        symbol.defined() ? static_cast<llvm::Constant*>(&value) : llvm::ConstantPointerNull::get(m_pointer),
+        "tarsia.slot." + value.getName());
+    symbol.slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    symbol.slot->setDSOLocal(true);
+  }
+
+  /// Whether the code of its cell uses it directly.
+  static bool is_direct(const Symbol& symbol) {
+    return symbol.kind == Kind::function && symbol.defined() && symbol.value->hasLocalLinkage();
+  }
+
+  void use_slot(Symbol& symbol) {
+    llvm::GlobalValue& value = *symbol.value;
+    if (is_direct(symbol)) return;
+    llvm::convertUsersOfConstantsToInstructions({&value});
+    std::vector<llvm::Use*> uses;
+    for (llvm::Use& use : value.uses())
+      if (llvm::isa<llvm::Instruction>(use.getUser())) uses.push_back(&use);
+    for (llvm::Use* use : uses) {
+      auto* user = llvm::cast<llvm::Instruction>(use->getUser());
+      llvm::Instruction* before = user;
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
+        before = phi->getIncomingBlock(*use)->getTerminator();
+      llvm::IRBuilder<> builder(before);
+      use->set(builder.CreateLoad(m_pointer, symbol.slot));
+    }
+  }
+
+  /// Initial values that name what another cell defines are written before the cell runs.
+  void move_initial_values() {
+    std::vector<llvm::GlobalVariable*> all;
+    for (llvm::GlobalVariable& variable : m_module.globals())
+      if (variable.hasInitializer() && !variable.getName().starts_with("llvm.") &&
+          !variable.getName().starts_with("tarsia.slot."))
+        all.push_back(&variable);
+    for (llvm::GlobalVariable* variable : all) {
+      const std::size_t before = m_fixups.size();
+      llvm::Constant* initial = without_others(variable->getInitializer(), *variable, 0);
+      if (m_fixups.size() == before) continue;
+      variable->setInitializer(initial);
+      variable->setConstant(false);
+    }
+  }
+
+  int symbol_of(const llvm::Value* value) const {
+    for (std::size_t i = 0; i < m_symbols.size(); ++i)
+      if (m_symbols[i].value == value) return m_symbols[i].defined() ? -1 : int(i);
+    return -1;
+  }
+
+  bool names_other(const llvm::Constant* constant) const {
+    if (llvm::isa<llvm::GlobalValue>(constant)) return symbol_of(constant) >= 0;
+    return llvm::any_of(constant->operands(), [&](const llvm::Use& use) {
+      const auto* operand = llvm::dyn_cast<llvm::Constant>(use.get());
+      return operand && names_other(operand);
+    });
+  }
+
+  llvm::Constant* without_others(llvm::Constant* constant, llvm::GlobalVariable& variable,
+                                 std::uint64_t offset) {
+    if (!names_other(constant)) return constant;
+    const llvm::DataLayout& layout = m_module.getDataLayout();
+    if (auto* record = llvm::dyn_cast<llvm::ConstantStruct>(constant)) {
+      const llvm::StructLayout* places = layout.getStructLayout(record->getType());
+      std::vector<llvm::Constant*> parts;
+      for (unsigned i = 0; i < record->getNumOperands(); ++i)
+        parts.push_back(without_others(record->getOperand(i), variable,
+                                       offset + places->getElementOffset(i).getFixedValue()));
+      return llvm::ConstantStruct::get(record->getType(), parts);
+    }
+    if (auto* array = llvm::dyn_cast<llvm::ConstantArray>(constant)) {
+      const std::uint64_t size = layout.getTypeAllocSize(array->getType()->getElementType());
+      std::vector<llvm::Constant*> parts;
+      for (unsigned i = 0; i < array->getNumOperands(); ++i)
+        parts.push_back(without_others(array->getOperand(i), variable, offset + i * size));
+      return llvm::ConstantArray::get(array->getType(), parts);
+    }
+    llvm::APInt addend(64, 0);
+    const llvm::Value* base = constant;
+    if (constant->getType()->isPointerTy())
+      base = constant->stripAndAccumulateConstantOffsets(layout, addend, /*AllowNonInbounds=*/true);
+    if (const int symbol = symbol_of(base); symbol >= 0) {
+      m_fixups.push_back({&variable, offset, symbol, addend.getSExtValue()});
+      return llvm::Constant::getNullValue(constant->getType());
+    }
+    if (m_error.empty())
+      m_error = "the initial value of " + variable.getName().str() +
+                " computes with the address of what another cell defines: compute it in a statement";
+    return constant;
+  }
+
+  llvm::Constant* text(const std::string& bytes) {
+    auto* data = llvm::ConstantDataArray::getString(m_module.getContext(), bytes);
+    return new llvm::GlobalVariable(m_module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
+                                    "tarsia.cell.text");
+  }
+
+  llvm::Constant* number(std::int64_t value) { return llvm::ConstantInt::getSigned(int64(), value); }
+
+  llvm::Constant* array_of(llvm::StructType* type, const std::vector<llvm::Constant*>& rows) {
+    if (rows.empty()) return llvm::ConstantPointerNull::get(m_pointer);
+    auto* array = llvm::ArrayType::get(type, rows.size());
+    return new llvm::GlobalVariable(m_module, array, true, llvm::GlobalValue::PrivateLinkage,
+                                    llvm::ConstantArray::get(array, rows), "tarsia.cell.rows");
+  }
+
+  void add_table(const std::string& info) {
+    llvm::LLVMContext& context = m_module.getContext();
+    auto* symbol_type = llvm::StructType::get(context, {m_pointer, m_pointer, m_pointer, m_pointer, int64()});
+    std::vector<llvm::Constant*> symbols;
+    for (const Symbol& symbol : m_symbols) {
+      if (symbol.defined() && symbol.value->hasLocalLinkage()) {
+        // It is asked for by its address alone, and stays.
+        symbol.value->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::None);
+      }
+      symbols.push_back(llvm::ConstantStruct::get(
+          symbol_type, {text(symbol.value->getName().str()), text(symbol.type), symbol.slot,
+                        symbol.defined() ? static_cast<llvm::Constant*>(symbol.value)
+                                         : llvm::ConstantPointerNull::get(m_pointer),
+                        number(std::int64_t(symbol.kind))}));
+    }
+    auto* fixup_type = llvm::StructType::get(context, {m_pointer, int64(), int64(), int64()});
+    std::vector<llvm::Constant*> fixups;
+    for (const Fixup& fixup : m_fixups)
+      fixups.push_back(llvm::ConstantStruct::get(
+          fixup_type,
+          {fixup.variable, number(std::int64_t(fixup.offset)), number(fixup.symbol), number(fixup.addend)}));
+    auto* table_type =
+        llvm::StructType::get(context, {int64(), m_pointer, int64(), m_pointer, int64(), m_pointer});
+    auto* table = new llvm::GlobalVariable(
+        m_module, table_type, true, llvm::GlobalValue::ExternalLinkage,
+        llvm::ConstantStruct::get(
+            table_type,
+            {number(1), text(info), number(std::int64_t(symbols.size())), array_of(symbol_type, symbols),
+             number(std::int64_t(fixups.size())), array_of(fixup_type, fixups)}),
+        k_cell_table_symbol);
+    table->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  }
+
+  struct Fixup {
+    llvm::GlobalVariable* variable;
+    std::uint64_t offset;
+    int symbol;
+    std::int64_t addend;
+  };
+
+  clang::CodeGenerator& m_generator;
+  llvm::Module& m_module;
+  clang::ASTContext& m_context;
+  llvm::PointerType* m_pointer;
+  std::vector<Symbol> m_symbols;
+  std::vector<Fixup> m_fixups;
+  std::string m_error;
+};
+
+}  // namespace
+
+std::string link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
+                      const std::string& info) {
+  return CellLinker(generator, module, context).link(info);
+}
+
+}  // namespace tarsia::jit

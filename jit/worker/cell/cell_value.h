@@ -1,0 +1,17 @@
+// The value of the expression with which a cell ends.
+//
+// If the cell's last statement is an expression without a semicolon, the parser's tree of it becomes the
+// argument of tarsia::repl::show (<tarsia/repl.h>), which prints it.
+#pragma once
+
+namespace clang {
+class Sema;
+class TopLevelStmtDecl;
+}  // namespace clang
+
+namespace tarsia::jit {
+
+/// Makes the statement show its value. Nothing happens if it has none (void) or if the header is not there.
+void show_value(clang::Sema& sema, clang::TopLevelStmtDecl& statement);
+
+}  // namespace tarsia::jit

@@ -1,0 +1,230 @@
+"""The commands of the prompt, which begin with a colon."""
+
+import os
+import re
+import shlex
+import statistics as _statistics
+import subprocess
+import sys
+import tempfile
+
+from .. import _errors
+from .._compile_options import ROWS
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
+          "double else enum explicit extern false float for friend if inline int long namespace new noexcept nullptr operator "
+          "private protected public requires return short signed sizeof static static_assert struct switch template this throw "
+          "true try typedef typename union unsigned using virtual void while __global__ __device__ __host__ __shared__ "
+          "threadIdx blockIdx blockDim gridDim std tarsia").split()
+
+
+class Quit(Exception):
+    """The prompt ends."""
+
+
+class Commands:
+    """They act on a session and write to `out`."""
+
+    def __init__(self, session, out):
+        self._session, self._out = session, out
+        self._last = None
+        self._options = {}
+        self._names = set()
+
+    def note(self, cell, text):
+        """Remembers a cell, for :time and for completion."""
+        self._last = cell
+        if cell.ok:
+            self._names.update(_NAME.findall(text))
+
+    def run(self, line):
+        """Runs `:name argument`. Errors are tarsia.Error."""
+        name, _, argument = line[1:].partition(" ")
+        found = [one for one in _all() if one == name] or [one for one in _all() if one.startswith(name)]
+        if len(found) != 1 or not name:
+            near = ", ".join(":" + one for one in found) or ":help lists the commands"
+            raise _errors.ArgumentValueError(f"there is no command ':{name}'; {near}")
+        getattr(self, "do_" + found[0])(argument.strip())
+
+    def complete(self, text, state):
+        """For readline."""
+        if text.startswith(":"):
+            found = [":" + one for one in _all() if one.startswith(text[1:])]
+        else:
+            found = sorted(one for one in self._names.union(_WORDS) if one.startswith(text)) if text else []
+        return found[state] if state < len(found) else None
+
+    def _say(self, text):
+        self._out.write(text if text.endswith("\n") or not text else text + "\n")
+        self._out.flush()
+
+    def do_help(self, _):
+        """lists the commands"""
+        rows = [(f":{name}", (getattr(self, "do_" + name).__doc__ or "").strip()) for name in _all()]
+        width = max(len(row[0]) for row in rows) + 2
+        self._say("".join(f"{name:{width}}{text}\n" for name, text in rows))
+
+    def do_quit(self, _):
+        """ends the session, as Ctrl-D does"""
+        raise Quit
+
+    def do_undo(self, _):
+        """takes the last cell back"""
+        names = self._session.undo()
+        self._say("taken back: " + (", ".join(names) or "a cell without declarations"))
+
+    def do_load(self, argument):
+        """FILE: runs a file as one cell"""
+        from .repl import show
+
+        try:
+            with open(os.path.expanduser(argument), encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
+        except OSError as error:
+            raise _errors.NotFound(f"cannot read {argument!r}: {error.strerror}") from None
+        cell = self._session.run(text)
+        self.note(cell, text)
+        show(cell, self._out, sys.stderr, text)
+
+    def do_save(self, argument):
+        """FILE: writes the session as a source, or as a library if FILE ends in .so"""
+        if not argument:
+            raise _errors.ArgumentValueError(":save takes the path of a file")
+        try:
+            self._session.save(os.path.expanduser(argument))
+        except OSError as error:
+            raise _errors.Error(f"cannot write {argument!r}: {error.strerror}") from None
+
+    def do_source(self, _):
+        """shows the session as a source"""
+        self._say(self._session.source)
+
+    def do_time(self, _):
+        """tells how long the last cell took to compile and to run"""
+        if self._last is None:
+            raise _errors.NotFound("no cell has run yet")
+        self._say(f"compile {self._last.compile_ms:.1f} ms ({self._last.origin}), run {self._last.run_ms:.3f} ms")
+
+    def do_bench(self, argument):
+        """EXPRESSION: runs it again and again, and tells how long one run takes"""
+        if not argument:
+            raise _errors.ArgumentValueError(":bench takes an expression, as in ':bench f(3)'")
+        times, runs = [], 1
+        while len(times) < 7:
+            nanoseconds = self._timed(argument, runs)
+            if not times and nanoseconds < 20e6 and runs < 1 << 30:  # a round takes at least 20 ms
+                runs *= max(2, min(100, int(25e6 / max(nanoseconds, 1))))
+                continue
+            times.append(nanoseconds / runs)
+        self._say(f"{_duration(_statistics.median(times))} in the median of {len(times)} rounds of {runs}, "
+                  f"{_duration(min(times))} at least")
+
+    def _timed(self, expression, runs):
+        """Nanoseconds of so many runs."""
+        cell = self._session.run(
+            "{ const long tarsia_bench_runs = " + str(runs) + "; "
+            "tarsia::repl::bench(tarsia_bench_runs, [&] { (void)(" + expression + "); }); }").raise_if_failed()
+        self._session.undo()
+        return float(cell.value)
+
+    def do_ops(self, _):
+        """lists the ops that the session's cells have registered"""
+        self._say("\n".join(self._session.ops) or "none")
+
+    def do_cache(self, _):
+        """tells what the cache did in the session's process"""
+        import json
+
+        from .. import _tarsia
+
+        self._say(json.dumps(json.loads(_tarsia.statistics()), indent=2))
+
+    def do_gpu(self, _):
+        """lists the GPUs"""
+        import json
+
+        from .. import _tarsia
+
+        self._say(json.dumps(json.loads(_tarsia.doctor()).get("gpus", []), indent=2))
+
+    def do_set(self, argument):
+        """OPTION=VALUE …: compiles later cells with it, as in ':set opt=3 std=c++23'; alone, shows what is set"""
+        for word in shlex.split(argument):
+            name, equals, value = word.partition("=")
+            row = ROWS.get(name)
+            if row is None:
+                raise _errors.ArgumentValueError(f"there is no option {name!r}: {', '.join(sorted(ROWS))}")
+            if not equals:
+                value = True if row.kind in ("flag", "mode") else None
+            elif row.kind == "flag":
+                value = value.lower() in ("1", "true", "on", "yes")
+            elif row.kind in ("number", "seconds"):
+                value = int(value)
+            elif row.kind in ("dirs", "paths", "flags", "symbols", "archs"):
+                value = value.split(",")
+            self._options[name] = value
+        self._session.set_options(**self._options)
+        if not argument:
+            self._say("\n".join(f"{name}={value}" for name, value in self._options.items()) or "nothing is set")
+
+    def do_edit(self, argument):
+        """[FILE]: opens $EDITOR, and runs what was written there as a cell"""
+        from .repl import show
+
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.expanduser(argument) if argument else os.path.join(folder, "cell.cu")
+            try:
+                code = subprocess.call([*shlex.split(editor), path])
+            except OSError as error:
+                raise _errors.NotFound(f"cannot start {editor!r} ({error.strerror}): set EDITOR") from None
+            if code != 0 or not os.path.exists(path):
+                return
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read()
+        cell = self._session.run(text)
+        self.note(cell, text)
+        show(cell, self._out, sys.stderr, text)
+
+    def _show_code(self, kind, name):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "session.cu")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self._session.source)
+            done = subprocess.run([sys.executable, "-m", "tarsia", "show", path, *([name] if name else []), "--" + kind],
+                                  capture_output=True, text=True)
+        self._say(done.stdout)
+        if done.returncode != 0:
+            raise _errors.Error(done.stderr.strip() or f"tarsia show ended with code {done.returncode}")
+
+    def do_ptx(self, argument):
+        """[KERNEL]: shows PTX"""
+        self._show_code("ptx", argument)
+
+    def do_sass(self, argument):
+        """[KERNEL]: shows the GPU's machine code"""
+        self._show_code("sass", argument)
+
+    def do_regs(self, argument):
+        """[KERNEL]: shows registers and memory of kernels"""
+        self._show_code("regs", argument)
+
+    def do_asm(self, argument):
+        """[FUNCTION]: shows the CPU's machine code"""
+        self._show_code("asm", argument)
+
+    def do_ir(self, argument):
+        """[FUNCTION]: shows LLVM's IR"""
+        self._show_code("ir", argument)
+
+
+def _all():
+    return sorted(name[3:] for name in dir(Commands) if name.startswith("do_"))
+
+
+def _duration(nanoseconds):
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds:.3g} ns"

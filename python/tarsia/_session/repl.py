@@ -1,0 +1,213 @@
+"""`tarsia repl`: a terminal program in which C++ and CUDA are typed and answered.
+
+    tarsia repl [OPTIONS]                 a prompt, or the script on standard input
+    tarsia repl [OPTIONS] -c TEXT         cells that lines of %% separate
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+
+from .. import _errors
+from .._compile_options import ROWS
+from .commands import Commands, Quit
+from .reader import cells_of, is_whole
+from .session import Session
+
+_NOT_OPTIONS = ("functions", "headers")
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="tarsia repl", description="Compiles and runs cells of C++ and CUDA that share what they define.",
+        epilog="At the prompt, :help lists the commands.")
+    made.add_argument("-c", dest="text", metavar="TEXT", help="run this text; lines of %%%% separate its cells")
+    made.add_argument("--json", action="store_true", help="write one JSON object for each cell, and nothing else")
+    made.add_argument("--in-process", action="store_true", help="run cells in this process, which a crash ends")
+    for row in ROWS.values():
+        if row.command and row.name not in _NOT_OPTIONS:
+            _add_option(made, row)
+    return made
+
+
+def _add_option(made, row):
+    names, _, metavar = row.command.partition(" ")
+    form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
+    if row.kind == "mode":
+        form = {"nargs": "?", "const": True, "choices": row.values}
+    if row.kind in ("dirs", "paths", "flags", "symbols", "defines", "archs"):
+        form["action"] = "append"
+    elif row.kind in ("number", "seconds"):
+        form["type"] = int if row.kind == "number" else float
+    made.add_argument(*names.split(","), dest=row.name, default=argparse.SUPPRESS, help=row.help.replace("%", "%%"), **form)
+
+
+def options_of(given):
+    """What a session takes, of what was given."""
+    options = {}
+    for row in ROWS.values():
+        if row.name in given:
+            value = given[row.name]
+            if row.kind == "defines":
+                value = dict(one.split("=", 1) if "=" in one else (one, None) for one in value)
+            elif row.kind == "archs":
+                value = ",".join(value).split(",")
+            options[row.name] = value
+    return options
+
+
+def show(cell, out, errors, text=""):
+    """Writes what became of a cell, for people."""
+    if cell.stdout:
+        out.write(cell.stdout)
+        if not cell.stdout.endswith("\n"):
+            out.write("\n")
+    lines = text.splitlines()
+    for one in cell.diagnostics:
+        place = ":".join(str(part) for part in (one.file, one.line, one.column) if part)
+        errors.write(f"{place}: {one.severity}: {one.message}\n" if place else f"{one.severity}: {one.message}\n")
+        if one.file == f"cell {cell.number}" and 0 < one.line <= len(lines):
+            errors.write(f"    {lines[one.line - 1]}\n")
+            if one.column:
+                before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
+                errors.write("    " + "".join("\t" if c == "\t" else " " for c in before) + "^\n")
+    if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
+        errors.write(f"{cell.error_class}: {cell.error}\n")
+    for note in cell.notes:
+        errors.write(f"note: {note}\n")
+    if cell.undone:
+        errors.write(f"note: no longer there: {', '.join(cell.undone)}\n")
+    if cell.value is not None:
+        out.write(cell.value + "\n")
+    out.flush()
+    errors.flush()
+
+
+def as_json(cell):
+    fields = {name: getattr(cell, name) for name in cell.__slots__ if name != "diagnostics"}
+    fields["diagnostics"] = [{name: getattr(one, name) for name in ("file", "line", "column", "severity", "message")}
+                             for one in cell.diagnostics]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def run_cells(session, cells, with_json):
+    """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
+    commands, code = Commands(session, sys.stdout), 0
+    for text in cells:
+        if text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
+            try:
+                commands.run(text.strip())
+            except Quit:
+                break
+            except _errors.Error as error:
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+                code = code or 1
+            continue
+        cell = session.run(text)
+        if with_json:
+            sys.stdout.write(as_json(cell) + "\n")
+            sys.stdout.flush()
+        else:
+            show(cell, sys.stdout, sys.stderr, text)
+        code = code or int(not cell.ok)
+    return code
+
+
+class _Lines:
+    """Lines by Python's own line editor, which is GNU readline or libedit."""
+
+    def __init__(self, commands):
+        try:
+            import readline
+        except ImportError:  # a Python without it reads plain lines
+            return
+        self._path = os.path.join(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "tarsia", "history")
+        try:
+            readline.read_history_file(self._path)
+        except OSError:
+            pass
+        readline.set_history_length(10000)
+        readline.set_completer_delims(" \t\n()[]{};,+-*/%&|^~!=<>?\"'")
+        readline.set_completer(commands.complete)
+        readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
+        self._readline = readline
+
+    def read(self, prompt):
+        return input(prompt)
+
+    def close(self):
+        if not hasattr(self, "_readline"):
+            return
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            self._readline.write_history_file(self._path)
+        except OSError as error:
+            sys.stderr.write(f"the history was not kept: {error.strerror}: {self._path}\n")
+
+
+def interact(session):
+    """The prompt, until the end of the input."""
+    commands = Commands(session, sys.stdout)
+    lines = _Lines(commands)
+    typed = []
+    try:
+        while True:
+            try:
+                typed.append(lines.read("... " if typed else ">>> "))
+            except EOFError:
+                sys.stdout.write("\n")
+                return 0
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+                typed = []
+                continue
+            text = "\n".join(typed)
+            if not text.strip():
+                typed = []
+                continue
+            if len(typed) == 1 and text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
+                typed = []
+                try:
+                    commands.run(text.strip())
+                except Quit:
+                    return 0
+                except KeyboardInterrupt:
+                    sys.stdout.write("\n")
+                except _errors.Error as error:
+                    sys.stderr.write(f"{type(error).__name__}: {error}\n")
+                continue
+            if not is_whole(text):
+                continue
+            typed = []
+            try:
+                cell = session.run(text)
+            except KeyboardInterrupt:
+                sys.stderr.write("interrupted\n")
+                continue
+            commands.note(cell, text)
+            show(cell, sys.stdout, sys.stderr, text)
+    finally:
+        lines.close()
+
+
+def main(arguments=None):
+    given = vars(parser().parse_args(arguments))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    interactive = given["text"] is None and sys.stdin.isatty() and not given["json"]
+    try:
+        session = Session(isolated=not given["in_process"], keep_output=given["json"], **options_of(given))
+        if interactive:
+            return interact(session)
+        text = given["text"]
+        if text is None:
+            text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+        return run_cells(session, cells_of(text), given["json"])
+    except _errors.Error as error:
+        sys.stderr.write(f"tarsia repl: {error}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

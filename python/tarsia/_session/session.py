@@ -1,0 +1,132 @@
+"""tarsia.Session: in this process, or in a child that may crash."""
+
+import json
+import os
+
+from .. import _errors, _tarsia
+from .._compile_options import normalised
+
+# What a cell is not compiled with: it has no headers of its own, and exports nothing.
+_NOT_FOR_CELLS = ("functions", "headers")
+
+
+class Cell:
+    """What became of a cell.
+
+    ok: whether it was compiled and ran to its end.
+    number: the cell's; diagnostics name it "cell 3".
+    value: the text of its last expression's value, or None.
+    stdout: what it wrote to standard output; "" unless the session keeps that.
+    diagnostics: the compiler's messages, as those of tarsia.CompileError.
+    error: why it failed, or None. error_class: the name of the error's class, or None.
+    undone: names of earlier cells that are no longer there.
+    notes: sentences about earlier cells, such as which function keeps what it was compiled with.
+    compile_ms, run_ms: milliseconds.
+    origin: "compiled", or "disk" or "memory" if it came from the cache; None if nothing was compiled.
+    """
+
+    __slots__ = ("compile_ms", "diagnostics", "error", "error_class", "notes", "number", "ok", "origin", "run_ms", "stdout",
+                 "undone", "value")
+
+    def __init__(self, fields):
+        for name in self.__slots__:
+            setattr(self, name, fields.get(name))
+        self.diagnostics = [_errors.Diagnostic(one["file"], one["line"], one["column"], one["severity"], one["message"])
+                            for one in fields["diagnostics"]]
+
+    def __repr__(self):
+        what = self.value if self.ok else f"{self.error_class}: {self.error}"
+        return f"<tarsia cell {self.number}: {what if what is not None else 'done'}>"
+
+    def raise_if_failed(self):
+        """Raises tarsia.Error if the cell failed; returns the cell."""
+        if not self.ok:
+            raise getattr(_errors, self.error_class or "", _errors.Error)(self.error)
+        return self
+
+
+def compile_options(options):
+    """The options of cells, for a handle."""
+    for name in _NOT_FOR_CELLS:
+        if options.get(name) is not None:
+            raise _errors.ArgumentTypeError(f"Session() takes no {name!r}: cells have no use for it")
+    return _tarsia.CompileOptions("", normalised(options, "Session"), False)
+
+
+class Session:
+    """A session: cells of C++ and CUDA that share what they define.
+
+        session = tarsia.Session()
+        session.run("int square(int x) { return x * x; }")
+        session.run("square(7)").value       # "49"
+
+    Every cell goes through the compiler and the cache like any other source: the same cells in another process compile
+    nothing. A function, kernel, type, op or variable that is defined again takes the place of the old one, for code of earlier
+    cells too where its type is the same. A cell that fails defines nothing.
+
+    isolated: run the cells in a child process. A cell that crashes it is an error, and what the session had defined is
+        restored: the cells run again, which their notes say. Otherwise they run in this process.
+    keep_output: put what cells write to standard output into Cell.stdout. Otherwise it goes where standard output goes.
+    The other options are those of tarsia.load_inline, but `functions` and `headers`.
+
+    One thread at a time. Sessions share ops with the whole process, and nothing else with each other.
+    """
+
+    def __init__(self, *, isolated=False, keep_output=True, **options):
+        checked = compile_options(options)
+        if isolated:
+            from .isolated import IsolatedHandle
+
+            self._handle = IsolatedHandle(options, keep_output)
+        else:
+            self._handle = _tarsia.SessionHandle(checked, bool(keep_output))
+        self.isolated = bool(isolated)
+
+    def run(self, text):
+        """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""
+        if isinstance(text, str):
+            text = text.encode("utf-8", "surrogatepass")
+        if not isinstance(text, (bytes, bytearray)):
+            raise _errors.ArgumentTypeError(f"run() takes the text of a cell, str or bytes, not {type(text).__name__}")
+        cell = Cell(json.loads(self._handle.run(bytes(text))))
+        _forget_ops()
+        return cell
+
+    def undo(self):
+        """Takes the last cell back. Returns the names that it had defined. Values that it assigned to variables of earlier
+        cells stay. Without a cell it is a tarsia.NotFound."""
+        names = json.loads(self._handle.undo())
+        if names is None:
+            raise _errors.NotFound("there is no cell to take back")
+        _forget_ops()
+        return names
+
+    @property
+    def ops(self):
+        """The names of the ops that the session's cells have registered."""
+        return json.loads(self._handle.ops())
+
+    @property
+    def source(self):
+        """The session as one source that compiles: what cells have declared, and their statements in `void session()`."""
+        return self._handle.source()
+
+    def save(self, path):
+        """Writes the session as a source; or, to a path that ends in .so, as a library that tarsia.load takes."""
+        path = os.fspath(path)
+        if str(path).endswith(".so"):
+            from .._library import compile
+
+            return compile(self.source, path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+
+    def set_options(self, **options):
+        """Compiles later cells with these options, and defaults for those that are left out."""
+        self._handle.set_options(compile_options(options) if not self.isolated else options)
+
+
+def _forget_ops():
+    from .._compile.loading import forget_ops
+
+    forget_ops()

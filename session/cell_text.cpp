@@ -1,0 +1,227 @@
+// Reads cells roughly, as far as no compiler is needed for it.
+#include "session/cell_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace tarsia::session {
+namespace {
+
+constexpr std::string_view k_prologue = "#include <tarsia/repl.h>\n";
+
+/// Goes through a text and skips comments, strings and characters: calls see(offset) for each other byte that
+/// is no space.
+template <class See>
+void for_each_code_byte(std::string_view text, const See& see) {
+  std::size_t at = 0;
+  const auto starts = [&](std::string_view what) { return text.substr(at).starts_with(what); };
+  while (at < text.size()) {
+    if (starts("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (starts("/*")) {
+      const std::size_t end = text.find("*/", at + 2);
+      at = end == text.npos ? text.size() : end + 2;
+    } else if (starts("R\"") && (at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '_'))) {
+      see(at);
+      const std::size_t open = text.find('(', at);
+      if (open == text.npos) return;
+      const std::string close = ")" + std::string(text.substr(at + 2, open - at - 2)) + "\"";
+      const std::size_t end = text.find(close, open);
+      at = end == text.npos ? text.size() : end + close.size();
+    } else if (text[at] == '"' ||
+               (text[at] == '\'' && !(at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]))))) {
+      const char quote = text[at];
+      see(at++);
+      while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
+      ++at;
+    } else {
+      if (!std::isspace(static_cast<unsigned char>(text[at]))) see(at);
+      ++at;
+    }
+  }
+}
+
+/// A line's directive, "include", "define" and so on; empty if it has none.
+std::string_view directive_of(std::string_view line) {
+  const auto skip = [&] {
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  };
+  skip();
+  if (line.empty() || line.front() != '#') return {};
+  line.remove_prefix(1);
+  skip();
+  std::size_t end = 0;
+  while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end]))) ++end;
+  return line.substr(0, end);
+}
+
+std::size_t lines_in(std::string_view text) {
+  return std::size_t(std::ranges::count(text, '\n'));
+}
+
+}  // namespace
+
+CellText::CellText(std::string name, std::string text) : m_name(std::move(name)), m_text(std::move(text)) {
+  std::size_t last = m_text.npos;
+  for_each_code_byte(m_text, [&](std::size_t at) { last = at; });
+  m_is_empty = last == m_text.npos;
+  const bool is_ended = !m_is_empty && m_text[last] == ';';
+  m_shows_value = !m_is_empty && !is_ended;
+  m_code = m_text + (is_ended ? "\n" : "\n;\n");
+  for (std::size_t begin = 0; begin < m_text.size();) {
+    const std::size_t end = std::min(m_text.find('\n', begin), m_text.size());
+    const std::string_view directive = directive_of(std::string_view(m_text).substr(begin, end - begin));
+    m_has_macros |= directive == "define" || directive == "undef" || directive == "pragma";
+    begin = end + 1;
+  }
+}
+
+CellText CellText::ready() {
+  std::string text;
+  std::vector<Item> items;
+  for (const char* name : {"allclose", "arange", "full", "load_npy", "ones", "rand_uniform", "randn", "save_npy", "zeros"}) {
+    Item& item = items.emplace_back();
+    item.begin = text.size();
+    text += "using tarsia::repl::" + std::string(name) + ";";
+    item.end = text.size();
+    item.kind = "declaration";
+    item.names.emplace_back(name);
+    text += "\n";
+  }
+  CellText made("ready values", std::move(text));
+  made.m_items = std::move(items);
+  return made;
+}
+
+void CellText::move_includes() {
+  int depth = 0, line = 0;
+  std::vector<bool> is_code(m_code.size(), false);
+  for_each_code_byte(m_code, [&](std::size_t at) { is_code[at] = true; });
+  for (std::size_t begin = 0; begin < m_code.size();) {
+    const std::size_t end = std::min(m_code.find('\n', begin), m_code.size());
+    ++line;
+    const std::string_view text = std::string_view(m_code).substr(begin, end - begin);
+    const std::string_view directive = directive_of(text);
+    const std::size_t hash = text.find('#');
+    const bool is_real = hash != text.npos && is_code[begin + hash];
+    if (is_real && directive.starts_with("if")) ++depth;
+    if (is_real && directive == "endif") --depth;
+    if (is_real && (directive == "define" || directive == "undef" || directive == "pragma")) return;
+    const std::size_t open = text.find('<'), close = text.find('>');
+    if (is_real && directive == "include" && depth == 0 && open != text.npos && close != text.npos &&
+        open < close && text.find('"') == text.npos) {
+      m_includes.emplace_back("#include " + std::string(text.substr(open, close - open + 1)), line);
+      std::fill(m_code.begin() + std::ptrdiff_t(begin), m_code.begin() + std::ptrdiff_t(end), ' ');
+    }
+    begin = end + 1;
+  }
+}
+
+void CellText::take_items(const char* info) {
+  m_items.clear();
+  const nlohmann::json all = nlohmann::json::parse(info, nullptr, /*allow_exceptions=*/false);
+  if (!all.is_object()) return;
+  for (const nlohmann::json& one : all.value("items", nlohmann::json::array())) {
+    Item& item = m_items.emplace_back();
+    item.begin = std::min(one.value("begin", std::size_t{0}), m_code.size());
+    item.end = std::clamp(one.value("end", std::size_t{0}), item.begin, m_code.size());
+    item.kind = one.value("kind", "");
+    item.names = one.value("names", std::vector<std::string>());
+    item.symbols = one.value("symbols", std::vector<std::string>());
+    const auto later = one.find("later");
+    item.same_later = later == one.end() || !later->is_string();
+    if (!item.same_later) item.later = later->get<std::string>();
+  }
+}
+
+std::string CellText::later_text() const {
+  std::string text;
+  std::size_t done = 0;
+  for (const Item& item : m_items) {
+    text += m_code.substr(done, item.begin - done);
+    const std::string typed = m_code.substr(item.begin, item.end - item.begin);
+    const std::string read = item.dropped ? "" : item.same_later ? typed : item.later;
+    text += read;
+    const std::size_t lines = lines_in(typed), kept = lines_in(read);
+    if (lines > kept) text.append(lines - kept, '\n');
+    done = item.end;
+  }
+  return text + m_code.substr(done);
+}
+
+Item* CellText::item_at(int line, int column) {
+  std::size_t at = 0;
+  const std::string text = later_text();
+  for (int i = 1; i < line && at < text.size(); ++i) at = std::min(text.find('\n', at), text.size() - 1) + 1;
+  at += std::size_t(std::max(column - 1, 0));
+  std::size_t begin = 0, done = 0;
+  for (Item& item : m_items) {
+    begin += item.begin - done;
+    const std::string typed = m_code.substr(item.begin, item.end - item.begin);
+    const std::string& read = item.same_later ? typed : item.later;
+    std::size_t size = item.dropped ? 0 : read.size();
+    if (!item.dropped && at >= begin && at < begin + size) return &item;
+    const std::size_t lines = lines_in(typed), kept = item.dropped ? 0 : lines_in(read);
+    if (lines > kept) size += lines - kept;
+    begin += size;
+    done = item.end;
+  }
+  return nullptr;
+}
+
+Item* CellText::item_named(std::string_view name) {
+  for (Item& item : m_items)
+    if (!item.dropped && std::ranges::find(item.names, name) != item.names.end()) return &item;
+  return nullptr;
+}
+
+void CellText::note_replaced_by(const CellText& other) {
+  for (Item& mine : m_items)
+    for (const Item& item : other.items())
+      for (const std::string& symbol : item.symbols)
+        mine.replaced |= std::ranges::find(mine.symbols, symbol) != mine.symbols.end() && !item.same_later;
+}
+
+pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& cell,
+                         const jit::CompileOptions& options) {
+  pipeline::Source source;
+  source.name = cell.name();
+  source.options = options;
+  source.options.functions.emplace();  // none: later cells call them, not Python
+  source.options.cell = cell.name();
+  source.options.cell_shows = cell.shows_value();
+  std::string main(k_prologue);
+  for (const CellText& one : earlier)
+    for (const auto& [include, line] : one.includes()) main += include + "\n";
+  for (const auto& [include, line] : cell.includes()) main += include + "\n";
+  for (const CellText& one : earlier) {
+    std::string text = one.later_text();
+    if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) || c == ';'; })) continue;
+    main += "#include \"" + one.name() + "\"\n";
+    source.headers.push_back({one.name(), std::move(text)});
+  }
+  main += "#include \"" + cell.name() + "\"\n";
+  source.headers.push_back({cell.name(), cell.code()});
+  source.files.push_back({k_main_name, std::move(main)});
+  return source;
+}
+
+void place_includes(Diagnostic& diagnostic, const std::vector<CellText>& earlier, const CellText& cell) {
+  if (diagnostic.file != k_main_name) return;
+  int line = int(lines_in(k_prologue));
+  const auto look = [&](const CellText& one) {
+    for (const auto& [include, at] : one.includes())
+      if (++line == diagnostic.line) {
+        diagnostic.file = one.name();
+        diagnostic.line = at;
+        return true;
+      }
+    return false;
+  };
+  for (const CellText& one : earlier)
+    if (look(one)) return;
+  look(cell);
+}
+
+}  // namespace tarsia::session

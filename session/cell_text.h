@@ -1,0 +1,91 @@
+// The texts of a session's cells, and the source that a cell is compiled as.
+//
+//   #include <tarsia/repl.h>
+//   #include <vector>             includes of all cells, in order: so they are precompiled once
+//   #include "cell 1"             what earlier cells declare
+//   #include "cell 2"             the cell
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "pipeline/source.h"
+
+namespace tarsia::session {
+
+/// A declaration or statement of a cell that was compiled; see jit/worker/cell/cell_items.h.
+struct Item {
+  std::size_t begin = 0, end = 0;
+  std::string kind;
+  std::vector<std::string> names, symbols;
+  bool same_later = true;
+  std::string later;     ///< what later cells read, unless it is the same
+  bool dropped = false;   ///< later cells do not see it any more
+  bool replaced = false;  ///< a later cell has defined the same function or variable again
+};
+
+/// A cell as later cells read it.
+class CellText {
+ public:
+  CellText() = default;
+  /// `text`: as it was typed.
+  CellText(std::string name, std::string text);
+  /// What all sessions begin with: the names of the values to try ops with, one item each.
+  static CellText ready();
+
+  const std::string& name() const { return m_name; }
+  /// As it was typed.
+  const std::string& text() const { return m_text; }
+  const std::vector<Item>& items() const { return m_items; }
+  /// Of all items.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const Item& item : m_items) all.insert(all.end(), item.names.begin(), item.names.end());
+    return all;
+  }
+  /// The text that is compiled: without the includes that stand in front of the source, and ended.
+  const std::string& code() const { return m_code; }
+  /// Whether its last statement shows its value: no semicolon follows.
+  bool shows_value() const { return m_shows_value; }
+  /// Whether there is nothing but space and comments.
+  bool is_empty() const { return m_is_empty; }
+  bool has_macros() const { return m_has_macros; }
+
+  /// Moves the includes, `#include <…>` outside of conditions and before any macro, to the source's front.
+  void move_includes();
+  /// They, each with its line in the cell.
+  const std::vector<std::pair<std::string, int>>& includes() const { return m_includes; }
+
+  /// Takes what the compiler said of the items (JSON).
+  void take_items(const char* info);
+  /// What later cells read: the same number of lines. Each item lies on the lines where it was typed.
+  std::string later_text() const;
+  /// The item at a place of later_text(); null if there is none.
+  Item* item_at(int line, int column);
+  /// The item that declares the name, not dropped; null if there is none.
+  Item* item_named(std::string_view name);
+  /// Marks what another cell's items define again.
+  void note_replaced_by(const CellText& other);
+
+ private:
+  std::string m_name, m_text, m_code;
+  std::vector<std::pair<std::string, int>> m_includes;
+  std::vector<Item> m_items;
+  bool m_shows_value = false, m_is_empty = true, m_has_macros = false;
+};
+
+/// The name of the text that includes all others.
+inline constexpr char k_main_name[] = "session";
+
+/// The source of `cell`, which stands behind the earlier ones.
+pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& cell,
+                         const jit::CompileOptions& options);
+
+/// Puts a diagnostic about an include that was moved to its line in the cell.
+void place_includes(Diagnostic& diagnostic, const std::vector<CellText>& earlier, const CellText& cell);
+
+}  // namespace tarsia::session

@@ -1,0 +1,187 @@
+// Writes values as people read them.
+#include "session/cell_value.h"
+
+#include <cxxabi.h>
+#include <tarsia/abi.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+
+#include "base/cuda/cuda_driver.h"
+#include "session/cell_module.h"
+#include "session/ready_values.h"
+
+namespace tarsia::session {
+namespace {
+
+constexpr std::size_t k_most = 8192;
+
+thread_local std::string t_value;
+thread_local void* t_thrown_behind = nullptr;
+
+void put(std::string_view text) {
+  if (t_value.size() < k_most + 64) t_value += text;
+}
+
+template <class T>
+void put_number(T value) {
+  char text[64];
+  const std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
+  put({text, std::size_t(end.ptr - text)});
+}
+
+void put_escaped(unsigned char c, char quote) {
+  constexpr std::string_view k_escapes = "\a\b\t\n\v\f\r", k_letters = "abtnvfr";
+  const char one = char(c);
+  if (one == quote || one == '\\') {
+    put("\\");
+    put({&one, 1});
+  } else if (const std::size_t at = k_escapes.find(one); at != k_escapes.npos) {
+    put("\\");
+    put(k_letters.substr(at, 1));
+  } else if (c < 0x20 || c == 0x7f) {
+    char text[8];
+    std::snprintf(text, sizeof text, "\\x%02x", c);
+    put(text);
+  } else {
+    put({&one, 1});
+  }
+}
+
+/// Floating-point numbers always show that they are such.
+template <class T>
+void put_real(T value) {
+  if (std::isnan(value)) return put("nan");
+  if (std::isinf(value)) return put(value < 0 ? "-inf" : "inf");
+  char text[64];
+  const std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
+  const std::string_view number(text, std::size_t(end.ptr - text));
+  put(number);
+  if (number.find_first_of(".en") == number.npos) put(".0");
+}
+
+}  // namespace
+
+std::string take_cell_value() {
+  std::string value;
+  value.swap(t_value);
+  if (value.size() > k_most) {
+    value.resize(k_most);
+    while (!value.empty() && (static_cast<unsigned char>(value.back()) & 0xc0) == 0x80) value.pop_back();
+    value += "…";
+  }
+  return value;
+}
+
+void* take_throw_address() {
+  return std::exchange(t_thrown_behind, nullptr);
+}
+
+namespace {
+
+void cell_put(const char* text, unsigned long n) {
+  put({text, n});
+}
+
+void cell_put_quoted(const char* text, unsigned long n) {
+  put("\"");
+  for (unsigned long i = 0; i < n && t_value.size() < k_most; ++i) put_escaped(static_cast<unsigned char>(text[i]), '"');
+  put("\"");
+}
+
+void cell_put_char(unsigned c) {
+  put("'");
+  put_escaped(static_cast<unsigned char>(c), '\'');
+  put("'");
+}
+
+void cell_put_int(long long value) {
+  put_number(value);
+}
+void cell_put_uint(unsigned long long value) {
+  put_number(value);
+}
+void cell_put_float(float value) {
+  put_real(value);
+}
+void cell_put_double(double value) {
+  put_real(value);
+}
+
+void cell_put_pointer(const void* value) {
+  if (!value) return put("nullptr");
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", value);
+  put(text);
+}
+
+/// "const char *tarsia::repl::type_name() [T_ = std::vector<int>]"
+void cell_put_type(const char* pretty) {
+  std::string_view text = pretty;
+  const std::size_t at = text.find("T_ = ");
+  if (at != text.npos) text.remove_prefix(at + 5);
+  if (text.ends_with("]")) text.remove_suffix(1);
+  put(text);
+}
+
+int cell_has_room() {
+  return t_value.size() < k_most;
+}
+
+void cell_put_tensor(const tarsia_tensor* tensor) {
+  put(tensor ? describe_tensor(*tensor) : "no tensor");
+}
+
+double cell_nanoseconds() {
+  if (is_cuda_in_use()) check_cuda(cuda_driver().cuCtxSynchronize(), "cuCtxSynchronize");
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Notes where it happens before it happens.
+[[noreturn]] void cell_throw(void* exception, std::type_info* type, void (*destroy)(void*)) {
+  t_thrown_behind = __builtin_return_address(0);
+  abi::__cxa_throw(exception, type, destroy);
+}
+
+struct Builtin {
+  std::string_view name;
+  void* address;
+};
+
+#define BUILTIN(name, function) {name, reinterpret_cast<void*>(&function)}
+const Builtin k_builtins[] = {
+    BUILTIN("tarsia_cell_put", cell_put),
+    BUILTIN("tarsia_cell_put_quoted", cell_put_quoted),
+    BUILTIN("tarsia_cell_put_char", cell_put_char),
+    BUILTIN("tarsia_cell_put_int", cell_put_int),
+    BUILTIN("tarsia_cell_put_uint", cell_put_uint),
+    BUILTIN("tarsia_cell_put_float", cell_put_float),
+    BUILTIN("tarsia_cell_put_double", cell_put_double),
+    BUILTIN("tarsia_cell_put_pointer", cell_put_pointer),
+    BUILTIN("tarsia_cell_put_type", cell_put_type),
+    BUILTIN("tarsia_cell_put_tensor", cell_put_tensor),
+    BUILTIN("tarsia_cell_has_room", cell_has_room),
+    BUILTIN("tarsia_cell_nanoseconds", cell_nanoseconds),
+    BUILTIN("tarsia_cell_empty", cell_empty),
+    BUILTIN("tarsia_cell_fill", cell_fill),
+    BUILTIN("tarsia_cell_allclose", cell_allclose),
+    BUILTIN("tarsia_cell_load_npy", cell_load_npy),
+    BUILTIN("tarsia_cell_save_npy", cell_save_npy),
+    BUILTIN("__cxa_throw", cell_throw),
+};
+#undef BUILTIN
+
+}  // namespace
+
+void* cell_builtin(std::string_view name) {
+  const auto found = std::ranges::find(k_builtins, name, &Builtin::name);
+  return found == std::end(k_builtins) ? nullptr : found->address;
+}
+
+}  // namespace tarsia::session

@@ -1,0 +1,364 @@
+// The steps of a cell, in order: see Session::run.
+#include "session/session.h"
+
+#include <tarsia/detail/error_rows.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "pipeline/pipeline.h"
+#include "registry/call/call.h"
+#include "registry/op/op_registry.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+#include "session/cell_value.h"
+#include "session/output_capture.h"
+
+namespace tarsia::session {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int k_most_tries = 64;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// The class of Python's package.
+std::string class_of(std::int32_t code) {
+#define TARSIA_CLASS(code_, number, enumerator, cpp, python) \
+  if (code == code_) return #python;
+  TARSIA_DETAIL_ERROR_ROWS(TARSIA_CLASS)
+#undef TARSIA_CLASS
+  return "Error";
+}
+
+std::string name_of_cell(int number) {
+  return "cell " + std::to_string(number);
+}
+
+CellText* cell_named(std::vector<CellText>& cells, std::string_view name) {
+  const auto found = std::ranges::find(cells, name, &CellText::name);
+  return found == cells.end() ? nullptr : &*found;
+}
+
+/// "redefinition of 'x'" and the like: the name in the first quotes.
+std::string quoted_name(const std::string& message) {
+  const std::size_t open = message.find('\'');
+  const std::size_t close = open == message.npos ? open : message.find('\'', open + 1);
+  return close == message.npos ? std::string() : message.substr(open + 1, close - open - 1);
+}
+
+/// Drops the item at a place of an earlier cell, or the one of that name in it. The names that go; none if
+/// there is no such item.
+std::vector<std::string> drop(std::vector<CellText>& earlier, const Diagnostic& place, const std::string& name) {
+  CellText* cell = cell_named(earlier, place.file);
+  if (!cell) return {};
+  Item* item = name.empty() ? nullptr : cell->item_named(name);
+  if (!item) item = cell->item_at(place.line, place.column);
+  if (!item || item->dropped) return {};
+  item->dropped = true;
+  return item->names.empty() ? std::vector<std::string>{item->kind} : item->names;
+}
+
+/// The functions and variables of a cell, whose code goes on running.
+std::vector<std::string> defined_by(const CellText& cell) {
+  std::vector<std::string> names;
+  for (const Item& item : cell.items())
+    if (item.kind == "function" && !item.replaced) names.insert(names.end(), item.names.begin(), item.names.end());
+  return names;
+}
+
+/// A statement with the semicolon that a session does not ask for.
+std::string ended(std::string statement) {
+  if (statement.ends_with(";")) statement.pop_back();
+  while (!statement.empty() && (statement.back() == '\n' || statement.back() == ' ')) statement.pop_back();
+  return statement.ends_with('}') ? statement : statement + ";";
+}
+
+std::string without_empty_lines(const std::string& text) {
+  std::string kept;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t;") != line.npos) kept += line + "\n";
+    begin = end + 1;
+  }
+  return kept;
+}
+
+bool is_previous(const std::string& message) {
+  return message.starts_with("previous ") || message.starts_with("target of using declaration") ||
+         message == "using declaration" || message.starts_with("conflicting declaration");
+}
+
+}  // namespace
+
+Session::Session(SessionOptions options) : m_options(std::move(options)) {
+  m_live.push_back({CellText::ready(), nullptr});
+}
+
+Session::~Session() {
+  // The newest first: its objects may refer to those of earlier cells.
+  while (!m_live.empty()) m_live.pop_back();
+  m_before.clear();
+}
+
+/// Takes out of the earlier cells what the diagnostics name. False if they name nothing of them.
+bool Session::resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell,
+                      std::vector<CellText>& earlier, std::vector<std::string>& undone) const {
+  bool changed = false;
+  // What the cell defines again.
+  for (std::size_t i = 0; i < diagnostics.size(); ++i) {
+    if (diagnostics[i].severity < Severity::error || diagnostics[i].file != cell.name()) continue;
+    for (std::size_t k = i + 1; k < diagnostics.size() && diagnostics[k].severity == Severity::note; ++k)
+      if (is_previous(diagnostics[k].message))
+        changed |= !drop(earlier, diagnostics[k], quoted_name(diagnostics[i].message)).empty();
+    // A ready value's declaration lies in a header.
+    if (Item* item = earlier.front().item_named(quoted_name(diagnostics[i].message));
+        item && diagnostics[i].message.find("redefinition") != std::string::npos)
+      changed |= !std::exchange(item->dropped, true);
+  }
+  if (changed) return true;
+  // What does not hold without it.
+  for (const Diagnostic& one : diagnostics) {
+    if (one.severity < Severity::error) continue;
+    for (std::string& name : drop(earlier, one, {})) {
+      undone.push_back(std::move(name));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+CellResult Session::run(const std::string& text, int number) {
+  CellResult result;
+  result.number = number > 0 ? number : m_next;
+  m_next = result.number + 1;
+  CellText cell(name_of_cell(result.number), text);
+  if (cell.is_empty() && !cell.has_macros()) {
+    result.ok = true;
+    return result;
+  }
+  std::vector<CellText> earlier;
+  for (const Live& one : m_live) earlier.push_back(one.text);
+  const InterruptScope scope(m_options.interrupted ? m_options.interrupted : [] { return false; });
+
+  // 1. Move the includes to the front, unless a macro may change what they say.
+  if (std::ranges::none_of(earlier, &CellText::has_macros)) cell.move_includes();
+
+  // 2. Compile. What the cell defines again is taken out of the earlier cells.
+  const auto began = Clock::now();
+  std::optional<pipeline::Module> module;
+  std::vector<std::string> undone;
+  for (int i = 0; !module; ++i) {
+    try {
+      module = pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
+    } catch (const CompileError& error) {
+      result.diagnostics = error.diagnostics();
+      if (i < k_most_tries && resolve(result.diagnostics, cell, earlier, undone)) {
+        log().debug("{}: compiled again without what it replaces: {}", cell.name(), error.what());
+        continue;
+      }
+      fail(result, earlier, cell);
+    } catch (...) {
+      fail(result, earlier, cell);
+    }
+    if (!module) {
+      result.compile_ms = milliseconds_since(began);
+      return result;
+    }
+  }
+  result.compile_ms = milliseconds_since(began);
+  result.origin = module->origin;
+  result.diagnostics = module->warnings;
+  for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
+
+  // 3. Load, and tie to the others. From here on the cell's code uses what earlier cells have defined.
+  std::vector<Live> live;
+  for (std::size_t i = 0; i < m_live.size(); ++i) live.push_back({std::move(earlier[i]), m_live[i].module});
+  try {
+    live.push_back({cell, std::make_shared<CellModule>(*module, cell.name())});
+    CellModule& made = *live.back().module;
+    live.back().text.take_items(made.info());
+    if (const std::string missing = relink(live); !missing.empty())
+      throw LoadError(missing + " is declared, and no cell and no library defines it: define it");
+    write_fixups(made);
+
+    // 4. Run.
+    const auto ran = Clock::now();
+    run_module(made, result);
+    result.run_ms = milliseconds_since(ran);
+  } catch (...) {
+    fail(result, {}, cell);
+  }
+  if (!result.error.empty()) {
+    (void)relink(m_live);
+    return result;
+  }
+
+  // 5. Keep. From here on later cells see what the cell has declared.
+  note_stale(live, result);
+  for (std::size_t i = 0; i + 1 < live.size(); ++i) live[i].text.note_replaced_by(live.back().text);
+  m_before.push_back(std::move(m_live));
+  m_live = std::move(live);
+  result.undone = std::move(undone);
+  result.ok = true;
+  return result;
+}
+
+/// Says why the cell failed; within a `catch`.
+void Session::fail(CellResult& result, const std::vector<CellText>& earlier, const CellText& cell) const {
+  registry::capture_error();
+  const registry::LastError& error = registry::last_error();
+  result.error = error.message;
+  result.error_class = class_of(error.code);
+  if (result.diagnostics.empty()) result.diagnostics = error.diagnostics;
+  for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
+}
+
+void Session::run_module(CellModule& module, CellResult& result) {
+  std::optional<OutputCapture> capture;
+  if (m_options.keep_output) capture.emplace();
+  (void)take_cell_value();
+  (void)take_throw_address();
+  registry::LibraryFunction function{};
+  const std::string name = name_of_cell(result.number);
+  function.function.name = name.c_str();
+  function.function.signature = name.c_str();
+  function.function.flags = module.library()->uses_cuda() ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
+  function.errors = module.library()->launch_errors();
+  function.display_name = name.c_str();
+  std::int32_t code = TARSIA_OK;
+  {
+    registry::CallFrame frame({TARSIA_CPU, 0});
+    frame.context().user = this;
+    frame.context().interrupted = [](void* self) -> std::int32_t {
+      const SessionOptions& options = static_cast<Session*>(self)->m_options;
+      return options.interrupted && options.interrupted();
+    };
+    frame.context().function = &function.function;
+    try {
+      module.run();
+    } catch (...) {
+      code = registry::capture_author_exception();
+    }
+    frame.context().function = nullptr;
+    if (code == TARSIA_OK) code = registry::guarded([&] {
+      if (module.library()->uses_cuda()) registry::check_launches(function.function);
+      module.add_ops();
+    });
+  }
+  if (capture) result.output = capture->finish();
+  result.value = take_cell_value();
+  result.has_value = code == TARSIA_OK && !result.value.empty();
+  if (code == TARSIA_OK) return;
+  const registry::LastError& error = registry::last_error();
+  result.error = error.message;
+  result.error_class = class_of(code);
+}
+
+std::string Session::relink(const std::vector<Live>& live) const {
+  std::vector<LiveCell> cells;
+  for (const Live& one : live)
+    if (one.module) cells.push_back({one.module.get(), one.text.name()});
+  return fill_slots(cells);
+}
+
+/// Names the cells whose code keeps something that is no longer what others see.
+void Session::note_stale(const std::vector<Live>& live, CellResult& result) const {
+  const CellModule& newest = *live.back().module;
+  const std::vector<std::string> again = live.back().text.names();
+  for (const CellSymbol& made : newest.symbols()) {
+    if (!made.definition || made.kind == k_cell_shared) continue;
+    for (const Live& one : live) {
+      if (!one.module || one.module.get() == &newest) continue;
+      for (const CellSymbol& used : one.module->symbols())
+        if (std::string_view(used.name) == made.name && std::string_view(used.type) != made.type)
+          for (const std::string& name : defined_by(one.text))
+            if (std::ranges::find(again, name) == again.end())
+              result.notes.push_back("'" + name + "' of " + one.text.name() + " keeps the earlier '" + used.type +
+                                     "': this one is '" + made.type + "'");
+    }
+  }
+}
+
+std::vector<std::string> Session::undo() {
+  if (m_before.empty()) return {};
+  std::vector<std::string> names = m_live.back().text.names();
+  const std::shared_ptr<CellModule> module = m_live.back().module;
+  registry::OpRegistry::instance().remove(*module->library());
+  m_live = std::move(m_before.back());
+  m_before.pop_back();
+  (void)relink(m_live);
+  return names;
+}
+
+std::vector<std::string> Session::ops() const {
+  std::vector<std::string> names;
+  for (const Live& one : m_live)
+    if (one.module)
+      for (const char* name : one.module->library()->op_names()) names.emplace_back(name);
+  return names;
+}
+
+std::string Session::source() const {
+  std::string includes, declarations, statements;
+  std::set<std::string> seen;
+  for (const Live& one : m_live) {
+    if (!one.module) continue;
+    for (const auto& [include, line] : one.text.includes())
+      if (seen.insert(include).second) includes += include + "\n";
+    const std::string& code = one.text.code();
+    std::size_t done = 0;
+    std::string kept;
+    for (const Item& item : one.text.items()) {
+      kept += code.substr(done, item.begin - done);
+      const std::string typed = code.substr(item.begin, item.end - item.begin);
+      if (item.kind == "statement")
+        statements += "  " + ended(typed) + "\n";
+      else if (!item.dropped)
+        kept += item.replaced ? item.later : typed;
+      done = item.end;
+    }
+    kept += code.substr(done);
+    kept = without_empty_lines(kept);
+    if (!kept.empty()) declarations += "// " + one.text.name() + "\n" + kept + "\n";
+  }
+  std::string text = "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text.later_text() + "\n" + declarations;
+  if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
+  return text;
+}
+
+std::string to_json(const CellResult& result) {
+  nlohmann::json diagnostics = nlohmann::json::array();
+  for (const Diagnostic& one : result.diagnostics)
+    diagnostics.push_back({{"file", one.file},
+                           {"line", one.line},
+                           {"column", one.column},
+                           {"severity", severity_name(one.severity)},
+                           {"message", one.message}});
+  nlohmann::json json = {{"ok", result.ok},
+                         {"number", result.number},
+                         {"stdout", result.output},
+                         {"diagnostics", std::move(diagnostics)},
+                         {"undone", result.undone},
+                         {"notes", result.notes},
+                         {"compile_ms", result.compile_ms},
+                         {"run_ms", result.run_ms},
+                         {"origin", origin_name(result.origin)}};
+  json["value"] = result.has_value ? nlohmann::json(result.value) : nlohmann::json();
+  json["error"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error);
+  json["error_class"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error_class);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace tarsia::session

@@ -1,0 +1,99 @@
+// A session: cells of C++ and CUDA that are compiled and run one after the other and share what they define.
+//
+// Each cell is compiled like any other source, by the pipeline and its cache, as a module of its own
+// (cell_text.h). Modules are tied by slots (cell_module.h): so a definition replaces an earlier one for the
+// code of earlier cells, too, and undo() gives it back.
+//
+// A cell may define again what earlier cells have defined. The compiler then names the earlier declaration,
+// and the session takes it out of what later cells read and compiles once more. A declaration of an earlier
+// cell that no longer holds without it goes, too, and the result says so (`undone`). Code that was compiled
+// with it runs as before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/origin.h"
+#include "jit/compile_options.h"
+#include "session/cell_module.h"
+#include "session/cell_text.h"
+
+namespace tarsia::session {
+
+/// What became of a cell.
+struct CellResult {
+  bool ok = false;
+  int number = 0;      ///< of the cell: "cell 3" in diagnostics
+  bool has_value = false;
+  std::string value;   ///< the text of the last expression's value
+  std::string output;  ///< what the cell wrote to standard output, if that was to be kept
+  std::vector<Diagnostic> diagnostics;  ///< the compiler's, errors first
+  std::string error;        ///< why it failed; empty if it did not
+  std::string error_class;  ///< "CompileError" and so on: Python's class
+  std::vector<std::string> undone;  ///< names of earlier cells that are no longer there
+  std::vector<std::string> notes;   ///< for people
+  double compile_ms = 0, run_ms = 0;
+  Origin origin = Origin::compiled;
+};
+
+struct SessionOptions {
+  jit::CompileOptions compile;
+  bool keep_output = false;  ///< standard output goes into CellResult::output
+  /// Asked while a cell is compiled, and by cells that ask; true ends it.
+  std::function<bool()> interrupted;
+};
+
+/// One thread at a time. Sessions in one process are independent of each other, save for ops, which all
+/// share.
+class Session {
+ public:
+  explicit Session(SessionOptions options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Compiles a cell and runs it. A cell that fails changes nothing of what is defined; what it did until
+  /// then (output, values that it assigned) stays. Throws nothing that a cell can cause. `number`: the cell's;
+  /// 0: one more than the last.
+  CellResult run(const std::string& text, int number = 0);
+  /// Takes the last cell back and returns the names that it had defined; empty if there is none. Values that
+  /// its statements assigned to variables of earlier cells stay.
+  std::vector<std::string> undo();
+  /// The number of live cells.
+  std::size_t size() const { return m_before.size(); }
+  /// A source that can be compiled: what the cells declare, and their statements within a function
+  /// `void session()`. What was replaced or taken back is not in it.
+  std::string source() const;
+  /// The names of the ops that live cells have registered.
+  std::vector<std::string> ops() const;
+  SessionOptions& options() { return m_options; }
+
+ private:
+  struct Live {
+    CellText text;
+    std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
+  };
+
+  bool resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell, std::vector<CellText>& earlier,
+               std::vector<std::string>& undone) const;
+  void fail(CellResult& result, const std::vector<CellText>& earlier, const CellText& cell) const;
+  void run_module(CellModule& module, CellResult& result);
+  std::string relink(const std::vector<Live>& live) const;
+  void note_stale(const std::vector<Live>& live, CellResult& result) const;
+
+  SessionOptions m_options;
+  std::vector<Live> m_live;  ///< the first declares the ready values
+  /// Before each live cell: the others as they were.
+  std::vector<std::vector<Live>> m_before;
+  int m_next = 1;
+};
+
+/// The result as JSON: {"ok", "number", "value", "stdout", "diagnostics", "error", "error_class", "undone",
+/// "notes", "compile_ms", "run_ms", "origin"}.
+std::string to_json(const CellResult& result);
+
+}  // namespace tarsia::session

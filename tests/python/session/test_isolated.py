@@ -1,0 +1,128 @@
+"""Sessions in a child process: a crash costs no definition."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tarsia
+
+
+@pytest.fixture(scope="module")
+def session():
+    return tarsia.Session(isolated=True)
+
+
+def value(session, text):
+    return session.run(text).raise_if_failed().value
+
+
+@pytest.mark.parametrize("text, signal", [
+    ("int* p = nullptr; *p = 1;", "SIGSEGV"),
+    ("#include <cstdlib>\nabort();", "SIGABRT"),
+    ("int seven = 7, zero = 0; seven / zero", "SIGFPE"),
+    ("#include <cstdlib>\nexit(3);", "exit code 3"),
+    ("#include <signal.h>\n#include <unistd.h>\nkill(getpid(), SIGKILL);", "SIGKILL"),
+])
+def test_a_crash_is_an_error_and_definitions_are_restored(session, text, signal):
+    value(session, "int kept = 3; int get() { return kept; }")
+    cell = session.run(text)
+    assert not cell.ok and signal in cell.error
+    assert any("again" in note for note in cell.notes)
+    assert value(session, "get()") == "3"
+
+
+def test_a_crash_names_its_line(session):
+    cell = session.run("int* null = nullptr;\n\n*null = 1;")
+    assert f"cell {cell.number}:3" in cell.error
+
+
+def test_errors_of_cells_are_those_of_sessions_in_the_process(session):
+    cell = session.run("nope")
+    assert (cell.ok, cell.error_class) == (False, "CompileError")
+    assert cell.diagnostics[0].file == f"cell {cell.number}"
+
+
+def run(*arguments, text=None):
+    return subprocess.run([sys.executable, "-m", "tarsia", "repl", *arguments], input=text, capture_output=True, text=True, timeout=120)
+
+
+def test_cells_of_a_text():
+    done = run("-c", "int x = 3;\n%%\nx * 2\n%%\nint f(int a)\n{ return a; }\n%%\nf(x)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6\n3\n", "")
+
+
+def test_a_script_on_standard_input_is_read_as_if_typed():
+    done = run(text="int x = 3;\nx * 2\nint f(int a)\n{\n  return a;\n}\nf(x)\n:undo\n")
+    assert (done.returncode, done.stdout) == (0, "6\n3\ntaken back: a cell without declarations\n")
+
+
+def test_json_lines_are_alone_on_standard_output():
+    done = run("--json", "-c", "#include <cstdio>\nprintf(\"hi\\n\");\n%%\nnope\n%%\n1 + 1")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["ok"] for line in lines] == [True, False, True]
+    assert [line["value"] for line in lines] == [None, None, "2"]
+    assert lines[0]["stdout"] == "hi\n"
+    assert lines[1]["diagnostics"][0]["file"] == "cell 2"
+    assert set(lines[0]) >= {"ok", "value", "stdout", "diagnostics", "compile_ms", "run_ms", "undone"}
+    assert done.returncode == 1
+
+
+def test_a_failed_cell_is_shown_with_a_caret_and_the_next_ones_run():
+    done = run("-c", "int y = nope + 1;\n%%\n4")
+    assert done.returncode == 1 and done.stdout == "4\n"
+    assert "cell 1:1:9: error: use of undeclared identifier 'nope'\n    int y = nope + 1;\n            ^\n" in done.stderr
+
+
+def test_options_are_those_of_the_command():
+    assert run("--std", "c++23", "-c", "__cplusplus > 202002L").stdout == "true\n"
+    assert run("-DN=5", "-c", "N").stdout == "5\n"
+    assert run("--nonsense").returncode == 2
+
+
+def test_the_prompt_in_a_terminal(tmp_path):
+    import pty
+    import select
+    import time
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(XDG_STATE_HOME=str(tmp_path), TERM="dumb")
+        os.execv(sys.executable, [sys.executable, "-m", "tarsia", "repl"])
+    told = b""
+
+    def expect(text):
+        nonlocal told
+        end = time.monotonic() + 60
+        while text not in told:
+            assert time.monotonic() < end, told
+            if select.select([terminal], [], [], 1)[0]:
+                told += os.read(terminal, 4096)
+        told = told[told.index(text) + len(text):]
+
+    expect(b">>> ")
+    os.write(terminal, b"int sq(int a) {\n")
+    expect(b"... ")
+    os.write(terminal, b"return a * a; }\n")
+    expect(b">>> ")
+    os.write(terminal, b"sq(12)\n")
+    expect(b"144")
+    expect(b">>> ")
+    os.write(terminal, b":hel\t\n")
+    expect(b":undo")
+    expect(b">>> ")
+    os.write(terminal, b"int loop() { for (;;) {} }\n")
+    expect(b">>> ")
+    os.write(terminal, b"loop()\n")
+    time.sleep(1)  # until it runs
+    os.write(terminal, b"\x03")
+    expect(b"cell 3")
+    expect(b">>> ")
+    os.write(terminal, b"sq(3)\n")
+    expect(b"9")
+    expect(b">>> ")
+    os.write(terminal, b"\x04")
+    assert os.waitpid(pid, 0)[1] == 0
+    assert "sq(12)" in (tmp_path / "tarsia" / "history").read_text()

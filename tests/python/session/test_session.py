@@ -1,0 +1,274 @@
+"""tarsia.Session: cells that share what they define."""
+
+import numpy as np
+import pytest
+
+import tarsia
+
+
+@pytest.fixture
+def session():
+    return tarsia.Session()
+
+
+def value(session, text):
+    return session.run(text).raise_if_failed().value
+
+
+def ok(session, *texts):
+    for text in texts:
+        session.run(text).raise_if_failed()
+
+
+def test_expressions_have_values(session):
+    assert value(session, "1 + 2") == "3"
+    assert value(session, "1.0f / 3") == "0.33333334"
+    assert value(session, "2.0") == "2.0"
+    assert value(session, "'c'") == "'c'"
+    assert value(session, "\"a\\n\"") == "\"a\\n\""
+    assert value(session, "true") == "true"
+    assert value(session, "nullptr") == "nullptr"
+    assert value(session, "int a[3] = {1, 2, 3}; a") == "{1, 2, 3}"
+    assert value(session, "(unsigned char)7") == "7"
+
+
+def test_a_semicolon_hides_the_value(session):
+    assert value(session, "1 + 2;") is None
+
+
+def test_variables_live_on(session):
+    ok(session, "int x = 5;", "x += 2;", "for (int i = 0; i < 3; i++) x += i;")
+    assert value(session, "x") == "10"
+
+
+def test_declarations_and_statements_mix_in_their_order(session):
+    assert value(session, "int a = 1; a += 1; int b = a; a = 10; b") == "2"
+
+
+def test_functions_call_those_of_earlier_cells(session):
+    ok(session, "int square(int a) { return a * a; }", "int next(int a) { return square(a) + 1; }")
+    assert value(session, "next(3)") == "10"
+
+
+def test_a_function_that_is_defined_again_reaches_earlier_code(session):
+    ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }", "int f(int a) { return a * 100; }")
+    assert value(session, "g(3)") == "301"
+    assert session.undo() == []  # the cell of g(3)
+    assert session.undo() == ["f"]
+    assert value(session, "g(3)") == "4"
+
+
+def test_a_function_may_be_called_in_the_cell_that_replaces_it(session):
+    ok(session, "int f() { return 1; }")
+    assert value(session, "int f() { return 2; }\nf()") == "2"
+
+
+def test_recursion_and_forward_declarations(session):
+    assert value(session, "int fact(int n) { return n < 2 ? 1 : n * fact(n - 1); }\nfact(10)") == "3628800"
+    ok(session, "int later(int); int user(int a) { return later(a) + 1; }")
+    missing = session.run("user(1)")
+    assert not missing.ok and "no cell has defined" in missing.error
+    ok(session, "int later(int a) { return a * 10; }")
+    assert value(session, "user(1)") == "11"
+
+
+def test_another_result_type_is_noted(session):
+    ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }")
+    cell = session.run("double f(int a) { return 0.5 * a; }").raise_if_failed()
+    assert cell.notes == ["'g' of cell 2 keeps the earlier 'int (int)': this one is 'double (int)'"]
+    assert value(session, "f(3)") == "1.5"
+    assert value(session, "g(3)") == "4"
+
+
+def test_overloads_stand_side_by_side(session):
+    ok(session, "int f(int a) { return 1; }", "int f(double a) { return 2; }")
+    assert (value(session, "f(1)"), value(session, "f(1.0)")) == ("1", "2")
+
+
+def test_a_variable_of_another_type_takes_the_place(session):
+    ok(session, "int x = 3;", "int get() { return x; }", "double x = 2.5;")
+    assert (value(session, "x"), value(session, "get()")) == ("2.5", "3")
+
+
+def test_a_variable_of_the_same_type_reaches_earlier_code(session):
+    ok(session, "int x = 3;", "int get() { return x; }", "int x = 4;")
+    assert value(session, "get()") == "4"
+
+
+def test_what_needs_a_replaced_type_is_taken_back_and_named(session):
+    ok(session, "struct P { int a; };", "P p{1};")
+    cell = session.run("struct P { int z; };").raise_if_failed()
+    assert cell.undone == ["p"]
+    assert value(session, "P{4}.z") == "4"
+
+
+def test_a_failed_cell_changes_nothing(session):
+    ok(session, "int x = 1;")
+    failed = session.run("int y = 2; int x = ;")
+    assert not failed.ok and failed.error_class == "CompileError"
+    assert failed.diagnostics[0].file == "cell 2" and failed.diagnostics[0].line == 1
+    assert not session.run("y").ok
+    assert value(session, "x") == "1"
+
+
+def test_an_exception_is_an_error_and_the_session_goes_on(session):
+    ok(session, "#include <stdexcept>", "int x = 1;")
+    cell = session.run("x = 2;\nthrow std::invalid_argument(\"bad\");\nx = 3;")
+    assert (cell.ok, cell.error, cell.error_class) == (False, "bad", "OpValueError")
+    assert value(session, "x") == "2"
+
+
+def test_containers_strings_and_pairs_are_shown(session):
+    ok(session, "#include <map>\n#include <optional>\n#include <string>\n#include <vector>")
+    assert value(session, "std::vector<int> v{1, 2}; v.push_back(3); v") == "{1, 2, 3}"
+    assert value(session, "std::map<std::string, std::vector<int>> m{{\"a\", {1, 2}}}; m") == "{(\"a\", {1, 2})}"
+    assert value(session, "std::optional<double> o; o") == "nothing"
+    assert value(session, "o = 2; o") == "2.0"
+    assert value(session, "std::make_pair(1, 2.5f)") == "(1, 2.5)"
+    assert value(session, "std::string(\"x\")") == "\"x\""
+    assert value(session, "std::vector<int>(100000, 7)").endswith("…")
+
+
+def test_types_of_the_user_are_shown_by_their_operator(session):
+    ok(session, "#include <iostream>",
+       "struct V { int a; }; std::ostream& operator<<(std::ostream& o, const V& v) { return o << \"V\" << v.a; }")
+    assert value(session, "V{5}") == "V5"
+    assert value(session, "struct W {}; W{}").startswith("(W) at 0x")
+    assert value(session, "enum class Color { red, green }; Color::green") == "(Color) 1"
+
+
+def test_output_is_kept(session):
+    assert session.run("#include <cstdio>\nprintf(\"hi %d\\n\", 3);").stdout == "hi 3\n"
+
+
+def test_lambdas_templates_macros_and_namespaces(session):
+    ok(session, "auto add = [](int a, int b) { return a + b; };", "template <class T> T twice(T a) { return a + a; }",
+       "#define SQUARE(x) ((x) * (x))", "namespace ns { int deep = 4; int f() { return deep; } static int hidden = 9; }",
+       "static int counter = 0; static int count() { return ++counter; }", "template <class T> T& kept() { static T one; return one; }")
+    assert value(session, "add(1, 2)") == "3"
+    assert value(session, "twice(2.5f)") == "5.0"
+    assert value(session, "SQUARE(7)") == "49"
+    assert value(session, "ns::f() + ns::hidden") == "13"
+    assert value(session, "count(); count()") == "2"
+    assert value(session, "kept<int>() += 1; kept<int>()") == "1"
+    assert value(session, "kept<int>() += 1; kept<int>()") == "2"
+
+
+def test_constants_and_bindings(session):
+    ok(session, "const int N = 5; constexpr int M = N * 2;", "#include <cmath>\nconst double root = std::sqrt(16.0 * N);",
+       "#include <utility>\nauto [p, q] = std::make_pair(3, 4);")
+    assert value(session, "int a[M]; sizeof(a)") == "40"
+    assert value(session, "p * q") == "12"
+    assert value(session, "root * root > 79.9").startswith("true")
+
+
+def test_initial_values_may_name_functions_of_earlier_cells(session):
+    ok(session, "int f(int a) { return a * 10; }", "int g(int a) { return a + 1; }", "int (*table[2])(int) = {f, g};")
+    assert value(session, "table[0](2) + table[1](2)") == "23"
+
+
+def test_classes_with_virtual_functions(session):
+    ok(session, "struct A { virtual int f() { return 1; } virtual ~A() {} };", "struct B : A { int f() override { return 2; } };",
+       "A* a = new B;")
+    assert value(session, "a->f()") == "2"
+
+
+def test_an_open_brace_is_an_error_with_its_place(session):
+    cell = session.run("int bad() {\n  return 1")
+    assert [(d.line, d.message) for d in cell.diagnostics] == [(2, "expected '}'"), (1, "to match this '{'")]
+    assert not session.run("}}").ok
+    assert value(session, "1") == "1"
+
+
+def test_ready_values(session):
+    assert value(session, "zeros({2, 3})") == "float32[2, 3] cpu\n{{0, 0, 0},\n {0, 0, 0}}"
+    assert value(session, "arange(5)") == "float32[5] cpu {0, 1, 2, 3, 4}"
+    assert value(session, "auto x = randn({1000}); allclose(x, x)") == "true"
+    assert value(session, "zeros({2000})") == "float32[2000] cpu {0, 0, 0, …, 0, 0, 0}"
+    ok(session, "int zeros = 3;")  # the name is free for the user's own
+    assert value(session, "zeros") == "3"
+    failed = session.run("full({-1}, 0)")
+    assert not failed.ok and "negative" in failed.error
+
+
+def test_npy_files(session, tmp_path):
+    given = np.arange(6, dtype=np.float64).reshape(2, 3)
+    np.save(tmp_path / "x.npy", given)
+    ok(session, f"auto x = load_npy(\"{tmp_path}/x.npy\");", f"save_npy(\"{tmp_path}/y.npy\", x);")
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), given)
+    missing = session.run(f"load_npy(\"{tmp_path}/none.npy\")")
+    assert not missing.ok and "none.npy" in missing.error
+
+
+def test_ops_are_in_the_registry_until_they_are_taken_back(session):
+    ok(session, """
+        static void scale(tarsia::Context& c) {
+          for (long i = 0; i < c.input(0).numel(); i++)
+            c.output(0).data<float>()[i] = 3 * c.input(0).data<const float>()[i];
+        }
+        TARSIA_OP(session_scale).input("x").output("y").forward("cpu", scale);
+    """)
+    assert session.ops == ["session_scale"]
+    np.testing.assert_array_equal(tarsia.ops.session_scale(np.ones(2, np.float32)), [3, 3])
+    session.undo()
+    assert session.ops == []
+    with pytest.raises(tarsia.NotFound):
+        tarsia.op("session_scale")
+
+
+def test_replaying_a_session_compiles_nothing(session):
+    texts = ["int f(int a) { return a; }", "int x = f(2);", "int f(int a) { return 2 * a; }", "x + f(1)"]
+    ok(session, *texts)
+    again = tarsia.Session()
+    cells = [again.run(text) for text in texts]
+    assert cells[-1].value == "4"
+    assert {cell.origin for cell in cells} <= {"memory", "disk"}
+
+
+def test_two_sessions_have_their_own_variables():
+    one, other = tarsia.Session(), tarsia.Session()
+    ok(one, "int x = 1;")
+    ok(other, "int x = 1;")
+    ok(one, "x = 5;")
+    assert (value(one, "x"), value(other, "x")) == ("5", "1")
+
+
+def test_the_same_cell_runs_again(session):
+    ok(session, "int x = 0;", "x++;", "x++;")
+    assert value(session, "x") == "2"
+
+
+def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
+    ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }", "int f(int a) { return 10 * a; }",
+       "int x = 3; x++;", "g(1)")
+    session.save(tmp_path / "session.cc")
+    library = tarsia.load(str(tmp_path / "session.cc"))
+    assert library.g(2) == 21
+    session.save(tmp_path / "session.so")
+    assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
+
+
+def test_bad_texts(session):
+    assert "NUL" in session.run(b"int x\0;").error
+    assert not session.run(b"int \xff;").ok
+    assert session.run("").ok and session.run("  // nothing\n").ok
+    with pytest.raises(tarsia.ArgumentTypeError, match="text of a cell"):
+        session.run(3)
+    with pytest.raises(tarsia.NotFound, match="no cell"):
+        tarsia.Session().undo()
+    with pytest.raises(tarsia.ArgumentTypeError, match="functions"):
+        tarsia.Session(functions=["f"])
+    with pytest.raises(TypeError, match="fastmath"):
+        tarsia.Session(fastmath=True)
+
+
+def test_kernels_are_declared_and_launched_in_cells_of_their_own(session):
+    kernel = session.run("__global__ void twice(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }")
+    if not kernel.ok and "lacks" in kernel.error:
+        pytest.skip(kernel.error)
+    kernel.raise_if_failed()
+    ok(session, "__device__ float one_more(float a) { return a + 1; }",
+       "__global__ void more(float* x) { x[threadIdx.x] = one_more(x[threadIdx.x]); }",
+       "void go(float* p, int n) { twice<<<1, n>>>(p, n); more<<<1, n>>>(p); }",
+       "template <class T> __global__ void fill(T* x, T v) { x[threadIdx.x] = v; }",
+       "void filled(float* p) { fill<<<1, 32>>>(p, 1.0f); }")
