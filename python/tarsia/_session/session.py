@@ -29,8 +29,10 @@ class Cell:
                  "undone", "value")
 
     def __init__(self, fields):
-        for name in self.__slots__:
-            setattr(self, name, fields.get(name))
+        self.ok, self.number, self.value, self.stdout = fields["ok"], fields["number"], fields["value"], fields["stdout"]
+        self.error, self.error_class = fields["error"], fields["error_class"]
+        self.undone, self.notes, self.origin = fields["undone"], fields["notes"], fields["origin"]
+        self.compile_ms, self.run_ms = fields["compile_ms"], fields["run_ms"]
         self.diagnostics = [_errors.Diagnostic(one["file"], one["line"], one["column"], one["severity"], one["message"])
                             for one in fields["diagnostics"]]
 
