@@ -178,6 +178,15 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
   }
 }
 
+void warn_of_chains(clang::CompilerInstance& clang, const std::vector<std::string>& not_optimised) {
+  clang::DiagnosticsEngine& diagnostics = clang.getDiagnostics();
+  const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning,
+                                                  "'%0' is not optimised, since it compares one value a "
+                                                  "thousand times or more in a row: make the chain of "
+                                                  "ifs a switch or a table, or divide the function");
+  for (const std::string& name : not_optimised) diagnostics.Report(id) << name;
+}
+
 }  // namespace
 
 std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
@@ -186,7 +195,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             const HeaderObjects* headers) {
   guard_assembler();
   drop_unreached(*module);
-  if (clang.getCodeGenOpts().OptimizationLevel > 0) shorten_chains(*module);
+  if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, shorten_chains(*module));
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   std::string header_code;
