@@ -183,8 +183,8 @@ class Compile {
     return chosen;
   }
 
-  /// Compiles the host's half here and waits for the device's, which runs beside it. Returns the stage that
-  /// failed.
+  /// Steps 1 to 5 for a text. Compiles the host's half here and waits for the device's, which runs beside it.
+  /// Returns the stage that failed.
   std::optional<Stage> compile_text(int number, std::vector<const SourceFile*>& texts) {
     HostUnit unit;
     unit.request = &m_request;
@@ -193,7 +193,10 @@ class Compile {
     unit.number = number;
     std::unique_ptr<DeviceJob> job;
     std::optional<DeviceJob::Outcome> device;
+    // Device code that NVRTC cannot take: Clang starts on it now.
     ClangChoice clang = clang_for(unit);
+
+    // 1 to 5, and what the device's compiler makes of the slice of step 4.
     const size_t templates = m_templates.size();
     const auto compile = [&] {
       device.reset();
@@ -207,6 +210,7 @@ class Compile {
       return host;
     };
     HostResult host = compile();
+    // 1 to 5 again, where the text has shown that it needs more than it was compiled with.
     if (host.needs_openmp) {  // a pragma stands in a file on disk
       m_request.options.openmp = true;
       host = compile();
@@ -219,20 +223,26 @@ class Compile {
       unit.unknown_references = true;
       if (HostResult again = compile(); again.ok) host = std::move(again);
     }
+
+    // 2. Parse: what both halves say.
     append(host.diagnostics);
     m_result.cacheable &= !host.volatile_text;
     for (auto& [step, time] : host.timings) m_result.timings.emplace_back(step, time);
 
+    // 3. Exports: what describes a C text is one more text.
     m_has_main |= host.has_main;
     m_has_effects |= host.has_effects;
     if (host.has_main && unit.language == Language::c) texts.push_back(&main_of_c());
     if (!host.exports_of_c.empty())
       texts.push_back(&m_made.emplace_back(unit.file->name + ".exports.cc", std::move(host.exports_of_c)));
 
+    // 4. Split: the device's code.
     const bool invalid = host.invalid || (device && device->invalid);
     const Stage failed = invalid ? Stage::source : host.ok ? Stage::device : Stage::host;
     if (job && !take(std::move(*device), std::move(job), host)) return failed;
     if (!host.ok) return failed;
+
+    // 5. Code: the host's objects.
     m_exported.insert(host.exported.begin(), host.exported.end());
     m_left_out.insert(host.left_out.begin(), host.left_out.end());
     for (std::string& object : host.objects) m_objects.push_back({unit.file->name, std::move(object)});
@@ -318,7 +328,9 @@ class Compile {
     return linked.ok;
   }
 
+  /// Steps 1 to 5 for a text, once. Starts `job` in step 4.
   HostResult compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job, const ClangChoice& clang) {
+    // 1. Prelude. Behind it, the leading includes may be there as well, parsed by another process.
     auto start = Clock::now();
     Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
                                                      [&] { return make_files(); });
@@ -344,22 +356,10 @@ class Compile {
       unit.macros = &prelude.macros;
       unit.names = prelude.top->header_names;
     }
+
+    // 2. Parse. Behind the leading includes it may be held, for the sources to come, or written.
     HostHooks hooks;
     ChildWriter writer;
-    hooks.on_split = [&](DeviceSlice&& slice) {
-      if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so does the next text
-      if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
-      if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
-        job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
-                                          m_worker.device, m_parts, clang);
-    };
-    hooks.find_objects = [&](const Digest& key) -> std::optional<std::vector<std::string>> {
-      const auto bytes = m_parts.find(PartKind::host, key);
-      return bytes ? objects_from(*bytes) : std::nullopt;
-    };
-    hooks.keep_objects = [&](const Digest& key, const std::vector<std::string>& objects) {
-      m_parts.keep(PartKind::host, key, to_bytes(objects));
-    };
     bool is_heavy = false;
     const std::optional<Digest> key = may_hold && !m_reads_headers
                                           ? m_worker.preludes.key_of_leading(m_request, *unit.file, below)
@@ -376,6 +376,27 @@ class Compile {
         return false;
       };
     }
+
+    // 3. Exports. They need nothing of what a worker keeps.
+
+    // 4. Split. The device's compiler starts with the slice.
+    hooks.on_split = [&](DeviceSlice&& slice) {
+      if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so does the next text
+      if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
+      if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
+        job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
+                                          m_worker.device, m_parts, clang);
+    };
+
+    // 5. Code, unless the cache has objects of the same host text.
+    hooks.find_objects = [&](const Digest& text) -> std::optional<std::vector<std::string>> {
+      const auto bytes = m_parts.find(PartKind::host, text);
+      return bytes ? objects_from(*bytes) : std::nullopt;
+    };
+    hooks.keep_objects = [&](const Digest& text, const std::vector<std::string>& objects) {
+      m_parts.keep(PartKind::host, text, to_bytes(objects));
+    };
+
     HostResult result = compile_host(unit, files, hooks);
     // The text is parsed once more then, and may be parsed on top of them.
     if (!result.ok && !result.needs_unknown_references) writer.cancel();
