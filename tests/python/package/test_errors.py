@@ -135,7 +135,7 @@ def test_an_op_says_what_it_takes():
 
 
 def test_seeds_are_numbers_of_any_kind():
-    lib = tarsia.load_inline("""
+    tarsia.load_inline("""
 #include <tarsia/op.h>
 
 #include <random>
