@@ -75,7 +75,8 @@ def lib():
 
 def test_calls_without_tensors_go_to_the_current_stream(lib):
     stream = torch.cuda.Stream()
-    for call in (lib.hold, lib.hold_kernel[1, 1], lambda address: lib.hold_kernel.launch(address, grid=1, block=1)):
+    for call in (lib.hold, lambda address: lib.hold_kernel[1, 1](address),
+                 lambda address: lib.hold_kernel.launch(address, grid=1, block=1)):
         gate = Gate()
         with torch.cuda.stream(stream):
             call(gate.address)
