@@ -1,7 +1,6 @@
 // What is done to a module before LLVM optimises it.
 #include "jit/worker/code/early_passes.h"
 
-#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -107,7 +106,7 @@ std::vector<std::string> shorten_chains(llvm::Module& module) {
     function.removeFnAttr(llvm::Attribute::AlwaysInline);
     function.addFnAttr(llvm::Attribute::OptimizeNone);
     function.addFnAttr(llvm::Attribute::NoInline);
-    not_optimised.push_back(llvm::demangle(function.getName().str()));
+    not_optimised.push_back(function.getName().str());
   }
   return not_optimised;
 }

@@ -14,7 +14,7 @@ namespace tarsia::jit {
 void drop_unreached(llvm::Module& module);
 
 /// Takes long chains of tests from what LLVM would take time for that grows with their square. Returns the
-/// functions that are not optimised for that, by their names in C++.
+/// functions that are not optimised for that, by their mangled names.
 std::vector<std::string> shorten_chains(llvm::Module& module);
 
 }  // namespace tarsia::jit

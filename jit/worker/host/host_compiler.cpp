@@ -292,7 +292,7 @@ class HostConsumer final : public clang::SemaConsumer {
     const HeaderObjects headers = header_objects();
     const unsigned warnings = m_clang.getDiagnosticClient().getNumWarnings();
     result.objects =
-        generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
+        generate_host_code(m_clang, *m_generator, std::move(module), m_shared.unit.number, files,
                            keeps_ir(m_shared.unit.request->options), parts_headers() ? &headers : nullptr);
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;

@@ -167,7 +167,8 @@ TEST_F(HostCompilerTest,
     const CompileResult result = compile(asked);
     EXPECT_TRUE(result.ok) << errors(result);
     warnings.clear();
-    for (const Diagnostic& one : result.diagnostics) warnings += one.message + "\n";
+    for (const Diagnostic& one : result.diagnostics)
+      warnings += one.file + ":" + std::to_string(one.line) + ": " + one.message + "\n";
     tarsia_value argument{.kind = TARSIA_KIND_INT}, out = {};
     argument.i = 9;
     EXPECT_EQ(Opened(result.module).function("f")->call(&argument, 1, &out), 0);
@@ -180,7 +181,7 @@ TEST_F(HostCompilerTest,
   EXPECT_EQ(ir_of(1500, "==").find(" optnone"), std::string::npos);
   EXPECT_EQ(warnings, "");
   EXPECT_NE(ir_of(1500, "<").find(" optnone"), std::string::npos);
-  EXPECT_THAT(warnings, HasSubstr("'f(int)' is not optimised"));
+  EXPECT_THAT(warnings, HasSubstr("a.cc:1: 'f(int)' is not optimised"));
   EXPECT_EQ(ir_of(500, "<").find(" optnone"), std::string::npos);
   EXPECT_EQ(warnings, "");
 }
