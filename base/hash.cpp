@@ -13,11 +13,9 @@ crypto_generichash_state* state_of(std::array<unsigned char, 384>& bytes) {
   return reinterpret_cast<crypto_generichash_state*>(bytes.data());
 }
 
-// Without this call libsodium uses its portable code, at a third of the speed.
-void initialise() {
-  static const int done = sodium_init();
-  static_cast<void>(done);
-}
+// Without this call libsodium uses its portable code, at a third of the speed. It takes a lock of
+// libsodium's, so it is made while the program starts: a child forked meanwhile would never get that lock.
+[[maybe_unused]] const int g_initialised = sodium_init();
 
 const unsigned char* data_of(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
@@ -26,7 +24,6 @@ const unsigned char* data_of(std::string_view bytes) {
 }  // namespace
 
 Hasher::Hasher(std::string_view domain) {
-  initialise();
   crypto_generichash_init(state_of(m_state), nullptr, 0, sizeof(Digest));
   field(domain);
 }
@@ -54,7 +51,6 @@ Digest Hasher::finish() {
 }
 
 Digest hash_bytes(std::string_view bytes) {
-  initialise();
   Digest digest;
   crypto_generichash(digest.data(), digest.size(), data_of(bytes), bytes.size(), nullptr, 0);
   return digest;

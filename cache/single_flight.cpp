@@ -109,29 +109,29 @@ void Flights::after_fork_in_child() {
   m_state = std::make_unique<State>();
 }
 
-Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
-                   const std::function<bool()>& appeared, FileLock& lock) {
+CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
+                          const std::function<bool()>& appeared, FileLock& lock) {
   using Clock = std::chrono::steady_clock;
   using namespace std::chrono_literals;
-  if (lock_path.empty()) return Turn::overdue;
+  if (lock_path.empty()) return CompileTurn::overdue;
   const Clock::time_point end = Clock::now() + budget;
   for (;;) {
     switch (lock.lock_until(lock_path, std::min(end, Clock::now() + 50ms))) {
       case FileLock::Status::locked:
-        return Turn::mine;
+        return CompileTurn::mine;
       case FileLock::Status::failed:
         log().debug("no lock {}", lock_path);
-        return Turn::overdue;
+        return CompileTurn::overdue;
       case FileLock::Status::busy:
         break;
     }
     if (is_interrupted())
       throw Interrupted("the wait for another process's compile of the same source was interrupted");
     // A holder that was stopped after it published never releases the lock.
-    if (appeared()) return Turn::appeared;
+    if (appeared()) return CompileTurn::appeared;
     if (Clock::now() >= end) {
       log().info("waited {} ms for another process's compile; compiling as well", budget.count());
-      return Turn::overdue;
+      return CompileTurn::overdue;
     }
   }
 }

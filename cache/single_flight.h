@@ -71,7 +71,7 @@ class Flights::Ticket {
 };
 
 /// How waiting for other processes ended.
-enum class Turn {
+enum class CompileTurn {
   mine,      ///< the lock is held: look into the cache, then work
   appeared,  ///< the awaited entry is there; the lock is not held
   overdue,   ///< the budget is spent; the lock is not held: work without
@@ -79,7 +79,7 @@ enum class Turn {
 
 /// Waits for the lock file, and asks `appeared` now and then. Returns `overdue` at once for an empty path,
 /// or for a lock that fails for another reason than its holder. Throws Interrupted.
-Turn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
-                   const std::function<bool()>& appeared, FileLock& lock);
+CompileTurn wait_for_turn(const std::string& lock_path, std::chrono::milliseconds budget,
+                          const std::function<bool()>& appeared, FileLock& lock);
 
 }  // namespace tarsia::cache

@@ -1,6 +1,7 @@
 // The steps from a source to a module, in order: see Pipeline::compile.
 #include "pipeline/pipeline.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -292,10 +293,8 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
       throw;
     }
   }
-  if (!result.module.starts_with("\x7f"
-                                 "ELF")) {
+  if (!result.module.starts_with(ELFMAG))
     throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
-  }
   std::string meta = encode_meta(result.diagnostics);
   cache::CachedModule kept =
       result.cacheable ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies))

@@ -550,12 +550,14 @@ void Library::unpin() {
 }
 
 std::span<const char* const> Library::symbols() const {
-  std::call_once(m_symbols_read, [this] {
-    if (!m_module) return;
-    m_symbol_texts = shown_symbols(m_module->bytes.bytes(), m_name);
-    for (const std::string& name : m_symbol_texts) m_symbols.push_back(name.c_str());
-  });
-  return m_symbols;
+  return made_once(m_shown,
+                   [this] {
+                     Symbols shown;
+                     if (m_module) shown.texts = shown_symbols(m_module->bytes.bytes(), m_name);
+                     for (const std::string& name : shown.texts) shown.names.push_back(name.c_str());
+                     return shown;
+                   })
+      .names;
 }
 
 void* Library::symbol(const char* name) const {

@@ -2,6 +2,9 @@
 #include "base/machine/cpu.h"
 
 #include <algorithm>
+#include <atomic>
+
+#include "base/fork.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -22,7 +25,8 @@ struct Feature {
 #define TARSIA_FEATURE(name, gcc_name) {name, __builtin_cpu_supports(gcc_name) != 0}
 
 const std::vector<Feature>& features() {
-  static const std::vector<Feature> s_features = [] {
+  static std::atomic<const std::vector<Feature>*> s_features{nullptr};
+  return made_once(s_features, [] {
     __builtin_cpu_init();
     return std::vector<Feature>{
         TARSIA_FEATURE("popcnt", "popcnt"),
@@ -56,8 +60,7 @@ const std::vector<Feature>& features() {
         TARSIA_FEATURE("avx512bf16", "avx512bf16"),
         TARSIA_FEATURE("avx512vp2intersect", "avx512vp2intersect"),
     };
-  }();
-  return s_features;
+  });
 }
 
 #undef TARSIA_FEATURE

@@ -1,4 +1,4 @@
-// What NVRTC's messages mean, for who knows the host's half of the source.
+// Explains NVRTC's messages by what the host's half of the source shows.
 #include "jit/worker/nvrtc_messages.h"
 
 #include <algorithm>

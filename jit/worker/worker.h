@@ -1,4 +1,4 @@
-// The compiler: takes a request through split, device, host and link.
+// The compiler, which keeps what one compile leaves for the next.
 #pragma once
 
 #include <future>

@@ -117,7 +117,7 @@ def of_function(description, mutates=None):
         arguments.append(Argument(shown, text, key, writes, default))
     unknown = set(mutates or ()) - {argument.key for argument in arguments if argument.writes}
     if unknown:
-        raise ArgumentValueError(f"{name}: mutates names {', '.join(sorted(unknown))}, which it has not")
+        raise ArgumentValueError(f"{name}: mutates names {', '.join(sorted(unknown))}, which it does not have")
     return Schema(tuple(arguments), _returns(name, result))
 
 

@@ -17,7 +17,7 @@ try:
 except ImportError:
     raise ImportError("tarsia.jax needs JAX: pip install jax, with Python 3.11 or later") from None
 except AttributeError:
-    raise ImportError(f"tarsia.jax needs jax.ffi, which JAX {jax.__version__} has not: pip install -U jax") from None
+    raise ImportError(f"tarsia.jax needs jax.ffi, which JAX {jax.__version__} does not have: pip install -U jax") from None
 
 from ._jax import call as jax_call
 

@@ -324,12 +324,15 @@ void take_over(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 }  // namespace
 
 bool crashes_are_reported() noexcept {
-  static const bool s_are = [] {
+  static std::atomic<int> s_are{-1};  // -1: nobody has asked
+  int are = s_are.load(std::memory_order_relaxed);
+  if (are < 0) {
     const char* asked = std::getenv("TARSIA_CRASH_REPORT");
     const std::string_view text = asked ? asked : "";
-    return text != "0" && text != "off" && text != "no" && text != "false";
-  }();
-  return s_are;
+    are = text != "0" && text != "off" && text != "no" && text != "false";
+    s_are.store(are, std::memory_order_relaxed);
+  }
+  return are != 0;
 }
 
 void report_crashes() noexcept {

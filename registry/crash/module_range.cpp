@@ -2,12 +2,13 @@
 #include "registry/crash/module_range.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 
 #include <algorithm>
-#include <cstring>
+#include <exception>
 #include <new>
+
+#include "base/elf_file.h"
 
 namespace tarsia::registry {
 namespace {
@@ -28,18 +29,13 @@ ModuleRecord* take_record() {
   return made;
 }
 
-/// The end of a mapped file's last segment, by its program headers.
-std::uintptr_t end_of(std::uintptr_t base, std::string_view bytes) {
-  ElfW(Ehdr) header;
-  if (bytes.size() < sizeof header) return base;
-  std::memcpy(&header, bytes.data(), sizeof header);
+/// The end of a mapped file's last segment; `base` if its program headers cannot be read.
+std::uintptr_t end_of(std::uintptr_t base, std::string_view bytes) noexcept {
   std::uintptr_t end = base;
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    ElfW(Phdr) segment;
-    const std::size_t at = header.e_phoff + std::size_t{i} * header.e_phentsize;
-    if (at > bytes.size() || bytes.size() - at < sizeof segment) return end;
-    std::memcpy(&segment, bytes.data() + at, sizeof segment);
-    if (segment.p_type == PT_LOAD) end = std::max(end, base + segment.p_vaddr + segment.p_memsz);
+  try {
+    for (const Elf64_Phdr& segment : ElfFile(bytes).segments())
+      if (segment.p_type == PT_LOAD) end = std::max(end, base + segment.p_vaddr + segment.p_memsz);
+  } catch (const std::exception&) {  // it is damaged, or no memory is left
   }
   return end;
 }

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,7 +90,7 @@ class Library : public Counted<Library> {
   friend class Counted<Library>;
   friend class LibraryLoader;
   Library() = default;
-  ~Library() = default;
+  ~Library() { delete m_shown.load(); }
   void destroy();
   /// Registers the ops, the last step of loading. Warnings go into the library's list and into the log.
   void add_ops(const Ref<Library>& self);
@@ -99,9 +98,11 @@ class Library : public Counted<Library> {
   std::string m_name;
   Origin m_origin = Origin::prebuilt;
   std::unique_ptr<MappedModule> m_module;  ///< null: it has none
-  mutable std::once_flag m_symbols_read;
-  mutable std::vector<std::string> m_symbol_texts;
-  mutable std::vector<const char*> m_symbols;
+  struct Symbols {
+    std::vector<std::string> texts;
+    std::vector<const char*> names;  ///< point into `texts`
+  };
+  mutable std::atomic<Symbols*> m_shown{nullptr};  ///< null: nobody has asked for them
   UniqueFd m_debug_file;  ///< kept open for tools, where the library's path is that of a descriptor
   std::atomic<bool> m_pinned{false};
   bool m_uses_cuda = false;

@@ -150,7 +150,8 @@ void allocate_sparse(void* self, int i, int n_indices, int n_indptr, void** data
   *indptr = static_cast<std::int64_t*>(made->indptr.data);
 }
 
-// The library gets random states with every run, whether it draws or not.
+// The library gets random states with every run, whether it draws or not: it takes pointers. A run on the CPU
+// gets none of a GPU. Its stream does not tell: on a GPU, null is the default stream.
 std::int32_t run_op(void* self, const tarsia_mxnet_run* run) {
   const Api& api = api_of(self);
   Resources r = {.cpu_malloc = &allocate_cpu,

@@ -55,15 +55,19 @@ struct Loop {
 
 class Pool final : public ForkAware {
  public:
+  /// Never destroyed. Its threads end with the process or the library: their code must not be unmapped under
+  /// them.
   static Pool& instance() {
-    static Pool& pool = *new Pool();
-    // The threads' code must not be unmapped under them.
-    static const struct Stop {
-      ~Stop() { pool.stop(); }
-    } at_exit;
-    (void)at_exit;
+    static std::atomic<Pool*> s_pool{nullptr};
+    static std::atomic<bool> s_ends{false};
+    Pool& pool = made_once(s_pool, [] { return Pool(); });
+    if (!s_ends.load(std::memory_order_acquire)) {  // two threads may both come here: stop() may run twice
+      std::atexit([] { s_pool.load()->stop(); });
+      s_ends = true;
+    }
     return pool;
   }
+  ~Pool() { forget_forks(); }  // of one that another thread was quicker than
 
   /// Returns false, having done nothing, if the threads work for somebody else.
   bool run(Loop& loop) {
@@ -148,14 +152,15 @@ class Pool final : public ForkAware {
 }  // namespace
 
 int parallel_threads() {
-  static const int n = [] {
-    const char* text = std::getenv("TARSIA_NUM_THREADS");
-    int wanted = text ? std::atoi(text) : 0;
-    cpu_set_t cores;
-    if (wanted < 1 && sched_getaffinity(0, sizeof cores, &cores) == 0) wanted = CPU_COUNT(&cores);
-    return std::clamp(wanted, 1, k_most_threads);
-  }();
-  return n;
+  static std::atomic<int> s_threads{0};  // 0: nobody has asked
+  if (const int known = s_threads.load(std::memory_order_relaxed)) return known;
+  const char* text = std::getenv("TARSIA_NUM_THREADS");
+  int wanted = text ? std::atoi(text) : 0;
+  cpu_set_t cores;
+  if (wanted < 1 && sched_getaffinity(0, sizeof cores, &cores) == 0) wanted = CPU_COUNT(&cores);
+  int none = 0;
+  const int ours = std::clamp(wanted, 1, k_most_threads);
+  return s_threads.compare_exchange_strong(none, ours) ? ours : none;
 }
 
 void parallel(std::int64_t n, std::int64_t grain, void (*body)(void*, std::int64_t, std::int64_t),

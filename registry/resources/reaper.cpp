@@ -4,8 +4,10 @@
 #include "registry/resources/reaper.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -38,15 +40,19 @@ struct Task {
 
 class Reaper final : public ForkAware {
  public:
+  /// Never destroyed. Its thread ends with the process: it must not run foreign code beside static
+  /// destructors.
   static Reaper& instance() {
-    static Reaper& reaper = *new Reaper();
-    // Whoever exits first: the thread must not run foreign code beside static destructors.
-    static const struct Stop {
-      ~Stop() { reaper.stop(); }
-    } at_exit;
-    (void)at_exit;
+    static std::atomic<Reaper*> s_reaper{nullptr};
+    static std::atomic<bool> s_ends{false};
+    Reaper& reaper = made_once(s_reaper, [] { return Reaper(); });
+    if (!s_ends.load(std::memory_order_acquire)) {  // two threads may both come here: stop() may run twice
+      std::atexit([] { s_reaper.load()->stop(); });
+      s_ends = true;
+    }
     return reaper;
   }
+  ~Reaper() { forget_forks(); }  // of one that another thread was quicker than
 
   void add(int device, std::function<void()> then) {
     std::lock_guard lock(m_mutex);

@@ -81,11 +81,14 @@ bool is_fatal(CuResult result) noexcept {
 }
 
 bool debug_sync() noexcept {
-  static const bool s_wanted = [] {
+  static std::atomic<int> s_wanted{-1};  // -1: nobody has asked
+  int wanted = s_wanted.load(std::memory_order_relaxed);
+  if (wanted < 0) {
     const char* text = std::getenv("TARSIA_DEBUG_SYNC");
-    return text && *text && std::strcmp(text, "0") != 0;
-  }();
-  return s_wanted;
+    wanted = text && *text && std::strcmp(text, "0") != 0;
+    s_wanted.store(wanted, std::memory_order_relaxed);
+  }
+  return wanted != 0;
 }
 
 void wait_for_debugging(const char* name, void* stream) {

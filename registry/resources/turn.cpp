@@ -6,11 +6,15 @@
 #include "registry/resources/turn.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/interrupt.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
 
 namespace tarsia::registry {
 
@@ -35,8 +39,8 @@ class Waits final : public ForkAware {
   }
   virtual ~Waits() { forget_forks(); }
 
-  std::mutex mutex;                              ///< guards what follows
-  std::map<std::uint64_t, const Turn*> turn_of;  ///< what each waiting thread waits for
+  std::mutex mutex;                        ///< guards what follows
+  std::map<std::uint64_t, Turn*> turn_of;  ///< what each waiting thread waits for
 
   bool leads_back_to(std::uint64_t self, std::uint64_t owner) const {
     for (size_t i = 0; i <= turn_of.size(); ++i) {
@@ -55,6 +59,8 @@ class Waits final : public ForkAware {
   void before_fork() override { mutex.lock(); }
   void after_fork_in_parent() override { mutex.unlock(); }
   void after_fork_in_child() override {
+    // A condition variable that the parent's threads waited on counts waiters that are gone.
+    for (const auto& [thread, turn] : turn_of) std::construct_at(&turn->m_given);
     turn_of.clear();
     m_forked_by = Turn::thread_number();
     m_last_of_parent = s_last_number.load();
@@ -91,20 +97,24 @@ void Turn::wait(std::uint64_t self, const char* op) {
           "': another thread uses its state and waits for one that this thread uses, so neither would "
           "go on: let the ops with state that call each other do so in one order, or bind them for "
           "each thread");
-    const std::uint32_t given = m_given.load();
     waits.turn_of[self] = this;
+    m_given.wait_for(lock, k_ask_every);
     lock.unlock();
-    m_given.wait(given);
+    const bool given_up = is_call_interrupted();
     lock.lock();
     waits.turn_of.erase(self);
+    if (!given_up) continue;
+    m_given.notify_one();  // the turn may have been given back to this thread at that moment
+    lock.unlock();
+    if (last_error().code == TARSIA_INTERRUPTED) throw_last_error();
+    throw Interrupted("the call was interrupted");
   }
 }
 
 void Turn::wake() noexcept {
   {
-    // A waiter reads under this mutex that the turn is taken, and then m_given.
+    // A waiter reads under this mutex that the turn is taken, and then waits.
     const std::lock_guard lock(Waits::instance().mutex);
-    ++m_given;
   }
   m_given.notify_one();
 }

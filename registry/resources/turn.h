@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +17,8 @@ class Turn {
 
   /// Waits until no other thread has the turn, and takes it. False if this thread has it already: it goes
   /// on beneath its own outer call, which gives the turn back. Throws Error that names the op in two cases:
-  /// the thread that has the turn waits for this one, or a fork left it in another process.
+  /// the thread that has the turn waits for this one, or a fork left it in another process. Throws
+  /// Interrupted when who made the call under way wants it to end.
   bool take(const char* op) {
     const std::uint64_t self = thread_number();
     std::uint64_t owner = 0;
@@ -43,7 +45,7 @@ class Turn {
   // after it has written m_owner. So one of the two sees the other.
   std::atomic<std::uint64_t> m_owner{0};    ///< a thread's number, 0: nobody's turn
   std::atomic<std::uint32_t> m_waiting{0};  ///< how many wait
-  std::atomic<std::uint32_t> m_given{0};    ///< changes when a waiter must look again
+  std::condition_variable m_given;          ///< a waiter must look again
 };
 
 }  // namespace tarsia::registry

@@ -75,13 +75,18 @@ def lib():
 
 def test_calls_without_tensors_go_to_the_current_stream(lib):
     stream = torch.cuda.Stream()
-    for call in (lambda: lib.spin(BUSY / 2), lambda: lib.spin_kernel[1, 1](BUSY / 2), lambda: lib.spin_kernel.launch(BUSY / 2, grid=1, block=1)):
+    for call in (lib.hold, lambda address: lib.hold_kernel[1, 1](address),
+                 lambda address: lib.hold_kernel.launch(address, grid=1, block=1)):
+        gate = Gate()
         with torch.cuda.stream(stream):
-            call()
+            call(gate.address)
         assert not stream.query() and torch.cuda.default_stream().query()
+        gate.open()
         stream.synchronize()
-    lib.spin(0.1)
+    gate = Gate()
+    lib.hold(gate.address)
     assert stream.query() and not torch.cuda.default_stream().query()
+    gate.open()
     torch.cuda.synchronize()
 
 

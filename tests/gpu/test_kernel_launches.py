@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from gpu_support import SPIN, inline, require_gpus, run_python
+from gpu_support import HOLD, Gate, inline, require_gpus, run_python
 
 import tarsia
 
@@ -56,15 +56,20 @@ def test_a_launch_counts_the_versions_of_what_it_writes_to():
 
 def test_cupy_arrays_and_their_stream():
     cupy = pytest.importorskip("cupy")
-    lib = inline(SAXPY + SPIN)
+    lib = inline(SAXPY + HOLD)
     n = 1 << 16
     x, y = cupy.ones(n, cupy.float32), cupy.zeros(n, cupy.float32)
+    opened, gate = Gate(is_open=True), Gate()
+    lib.hold_kernel[1, 1](opened.address)  # loading its code would wait
+    lib.saxpy[grid(n), 256](n, 0.0, x, y)
     cupy.cuda.Device().synchronize()
+    torch.cuda.synchronize()
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
-        lib.spin_kernel[1, 1, 0, stream](0.2)
+        lib.hold_kernel[1, 1, 0, stream](gate.address)
         lib.saxpy[grid(n), 256](n, 3.0, x, y)
     assert not stream.done
+    gate.open()
     stream.synchronize()
     assert (y == 3).all()
 
@@ -116,31 +121,38 @@ def test_overloads_are_chosen_by_dtype():
 
 
 def test_the_current_stream_is_taken_and_nothing_waits():
-    lib = inline(SAXPY + SPIN)
+    lib = inline(SAXPY + HOLD)
     x, y = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
     y.sum().item()  # loading its code would wait
-    lib.spin_kernel[1, 1](0.0)
+    opened, gate = Gate(is_open=True), Gate()
+    lib.hold_kernel[1, 1](opened.address)
     lib.saxpy[1, 8](8, 0.0, x, y)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        lib.spin_kernel[1, 1, 0, stream](0.3)
+        lib.hold_kernel[1, 1, 0, stream](gate.address)
         lib.saxpy[1, 8](8, 1.0, x, y)
         assert not stream.query()
     assert y.sum().item() == 0  # the default stream did not wait
+    gate.open()
     stream.synchronize()
     assert y.sum().item() == 8
 
 
 def test_an_explicit_stream():
-    lib = inline(SAXPY + SPIN)
+    lib = inline(SAXPY + HOLD)
     x, y = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
+    opened = Gate(is_open=True)
+    lib.hold_kernel[1, 1](opened.address)  # loading its code would wait
+    lib.saxpy[1, 8](8, 0.0, x, y)
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     for form in (stream, stream.cuda_stream):
-        lib.spin_kernel[1, 1, 0, form](0.1)
+        gate = Gate()
+        lib.hold_kernel[1, 1, 0, form](gate.address)
         lib.saxpy[1, 8, 0, form](8, 1.0, x, y)
         assert not stream.query()
+        gate.open()
         stream.synchronize()
     assert y.sum().item() == 16
 
@@ -512,10 +524,14 @@ print(x.item())
 
 
 def test_a_kernel_outlives_its_library_while_it_runs():
-    lib = inline(SPIN)
-    kernel = lib.spin_kernel
-    kernel[1, 1](0.2)
+    lib = inline(HOLD)
+    opened, gate = Gate(is_open=True), Gate()
+    kernel = lib.hold_kernel
+    kernel[1, 1](gate.address)
+    held = torch.cuda.current_stream().record_event()
     del lib
-    kernel[1, 1](0.01)
+    kernel[1, 1](opened.address)
     del kernel
-    torch.cuda.synchronize()
+    assert not held.query()  # neither waited for the kernel
+    gate.open()
+    torch.cuda.synchronize()  # it ended without a fault

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from gpu_support import SPIN, inline, wait_until
+from gpu_support import HOLD, Gate, inline, wait_until
 
 import tarsia
 
@@ -111,19 +111,22 @@ def test_an_op_without_gpu_code_says_so():
 
 
 def test_work_is_ordered_on_a_side_stream(relu):
-    lib = inline(SPIN)
+    lib = inline(HOLD)
     n = 1 << 20
+    opened, gate = Gate(is_open=True), Gate()
+    lib.hold(opened.address)  # loading its code would wait
     x, y = torch.full((n,), -1.0, device="cuda"), torch.zeros(n, device="cuda")
     stream = torch.cuda.Stream()  # does not wait for the default stream, nor that for it
     stream.wait_stream(torch.cuda.current_stream())
     relu(x, out=y)
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
-        lib.spin(0.2, stream)
+        lib.hold(gate.address, stream)
         x.fill_(3.0)
         made = relu(x)
         relu(x, out=y)
         assert not stream.query()
+    gate.open()
     stream.synchronize()
     assert bool((made == 3).all()) and bool((y == 3).all())
 

@@ -3,13 +3,13 @@
 import threading
 
 import pytest
-from gpu_support import RELU, SPIN, inline, wait_until
+from gpu_support import HOLD, RELU, SPIN, Gate, inline, wait_until
 
 import tarsia
 
 torch = pytest.importorskip("torch")
 
-SOURCE = SPIN + RELU + r"""
+SOURCE = SPIN + HOLD + RELU + r"""
 #include <tarsia/op.h>
 __constant__ float factor = 1;
 __device__ int counter;
@@ -100,18 +100,22 @@ def test_streams_of_each_device(lib):
     streams = [torch.cuda.Stream(device=i) for i in range(2)]
     x = [torch.full((1000,), -1.0, device=f"cuda:{i}") for i in range(2)]
     y = [torch.empty_like(t) for t in x]
+    opened, gates = Gate(is_open=True), [Gate(), Gate()]
     for i in range(2):
         lib.relu(x[i], y[i], 1000)
+        with torch.cuda.device(i):
+            lib.hold(opened.address)  # loading its code would wait
     torch.cuda.synchronize(0)
     torch.cuda.synchronize(1)
     for i in range(2):
         with torch.cuda.stream(streams[i]):  # makes the device current, too
             lib.relu(x[i], y[i], 1000)
-            torch.cuda._sleep(200_000_000)
+            lib.hold(gates[i].address, streams[i])
             x[i].fill_(i + 5)
             lib.relu(x[i], y[i], 1000)
             assert not streams[i].query()
     for i in range(2):
+        gates[i].open()
         streams[i].synchronize()
         assert bool((y[i] == i + 5).all())
 

@@ -90,7 +90,8 @@ void drop_unreached(llvm::Module& module) {
 // Trigger: an if with thousands of else-ifs. Symptom: a function of 4,000 takes five seconds, and one of
 // 8,000 twenty. Tests for equality become a switch here, before that is done; a function in which a long
 // chain is left is not optimised. Removal: LLVM's time grows with the length of such a chain.
-void shorten_chains(llvm::Module& module) {
+std::vector<std::string> shorten_chains(llvm::Module& module) {
+  std::vector<std::string> not_optimised;
   for (llvm::Function& function : module) {
     if (std::ranges::count_if(function, is_test) < k_long ||
         function.hasFnAttribute(llvm::Attribute::OptimizeNone))
@@ -105,7 +106,9 @@ void shorten_chains(llvm::Module& module) {
     function.removeFnAttr(llvm::Attribute::AlwaysInline);
     function.addFnAttr(llvm::Attribute::OptimizeNone);
     function.addFnAttr(llvm::Attribute::NoInline);
+    not_optimised.push_back(function.getName().str());
   }
+  return not_optimised;
 }
 
 }  // namespace tarsia::jit

@@ -1,6 +1,9 @@
 // What is done to a module before LLVM optimises it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace llvm {
 class Module;
 }
@@ -10,7 +13,8 @@ namespace tarsia::jit {
 /// Drops what nothing reaches.
 void drop_unreached(llvm::Module& module);
 
-/// Takes long chains of tests from what LLVM would take time for that grows with their square.
-void shorten_chains(llvm::Module& module);
+/// Takes long chains of tests from what LLVM would take time for that grows with their square. Returns the
+/// functions that are not optimised for that, by their mangled names.
+std::vector<std::string> shorten_chains(llvm::Module& module);
 
 }  // namespace tarsia::jit

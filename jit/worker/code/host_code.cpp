@@ -11,6 +11,7 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/Basic/DiagnosticFrontend.h"
 #include "clang/CodeGen/BackendUtil.h"
+#include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "jit/worker/code/code_halves.h"
 #include "jit/worker/code/early_passes.h"
@@ -18,6 +19,7 @@
 #include "jit/worker/code/loop_nests.h"
 #include "jit/worker/source/assembler_files.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -178,15 +180,28 @@ void report(clang::CompilerInstance& clang, const std::vector<CodeError>& errors
   }
 }
 
+void warn_of_chains(clang::CompilerInstance& clang, clang::CodeGenerator& generator,
+                    const std::vector<std::string>& not_optimised) {
+  clang::DiagnosticsEngine& diagnostics = clang.getDiagnostics();
+  const unsigned id = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Warning,
+                                                  "'%0' is not optimised, since it compares one value a "
+                                                  "thousand times or more in a row: make the chain of "
+                                                  "ifs a switch or a table, or divide the function");
+  for (const std::string& name : not_optimised) {
+    const clang::Decl* decl = generator.GetDeclForMangledName(name);
+    diagnostics.Report(decl ? decl->getLocation() : clang::SourceLocation(), id) << llvm::demangle(name);
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
+std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clang::CodeGenerator& generator,
                                             std::unique_ptr<llvm::Module> module, int unit,
                                             AssemblerFiles& files, bool keep_ir,
                                             const HeaderObjects* headers) {
   guard_assembler();
   drop_unreached(*module);
-  if (clang.getCodeGenOpts().OptimizationLevel > 0) shorten_chains(*module);
+  if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, generator, shorten_chains(*module));
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
   std::string header_code;

@@ -8,8 +8,9 @@
 #include <vector>
 
 namespace clang {
+class CodeGenerator;
 class CompilerInstance;
-}
+}  // namespace clang
 namespace llvm {
 class Module;
 }
@@ -30,8 +31,9 @@ struct HeaderObjects {
 /// `keep_ir`, each holds its IR, as text in the section
 /// `.tarsia.ir`. `unit` is the module's number within the source. `files` are
 /// those that inline assembly may read. On errors (mostly of inline assembly) the result is empty, and
-/// `clang`'s diagnostics hold them.
-std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
+/// `clang`'s diagnostics hold them. Warnings have the places of `generator`'s declarations, which made the
+/// module.
+std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clang::CodeGenerator& generator,
                                             std::unique_ptr<llvm::Module> module, int unit,
                                             AssemblerFiles& files, bool keep_ir,
                                             const HeaderObjects* headers = nullptr);

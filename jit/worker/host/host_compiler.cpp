@@ -322,14 +322,17 @@ class HostConsumer final : public clang::SemaConsumer {
     start = std::chrono::steady_clock::now();
     AssemblerFiles files(*m_shared.files);
     const HeaderObjects headers = header_objects();
+    const unsigned warnings = m_clang.getDiagnosticClient().getNumWarnings();
     result.objects =
-        generate_host_code(m_clang, std::move(module), m_shared.unit.number, files,
+        generate_host_code(m_clang, *m_generator, std::move(module), m_shared.unit.number, files,
                            keeps_ir(m_shared.unit.request->options), parts_headers() ? &headers : nullptr);
     result.timings.emplace_back("codegen", milliseconds_since(start));
     if (result.objects.empty()) return;
     result.ok = true;
-    // The key was made before the code, so it does not cover the files that inline assembly read.
-    if (key && m_shared.hooks.keep_objects && !result.volatile_text && !files.asked())
+    const bool has_warned = m_clang.getDiagnosticClient().getNumWarnings() != warnings;
+    // The key was made before the code, so it does not cover the files that inline assembly read. Who finds
+    // objects hears no warnings of their code.
+    if (key && m_shared.hooks.keep_objects && !result.volatile_text && !files.asked() && !has_warned)
       m_shared.hooks.keep_objects(*key, result.objects);
   }
 

@@ -16,9 +16,9 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace tarsia::jit {
 namespace {
@@ -31,8 +31,11 @@ constexpr int k_refused = 88;  // a child's exit code
 
 /// The number behind a name in one of /proc's tables, in KiB; 0 if it is not there.
 std::uint64_t kib_of(const char* table, std::string_view name) {
-  std::ifstream lines(table);
-  for (std::string line; std::getline(lines, line);) {
+  std::string text;
+  if (read_file(table, text, std::uint64_t{1} << 20) != 0) return 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (!line.starts_with(name)) continue;
     const std::size_t digits = line.find_first_of("0123456789");
     std::uint64_t number = 0;

@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "base/little_endian.h"
 
 namespace tarsia::jit {
 namespace {
@@ -125,10 +126,9 @@ std::string KeptLayer::serialize() const {
   const std::vector<uint8_t> head = nlohmann::json::to_msgpack(
       nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros,
                              nlohmann::json::binary({header_names.begin(), header_names.end()})}));
-  const uint64_t size = head.size();
   std::string bytes;
-  bytes.reserve(sizeof size + head.size() + m_layer.pch.size() + 1);
-  bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+  bytes.reserve(sizeof(std::uint64_t) + head.size() + m_layer.pch.size() + 1);
+  LittleWriter(bytes).number(std::uint64_t{head.size()});
   bytes.append(head.begin(), head.end());
   bytes.append(m_layer.pch);
   return bytes.append(1, '\0');
@@ -141,9 +141,9 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like
 
 std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
   const std::string_view bytes = part.bytes;
-  uint64_t size = 0;
+  LittleReader reader(bytes);
+  const auto size = reader.number<std::uint64_t>();
   if (bytes.size() < sizeof size + 1 || bytes.back() != '\0') return nullptr;
-  std::memcpy(&size, bytes.data(), sizeof size);
   if (size > bytes.size() - sizeof size - 1) return nullptr;
   std::shared_ptr<KeptLayer> kept(new KeptLayer);
   kept->m_layer = std::move(like);

@@ -62,7 +62,7 @@ class Gradient:
                 raise type_error(f"{self.title}: nothing is known of its input {name!r}. {self._name} has "
                                  f"{', '.join([*inputs, *outputs])}; others are the gradients of the outputs, in order")
         if 0 in rest:
-            raise type_error(f"{self.title} takes no gradient of an output: an input of a name that {self._name} has not")
+            raise type_error(f"{self.title} takes no gradient of an output: an input of a name that {self._name} does not have")
         return sources
 
     def _keys(self, gradients):

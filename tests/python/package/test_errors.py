@@ -135,8 +135,26 @@ def test_an_op_says_what_it_takes():
 
 
 def test_seeds_are_numbers_of_any_kind():
-    for seed in (0, 2**64 - 1, np.int64(7), True):
+    tarsia.load_inline("""
+#include <tarsia/op.h>
+
+#include <random>
+
+static void draw(tarsia::Context& context) {
+  context.output(0).data<double>()[0] = double((*context.random_states<std::mt19937>())());
+}
+
+TARSIA_OP(draw_of_seed).input("x").output("y").forward("cpu", draw);
+""")
+    x = np.zeros(1)
+
+    def drawn(seed):
         tarsia.seed(seed)
+        return float(tarsia.ops.draw_of_seed(x)[0])
+
+    assert drawn(7) == drawn(np.int64(7))
+    assert drawn(1) == drawn(True) != drawn(0)
+    assert drawn(2**64 - 1) not in (drawn(0), drawn(1), drawn(7))
 
 
 # Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op.

@@ -1,6 +1,7 @@
 """The scripts that check and pack: each is run on a small tree of its own."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,8 @@ def test_rooms_of_base_are_open_to_those_above_it(tree, file):
 
 
 def test_rooms_of_unit_tests_mirror_the_sources(tree):
-    for file in ("base/test_b.cpp", "jit/stand_in/stand_in.cpp", "worker/test_w.cpp", "worker/host/test_h.cpp"):
+    for file in ("base/test_b.cpp", "cache/test_c.cpp", "jit/stand_in/stand_in.cpp", "pipeline/test_p.cpp", "worker/test_w.cpp",
+                 "worker/host/test_h.cpp"):
         (tree / "tests/unit" / file).parent.mkdir(parents=True, exist_ok=True)
         (tree / "tests/unit" / file).touch()
     result = run(tree / "scripts/check-layers")
@@ -103,6 +105,14 @@ def test_rooms_of_unit_tests_mirror_the_sources(tree):
     (tree / "tests/unit/jit/stand_in/test_w.cpp").touch()
     result = run(tree / "scripts/check-layers")
     assert result.returncode == 1 and "tests/unit/jit/stand_in/: it mirrors no source folder" in result.stdout
+
+
+def test_rooms_of_sources_have_unit_tests(tree):
+    (tree / "tests/unit/pipeline").mkdir(parents=True)
+    (tree / "tests/unit/pipeline/test_p.cpp").touch()
+    result = run(tree / "scripts/check-layers")
+    assert result.returncode == 1
+    assert re.findall(r"(\S+)/: no test lies in the room", result.stdout) == ["cache"]
 
 
 def check_pythons(home, *arguments):

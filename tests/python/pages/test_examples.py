@@ -22,6 +22,15 @@ def compiles(name):
         pytest.skip("CUDA code does not compile on this machine: see `tarsia doctor`")
 
 
+def printed_by(name, **environment):
+    """What an example prints, run as a program of its own; and what it says on standard error."""
+    path = os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": path, **environment})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
 @pytest.fixture(params=["inline", "prebuilt"])
 def load(request, build_library):
     loaded = []
@@ -139,53 +148,37 @@ def test_quantisation(load, dtype):
 
 def test_kernels():
     compiles("kernels.cu")
-    done = subprocess.run([sys.executable, EXAMPLES / "kernels.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "void blur<float, 256>(const float *x, float *y, int n) KernelAttributes(registers=" in done.stdout
-    if "ok" not in done.stdout:
-        pytest.skip("the example launches nothing: " + done.stdout.splitlines()[-1])
-    assert "kernel row_sums<float>: argument 'x' (1 of 3) must be a float32 tensor" in done.stdout
+    out, _ = printed_by("kernels.py")
+    assert "void blur<float, 256>(const float *x, float *y, int n) KernelAttributes(registers=" in out
+    if "ok" not in out:
+        pytest.skip("the example launches nothing: " + out.splitlines()[-1])
+    assert "kernel row_sums<float>: argument 'x' (1 of 3) must be a float32 tensor" in out
 
 
 def test_rms_norm():
     pytest.importorskip("torch")
     compiles("rms_norm.cu")
-    done = subprocess.run([sys.executable, EXAMPLES / "rms_norm.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "tarsia::rms_norm_residual(Tensor x, Tensor residual, Tensor weight, *, float eps=" in done.stdout
-    assert done.stdout.endswith("ok\n")
+    out, _ = printed_by("rms_norm.py")
+    assert "tarsia::rms_norm_residual(Tensor x, Tensor residual, Tensor weight, *, float eps=" in out
+    assert out.endswith("ok\n")
 
 
-def test_torch_ops():
-    pytest.importorskip("torch")
-    done = subprocess.run([sys.executable, EXAMPLES / "torch_ops.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "tarsia::swish(Tensor x, *, float beta=1.) -> Tensor" in done.stdout and done.stdout.endswith("ok\n")
-
-
-def test_jax_ops():
-    pytest.importorskip("jax")
-    done = subprocess.run([sys.executable, EXAMPLES / "jax_ops.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[0.5 0.5 0.5] [1. 1. 1.]" in done.stdout and done.stdout.endswith("ok\n")
+@pytest.mark.parametrize("framework, shown", [("torch", "tarsia::swish(Tensor x, *, float beta=1.) -> Tensor"),
+                                              ("jax", "[0.5 0.5 0.5] [1. 1. 1.]")])
+def test_ops_of_a_framework(framework, shown):
+    pytest.importorskip(framework)
+    out, _ = printed_by(f"{framework}_ops.py")
+    assert shown in out and out.endswith("ok\n")
 
 
 def test_elementwise():
-    done = subprocess.run([sys.executable, EXAMPLES / "elementwise.py"], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not done.stderr
-    assert "[ 8. 11. 14. 17.]" in done.stdout and "(array([ 2, -1]), array([0.5 , 0.75]))" in done.stdout
+    out, error = printed_by("elementwise.py")
+    assert not error
+    assert "[ 8. 11. 14. 17.]" in out and "(array([ 2, -1]), array([0.5 , 0.75]))" in out
 
 
 def test_python_op():
-    done = subprocess.run([sys.executable, EXAMPLES / "python_op.py"], capture_output=True, text=True,
-                          env={**os.environ, "TARSIA_LEAK_WARNINGS": "1", "PYTHONPATH": os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not done.stderr  # nothing leaks
-    assert "(6, 2)" in done.stdout and "[6. 8.]" in done.stdout
-    assert "tarsia.RowSparse(1 rows of (2, 2), float32) [0]" in done.stdout and done.stdout.endswith("ok\n")
+    out, error = printed_by("python_op.py", TARSIA_LEAK_WARNINGS="1")
+    assert not error  # nothing leaks
+    assert "(6, 2)" in out and "[6. 8.]" in out
+    assert "tarsia.RowSparse(1 rows of (2, 2), float32) [0]" in out and out.endswith("ok\n")

@@ -68,3 +68,32 @@ def test_figures_are_those_that_the_benchmark_printed():
     shown = [float(number) * (1000 if unit == "s" else 1) for number, unit in re.findall(r"([\d.]+)\s(ms|s)\b", claims)]
     rows = [re.search(rf"^  {name} +([\d,.]+) ", measured, re.MULTILINE).group(1) for name in ("tarsia", "tvm-ffi", "PyTorch load_inline")]
     assert shown == pytest.approx([float(row.replace(",", "")) for row in rows], rel=0.01)
+
+
+def rows_below(header):
+    """The rows of the README's table with this header: a list of cells each."""
+    lines = README.read_text().split(f"\n{header}\n")[1].splitlines()[1:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[: lines.index("")]]
+
+
+def test_numbers_of_published_sources_are_those_of_the_files_linked():
+    rows = rows_below("| sources | taken | list of the files |")
+    assert len(rows) == 3
+    names = {"PyTorch": "torch", "Thrust": "thrust", "CUB": "cub"}
+    for sources, taken, link in rows:
+        name = next(known for word, known in names.items() if word in sources)
+        text = (REPO / re.search(r"\((.*)\)", link).group(1)).read_text()
+        assert re.search(rf"^{name}: (\d+ of \d+) taken", text, re.MULTILINE).group(1) == taken
+        # … and these are the lines of the list.
+        of = [line.split()[0] for line in text.splitlines() if re.match(rf"(taken|REFUSED) .* {name}  ", line)]
+        assert f"{of.count('taken')} of {len(of)}" == taken
+
+
+def test_times_below_headers_are_those_that_the_benchmark_printed():
+    measured = (REPO / "docs" / "benchmarks" / "preludes.txt").read_text()
+    rows = rows_below("| source | first compile | edit | edit, new process | other compiler | arguments of `bench_preludes.py` |")
+    assert len(rows) == 4
+    for _, *times, other, argument in rows:
+        printed = re.search(rf"^\| {argument.strip('`').split('=')[0]} \|(.*)\|$", measured, re.MULTILINE).group(1).split("|")
+        shown = [float(re.search(r"([\d.]+) s$", time).group(1)) for time in [*times, other]]
+        assert shown == [round(float(time.split()[0]) + 1e-9, 1) for time in printed[:4]]

@@ -37,7 +37,7 @@ def test_schemas_follow_from_signatures(lib):
             register(lib.twice, bad)
     with pytest.raises(ValueError, match="mutates names 'x', which the function cannot write to"):
         register(lib.axpy, mutates=["x"])
-    with pytest.raises(ValueError, match="mutates names z, which it has not"):
+    with pytest.raises(ValueError, match="mutates names z, which it does not have"):
         register(lib.axpy, mutates=["z"])
     with pytest.raises(TypeError, match="not int"):
         register(3)

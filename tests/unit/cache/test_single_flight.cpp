@@ -163,26 +163,26 @@ TEST(Flights, a_forked_child_does_not_wait_for_its_parents_threads) {
 
 const auto k_never = [] { return false; };
 
-TEST(Turn, comes_when_the_lock_is_free) {
+TEST(CompileTurn, comes_when_the_lock_is_free) {
   const TemporaryDir dir;
   FileLock first, second;
-  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), Turn::mine);
-  EXPECT_EQ(wait_for_turn(dir / "l", 120ms, k_never, second), Turn::overdue);
+  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), CompileTurn::mine);
+  EXPECT_EQ(wait_for_turn(dir / "l", 120ms, k_never, second), CompileTurn::overdue);
   int asked = 0;
-  EXPECT_EQ(wait_for_turn(dir / "l", 10s, [&] { return ++asked == 2; }, second), Turn::appeared);
+  EXPECT_EQ(wait_for_turn(dir / "l", 10s, [&] { return ++asked == 2; }, second), CompileTurn::appeared);
   first.release();
-  EXPECT_EQ(wait_for_turn(dir / "l", 0ms, k_never, second), Turn::mine);
+  EXPECT_EQ(wait_for_turn(dir / "l", 0ms, k_never, second), CompileTurn::mine);
 }
 
-TEST(Turn, is_not_waited_for_where_locks_do_not_work) {
+TEST(CompileTurn, is_not_waited_for_where_locks_do_not_work) {
   const TemporaryDir dir;
   FileLock lock;
-  EXPECT_EQ(wait_for_turn("", 10s, k_never, lock), Turn::overdue);
+  EXPECT_EQ(wait_for_turn("", 10s, k_never, lock), CompileTurn::overdue);
   std::filesystem::create_directory(dir / "l");
-  EXPECT_EQ(wait_for_turn(dir / "l", 10s, k_never, lock), Turn::overdue);
+  EXPECT_EQ(wait_for_turn(dir / "l", 10s, k_never, lock), CompileTurn::overdue);
 }
 
-TEST(Turn, passes_on_when_the_holder_is_killed) {
+TEST(CompileTurn, passes_on_when_the_holder_is_killed) {
   const TemporaryDir dir;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -206,14 +206,14 @@ TEST(Turn, passes_on_when_the_holder_is_killed) {
     return false;
   };
   FileLock lock;
-  EXPECT_EQ(wait_for_turn(dir / "l", 20s, kill_while_waiting, lock), Turn::mine);
+  EXPECT_EQ(wait_for_turn(dir / "l", 20s, kill_while_waiting, lock), CompileTurn::mine);
   EXPECT_TRUE(killed);
 }
 
-TEST(Turn, is_given_up_when_interrupted) {
+TEST(CompileTurn, is_given_up_when_interrupted) {
   const TemporaryDir dir;
   FileLock first, second;
-  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), Turn::mine);
+  EXPECT_EQ(wait_for_turn(dir / "l", 1s, k_never, first), CompileTurn::mine);
   const InterruptScope scope([] { return true; });
   EXPECT_THROW(wait_for_turn(dir / "l", 3s, k_never, second), Interrupted);
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "registry/resources/cuda_runtime.h"
+#include "registry/resources/parallel.h"
+#include "registry/resources/reaper.h"
 #include "registry/resources/recent_launches.h"
 #include "tests/unit/base/forked_child.h"
 #include "tests/unit/registry/module_fixture.h"
@@ -51,6 +53,40 @@ TEST(Fork, a_child_looks_for_a_cuda_runtime_while_a_thread_does) {
 
 TEST(Fork, a_child_loads_libraries_while_a_thread_loads_and_closes_them) {
   expect_children_to_go_on([](int) { load("portable17"); }, [] { load("portable17"); });
+}
+
+TEST(Fork, a_child_asks_for_the_symbols_that_a_thread_is_reading) {
+  Ref<Library> kept;
+  std::atomic<const Library*> latest{nullptr};
+  expect_children_to_go_on(
+      [&](int) {
+        Ref<Library> library = load("portable17");
+        latest = library.get();
+        library->symbols();
+        kept = std::move(library);
+      },
+      [&] { latest.load()->symbols(); });
+}
+
+TEST(Fork, a_child_runs_loops_while_a_thread_does) {
+  std::atomic<std::int64_t> done{0};
+  const auto loop = [&done] {
+    parallel(
+        100, 1,
+        [](void* sum, std::int64_t, std::int64_t end) {
+          static_cast<std::atomic<std::int64_t>*>(sum)->fetch_add(end);
+        },
+        &done);
+  };
+  expect_children_to_go_on([&](int) { loop(); }, loop);
+}
+
+TEST(Fork, a_child_waits_for_idle_gpus_while_a_thread_does) {
+  expect_children_to_go_on([](int) { when_idle(0, [] {}); },
+                           [] {
+                             when_idle(0, [] {});
+                             drain_reaper(60'000);
+                           });
 }
 
 TEST(Fork, a_fork_within_the_loader_does_not_wait_for_itself) {

@@ -35,8 +35,16 @@ TEST(Memory, a_made_tensor_has_its_shape_and_one_reference) {
 
 TEST(Memory, empty_and_zero_dimensional_tensors_can_be_made) {
   const std::int64_t shape[] = {0, 5};
-  release(make_tensor(shape, 2, k_dtype_of<float>, k_cpu));
-  release(make_tensor(nullptr, 0, k_dtype_of<float>, k_cpu));
+  tarsia_storage* const empty = make_tensor(shape, 2, k_dtype_of<float>, k_cpu);
+  EXPECT_EQ(empty->tensor->ndim, 2);
+  EXPECT_EQ(empty->tensor->shape[0], 0);
+  EXPECT_EQ(empty->tensor->shape[1], 5);
+  release(empty);
+  tarsia_storage* const scalar = make_tensor(nullptr, 0, k_dtype_of<float>, k_cpu);
+  EXPECT_EQ(scalar->tensor->ndim, 0);
+  *static_cast<float*>(scalar->tensor->data) = 2.5f;  // it has room for one element
+  EXPECT_EQ(*static_cast<float*>(scalar->tensor->data), 2.5f);
+  release(scalar);
 }
 
 TEST(Memory, shapes_that_cannot_be_are_refused) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "registry/resources/call_context.h"
 #include "tests/unit/base/forked_child.h"
 
 namespace tarsia::registry {
@@ -73,6 +74,43 @@ TEST(Turn, threads_that_would_wait_for_each_other_are_told) {
     run_in_a_circle(3);
     run_in_a_circle(5);
   }
+}
+
+TEST(Turn, a_wait_is_given_up_when_interrupted) {
+  Turn mine, theirs;
+  std::latch taken(1), given_up(1);
+  std::atomic<bool> waits{false};
+  std::thread other([&] {
+    CallFrame frame({TARSIA_CPU, 0});
+    frame.context().user = &waits;
+    frame.context().interrupted = [](void* user) {  // it is asked while it waits
+      static_cast<std::atomic<bool>*>(user)->store(true);
+      static_cast<std::atomic<bool>*>(user)->notify_all();
+      return 0;
+    };
+    theirs.take("theirs");
+    taken.count_down();
+    given_up.wait();
+    // The thread that gave up waits for nobody any more, so this is no circle.
+    EXPECT_NO_THROW(mine.take("mine"));
+    waits = true;
+    waits.notify_all();
+    mine.give();
+    theirs.give();
+  });
+  taken.wait();
+  mine.take("mine");
+  {
+    CallFrame frame({TARSIA_CPU, 0});
+    frame.context().interrupted = [](void*) { return 1; };
+    EXPECT_THROW(theirs.take("theirs"), Interrupted);
+  }
+  given_up.count_down();
+  waits.wait(false);
+  mine.give();
+  other.join();
+  EXPECT_TRUE(theirs.take("theirs"));
+  theirs.give();
 }
 
 TEST(Turn, a_forked_child_is_told_that_the_state_may_be_half_changed) {

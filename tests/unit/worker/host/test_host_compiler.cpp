@@ -154,7 +154,9 @@ TEST_F(HostCompilerTest, what_nothing_reaches_is_dropped_before_it_is_optimised)
   EXPECT_EQ(result.module.find("@_Z9unreachedi"), std::string::npos);
 }
 
-TEST_F(HostCompilerTest, chains_of_tests_take_time_by_their_length) {
+TEST_F(HostCompilerTest,
+       long_chains_of_equalities_become_a_switch_and_functions_with_others_are_not_optimised) {
+  std::string warnings;
   const auto ir_of = [&](int tests, const std::string& comparison) {
     std::string text = "int f(int x) {\n";
     for (int i = 0; i < tests; ++i)
@@ -164,6 +166,9 @@ TEST_F(HostCompilerTest, chains_of_tests_take_time_by_their_length) {
     asked.options.cflags = {"-emit-llvm"};
     const CompileResult result = compile(asked);
     EXPECT_TRUE(result.ok) << errors(result);
+    warnings.clear();
+    for (const Diagnostic& one : result.diagnostics)
+      warnings += one.file + ":" + std::to_string(one.line) + ": " + one.message + "\n";
     tarsia_value argument{.kind = TARSIA_KIND_INT}, out = {};
     argument.i = 9;
     EXPECT_EQ(Opened(result.module).function("f")->call(&argument, 1, &out), 0);
@@ -174,8 +179,11 @@ TEST_F(HostCompilerTest, chains_of_tests_take_time_by_their_length) {
   };
   EXPECT_NE(ir_of(1500, "==").find("switch i32"), std::string::npos);
   EXPECT_EQ(ir_of(1500, "==").find(" optnone"), std::string::npos);
+  EXPECT_EQ(warnings, "");
   EXPECT_NE(ir_of(1500, "<").find(" optnone"), std::string::npos);
+  EXPECT_THAT(warnings, HasSubstr("a.cc:1: 'f(int)' is not optimised"));
   EXPECT_EQ(ir_of(500, "<").find(" optnone"), std::string::npos);
+  EXPECT_EQ(warnings, "");
 }
 
 TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {

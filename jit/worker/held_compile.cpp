@@ -1,0 +1,85 @@
+// What a compile does so that others may go on behind its leading includes: it holds its parse, or writes it.
+#include "jit/worker/compile.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/dependency.h"
+#include "jit/worker/link/user_libraries.h"
+#include "jit/worker/prelude/leading_text.h"
+#include "jit/worker/source/main_text.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+const SourceFile* Compile::held_text() const {
+  if (!m_worker.held.is_on() || !m_why_clang.empty() || kernels_alone() || !m_request.source_dir.empty())
+    return nullptr;
+  const auto is_cuda = [&](const SourceFile& file) {
+    return language_of(file, m_request.cuda) == Language::cuda;
+  };
+  const auto found = std::ranges::find_if(m_request.files, is_cuda);
+  return found != m_request.files.end() && end_of_leading_includes(found->text) > 0 ? &*found : nullptr;
+}
+
+Digest Compile::held_key(const SourceFile& file) const {
+  CompileRequest plain = m_request;
+  plain.name.clear();
+  plain.timeout_ms = 0;
+  plain.options.openmp = m_openmp;
+  const size_t at = size_t(&file - m_request.files.data());
+  plain.files[at].text.resize(end_of_leading_includes(file.text));
+  return Hasher("tarsia held parse").field(encode(plain)).field(std::uint64_t(at)).finish();
+}
+
+bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const LeadingParse& parse) {
+  m_worker.device.await_warm_up();
+  m_worker.prepared.wait();
+  static_cast<void>(find_user_libraries(m_request));  // reads them, which each child would have to
+  parse.prepare();
+  const size_t room = MainText::room_for(unit.file->text.size());
+  std::optional<std::string> next = m_worker.held.hold(held_key(*unit.file));
+  if (!next) return false;
+  const auto start = Clock::now();
+  m_worker.device.forget_child();
+  const size_t at = size_t(unit.file - m_request.files.data());
+  m_next = decode_request(*next);
+  m_asked = &m_next;
+  m_request.name = m_next.name;
+  m_request.timeout_ms = m_next.timeout_ms;
+  m_request.files[at].text = prepared(m_next, m_marks_lambdas).files[at].text;
+  FileStamp stamp;
+  const auto has_changed = [&](const Dependency& one) {
+    return check(one, stamp) == DependencyState::changed;
+  };
+  if (m_request.files[at].text.size() > room || std::ranges::any_of(files.dependencies(), has_changed))
+    HeldParses::refuse();
+  m_result.timings.clear();
+  m_result.timings.emplace_back("prelude held", milliseconds_since(start));
+  return true;
+}
+
+void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
+                            ChildWriter& writer) {
+  PreludeLayer layer;
+  layer.dependencies = files.dependencies();
+  writer.start([&]() -> std::string {
+    LeadingContent content = parse.write();
+    layer.header_names = std::move(content.header_names);
+    layer.names = std::move(content.names);
+    layer.macros = std::move(content.macros);
+    layer.warnings = std::move(content.warnings);
+    if (content.pch.empty() || layer.is_hidden_by(m_request.files)) return {};
+    return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch));
+  });
+}
+
+}  // namespace tarsia::jit
