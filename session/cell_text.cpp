@@ -123,6 +123,7 @@ void CellText::take_items(const char* info) {
   const nlohmann::json all = nlohmann::json::parse(info, nullptr, /*allow_exceptions=*/false);
   if (!all.is_object()) return;
   for (const nlohmann::json& one : all.value("items", nlohmann::json::array())) {
+    if (!one.is_object()) continue;
     Item& item = m_items.emplace_back();
     item.begin = std::min(one.value("begin", std::size_t{0}), m_code.size());
     item.end = std::clamp(one.value("end", std::size_t{0}), item.begin, m_code.size());

@@ -1,0 +1,72 @@
+// The texts of cells, read without a compiler.
+#include "session/cell_text.h"
+
+#include <gmock/gmock.h>
+
+namespace tarsia::session {
+namespace {
+
+constexpr char k_items[] = R"({"items": [
+  {"begin": 0, "end": 27, "kind": "function", "names": ["f"], "symbols": ["_Z1fi"], "later": "int f(int a);"},
+  {"begin": 28, "end": 33, "kind": "statement", "names": [], "symbols": [], "later": ""},
+  {"begin": 34, "end": 46, "kind": "type", "names": ["S"], "symbols": [], "later": null}]})";
+
+CellText compiled() {
+  CellText cell("cell 1", "int f(int a) {\n return a; }\nf(1);\nstruct S {};");
+  cell.take_items(k_items);
+  return cell;
+}
+
+TEST(CellText, a_value_is_shown_where_no_semicolon_follows) {
+  EXPECT_TRUE(CellText("c", "x").shows_value());
+  EXPECT_TRUE(CellText("c", "x // ;").shows_value());
+  EXPECT_TRUE(CellText("c", "f(\";\")").shows_value());
+  EXPECT_FALSE(CellText("c", "x; // x").shows_value());
+  EXPECT_FALSE(CellText("c", "x; /* \" */ ").shows_value());
+  EXPECT_TRUE(CellText("c", " // x\n /* y */").is_empty());
+}
+
+TEST(CellText, includes_move_to_the_front_unless_something_may_change_what_they_say) {
+  CellText cell("c",
+                "#include <a>\n// #include <b>\n#if 1\n#include <c>\n#endif\n# include <d> // d\n#define "
+                "D\n#include <e>\n");
+  cell.move_includes();
+  EXPECT_THAT(cell.includes(),
+              testing::ElementsAre(testing::Pair("#include <a>", 1), testing::Pair("#include <d>", 6)));
+  EXPECT_EQ(cell.code().find("<a>"), std::string::npos);
+  EXPECT_NE(cell.code().find("<e>"), std::string::npos);
+  EXPECT_TRUE(cell.has_macros());
+}
+
+TEST(CellText, later_cells_read_declarations_on_the_same_lines) {
+  CellText cell = compiled();
+  EXPECT_EQ(cell.later_text(), "int f(int a);\n\n\nstruct S {};\n");
+  ASSERT_NE(cell.item_at(4, 1), nullptr);
+  EXPECT_EQ(cell.item_at(4, 1)->names, std::vector<std::string>{"S"});
+  EXPECT_EQ(cell.item_at(1, 5)->names, std::vector<std::string>{"f"});
+  EXPECT_EQ(cell.item_at(3, 1), nullptr);
+  cell.item_named("f")->dropped = true;
+  EXPECT_EQ(cell.later_text(), "\n\n\nstruct S {};\n");
+  EXPECT_EQ(cell.item_at(4, 1)->names, std::vector<std::string>{"S"});
+}
+
+TEST(CellText, damaged_items_are_kept_within_the_text) {
+  CellText cell("c", "int x;");
+  cell.take_items(R"({"items": [{"begin": 99, "end": 3}, 7]})");
+  cell.take_items("no JSON");
+  EXPECT_TRUE(cell.items().empty());
+  EXPECT_EQ(cell.later_text(), "int x;\n");
+}
+
+TEST(CellText, a_diagnostic_of_a_moved_include_has_its_place) {
+  CellText one("cell 1", "#include <a>\n"), two("cell 2", "\n#include <b>\n");
+  one.move_includes();
+  two.move_includes();
+  Diagnostic diagnostic{k_main_name, 3, 10, Severity::error, "not found"};
+  place_includes(diagnostic, {one}, two);
+  EXPECT_EQ(diagnostic.file, "cell 2");
+  EXPECT_EQ(diagnostic.line, 2);
+}
+
+}  // namespace
+}  // namespace tarsia::session

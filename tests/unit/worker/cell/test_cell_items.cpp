@@ -1,0 +1,90 @@
+// Cells of sessions in this process: the items that a cell has, and what later cells read of them.
+#include "jit/worker/cell/cell_items.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+class CellItemsTest : public CompileTest {
+ protected:
+  CompileRequest cell(const std::string& text) {
+    CompileRequest made = request("session.cc", "#include \"cell 1\"\n#include \"cell 2\"\n");
+    made.headers.push_back({"cell 1", "int earlier(int a);\nextern int x;\n"});
+    made.headers.push_back({"cell 2", text + "\n;\n"});
+    made.options.functions.emplace();
+    made.options.cell = "cell 2";
+    return made;
+  }
+
+  /// What the module says of the cell's items.
+  nlohmann::json items(const std::string& text) {
+    const CompileResult result = compile(cell(text));
+    EXPECT_TRUE(result.ok) << errors(result);
+    const std::size_t begin = result.module.find("{\"items\":");
+    if (begin == result.module.npos) return {};
+    return nlohmann::json::parse(result.module.c_str() + begin)["items"];
+  }
+
+  /// What later cells read in the place of a cell's only item: "same" if it stays.
+  std::string later(const std::string& text) {
+    const nlohmann::json all = items(text);
+    if (all.size() != 1) return std::to_string(all.size()) + " items";
+    return all[0]["later"].is_null() ? "same" : all[0]["later"].get<std::string>();
+  }
+};
+
+TEST_F(CellItemsTest, functions_become_declarations_and_variables_extern_ones) {
+  EXPECT_EQ(later("int f(int a, int b = 2) { return a + b; }"), "int f(int a, int b = 2);");
+  EXPECT_EQ(later("int a = 3, *b = &a, c[2] = {1, 2};"), "extern int a; extern int *b; extern int c[2];");
+  EXPECT_EQ(later("auto d = 2.5;"), "extern double d;");
+  EXPECT_EQ(later("struct S { void f(); };\nvoid S::f() {}"), "2 items");
+}
+
+TEST_F(CellItemsTest, what_cannot_be_declared_stays) {
+  for (const char* text :
+       {"struct S { int a; };", "template <class T> T f(T a) { return a; }", "inline int f() { return 1; }",
+        "constexpr int f() { return 1; }", "auto f() { return 1; }", "auto g = [](int a) { return a; };",
+        "const int n = 3;", "static int s = 3;", "using I = int;", "enum E { one };",
+        "namespace n { int a; }"})
+    EXPECT_EQ(later(text), "same") << text;
+}
+
+TEST_F(CellItemsTest, statements_become_nothing) {
+  EXPECT_EQ(later("x = earlier(x)"), "");
+  EXPECT_EQ(later("for (int i = 0; i < 3; i++) x += i;"), "");
+  EXPECT_EQ(later("{ int local = 1; x = local; }"), "");
+}
+
+TEST_F(CellItemsTest, an_item_names_what_it_declares) {
+  const nlohmann::json all = items("// first\nint f(double) { return 1; }\n#define A 1\nint y = A; y + 1");
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0]["names"], nlohmann::json({"f"}));
+  EXPECT_EQ(all[0]["symbols"], nlohmann::json({"_Z1fd"}));
+  EXPECT_EQ(all[0]["begin"], 9);
+  EXPECT_EQ(all[1]["kind"], "variable");
+  EXPECT_EQ(all[2]["kind"], "statement");
+}
+
+TEST_F(CellItemsTest, modules_name_the_functions_and_variables_of_other_cells) {
+  const CompileResult result = compile(cell("int mine(int a) { return earlier(a) + x; }"));
+  ASSERT_TRUE(result.ok) << errors(result);
+  for (const char* symbol : {"_Z4minei", "_Z7earlieri", "int (int)", "tarsia_cell_table"})
+    EXPECT_NE(result.module.find(symbol), result.module.npos) << symbol;
+}
+
+TEST_F(CellItemsTest, an_open_brace_ends_the_compile_with_its_place) {
+  const CompileResult result = compile(cell("int f() {\n  if (x) {\n  return 1;"));
+  ASSERT_FALSE(result.ok);
+  ASSERT_EQ(result.diagnostics.size(), 2u) << errors(result);
+  EXPECT_EQ(result.diagnostics[0].message, "expected '}'");
+  EXPECT_EQ(result.diagnostics[0].line, 3);
+  EXPECT_EQ(result.diagnostics[1].line, 2);
+}
+
+}  // namespace
+}  // namespace tarsia::jit
