@@ -129,7 +129,7 @@ def test_each_wrong_use_is_an_error_of_tarsias_that_says_the_remedy(call, kind, 
 def test_an_op_says_what_it_takes():
     library = tarsia.load_inline('#include <tarsia/op.h>\nTARSIA_OP(takes_x).forward("cpu", [](tarsia::Context&) {});')
     for call in (lambda: tarsia.ops.takes_x(5), lambda: tarsia.ops.takes_x([1, 2]), lambda: tarsia.ops.takes_x.bind(5)):
-        with pytest.raises(tarsia.ArgumentTypeError, match="takes_x: input 1 'x' must be a tensor of numbers, such as a NumPy array, got"):
+        with pytest.raises(tarsia.ArgumentTypeError, match="takes_x: input 0 'x' must be a tensor of numbers, such as a NumPy array, got"):
             call()
     library.unload()
 
