@@ -186,6 +186,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang,
                                             const HeaderObjects* headers) {
   guard_assembler();
   drop_unreached(*module);
+  trap_forbidden_returns(*module);
   if (clang.getCodeGenOpts().OptimizationLevel > 0) shorten_chains(*module);
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);
