@@ -332,7 +332,9 @@ def test_an_op_names_its_pass_and_its_tensors():
     assert lines[0].endswith(") in op 'breaks', forward, source:10")
     assert lines[1] == "  called with input 'x' float32[4, 3], output 'y' float32[4, 3]"
     assert "at source:4" in lines[2]
+    assert not [line for line in lines if "OpDefinition" in line], lines
     lines = crash(OP % (1, 1)).splitlines()
+    assert not [line for line in lines if "OpDefinition" in line], lines
     assert lines[0].endswith(") in op 'breaks', backward, source:10")
     assert lines[1] == "  called with gradient of 'y' float32[4, 3], input 'x' float32[4, 3], gradient of 'x' float32[4, 3]"
     assert "at source:8" in lines[2]
