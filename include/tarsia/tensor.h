@@ -449,9 +449,19 @@ TARSIA_DETAIL_SUPPORT Tensor Tensor::contiguous() const {
 /// Ends the call under way by an exception if its caller wants that: in Python, if Ctrl-C is pressed or
 /// another signal's handler raises. A long loop calls this now and then. It takes a few nanoseconds and asks
 /// the caller at most 50 times a second. Python runs signal handlers only on its main thread: calls from
-/// other threads go on, as do threads that the loop itself has started. Throws CallError.
+/// other threads go on, as do threads that the loop itself has started. In a parallel region of OpenMP's,
+/// which no exception may leave, it asks and does not throw: see interrupted(). Throws CallError.
 TARSIA_DETAIL_SUPPORT void check_interrupt() {
   if (int32_t code_ = detail::attached()->check_interrupt()) detail::throw_last(detail::host(), code_);
+}
+
+/// Whether the caller of the call under way wants it to end, asked as check_interrupt() asks, without an
+/// exception: for loops that must not throw, such as those of OpenMP. True on the thread of the call alone,
+/// and from then on until the call ends. The call then raises the caller's exception, whatever it returns.
+TARSIA_DETAIL_SUPPORT bool interrupted() {
+  const tarsia_host* host_ = detail::attached();
+  return host_->size >= __builtin_offsetof(tarsia_host, interrupted) + sizeof(host_->interrupted) &&
+         host_->interrupted() != 0;
 }
 
 /// Returns the device's random states, as Context::random_states does. `kind` is 1 for std::mt19937 on the

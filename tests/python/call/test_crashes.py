@@ -518,3 +518,57 @@ int f(int n) {
 }''')
 print(library.f(100000))""")
     assert ended(process)[0] == "100000\n"
+
+
+def test_a_daemon_thread_that_asks_does_not_keep_the_process_from_its_end():
+    process = program(LOOP + """
+threading.Thread(target=library.asks, args=(1,), daemon=True).start()
+import time
+time.sleep(0.2)
+print("ends", flush=True)""")
+    output, errors = ended(process)
+    assert (process.returncode, output, errors) == (0, "begun\nends\n", "")
+
+
+PARALLEL = LOOP + """
+library = load('''#include <tarsia/op.h>
+#include <atomic>
+#include <unistd.h>
+int throws(int n) {
+  std::atomic<int> done{0};
+  #pragma omp parallel for num_threads(2) schedule(static)
+  for (int i = 0; i < 40; ++i) {
+    if (i == 0 && write(1, "begun\\\\n", 6) != 6) done = -1;
+    tarsia::check_interrupt();
+    usleep(50000);
+    ++done;
+  }
+  return done;
+}
+int asks(int n) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> done{0};
+  #pragma omp parallel for num_threads(2) schedule(static)
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 0 && write(1, "begun\\\\n", 6) != 6) done = -1;
+    if (tarsia::interrupted()) stop = true;
+    if (stop) continue;
+    usleep(50000);
+    ++done;
+  }
+  return done < 1000 ? 0 : 1;
+}''')
+try:
+    library.NAME(1)
+except KeyboardInterrupt as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("name", ["throws", "asks"])
+def test_ctrl_c_ends_a_parallel_loop_that_asks_and_the_process_lives(name):
+    process = program(PARALLEL.replace("NAME", name))
+    assert process.stdout.readline() == "begun\n", process.communicate()[1]
+    process.send_signal(signal.SIGINT)
+    output, errors = ended(process)
+    assert (process.returncode, output) == (0, "KeyboardInterrupt\n"), errors
