@@ -174,6 +174,9 @@ MEMBERS = {
     "t": "template <class T> struct A { T t(T x) { return x; } };\n__global__ void k(float* x) { A<float> a; x[0] = a.t(x[1]); }",
 }
 
+    ("template <class T> T odd(T x) { return x % 2; }", "odd"),
+    ("template <class T> T mask(T x, T y) { return (x & ~y) << 1; }", "mask"),
+    ("template <class T> void fill(T* x, long n, T v) { for (long i = 0; i < n; ++i) x[i] = v; }", "fill"),
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_hosts_member_that_a_kernel_calls_is_an_error(name):
@@ -200,6 +203,22 @@ __global__ void k(int* x) {
 
 def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
     cuda_or_skip()
+@pytest.mark.parametrize("template", [
+    "template <class F> int apply(F f) { return f(1); }",
+    "template <class T> long count(const T& x) { return x.size(); }",
+    "template <class T> typename T::value_type first(const T& x) { return x[0]; }",
+    "template <class T> auto at(T x, int i) { return x[i]; }",
+    "template <class T> auto what(T x) { return *x; }",
+    "template <class T> int total(T x) { int s = 0; for (int i : x) s += i; return s; }",
+    "template <class T> requires (sizeof(T) == 1) int small(T x) { return x; }",
+    "template <class T> int checked(T x) { static_assert(sizeof(T) == 1); return x; }",
+    "#include <vector>\ntemplate <class T> int sized(std::vector<std::vector<T>> x) { return x.size(); }",
+])
+def test_a_template_that_asks_for_more_than_a_number_advises_a_wrapper(template):
+    lib = tarsia.load_inline(template + "\nint other() { return 1; }")
+    assert list(lib.skipped.values()) == ["is a template; a function that calls it with types of your choice is exported"]
+
+
     source = "struct A { int n; A(int m) : n(m) {} };\n__global__ void k(int* x) { A a(1); x[0] = a.n; }"
     with pytest.raises(tarsia.CompileError, match="'A::A.int.'; if it is a host function, write __device__"):
         tarsia.load_inline(source, arch="sm_90")
