@@ -113,7 +113,10 @@ std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<st
         has_value || (command.get_option_no_throw("--cflags") &&
                       (is_debug || word == "-arch=native" || holds_flag(k_flags, word)) &&
                       !command.get_option_no_throw((word.starts_with("--") ? "" : "-") + word));
-    if (is_known) {
+    const bool has_level = word == "-O" && i + 1 < words.size() && words[i + 1].size() == 1 &&
+                           words[i + 1][0] >= '0' &&
+                           words[i + 1][0] <= '9';  // "-O 3", the option of the table
+    if (is_known && !has_level) {
       word.insert(0, "--cflags=");
       if (has_value && value.empty() && i + 1 < words.size()) words[++i].insert(0, "--cflags=");
       continue;

@@ -180,10 +180,9 @@ def test_the_command_shows_asked_for_warnings_and_refuses_what_is_unknown(tmp_pa
 def test_a_suggestion_is_near_to_what_was_written():
     with pytest.raises(ValueError, match="did you mean '-funroll-loops'"):
         tarsia.load_inline(VALUES, cflags=["-funroll-lopos"])
-    for far in ("-fsome-other-thing-that-nobody-knows", "-x"):
-        with pytest.raises(ValueError) as caught:
-            tarsia.load_inline(VALUES, cflags=[far])
-        assert "did you mean" not in str(caught.value)
+    with pytest.raises(ValueError) as caught:
+        tarsia.load_inline(VALUES, cflags=["-fsome-other-thing-that-nobody-knows"])
+    assert "did you mean" not in str(caught.value)
     with pytest.raises(ValueError, match="write the #include at the beginning of the source"):
         tarsia.load_inline(VALUES, cflags=["-include", "a.h"])
 
