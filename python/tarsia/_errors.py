@@ -263,6 +263,9 @@ def of_import(error):
                          " not used")
 
 
+_NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
+
+
 def told(what):
     """Decorates a function: where Python refuses a call of it, since arguments are missing, too many or unknown, the error is a
     tarsia.Error that says what to pass. A function that looks for its caller finds it one frame further out."""
@@ -278,9 +281,8 @@ def told(what):
             raise ArgumentTypeError(f"{message}; {what}")
 
         # What functools.wraps does, whose import takes longer than all of this.
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            setattr(call, name, getattr(function, name))
-        call.__wrapped__ = function
+        for name, value in [("__wrapped__", function), *((name, getattr(function, name)) for name in _NAMED)]:
+            setattr(call, name, value)
         return call
 
     return decorate
