@@ -55,7 +55,9 @@ void check_names(const tarsia_op& op, const std::function<void(const std::string
     const std::string shown = std::string(what) + " '" + std::string(name) + "'";
     if (!is_identifier(name)) fail("declares " + shown + ": write letters, digits and underscores");
     const auto [before, is_new] = known.emplace(name, what);
-    if (!is_new && before->second != what)
+    // Ops for MXNet's API have no place, and may call an input and an output alike.
+    const bool is_declared = op.location && *op.location;
+    if (!is_new && before->second != what && is_declared)
       fail("declares " + std::string(before->second) + " and " + what + " '" + std::string(name) +
            "': give them two names");
     if (!std::strcmp(what, "attribute") && (name == "out" || name == "req"))
