@@ -9,7 +9,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/spelling.h"
 
 namespace tarsia::pipeline {
 namespace {
@@ -63,12 +63,26 @@ constexpr std::string_view k_idle[] = {"-fPIC",
                                        "-fno-trapping-math",
                                        "-fno-plt",
                                        "-fvisibility=hidden",
+                                       "-fexceptions",
+                                       "-fno-exceptions",
+                                       "-frtti",
+                                       "-fno-rtti",
                                        "-g0",
                                        "-m64"};
 
 /// Flags that set an option.
 constexpr std::string_view k_setting[] = {
-    "-O0", "-O1", "-O2", "-O3", "-O", "-Ofast", "-g", "-g1", "-gline-tables-only", "-fopenmp", "-ffast-math"};
+    "-O0",      "-O1",        "-O2", "-O3",   "-O",  "-Ofast", "-Os",    "-Oz",
+    "-Og",      "-g",         "-g2", "-ggdb", "-g3", "-g1",    "-ggdb3", "-gline-tables-only",
+    "-fopenmp", "-ffast-math"};
+
+/// What each flag for instructions needs of x86-64: the psABI's level that has them.
+constexpr std::pair<std::string_view, int> k_instructions[] = {
+    {"-msse", 1},      {"-msse2", 1},     {"-mfpmath=sse", 1}, {"-mmmx", 1},     {"-msse3", 2},
+    {"-mssse3", 2},    {"-msse4", 2},     {"-msse4.1", 2},     {"-msse4.2", 2},  {"-mpopcnt", 2},
+    {"-mcx16", 2},     {"-mavx", 3},      {"-mavx2", 3},       {"-mfma", 3},     {"-mf16c", 3},
+    {"-mbmi", 3},      {"-mbmi2", 3},     {"-mlzcnt", 3},      {"-mmovbe", 3},   {"-mavx512f", 4},
+    {"-mavx512bw", 4}, {"-mavx512cd", 4}, {"-mavx512dq", 4},   {"-mavx512vl", 4}};
 
 /// Flags in front of a value.
 constexpr std::string_view k_with_value[] = {"-std=", "-march=", "-fsanitize=", "-D", "-U",
@@ -129,30 +143,17 @@ constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
                                {"relocatable-device-code", Nvcc::exact, "false", k_one_file},
                                {"default-stream", Nvcc::exact, "legacy", "launch on a stream that is given"}};
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t j = 0; j < a.size(); ++j) {
-    std::size_t corner = std::exchange(row[0], j + 1);
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      const std::size_t changed = corner + (a[j] != b[i]);
-      corner = row[i + 1];
-      row[i + 1] = std::min({changed, row[i] + 1, corner + 1});
-    }
-  }
-  return row.back();
-}
-
 [[noreturn]] void refuse_unknown(const std::string& flag) {
   std::string shown = flag.substr(0, 80);
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c == 127; }, '?');
   std::string text = "cflags: '" + shown + "' is none of the options that are known here";
   if (flag.starts_with("-m"))
     refuse(text + "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
+  if (flag.starts_with("-include")) refuse(text + "; write the #include at the beginning of the source");
   std::string nearest;
-  std::size_t best = flag.size();
+  std::size_t best = suggestion_reach(flag) + 1;
   const auto compare = [&](std::string_view known, std::string_view with) {
-    if (const std::size_t d = distance(with, known); d < best) best = d, nearest = known;
+    if (const std::size_t d = edit_distance(with, known); d < best) best = d, nearest = known;
   };
   for (std::string_view known : k_kept) compare(known, flag);
   for (std::string_view known : k_idle) compare(known, flag);
@@ -202,6 +203,9 @@ class Reader {
       if (flag.size() == 2 && (holds(std::array{"-D", "-U", "-I", "-L", "-l"}, flag))) {
         if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
         take(flag + flags[++i]);
+      } else if (flag == "-isystem" || flag == "-idirafter") {
+        if (i + 1 == flags.size()) refuse("cflags: '" + flag + "' lacks what stands behind it");
+        take("-I" + flags[++i]);
       } else if (const NvccFlag* known = nvcc_flag(flag)) {
         const std::size_t equals = flag.find('=');
         const bool in_next = known->kind >= Nvcc::idle_value && equals == flag.npos;
@@ -214,6 +218,9 @@ class Reader {
     }
     set("opt", m_options.opt, m_opt);
     set("std", m_options.std, m_std);
+    // A CPU says more than the instructions of a flag.
+    if (m_level > 1 && m_march.flag.empty() && m_options.march.empty())
+      m_options.march = "x86-64-v" + std::to_string(m_level);
     set("march", m_options.march, m_march);
     for (const std::string& name : m_undefined)
       for (const auto& [defined, value] : m_options.defines)
@@ -337,7 +344,14 @@ class Reader {
     };
     if (holds(k_idle, flag)) return;
     if (holds(k_kept, flag)) return keep(flag);
-    if (flag == "-O") return void(m_opt = {1, flag});
+    if (flag == "-O" || flag == "-Og") return void(m_opt = {1, flag});
+    if (flag == "-Os" || flag == "-Oz") return void(m_opt = {2, flag});
+    if (is("-mtune=") || flag == "-fdiagnostics-color" || is("-fdiagnostics-color=") ||
+        flag == "-fno-diagnostics-color" || is("-ftemplate-depth=") || is("-fmax-errors="))
+      return;
+    for (const auto& [name, level] : k_instructions)
+      if (name == flag) return void(m_level = std::max(m_level, level));
+    if (is("-isystem")) return void(m_options.include_dirs.push_back(value("-isystem")));
     if (flag == "-Ofast") {
       m_options.fast_math = true;
       return void(m_opt = {3, flag});
@@ -346,7 +360,7 @@ class Reader {
       return void(m_opt = {flag[2] - '0', flag});
     if (flag == "-ffast-math") return void(m_options.fast_math = true);
     if (flag == "-fopenmp") return void(m_options.openmp = true);
-    if (flag == "-g") {
+    if (holds(std::array{"-g", "-g2", "-g3", "-ggdb", "-ggdb2", "-ggdb3", "-gdwarf-4", "-gdwarf-5"}, flag)) {
       if (!m_options.debug) m_options.debug = true;
       return;
     }
@@ -397,6 +411,11 @@ class Reader {
   void take_std(const std::string& flag, std::string standard) {
     // Sources are compiled in GNU's dialect of each standard.
     if (standard.starts_with("gnu++")) standard = "c++" + standard.substr(5);
+    // The names that standards have before they are published.
+    static constexpr std::pair<std::string_view, std::string_view> k_drafts[] = {
+        {"c++0x", "c++11"}, {"c++1y", "c++14"}, {"c++1z", "c++17"}, {"c++2a", "c++20"}, {"c++2b", "c++23"}};
+    for (const auto& [draft, published] : k_drafts)
+      if (standard == draft) standard = published;
     m_std = {std::move(standard), flag};
   }
 
@@ -439,6 +458,7 @@ class Reader {
   Given<std::string> m_std, m_march;
   std::string m_sanitizer;  ///< the flag
   Texts m_undefined;
+  int m_level = 1;  ///< of x86-64 that flags for instructions need
 };
 
 }  // namespace

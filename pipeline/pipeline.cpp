@@ -15,6 +15,7 @@
 
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/machine/cpu.h"
 #include "base/paths.h"
@@ -55,6 +56,24 @@ Module ready(cache::CachedModule&& found, bool cuda) {
 
 std::string named(const jit::CompileRequest& request) {
   return request.name.empty() ? request.files.front().name : request.name;
+}
+
+/// The folder among these that holds all of the texts as files: those of a source that was read from there,
+/// as tarsia.load and the command do. "" if none does.
+std::string folder_of(const std::vector<std::string>& folders,
+                      const std::vector<std::pair<std::string_view, std::string_view>>& texts) {
+  for (const std::string& folder : folders) {
+    const auto is_there = [&](const auto& text) {
+      const std::string path = folder + '/' + std::string(text.first);
+      UniqueFd file;
+      struct stat status;
+      std::string bytes;
+      return open_regular(path, file, status, Links::follow) == 0 &&
+             read_all(file.get(), bytes, text.second.size() + 1) == 0 && bytes == text.second;
+    };
+    if (!folder.empty() && std::ranges::all_of(texts, is_there)) return absolute(folder);
+  }
+  return {};
 }
 
 using Clock = std::chrono::steady_clock;
@@ -205,7 +224,8 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
     std::vector<std::pair<std::string_view, std::string_view>> texts;
     for (const auto* group : {&request.files, &request.headers})
       for (const jit::SourceFile& file : *group) texts.emplace_back(file.name, file.text);
-    request.source_dir = stores.disk.keep_copies(texts);
+    request.source_dir = folder_of(request.options.include_dirs, texts);
+    if (request.source_dir.empty()) request.source_dir = stores.disk.keep_copies(texts);
   }
   return request;
 }

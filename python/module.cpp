@@ -11,6 +11,7 @@
 #include "python/call/kernel.h"
 #include "python/compile_options.h"
 #include "python/core/errors.h"
+#include "python/core/main_thread.h"
 #include "python/expression/expression.h"
 #include "python/jax/jax.h"
 #include "python/library.h"
@@ -110,6 +111,7 @@ NB_MODULE(_tarsia, module) {
   if (!py::add_tensor_type(module.ptr()) || !py::add_function_type(module.ptr()) ||
       !py::add_kernel_types(module.ptr()) || !py::add_op_types(module.ptr()) || !py::add_expression(module))
     throw nb::python_error();
+  py::find_main_thread();
   py::add_compile_options(module);
   py::add_library(module);
   py::add_session(module);

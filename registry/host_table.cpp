@@ -146,8 +146,13 @@ void host_warn(const char* op, const char* text) {
   guarded([&] { log().warn("op '{}': {}", op, text); });
 }
 
+std::int32_t host_interrupted() {
+  return is_call_interrupted() ? 1 : 0;
+}
+
+// An exception that leaves a parallel region ends the process.
 std::int32_t host_check_interrupt() {
-  if (!is_call_interrupted()) return 0;
+  if (!is_call_interrupted() || runs_in_parallel()) return 0;
   if (last_error().code != TARSIA_INTERRUPTED)
     return host_set_error(TARSIA_INTERRUPTED, "the call was interrupted");
   return TARSIA_INTERRUPTED;
@@ -198,6 +203,7 @@ const tarsia_host* host_table() {
       .check_interrupt = &host_check_interrupt,
       .share = &host_share,
       .adopt = &host_adopt,
+      .interrupted = &host_interrupted,
   };
   return &table;
 }

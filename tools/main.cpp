@@ -53,7 +53,10 @@ std::vector<std::string> options_of_run(const std::vector<std::string>& words) {
 int refuse_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> known;
   for (const CLI::App* one : app.get_subcommands(nullptr)) known.push_back(one->get_name());
-  const std::string near = nearest(word, known);
+  std::vector<std::string> all = known;
+  all.insert(all.end(), {"help", "version"});
+  std::string near = nearest(word, all);
+  if (near == "help" || near == "version") near.insert(0, "tarsia --");
   std::string text = "there is no command '" + word + "'";
   if (std::filesystem::exists(word))
     text += "; to run the file: tarsia run " + word;
@@ -63,6 +66,22 @@ int refuse_command(const CLI::App& app, const std::string& word) {
   for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
   print_error(text + "\nThere are " + list + "; tarsia COMMAND --help lists the options of one.");
   return k_usage;
+}
+
+/// Suggests an option for a misspelt one; "" if none is near.
+std::string suggested_option(const CLI::App& command, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.size() < 3 || name[0] != '-' || std::ranges::find(known, name) != known.end()) continue;
+    if (const std::string near = nearest(name, known); near.size() > 2)
+      return "there is no option '" + name + "'; did you mean '" + near + "'?";
+  }
+  return {};
 }
 
 int call(int argc, char** argv) {
@@ -204,6 +223,13 @@ int call(int argc, char** argv) {
           options_of_run({given.begin() + 1, given.end() - std::ptrdiff_t(n_behind)});
     }
   } catch (const CLI::ParseError& error) {
+    const auto used = app.get_subcommands();
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !used.empty())
+      if (const std::string text = suggested_option(*used.front(), used.front()->remaining());
+          !text.empty()) {
+        print_error(text);
+        return k_usage;
+      }
     return app.exit(error) == 0 ? k_done : k_usage;
   }
   if (*run_app) start_again_for_sanitizer(run_command.options, argv);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "tools/commands.h"
 
@@ -212,6 +214,27 @@ bool is_identifier(const std::string& name) {
   return true;
 }
 
+/// Words of C++ and of Python that name nothing else.
+bool is_keyword(std::string_view name) {
+  static constexpr std::string_view k_words =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+      "char8_t class "
+      "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue "
+      "decltype "
+      "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if "
+      "inline "
+      "int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+      "register "
+      "reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch "
+      "template "
+      "this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile "
+      "wchar_t "
+      "while xor xor_eq False None True as assert async await def del elif except finally from global import "
+      "in is "
+      "lambda nonlocal pass raise with yield ";
+  return k_words.find(" " + std::string(name) + " ") != std::string_view::npos;
+}
+
 void write(const fs::path& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
@@ -224,6 +247,9 @@ void write(const fs::path& path, const std::string& text) {
 int new_op(const std::string& name, const std::string& folder, bool with_class) {
   if (!is_identifier(name))
     throw std::runtime_error("'" + name + "' cannot be an op's name: letters, digits and underscores");
+  if (is_keyword(name))
+    throw std::runtime_error("'" + name + "' cannot be an op's name: it is a word of C++ or Python; " + name +
+                             "_op can be one");
   const fs::path place = folder.empty() ? fs::path(name) : fs::path(folder);
   std::error_code error;
   if (fs::exists(place, error) && !fs::is_empty(place, error))

@@ -1,8 +1,10 @@
 // `tarsia show`: prints the code that the compiler made of a source.
+#include <cxxabi.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "tools/commands.h"
 #include "tools/library.h"
@@ -50,41 +53,101 @@ bool is_wanted(const ShowCommand& command, const std::string& text) {
   return false;
 }
 
-void print_ptx(const tarsia_library* library) {
+/// Whether a kernel or function of this symbol, as the compiler spells it, is asked for.
+bool is_wanted_symbol(const ShowCommand& command, const std::string& symbol) {
+  int status = 0;
+  char* const plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  const std::string name = plain ? plain : symbol;
+  std::free(plain);
+  return is_wanted(command, name) || is_wanted(command, symbol);
+}
+
+/// The head of a text of device code, and those of its parts that are asked for. `symbol_of` gives the symbol
+/// of the part that begins with a line; none begins with other lines.
+std::string wanted_parts(const ShowCommand& command, std::string_view text,
+                         std::string (*symbol_of)(std::string_view line), bool& any) {
+  std::string shown;
+  bool show = true;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (const std::string symbol = symbol_of(line); !symbol.empty()) {
+      show = is_wanted_symbol(command, symbol);
+      any |= show;
+    }
+    if (show) shown.append(line).append("\n");
+  }
+  return shown;
+}
+
+/// ".visible .entry NAME(", ".func  (.param …) NAME(", ".weak .func NAME("; declarations end with it.
+std::string ptx_symbol(std::string_view line) {
+  if (const std::size_t global = line.find(".globl"); global != line.npos) {  // stands above, as a comment
+    line.remove_prefix(std::min(line.find_first_not_of(" \t", global + 6), line.size()));
+    return std::string(line.substr(0, line.find_first_of(" \t")));
+  }
+  std::size_t at = line.find(".entry ");
+  if (at == line.npos) at = line.find(".func ");
+  if (!line.starts_with('.') || line.starts_with(".extern") || at == line.npos) return {};
+  line.remove_prefix(line.find(' ', at));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  if (line.starts_with('(')) line.remove_prefix(std::min(line.find(')') + 1, line.size()));
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return std::string(line.substr(0, line.find_first_of("( \t")));
+}
+
+/// ".section .text.NAME,…"
+std::string sass_symbol(std::string_view line) {
+  constexpr std::string_view k_text = ".text.";
+  const std::size_t at = line.find(".section"), name = line.find(k_text, at);
+  if (at == line.npos || name == line.npos) return {};
+  line.remove_prefix(name + k_text.size());
+  return std::string(line.substr(0, line.find_first_of(",\" \t")));
+}
+
+void need_any(const ShowCommand& command, bool any) {
+  if (!any && !command.names.empty()) throw std::runtime_error("there is no kernel to show of this name");
+}
+
+void print_ptx(const tarsia_library* library, const ShowCommand& command) {
   uint64_t n = 0;
   const tarsia_image* images = tarsia_library_images(library, &n);
-  bool any = false;
+  bool any = false, any_wanted = false;
   for (uint64_t i = 0; i < n; ++i) {
     if (std::strncmp(images[i].arch, "compute_", 8) != 0) continue;
     any = true;
-    const std::string_view text(static_cast<const char*>(images[i].data), images[i].bytes);
-    std::printf("// PTX of %s for %s\n%.*s\n", images[i].file, images[i].arch,
-                static_cast<int>(std::min(text.find('\0'), text.size())), text.data());
+    std::string_view text(static_cast<const char*>(images[i].data), images[i].bytes);
+    text = text.substr(0, text.find('\0'));
+    std::printf("// PTX of %s for %s\n%s\n", images[i].file, images[i].arch,
+                wanted_parts(command, text, ptx_symbol, any_wanted).c_str());
   }
   if (!any) throw std::runtime_error("there is no PTX: the source has no kernels");
+  need_any(command, any_wanted);
 }
 
-void print_sass(const tarsia_library* library) {
+void print_sass(const tarsia_library* library, const ShowCommand& command) {
+  uint64_t n = 0;
+  const tarsia_image* images = tarsia_library_images(library, &n);
+  const auto is_code = [](const tarsia_image& image) { return std::strncmp(image.arch, "sm_", 3) == 0; };
+  if (std::none_of(images, images + n, is_code))
+    throw std::runtime_error("there is no GPU code: the source has no kernels");
   const std::string program = find_program("nvdisasm", cuda_folders());
   if (program.empty())
     throw std::runtime_error(
         "there is no nvdisasm to show machine code with: pip install nvidia-cuda-nvdisasm, or set CUDA_HOME "
         "to a toolkit that "
         "has it");
-  uint64_t n = 0;
-  const tarsia_image* images = tarsia_library_images(library, &n);
   const TemporaryFolder folder;
   bool any = false;
   for (uint64_t i = 0; i < n; ++i) {
-    if (std::strncmp(images[i].arch, "sm_", 3) != 0) continue;
-    any = true;
+    if (!is_code(images[i])) continue;
     const std::string path = folder.file("code.cubin");
     std::ofstream(path, std::ios::binary)
         .write(static_cast<const char*>(images[i].data), static_cast<std::streamsize>(images[i].bytes));
     std::printf("// machine code of %s for %s\n%s\n", images[i].file, images[i].arch,
-                output_of({program, "-c", path}).c_str());
+                wanted_parts(command, output_of({program, "-c", path}), sass_symbol, any).c_str());
   }
-  if (!any) throw std::runtime_error("there is no GPU code: the source has no kernels");
+  need_any(command, any);
 }
 
 /// Whether a function is asked for. Without names, what Tarsia puts beside the source's functions is of no
@@ -160,8 +223,8 @@ int show(ShowCommand command) {
   int exit = k_done;
   const tarsia_library* library = open_library(command.file, command.options, sources, exit);
   if (!library) return exit;
-  if (command.ptx) print_ptx(library);
-  if (command.sass) print_sass(library);
+  if (command.ptx) print_ptx(library, command);
+  if (command.sass) print_sass(library, command);
   if (command.assembly) print_asm(library, command);
   if (command.ir) {
     const TemporaryFolder folder;

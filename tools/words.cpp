@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace tarsia::tools {
 namespace {
@@ -20,19 +22,70 @@ constexpr Alias k_aliases[] = {{"-ffast-math", "--fast-math"},
                                {"-generate-line-info", "--lineinfo"},
                                {"-G", "--debug"}};
 
+/// How many edits lead from a to b: a letter added, dropped or changed, or two neighbours swapped.
 std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::size_t> before, row(b.size() + 1), next(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
+    next[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = row[j];
-      row[j] = next;
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
     }
+    before = std::exchange(row, next);
   }
   return row[b.size()];
+}
+
+// What cflags takes and has no option of the command (docs/options.md): a word, and one with a value, which
+// stands behind "=" or in the next word. nvcc's have one dash or two.
+constexpr std::string_view k_flags[] = {"-O",
+                                        "-Ofast",
+                                        "-Os",
+                                        "-Oz",
+                                        "-Og",
+                                        "expt-relaxed-constexpr",
+                                        "extended-lambda",
+                                        "expt-extended-lambda",
+                                        "lineinfo",
+                                        "use_fast_math"};
+constexpr std::string_view k_flags_with_value[] = {"-U",
+                                                   "-isystem",
+                                                   "-include",
+                                                   "gencode",
+                                                   "generate-code",
+                                                   "gpu-architecture",
+                                                   "Xcompiler",
+                                                   "compiler-options",
+                                                   "Xptxas",
+                                                   "ptxas-options",
+                                                   "Xcudafe",
+                                                   "diag-suppress",
+                                                   "diag_suppress",
+                                                   "Xfatbin",
+                                                   "compress-mode",
+                                                   "threads",
+                                                   "cudart",
+                                                   "ftz",
+                                                   "prec-div",
+                                                   "prec-sqrt",
+                                                   "fmad",
+                                                   "rdc",
+                                                   "relocatable-device-code",
+                                                   "default-stream"};
+
+constexpr std::pair<std::string_view, std::string_view> k_drafts[] = {
+    {"c++0x", "c++11"}, {"c++1y", "c++14"}, {"c++1z", "c++17"}, {"c++2a", "c++20"}, {"c++2b", "c++23"}};
+
+/// Whether one of these has the name, which begins with dashes.
+template <class List>
+bool holds_flag(const List& list, std::string_view name) {
+  return std::ranges::any_of(list, [&](std::string_view known) {
+    if (known.starts_with('-')) return name == known;
+    return name.ends_with(known) &&
+           (name.size() == known.size() + 1 || (name.size() == known.size() + 2 && name[1] == '-'));
+  });
 }
 
 bool is_negative_number(const std::string& word) {
@@ -54,6 +107,20 @@ std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<st
     }
     std::string name = word.substr(0, word.find('='));
     const std::string value = word.substr(name.size());
+    const bool has_value = command.get_option_no_throw("--cflags") && holds_flag(k_flags_with_value, name);
+    const bool is_debug = name.starts_with("-g") && name.size() > 2 && name != "-gencode" && value.empty();
+    const bool is_known =
+        has_value || (command.get_option_no_throw("--cflags") &&
+                      (is_debug || word == "-arch=native" || holds_flag(k_flags, word)) &&
+                      !command.get_option_no_throw((word.starts_with("--") ? "" : "-") + word));
+    const bool has_level = word == "-O" && i + 1 < words.size() && words[i + 1].size() == 1 &&
+                           words[i + 1][0] >= '0' &&
+                           words[i + 1][0] <= '9';  // "-O 3", the option of the table
+    if (is_known && !has_level) {
+      word.insert(0, "--cflags=");
+      if (has_value && value.empty() && i + 1 < words.size()) words[++i].insert(0, "--cflags=");
+      continue;
+    }
     for (const Alias& alias : k_aliases)
       if (name == alias.theirs && command.get_option_no_throw(alias.own)) name = alias.own;
     if (name.size() > 2 && name[1] != '-' && command.get_option_no_throw("-" + name)) name.insert(0, 1, '-');
@@ -73,8 +140,12 @@ std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<st
     const bool apart = option && value.empty() && option->get_expected_min() > 0;
     std::string* const given = apart ? (i + 1 < words.size() ? &words[i + 1] : nullptr) : &word;
     // Sources are compiled in GNU's dialect of each standard (docs/options.md).
-    if (name == "--std" && given)
+    // They have other names before they are published.
+    if (name == "--std" && given) {
       if (const std::size_t at = given->find("gnu++"); at != std::string::npos) given->replace(at, 5, "c++");
+      for (const auto& [draft, published] : k_drafts)
+        if (given->ends_with(draft)) given->replace(given->size() - draft.size(), draft.size(), published);
+    }
     if (apart) ++i;
   }
   return words;
@@ -82,7 +153,7 @@ std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<st
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::string found;
-  std::size_t least = word.size() / 2 + 1;
+  std::size_t least = (word.size() < 4 ? 1 : word.size() < 7 ? 2 : 3) + 1;
   for (const std::string& candidate : candidates)
     if (const std::size_t d = distance(word, candidate); d < least) least = d, found = candidate;
   return found;

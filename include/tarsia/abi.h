@@ -86,7 +86,8 @@ typedef enum tarsia_kind {
   TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
   TARSIA_KIND_FLOAT = 3,     /* .f */
   TARSIA_KIND_STRING = 4,    /* .s, .size bytes; NUL-terminated */
-  TARSIA_KIND_TENSOR = 5,    /* argument: .t borrowed; result: .storage, one reference handed over */
+  TARSIA_KIND_TENSOR = 5,    /* argument: .t borrowed; .size is TARSIA_TENSOR_READ_ONLY where the callee gets
+                                memory that it may not write to; result: .storage, one reference handed over */
   TARSIA_KIND_POINTER = 6,   /* argument only: .p, address of the first element of a checked tensor */
   TARSIA_KIND_STREAM = 7,    /* argument only: .p, a cudaStream_t */
   TARSIA_KIND_LIST = 8,      /* .v, .size values */
@@ -112,6 +113,9 @@ typedef enum tarsia_sign {
   TARSIA_SIGNED = 1,            /* .i is the number */
   TARSIA_UNSIGNED = 2           /* .u is the number */
 } tarsia_sign;
+
+/// What tarsia_value::size says of a tensor that a function gets.
+enum { TARSIA_TENSOR_READ_ONLY = 1 };
 
 /// One argument or result. 16 bytes. Arguments are borrowed for the call; results of kind string, list or
 /// tuple live until the call is left.

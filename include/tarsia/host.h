@@ -127,6 +127,9 @@ typedef struct tarsia_host {
   /// thread, when nobody has a reference any more. `tensor` must live until then, and the module stays mapped
   /// until then. Hands over one reference.
   tarsia_storage* (*adopt)(const tarsia_tensor* tensor, void* context, void (*destroy)(void* context));
+  /// Whether the caller of the call under way wants it to end, 1 or 0. Unlike check_interrupt it sets no
+  /// error.
+  int32_t (*interrupted)(void);
 } tarsia_host;
 
 #ifdef __cplusplus

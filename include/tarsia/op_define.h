@@ -165,6 +165,11 @@ class OpDefinition {
   /// Declares that callers must give the last attribute.
   TARSIA_DETAIL_SUPPORT OpDefinition& required() {
     if (!follows_attribute("required")) return *this;
+    if (m_attributes.last().default_value && !m_attributes.last().set)
+      fault(Message("has attribute '")
+            << m_attributes.last().name
+            << "' with a default and .required(), with which nobody gets the default: "
+               "leave one of them out");
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
     drop_default(m_attributes.last());
     return *this;
@@ -191,6 +196,9 @@ class OpDefinition {
   /// index of the text.
   TARSIA_DETAIL_SUPPORT OpDefinition& choices(std::initializer_list<const char*> list_) {
     if (!follows_attribute("choices")) return *this;
+    if (!list_.size())
+      fault(Message("has attribute '")
+            << m_attributes.last().name << "' with .choices({}), which no value fits: list at least one");
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
     for (const char* text_ : list_) copy_[n_++] = text_ ? text_ : "";
@@ -217,6 +225,7 @@ class OpDefinition {
   template <class F_>
   OpDefinition& infer(F_ f_) {
     require("infer", f_);
+    once("infer", m_infer);
     m_infer = detail::keep(m_kept, new F_(f_));
     m_op.infer = [](void* self_, const tarsia_bind_info* c_) -> int32_t {
       try {
@@ -234,6 +243,7 @@ class OpDefinition {
   template <class F_>
   OpDefinition& arity(F_ f_) {
     require("arity", f_);
+    once("arity", m_arity);
     m_arity = detail::keep(m_kept, new F_(f_));
     m_op.arity = [](void* self_, const tarsia_bind_info* c_, uint32_t* in_, uint32_t* out_) -> int32_t {
       try {
@@ -253,6 +263,7 @@ class OpDefinition {
   template <class F_>
   OpDefinition& state(F_ f_) {
     require("state", f_);
+    once("state", m_state);
     m_state = detail::keep(m_kept, new F_(f_));
     m_op.create_state = [](void* self_, const tarsia_bind_info* c_, void** state_) -> int32_t {
       try {
@@ -368,7 +379,8 @@ class OpDefinition {
 
   TARSIA_DETAIL_SUPPORT OpDefinition& port(detail::PlainList<tarsia_port>& list_, char last_,
                                            const char* name_, unsigned flags_) {
-    if (!name_) fault(Message(last_ == 'i' ? "has an input without a name" : "has an output without a name"));
+    if (!name_ || !*name_)
+      fault(Message(last_ == 'i' ? "has an input without a name" : "has an output without a name"));
     tarsia_port& p_ = list_.add();
     p_.name = name_ ? name_ : "";
     p_.description = "";
@@ -397,7 +409,7 @@ class OpDefinition {
                                                     int32_t (*check_)(void*, const char*)) {
     tarsia_attribute& a_ = m_attributes.add();
     a_.size = sizeof(tarsia_attribute);
-    if (!name_) fault(Message("has an attribute without a name"));
+    if (!name_ || !*name_) fault(Message("has an attribute without a name"));
     a_.name = name_ ? name_ : "";
     a_.description = "";
     a_.type = type_;
@@ -463,6 +475,12 @@ class OpDefinition {
   }
   TARSIA_DETAIL_SUPPORT void lacks(const char* function_) {
     fault(Message("has .") << function_ << "(…) with a null function: pass one that is defined");
+  }
+  /// Notes the mistake if the function of this name was called before.
+  TARSIA_DETAIL_SUPPORT void once(const char* function_, const void* before_) {
+    if (before_)
+      fault(Message("has two .") << function_
+                                 << "(…), of which only one would be called: leave one of them out");
   }
   /// Returns whether something that a function of this name qualifies was declared before it; notes the
   /// mistake otherwise.

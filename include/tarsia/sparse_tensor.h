@@ -114,7 +114,7 @@ class AnyViews {
   void check_storage(size_t i, const tarsia_meta& meta, const char* what) const {
     if (!m_views[i] || m_storages[i] == meta.storage) return;
     static const char* const k_names[] = {"dense", "row-sparse", "CSR"};
-    wrong_tensor(std::string(what) + std::to_string(i + 1) + " is " + k_names[m_storages[i]] +
+    wrong_tensor(std::string(what) + std::to_string(i) + " is " + k_names[m_storages[i]] +
                  "; the op is bound to a " + k_names[meta.storage] + " one");
   }
 

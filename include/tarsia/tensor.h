@@ -146,9 +146,10 @@ class gpu {
 class Tensor {
  public:
   /// No tensor.
-  Tensor() noexcept : m_tensor(nullptr), m_storage(nullptr) {}
-  /// A view that owns nothing.
-  explicit Tensor(const tarsia_tensor* tensor_) noexcept : m_tensor(tensor_), m_storage(nullptr) {}
+  Tensor() noexcept : m_tensor(nullptr), m_storage(nullptr), m_read_only(false) {}
+  /// A view that owns nothing. Memory that is read only is given out by data<const T>() and the like alone.
+  explicit Tensor(const tarsia_tensor* tensor_, bool read_only_ = false) noexcept
+      : m_tensor(tensor_), m_storage(nullptr), m_read_only(read_only_) {}
   /// Takes over one reference.
   static Tensor own(tarsia_storage* storage_) noexcept {
     Tensor t_;
@@ -156,16 +157,17 @@ class Tensor {
     t_.m_storage = storage_;
     return t_;
   }
-  Tensor(const Tensor& o_) noexcept : m_tensor(o_.m_tensor), m_storage(o_.m_storage) {
+  Tensor(const Tensor& o_) noexcept
+      : m_tensor(o_.m_tensor), m_storage(o_.m_storage), m_read_only(o_.m_read_only) {
     if (m_storage) __atomic_add_fetch(&m_storage->refs, 1, __ATOMIC_RELAXED);
   }
-  Tensor(Tensor&& o_) noexcept : m_tensor(o_.m_tensor), m_storage(o_.m_storage) {
+  Tensor(Tensor&& o_) noexcept : m_tensor(o_.m_tensor), m_storage(o_.m_storage), m_read_only(o_.m_read_only) {
     o_.m_tensor = nullptr, o_.m_storage = nullptr;
   }
   Tensor& operator=(Tensor o_) noexcept {
     const tarsia_tensor* t_ = m_tensor;
     tarsia_storage* s_ = m_storage;
-    m_tensor = o_.m_tensor, m_storage = o_.m_storage;
+    m_tensor = o_.m_tensor, m_storage = o_.m_storage, m_read_only = o_.m_read_only;
     o_.m_tensor = t_, o_.m_storage = s_;
     return *this;
   }
@@ -215,10 +217,14 @@ class Tensor {
   /// way returns. Writing to the copy does not change the tensor. Throws TypeError for a strided tensor on a
   /// GPU.
   Tensor contiguous() const;
-  /// The address of the first element, untyped.
+  /// Whether the memory is the caller's and may not be written to, such as an array of NumPy's that is not
+  /// writeable, or one of JAX. Only parameters that are taken by const reference get such tensors.
+  bool is_read_only() const noexcept { return m_read_only; }
+  /// The address of the first element, untyped and unchecked.
   void* data() const { return static_cast<char*>(given()->data) + m_tensor->byte_offset; }
-  /// The address of the first element of a contiguous tensor. Throws TypeError if the tensor's dtype is not
-  /// that of T, or if the tensor is not contiguous.
+  /// The address of the first element of a contiguous tensor: data<const float>() to read, data<float>() to
+  /// write. Throws TypeError if the tensor's dtype is not that of T, if the tensor is not contiguous, or if T
+  /// is not const and the tensor's memory is read only.
   template <class T_>
   T_* data() const {
     T_* const first_ = strided_data<T_>();
@@ -226,7 +232,7 @@ class Tensor {
     return first_;
   }
   /// The address of the first element; the others are found by stride(i). Throws TypeError if the tensor's
-  /// dtype is not that of T.
+  /// dtype is not that of T, or if T is not const and the tensor's memory is read only.
   template <class T_>
   T_* strided_data() const {
     typedef typename detail::remove_const<T_>::type E_;
@@ -235,11 +241,13 @@ class Tensor {
         m_tensor->dtype.bits != detail::dtype_of<E_>::bits ||
         m_tensor->dtype.lanes != detail::dtype_of<E_>::lanes)
       wrong_dtype(m_tensor->dtype, detail::dtype<E_>());
+    if (!detail::is_const<T_>::value && m_read_only) not_writable();
     return static_cast<T_*>(data());
   }
   /// The element at an index, with a number for each dimension: `x.at<float>(i, j)`. Follows strides. Every
   /// call is checked. Throws IndexError for an index outside of the tensor, a negative index, or another
-  /// number of dimensions. Throws TypeError for another dtype or a tensor on a GPU.
+  /// number of dimensions. Throws TypeError for another dtype or a tensor on a GPU, or if T is not const and
+  /// the tensor's memory is read only.
   template <class T_, class... I_>
   T_& at(I_... i_) const {
     const int64_t index_[sizeof...(I_) + 1] = {static_cast<int64_t>(i_)..., 0};
@@ -271,6 +279,7 @@ class Tensor {
   [[noreturn]] static void wrong_dtype(DType have_, DType wanted_);
   static void needs_contiguous(const Tensor& t_);
   [[noreturn]] static void absent();
+  [[noreturn]] static void not_writable();
   [[noreturn]] static void no_element(const tarsia_tensor* t_, const int64_t* index_, int n_);
   const tarsia_tensor* given() const {
     if (!m_tensor) absent();
@@ -279,6 +288,7 @@ class Tensor {
 
   const tarsia_tensor* m_tensor;
   tarsia_storage* m_storage;
+  bool m_read_only;
 };
 
 /// Writes the name of a dtype, as in "float32", to `text`, which has 16 bytes. Returns `text`.
@@ -320,6 +330,14 @@ TARSIA_DETAIL_SUPPORT void Tensor::absent() {
       "a tensor is asked for its shape or data that was not given: an optional input, the forward output of "
       "a "
       "gradient, or an output whose request is null");
+}
+
+TARSIA_DETAIL_SUPPORT void Tensor::not_writable() {
+  throw TypeError(
+      "data to write to is asked for of a tensor whose memory is read only: to read, ask for data<const "
+      "T>(), "
+      "at<const T>(...) or strided_data<const T>(); to write, take a tarsia::Tensor by value, which is given "
+      "writable memory");
 }
 
 TARSIA_DETAIL_SUPPORT void Tensor::no_element(const tarsia_tensor* t_, const int64_t* index_, int n_) {
@@ -431,9 +449,19 @@ TARSIA_DETAIL_SUPPORT Tensor Tensor::contiguous() const {
 /// Ends the call under way by an exception if its caller wants that: in Python, if Ctrl-C is pressed or
 /// another signal's handler raises. A long loop calls this now and then. It takes a few nanoseconds and asks
 /// the caller at most 50 times a second. Python runs signal handlers only on its main thread: calls from
-/// other threads go on, as do threads that the loop itself has started. Throws CallError.
+/// other threads go on, as do threads that the loop itself has started. In a parallel region of OpenMP's,
+/// which no exception may leave, it asks and does not throw: see interrupted(). Throws CallError.
 TARSIA_DETAIL_SUPPORT void check_interrupt() {
   if (int32_t code_ = detail::attached()->check_interrupt()) detail::throw_last(detail::host(), code_);
+}
+
+/// Whether the caller of the call under way wants it to end, asked as check_interrupt() asks, without an
+/// exception: for loops that must not throw, such as those of OpenMP. True on the thread of the call alone,
+/// and from then on until the call ends. The call then raises the caller's exception, whatever it returns.
+TARSIA_DETAIL_SUPPORT bool interrupted() {
+  const tarsia_host* host_ = detail::attached();
+  return host_->size >= __builtin_offsetof(tarsia_host, interrupted) + sizeof(host_->interrupted) &&
+         host_->interrupted() != 0;
 }
 
 /// Returns the device's random states, as Context::random_states does. `kind` is 1 for std::mt19937 on the
@@ -468,7 +496,7 @@ struct arg<Tensor, k_unsupported> {
   static constexpr tarsia_type describe() {
     return make_type(TARSIA_KIND_TENSOR, tarsia_dtype{TARSIA_ANY_DTYPE, 0, 1});
   }
-  static Tensor get(const tarsia_value& v_) { return Tensor(v_.t); }
+  static Tensor get(const tarsia_value& v_) { return Tensor(v_.t, v_.size == TARSIA_TENSOR_READ_ONLY); }
 };
 template <>
 struct arg<const Tensor&, k_unsupported> : arg<Tensor> {

@@ -338,7 +338,8 @@ class Explanation {
   }
 
   static bool is_ours(const std::string& name) {
-    return name.find("tarsia::detail::") != name.npos || name.starts_with("tarsia_call_");
+    return name.find("tarsia::detail::") != name.npos || name.find("tarsia::OpDefinition::") != name.npos ||
+           name.starts_with("tarsia_call_");
   }
   static bool is_our_header(const std::string& file) {
     return file.find("include/tarsia/") != file.npos || file.starts_with("/tarsia/");

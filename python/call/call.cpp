@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "python/core/main_thread.h"
 #include "python/core/pending_exception.h"
 #include "python/tensor/shared_argument.h"
 #include "python/tensor/stream.h"
@@ -94,6 +95,10 @@ tarsia_storage* Call::empty_by_exchange(void* user, const int64_t* shape, int32_
 
 /// Called without the GIL, or with it if the function does not release it.
 int32_t Call::interrupted(void* user) {
+  if (static_cast<const Frame*>(user)->interrupted) return 1;
+  // Python handles signals on its main thread alone. Another one must not wait for the GIL here: when the
+  // interpreter has ended, whoever does is ended by an exception that may not pass this frame.
+  if (!is_main_thread()) return 0;
   const Locked locked;
   if (PyErr_CheckSignals() == 0) return 0;
   PyObject *type, *value, *trace;

@@ -112,6 +112,32 @@ PyObject* get_quiet(PyObject* object, void*) {
   return quiet;
 }
 
+/// The same overloads of the same library, as of one that was pickled.
+bool is_same(const Overloaded* a, const Overloaded* b) {
+  if (a->n_plans != b->n_plans || a->reports_writes != b->reports_writes) return false;
+  for (uint32_t i = 0; i < a->n_plans; ++i)
+    if (a->plans[i]->function != b->plans[i]->function) return false;
+  return true;
+}
+
+PyObject* compare(PyObject* object, PyObject* other, int how) {
+  if ((how != Py_EQ && how != Py_NE) || Py_TYPE(other) != g_type) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong(is_same(overloaded(object), overloaded(other)) == (how == Py_EQ));
+}
+
+Py_hash_t hash(PyObject* object) {
+  const auto number = reinterpret_cast<uintptr_t>(overloaded(object)->plans[0]->function);
+  return static_cast<Py_hash_t>(number >> 4);
+}
+
+PyObject* subscript(PyObject* object, PyObject*) {
+  const std::string name = overloaded(object)->plans[0]->function->name;
+  raise_argument_error(false,
+                       name + " is a function, and is called as " + name +
+                           "(…); brackets are for kernels, which take [grid, block], and for templates");
+  return nullptr;
+}
+
 PyGetSetDef g_properties[] = {
     {"__name__", get_name, nullptr, nullptr, nullptr},
     {"__qualname__", get_qualified_name, nullptr, nullptr, nullptr},
@@ -142,6 +168,9 @@ PyMemberDef g_members[] = {
 PyType_Slot g_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                         {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                         {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
                          {Py_tp_methods, g_methods},
                          {Py_tp_getset, g_properties},
                          {Py_tp_members, g_members},

@@ -113,13 +113,13 @@ int32_t copy_results(const tarsia_function& function, const tarsia_value& result
                                                                       : nullptr;
   const std::string name = function.name;
   if (!tensor) {
-    code = fail(TARSIA_ARGUMENT_TYPE, name + ": result " + std::to_string(next + 1) + " is no tensor");
+    code = fail(TARSIA_ARGUMENT_TYPE, name + ": result " + std::to_string(next) + " is no tensor");
   } else if (next >= buffers.results.size()) {
     code = fail(TARSIA_ARGUMENT_VALUE, name + " gave more tensors than outputs= has");
   } else if (!is_alike(*tensor, buffers.results[next])) {
-    code = fail(TARSIA_ARGUMENT_VALUE, name + ": result " + std::to_string(next + 1) + " is " +
-                                           shape_text(*tensor) + ", and outputs= says " +
-                                           shape_text(buffers.results[next]));
+    code =
+        fail(TARSIA_ARGUMENT_VALUE, name + ": result " + std::to_string(next) + " is " + shape_text(*tensor) +
+                                        ", and outputs= says " + shape_text(buffers.results[next]));
   } else {
     code = tarsia_copy(&buffers.results[next], tensor, buffers.stream);
   }

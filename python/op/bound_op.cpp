@@ -29,7 +29,7 @@ BoundObject* self_of(PyObject* object) {
 
 std::string input_name(const tarsia_op& op, uint32_t i) {
   const tarsia_port* port = port_of(op, i);
-  return "input " + std::to_string(i + 1) + (port && *port->name ? std::string(" '") + port->name + "'" : "");
+  return "input " + std::to_string(i) + (port && *port->name ? std::string(" '") + port->name + "'" : "");
 }
 
 /// Raises, and returns false, unless every tensor has the storage type that the op is bound to.
@@ -45,7 +45,7 @@ bool check_storage(const Pass& pass, const Frame& frame, const tarsia_tensor* co
                                          : bound.outputs[i - last];
     if (storage_of(frame, inputs[i]) == meta.storage) continue;
     static constexpr const char* k_storages[] = {"dense", "row-sparse", "CSR"};
-    raise_argument_error(false, std::string(bound.description->name) + ": tensor " + std::to_string(i + 1) +
+    raise_argument_error(false, std::string(bound.description->name) + ": tensor " + std::to_string(i) +
                                     " is " + k_storages[storage_of(frame, inputs[i])] +
                                     "; the op is bound to a " + k_storages[meta.storage] +
                                     " one: bind it again");

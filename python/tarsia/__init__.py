@@ -8,7 +8,7 @@
 
 from . import _errors  # now: where no file can be opened any more, an error has to say so
 from ._library import Library, compile, compile_all, load, load_inline
-from ._tarsia import BoundOp, Expression, Function, Kernel, KernelLaunch, Op, Tensor, op, seed
+from ._tarsia import BoundOp, Expression, Function, Kernel, KernelLaunch, Op, Tensor, op
 from ._tarsia import version as __version__
 
 # Imported when first asked for: importing tarsia should cost little more than loading its library.
@@ -106,6 +106,15 @@ def __dir__():
     return sorted(set(globals()).union(__all__))
 
 
+@_errors.told("pass an int from 0 to 2**64 - 1")
+def seed(seed):
+    """Sets the seed of all random states."""
+    from . import _tarsia
+
+    _tarsia.seed(seed)
+
+
+@_errors.told("it takes no arguments")
 def doctor():
     """What works on this machine, what is missing, and what to do about it: a dict."""
     import json
@@ -115,6 +124,7 @@ def doctor():
     return json.loads(_tarsia.doctor())
 
 
+@_errors.told("it takes no arguments")
 def statistics():
     """Counters of the cache and the compiler: a dict."""
     import json

@@ -1,4 +1,4 @@
-"""The command `tarsia` as `python -m tarsia`, and `python -m tarsia SCRIPT.py`."""
+"""The command `tarsia` as `python -m tarsia`, and Python programs as `python -m tarsia SCRIPT`, `-m MODULE` and `-c CODE`."""
 
 import os
 import sys
@@ -8,8 +8,9 @@ _PLACES = ("bin", os.path.join("..", "..", "bin"))
 
 
 def main():
-    if len(sys.argv) > 1 and sys.argv[1].endswith(".py"):
-        from tarsia._compile import script
+    from tarsia._compile import script
+
+    if len(sys.argv) > 1 and script.is_program(sys.argv[1:]):
 
         return script.run(sys.argv[1:])
     if len(sys.argv) > 1 and sys.argv[1] == "repl":

@@ -31,7 +31,7 @@ def normalised(options, function):
     """The values of the options that are given and are not None, as _tarsia.CompileOptions takes them. Unknown ones are a
     TypeError that names the function."""
     values = {}
-    for name, value in options.items():
+    for name, value in _fast(options).items():
         row = ROWS.get(name)
         if row is None:
             raise _unknown(name, function)
@@ -91,6 +91,13 @@ def required(value, function, name, what):
 
         raise ArgumentTypeError(f"{function}() is missing its argument {name!r}: {what}")
     return value
+
+
+def _fast(options):
+    """opt="fast" is dev=True, as TARSIA_OPT=fast is."""
+    if options.get("opt") != "fast" or not isinstance(options["opt"], str):
+        return options
+    return {**{name: value for name, value in options.items() if name != "opt"}, "dev": True}
 
 
 def _unknown(name, function):
@@ -210,8 +217,7 @@ def _flag(row, value):
 def _number(row, value):
     first, last = row.values
     if not hasattr(value, "__index__") or isinstance(value, bool):
-        hint = ": what compiles in a third of the time is dev=True" if (row.name, value) == ("opt", "fast") else ""
-        raise type_error(row.name, f"an int from {first} to {last}{hint}", value)
+        raise type_error(row.name, f"an int from {first} to {last}{' or ' + repr('fast') if row.name == 'opt' else ''}", value)
     if not first <= value.__index__() <= last:
         raise value_error(row.name, f"an int from {first} to {last}", value)
     return value.__index__()

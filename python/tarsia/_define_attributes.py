@@ -4,6 +4,8 @@ import operator
 import types
 import typing
 
+from ._errors import told
+
 
 def error(message):
     from ._errors import ArgumentTypeError
@@ -11,11 +13,26 @@ def error(message):
     return ArgumentTypeError(message)
 
 
-class Range(typing.NamedTuple):
-    """The bounds of a number, both included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. In a tuple they apply to each number."""
-
+class _Bounds(typing.NamedTuple):
     at_least: float | None = None
     at_most: float | None = None
+
+
+class Range(_Bounds):
+    """The bounds of a number, both included: ``rate: Annotated[float, tarsia.Range(0, 1)] = 0.5``. In a tuple they apply to each number."""
+
+    __slots__ = ()
+
+    @told("pass the least and the greatest value: tarsia.Range(0, 1), tarsia.Range(at_least=0)")
+    def __new__(cls, at_least=None, at_most=None):
+        for name, value in (("at_least", at_least), ("at_most", at_most)):
+            if value is not None and (isinstance(value, (str, bytes)) or not hasattr(value, "__float__")):
+                raise error(f"Range: {name} must be a number or None, got {type(value).__name__} {value!r}")
+        if at_least is not None and at_most is not None and not at_least <= at_most:
+            from ._errors import ArgumentValueError
+
+            raise ArgumentValueError(f"Range: no number is at least {at_least!r} and at most {at_most!r}")
+        return super().__new__(cls, at_least, at_most)
 
 
 class Attribute(typing.NamedTuple):

@@ -261,3 +261,28 @@ def of_import(error):
         return error
     return ResourceLimit(f"{error}; raise the limit of open files (ulimit -n), or close files and drop libraries that are"
                          " not used")
+
+
+_NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
+
+
+def told(what):
+    """Decorates a function: where Python refuses a call of it, since arguments are missing, too many or unknown, the error is a
+    tarsia.Error that says what to pass. A function that looks for its caller finds it one frame further out."""
+
+    def decorate(function):
+        def call(*args, **keywords):
+            try:
+                return function(*args, **keywords)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised within
+                    raise
+                message = str(error)
+            raise ArgumentTypeError(f"{message}; {what}")
+
+        # What functools.wraps does, whose import takes longer than all of this.
+        for name, value in [("__wrapped__", function), *((name, getattr(function, name)) for name in _NAMED)]:
+            setattr(call, name, value)
+        return call
+
+    return decorate

@@ -1,7 +1,8 @@
 """Sparse tensors: SciPy's and PyTorch's CSR, row-sparse ones, and sparse outputs of ops that are written in Python."""
 
 import sys
-from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError
+
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, told
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
@@ -15,7 +16,14 @@ class RowSparse:
 
     __slots__ = ("data", "indices", "shape")
 
+    @told("pass data, indices and shape: tarsia.RowSparse(values, rows, (100, 4))")
     def __init__(self, data, indices, shape):
+        for name, array in (("data", data), ("indices", indices)):
+            if not hasattr(array, "shape") or not hasattr(array, "__len__"):
+                raise ArgumentTypeError(f"RowSparse: {name} must be an array of NumPy or a tensor of PyTorch, got "
+                                        f"{type(array).__name__} {array!r}")
+        if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__") or not all(hasattr(e, "__index__") for e in shape):
+            raise ArgumentTypeError(f"RowSparse: shape must be a tuple of ints, got {type(shape).__name__} {shape!r}")
         self.data, self.indices, self.shape = data, indices, tuple(int(extent) for extent in shape)
         if len(self.shape) == 0 or tuple(data.shape) != (len(indices), *self.shape[1:]):
             raise ArgumentValueError(f"data of {len(indices)} rows of {self.shape} has to have the shape "
@@ -78,6 +86,7 @@ class SparseOutput:
         return f"tarsia.SparseOutput({self.storage}, {self.shape}, {self.dtype})"
 
 
+@told("pass a sparse tensor")
 def sparse_parts(tensor):
     """(values, indices, indptr) of a sparse tensor, contiguous, with indices and indptr of int64, as inline kernels take them.
 

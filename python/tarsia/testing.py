@@ -7,7 +7,7 @@
 from dataclasses import dataclass
 
 from . import _tarsia
-from ._errors import ArgumentValueError
+from ._errors import ArgumentTypeError, ArgumentValueError, told
 
 __all__ = ["Check", "Report", "assert_op", "check"]
 
@@ -50,6 +50,17 @@ class Report:
         return "\n  ".join([head, *map(str, self.checks)])
 
 
+_TAKES = "pass the op, and shapes, dtypes, storages, attributes, gradient or seed by their names: check('gemm', shapes=[(3, 4), (4, 5)])"
+
+
+def _list_of(values, name, like):
+    """The items of what has to be a list."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{name} must be a list such as {like}, got {type(values).__name__} {values!r}")
+    return list(values)
+
+
+@told(_TAKES)
 def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradient=True, seed=0):
     """Tests a registered op on generated inputs. If it runs on the CPU and on GPUs, compares the two.
 
@@ -63,10 +74,23 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
     attributes: a dict.
     gradient: False if the gradient is not meant to be the derivative, as in a straight-through op.
     """
-    shapes = [tuple(shape) for shape in shapes or ()]
+    shapes = [tuple(_list_of(shape, "each of shapes", "(3, 4)")) for shape in _list_of(() if shapes is None else shapes, "shapes", "[(3, 4)]")]
+    for extent in (extent for shape in shapes for extent in shape):
+        if not hasattr(extent, "__index__") or extent < 0:
+            raise ArgumentTypeError(f"shapes hold extents, ints from 0 on, got {type(extent).__name__} {extent!r}")
+    if attributes is not None and not isinstance(attributes, dict):
+        raise ArgumentTypeError(f"attributes must be a dict of name to value, got {type(attributes).__name__} {attributes!r}")
+    if not isinstance(op, str) and not isinstance(getattr(op, "name", None), str):
+        raise ArgumentTypeError(f"op must be an op or its name, got {type(op).__name__} {op!r}")
+    if not hasattr(seed, "__index__"):
+        raise ArgumentTypeError(f"seed must be an int, got {type(seed).__name__} {seed!r}")
     if isinstance(dtypes, str) or dtypes is None:
         dtypes = [dtypes or ""] * len(shapes)
-    storages = storages or ["dense"] * len(shapes)
+    dtypes = _list_of(dtypes, "dtypes", "['float32']")
+    storages = _list_of(storages, "storages", "['dense']") if storages else ["dense"] * len(shapes)
+    for storage in storages:
+        if storage not in _STORAGES:
+            raise ArgumentValueError(f"storages are {', '.join(map(repr, _STORAGES))}, not {storage!r}")
     if len(dtypes) != len(shapes) or len(storages) != len(shapes):
         raise ArgumentValueError(f"{len(shapes)} shapes need as many dtypes and storages, not {len(dtypes)} and {len(storages)}")
     names = [str(name) for name in attributes or {}]
@@ -77,6 +101,7 @@ def check(op, *, shapes=None, dtypes=None, storages=None, attributes=None, gradi
     return Report(name, tuple(Check(*one) for one in found))
 
 
+@told(_TAKES)
 def assert_op(op, **arguments):
     """Calls `check`, and raises an AssertionError with the report unless everything passed."""
     report = check(op, **arguments)

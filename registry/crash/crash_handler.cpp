@@ -27,13 +27,14 @@ struct Watched {
   const char* name;
   const char* what;
 };
-constexpr Watched k_watched[] = {{SIGSEGV, "SIGSEGV", "segmentation fault"},
-                                 {SIGBUS, "SIGBUS", "bus error"},
-                                 {SIGFPE, "SIGFPE", "arithmetic error"},
-                                 {SIGILL, "SIGILL", "illegal instruction"},
-                                 {SIGABRT, "SIGABRT", "abort"},
-                                 {SIGTRAP, "SIGTRAP", "trap, as where a function ends without its return"},
-                                 {SIGSYS, "SIGSYS", "system call that is not allowed"}};
+constexpr Watched k_watched[] = {
+    {SIGSEGV, "SIGSEGV", "segmentation fault"},
+    {SIGBUS, "SIGBUS", "bus error"},
+    {SIGFPE, "SIGFPE", "arithmetic error"},
+    {SIGILL, "SIGILL", "trap or illegal instruction, as where a function ends without its return"},
+    {SIGABRT, "SIGABRT", "abort"},
+    {SIGTRAP, "SIGTRAP", "trap"},
+    {SIGSYS, "SIGSYS", "system call that is not allowed"}};
 
 struct sigaction g_before[NSIG];  // what a signal did before; written before the handlers are there
 std::atomic<pthread_t> g_reporter{};

@@ -70,7 +70,7 @@ std::int32_t read_dtypes(const tarsia_bind_info& info, std::vector<int>& dtypes)
     dtypes.push_back(from_dtype(info.inputs[i].dtype));
     if (dtypes.back() == k_foreign_dtype)
       return set_last_error(TARSIA_OP_TYPE_ERROR, "call",
-                            "input " + std::to_string(i + 1) +
+                            "input " + std::to_string(i) +
                                 " is of a dtype that this API does not have: it has float16, float32, "
                                 "float64, int8, int32, int64 and uint8");
   }
@@ -81,7 +81,7 @@ std::int32_t read_dtypes(const tarsia_bind_info& info, std::vector<int>& dtypes)
 namespace {
 
 std::string port(bool is_input, size_t i) {
-  return (is_input ? "input " : "output ") + std::to_string(i + 1);
+  return (is_input ? "input " : "output ") + std::to_string(i);
 }
 
 /// What a function left in its lists.

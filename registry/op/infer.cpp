@@ -280,7 +280,7 @@ void BoundInfo::require_complete() const {
 }
 
 std::string BoundInfo::port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const {
-  if (!n) return std::string(what) + " " + std::to_string(i + 1);
+  if (!n) return std::string(what) + " " + std::to_string(i);
   const unsigned port = std::min(i, n - 1);
   std::string text = std::string(what) + " '" + ports[port].name + "'";
   if (ports[port].flags & TARSIA_PORT_VARIADIC) text += " " + std::to_string(i - port);

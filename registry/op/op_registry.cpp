@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/spelling.h"
 #include "registry/op/attributes.h"
 
 namespace tarsia::registry {
@@ -28,6 +31,58 @@ void check_ports(const char* what, const tarsia_port* ports, std::uint32_t n,
       if (*ports[i].name && !std::strcmp(ports[i].name, ports[k].name))
         fail(std::string("declares ") + what + " '" + ports[i].name + "' twice");
   }
+}
+
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && is_letter(name[0]) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+/// Refuses names that callers could not write, or that say two things.
+void check_names(const tarsia_op& op, const std::function<void(const std::string&)>& fail) {
+  struct Named {
+    std::string_view name;
+    const char* what;
+  };
+  std::vector<Named> all;
+  for (unsigned i = 0; i < op.n_inputs; ++i) all.push_back({op.inputs[i].name, "input"});
+  for (unsigned i = 0; i < op.n_outputs; ++i) all.push_back({op.outputs[i].name, "output"});
+  for (unsigned i = 0; i < op.n_attributes; ++i) all.push_back({op.attributes[i].name, "attribute"});
+  std::map<std::string_view, const char*> known;
+  for (const auto& [name, what] : all) {
+    if (name.empty()) continue;  // ports of MXNet's API have no names
+    const std::string shown = std::string(what) + " '" + std::string(name) + "'";
+    if (!is_identifier(name)) fail("declares " + shown + ": write letters, digits and underscores");
+    const auto [before, is_new] = known.emplace(name, what);
+    // Ops for MXNet's API have no place, and may call an input and an output alike.
+    const bool is_declared = op.location && *op.location;
+    if (!is_new && before->second != what && is_declared)
+      fail("declares " + std::string(before->second) + " and " + what + " '" + std::string(name) +
+           "': give them two names");
+    if (!std::strcmp(what, "attribute") && (name == "out" || name == "req"))
+      fail("declares " + shown + ", but calls take " + std::string(name) + "= for " +
+           (name == "out" ? "output tensors" : "write requests") + ": choose another name");
+  }
+}
+
+/// Whether values of the type, or the items of its lists, are numbers.
+bool holds_numbers(const tarsia_type& type) {
+  if (type.kind != TARSIA_KIND_LIST && type.kind != TARSIA_KIND_TUPLE)
+    return type.kind == TARSIA_KIND_INT || type.kind == TARSIA_KIND_FLOAT || type.kind == TARSIA_KIND_NUMBER;
+  return std::any_of(type.elements, type.elements + type.n_elements, holds_numbers);
+}
+
+/// Refuses bounds of what has no order, and choices that are listed twice.
+void check_bounds(const tarsia_attribute& attribute, const std::function<void(const std::string&)>& fail) {
+  const std::string name = std::string("attribute '") + attribute.name + "'";
+  if ((attribute.flags & (TARSIA_ATTRIBUTE_MIN | TARSIA_ATTRIBUTE_MAX)) && !holds_numbers(attribute.type))
+    fail("bounds " + name + ", which is a " + describe(attribute.type) +
+         ": .range(…), .at_least(…) and .at_most(…) are for numbers; .choices({…}) lists texts");
+  for (unsigned i = 0; i < attribute.n_choices; ++i)
+    for (unsigned k = 0; k < i; ++k)
+      if (!std::strcmp(attribute.choices[i], attribute.choices[k]))
+        fail("has " + name + " with choice '" + attribute.choices[i] + "' twice: list it once");
 }
 
 /// " at relu.cpp:12"
@@ -75,6 +130,7 @@ void check_op(const tarsia_op& op, const Library& library) {
   if (op.size >= sizeof(tarsia_op) && op.fault) fail(op.fault);
   check_ports("input", op.inputs, op.n_inputs, fail);
   check_ports("output", op.outputs, op.n_outputs, fail);
+  check_names(op, fail);
   bool has_forward = false;
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     const tarsia_implementation& a = op.implementations[i];
@@ -97,6 +153,7 @@ void check_op(const tarsia_op& op, const Library& library) {
     const tarsia_attribute& attribute = op.attributes[i];
     if (!names.insert(attribute.name).second)
       fail(std::string("declares attribute '") + attribute.name + "' twice");
+    check_bounds(attribute, fail);
     try {
       check_default(op, attribute);
     } catch (const Error& e) {
@@ -109,22 +166,6 @@ void check_op(const tarsia_op& op, const Library& library) {
   for (unsigned i = 0; i < op.n_inplace; ++i)
     if (op.inplace[i].input >= op.n_inputs || op.inplace[i].output >= op.n_outputs)
       fail("declares an in-place pair of ports that it does not have");
-}
-
-/// How many single-character edits lead from a to b.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = row[j];
-      row[j] = next;
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -193,9 +234,9 @@ Ref<OpEntry> OpRegistry::find(std::string_view name) const {
     text += ": load a library that registers it first";
   } else {
     std::string_view nearest;
-    size_t least = name.size() / 2 + 1;
+    size_t least = suggestion_reach(name) + 1;
     for (const auto& [known, entry] : m_ops)
-      if (size_t d = distance(name, known); d < least) least = d, nearest = known;
+      if (size_t d = edit_distance(name, known); d < least) least = d, nearest = known;
     if (!nearest.empty()) text += "; there is '" + std::string(nearest) + "'";
     text += " (" + std::to_string(m_ops.size()) + (m_ops.size() == 1 ? " op is" : " ops are") +
             " registered): load the library that registers it first";

@@ -36,7 +36,7 @@ std::int32_t allocate_sparse(const tarsia_op_context* context, std::uint32_t i, 
                              std::int64_t n_indptr) noexcept {
   return guarded([&] {
     const tarsia_bind_info& info = *context->info;
-    const std::string output = "output " + std::to_string(i + 1);
+    const std::string output = "output " + std::to_string(i);
     if (i >= context->n_outputs) throw ArgumentError::value_error("there is no " + output);
     const tarsia_meta& meta = context->pass == TARSIA_BACKWARD ? info.inputs[i] : info.outputs[i];
     if (meta.storage == TARSIA_DENSE) throw ArgumentError::value_error(output + " is not sparse");

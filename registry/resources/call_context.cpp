@@ -1,6 +1,7 @@
 // Contexts of calls: the thread's slot, scratch memory, results, streams.
 #include "registry/resources/call_context.h"
 
+#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -139,7 +140,23 @@ bool is_call_interrupted() noexcept {
   if (now - t_asked < k_ask_every_ns) return false;
   t_asked = now;
   for (const tarsia_call_context* c = t_slot.context; c; c = c->outer)
-    if (c->size >= sizeof *c && c->interrupted) return c->interrupted(c->user) != 0;
+    if (c->size >= sizeof *c && c->interrupted) {
+      const bool is_interrupted = c->interrupted(c->user) != 0;
+      if (is_interrupted) t_asked = 0;  // the next one who asks hears the same
+      return is_interrupted;
+    }
+  return false;
+}
+
+bool runs_in_parallel() noexcept {
+  for (const char* name : {"libomp.so.5", "libomp.so", "libgomp.so.1", "libiomp5.so"}) {
+    void* library = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) continue;
+    const auto in_parallel = reinterpret_cast<int (*)()>(::dlsym(library, "omp_in_parallel"));
+    const bool answer = in_parallel && in_parallel() != 0;
+    ::dlclose(library);
+    if (answer) return true;
+  }
   return false;
 }
 

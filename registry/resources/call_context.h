@@ -20,6 +20,10 @@ tarsia_call_context** call_slot() noexcept;
 /// ms at most; otherwise, and outside of calls, the answer is no. The thread's last error then says so.
 bool is_call_interrupted() noexcept;
 
+/// Whether the thread is in a parallel region of one of the OpenMP run-time libraries that are loaded. Slow:
+/// it looks for them.
+bool runs_in_parallel() noexcept;
+
 /// Makes a context current while it lives, and frees the context's resources at its end.
 class CallFrame {
  public:

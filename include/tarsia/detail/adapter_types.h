@@ -22,6 +22,14 @@ struct remove_const<const T_> {
   typedef T_ type;
 };
 template <class T_>
+struct is_const {
+  enum { value = 0 };
+};
+template <class T_>
+struct is_const<const T_> {
+  enum { value = 1 };
+};
+template <class T_>
 struct moved_reference {
   typedef T_&& type;
 };

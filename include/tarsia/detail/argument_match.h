@@ -186,7 +186,7 @@ Why convert_tensor(Face& face, const Param& param, const tarsia_type& type, type
   face.blame().memory = memory;
   value.t = &memory->tensor;
   value.kind = TARSIA_KIND_TENSOR;
-  value.size = 0;
+  value.size = memory->read_only ? static_cast<uint32_t>(TARSIA_TENSOR_READ_ONLY) : 0;
   return check_tensor(face.together(), type, param.place, *memory);
 }
 

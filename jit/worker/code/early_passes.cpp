@@ -1,6 +1,8 @@
 // What is done to a module before LLVM optimises it.
 #include "jit/worker/code/early_passes.h"
 
+#include "jit/worker/code/traps.h"
+
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -84,6 +86,21 @@ bool has_long_chain(llvm::Function& function) {
 void drop_unreached(llvm::Module& module) {
   Analyses analyses;
   llvm::GlobalDCEPass().run(module, analyses.modules);
+}
+
+// The optimiser would drop whatever leads to such an end, and callers would run on as if nothing were there.
+void trap_forbidden_returns(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.doesNotReturn() || function.hasFnAttribute(llvm::Attribute::Naked)) continue;
+    for (llvm::BasicBlock& block : function) {
+      if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator())) {
+        auto* unreachable = new llvm::UnreachableInst(function.getContext(), end->getIterator());
+        unreachable->setDebugLoc(end->getDebugLoc());
+        end->eraseFromParent();
+      }
+      trap_before_end(block);
+    }
+  }
 }
 
 // Work-around: LLVM compares each test of a value with all tests of it that dominate this one.

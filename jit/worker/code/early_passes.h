@@ -13,6 +13,9 @@ namespace tarsia::jit {
 /// Drops what nothing reaches.
 void drop_unreached(llvm::Module& module);
 
+/// Ends functions that must not return, and yet come to their end, with a trap.
+void trap_forbidden_returns(llvm::Module& module);
+
 /// Takes long chains of tests from what LLVM would take time for that grows with their square. Returns the
 /// functions that are not optimised for that, by their mangled names.
 std::vector<std::string> shorten_chains(llvm::Module& module);

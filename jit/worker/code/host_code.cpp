@@ -201,6 +201,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clan
                                             const HeaderObjects* headers) {
   guard_assembler();
   drop_unreached(*module);
+  trap_forbidden_returns(*module);
   if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, generator, shorten_chains(*module));
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);

@@ -10,6 +10,7 @@
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/PreprocessorOptions.h"
+#include "jit/worker/code/traps.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/target_cpu.h"
 #include "jit/worker/source/source_fs.h"
@@ -146,6 +147,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
       "-Wno-unused-const-variable", "-Wno-unused-private-field", "-fno-pch-timestamp",
       "-fmacro-prefix-map=/tarsia/src/=", "-fbracket-depth", "2048", "-mframe-pointer=none",
       "-fno-caret-diagnostics",
+      // A null pointer is read and written as any other, which crashes there (jit/worker/code/traps.h).
+      "-fno-delete-null-pointer-checks",
       // LLVM checks nothing that Clang has made.
       "-disable-llvm-verifier",
       // Errors of Clang's that are warnings to g++.
@@ -267,6 +270,7 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   take_over_debug_pragmas(invocation->getPreprocessorOpts());
   // The choice of the prelude has already been checked against the options and the files.
   invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;
+  trap_unreachable_code(invocation->getCodeGenOpts(), invocation->getLangOpts());
   auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
   clang->setVirtualFileSystem(files);
   clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);

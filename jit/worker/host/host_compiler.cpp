@@ -29,6 +29,7 @@
 #include "jit/worker/cell/cell_linkage.h"
 #include "jit/worker/cell/cell_value.h"
 #include "jit/worker/code/host_code.h"
+#include "jit/worker/code/traps.h"
 #include "jit/worker/exports/export_text.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/argument_order.h"
@@ -298,7 +299,10 @@ class HostConsumer final : public clang::SemaConsumer {
     auto start = std::chrono::steady_clock::now();
     pass_on();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
-    m_generator->HandleTranslationUnit(context);
+    {
+      const MissingReturnTraps traps = traps_of_generator();
+      m_generator->HandleTranslationUnit(context);
+    }
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
     if (m_shared.cell && m_generator->GetModule()) {
       const std::string fault =
@@ -416,16 +420,22 @@ class HostConsumer final : public clang::SemaConsumer {
   void pass_on() {
     // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
+    const MissingReturnTraps traps = traps_of_generator();
     for (const auto& step : std::exchange(m_held, {})) step();
   }
 
   template <class Step>
   void later(Step step) {
-    if (m_holding)
+    if (m_holding) {
       m_held.emplace_back(step);
-    else
+    } else {
+      const MissingReturnTraps traps = traps_of_generator();
       step();
+    }
   }
+
+  // nvcc's programs run on behind a missing return (clang_setup.cpp).
+  MissingReturnTraps traps_of_generator() { return {m_clang.getLangOpts(), !m_shared.cuda()}; }
 
   // Work-around: Clang says nothing of a brace that a skipped body leaves open.
   // Trigger: a '}' is missing in the body of a kernel, which is stepped over. Symptom: the body swallows all

@@ -9,6 +9,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/LexDiagnostic.h"
 #include "jit/worker/source/missing_names.h"
+#include "jit/worker/source/names/newcomers.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -33,6 +34,7 @@ std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
   if (system_headers || name.starts_with("/")) return remedy;
   if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
     return ", " + lacking;
+  if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
   return remedy;
 }
 
@@ -58,6 +60,14 @@ llvm::StringRef text_at(const clang::SourceManager& sources, clang::SourceLocati
   bool invalid = false;
   const llvm::StringRef text = sources.getBufferData(file, &invalid);
   return invalid ? llvm::StringRef() : text.substr(offset);
+}
+
+/// The text of the file that holds a place, or its use of a macro.
+llvm::StringRef whole_text(const clang::SourceManager& sources, clang::SourceLocation location) {
+  bool invalid = false;
+  const llvm::StringRef text =
+      sources.getBufferData(sources.getFileID(sources.getExpansionLoc(location)), &invalid);
+  return invalid ? llvm::StringRef() : text;
 }
 
 // Whether it is a note that a reference to an unknown object made a constant expression fail: see
@@ -133,9 +143,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (info.getLocation().isValid() && info.hasSourceManager()) {
     const clang::SourceManager& sources = info.getSourceManager();
     if (level == Level::Error)
-      diagnostic.message +=
-          missing_name_remedy(diagnostic.message, text_at(sources, info.getLocation()),
-                              llvm::StringRef(m_main_file).ends_with(".c"), m_system_headers);
+      diagnostic.message += missing_name_remedy(diagnostic.message, text_at(sources, info.getLocation()),
+                                                llvm::StringRef(m_main_file).ends_with(".c"),
+                                                m_system_headers, whole_text(sources, info.getLocation()));
     clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
     if (place.isValid()) {
       diagnostic.file = user_name(place.getFilename());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jit/standard_headers.h"
+#include "jit/worker/source/names/newcomers.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -338,33 +339,46 @@ llvm::StringRef word_at(llvm::StringRef& text) {
 /// The version of GNU's C++ library whose headers Tarsia brings along.
 constexpr llvm::StringLiteral k_own_library = "GCC 12's";
 
-std::string with_include(llvm::StringRef header, llvm::StringRef what, bool is_c, bool system_headers) {
+/// What to say of a name whose header is included already.
+std::string newer_standard(llvm::StringRef what) {
+  llvm::StringRef name = what;
+  name.consume_front("std::");
+  llvm::StringRef standard = standard_of(name);
+  if (standard.empty()) standard = standard_of(name.split("::").first);  // std::ranges::sort
+  return standard.empty() ? std::string() : ("; " + what + " needs std=\"" + standard + "\" or later").str();
+}
+
+std::string with_include(llvm::StringRef header, llvm::StringRef what, bool is_c, bool system_headers,
+                         llvm::StringRef text) {
   if (std::string lacking = lacking_header_remedy(header, system_headers); !lacking.empty())
     return ("; " + what + " is in <" + header + ">, ").str() + lacking;
   std::string name = header.str();
+  if (includes(text, header) || (header.starts_with("c") && includes(text, header.drop_front().str() + ".h")))
+    return newer_standard(what);
   if (is_c && header.starts_with("c") && is_standard_header(name.substr(1) + ".h"))
     name = name.substr(1) + ".h";
   return "; #include <" + name + ">, where " + what.str() + " is";
 }
 
 /// The remedy for `scope`::`member`, where nothing of the namespace is known, or that member is not.
-std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, bool is_c, bool system_headers) {
+std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, bool is_c, bool system_headers,
+                          llvm::StringRef text) {
   const std::string what = member.empty() ? scope.str() : (scope + "::" + member).str();
   if (scope.starts_with("std::")) {  // such as std::ranges, whose algorithms are where those of std are
     const llvm::StringRef part = scope.drop_front(5),
                           header = header_of(k_std, part == "ranges" ? member : part);
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
   }
   if (scope == "std") {
     llvm::StringRef header = header_of(k_std, member);
     if (header.empty()) header = header_of(k_c, member);
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
   }
   for (const Namespace& one : k_namespaces) {
     if (scope != one.name) continue;
     llvm::StringRef header = header_of(one.headers, member);
     if (header.empty() && one.header) header = one.header;
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers);
+    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
   }
   return {};
 }
@@ -374,6 +388,17 @@ std::pair<llvm::StringRef, llvm::StringRef> scoped_at(llvm::StringRef text) {
   const llvm::StringRef scope = word_at(text);
   text = text.ltrim();
   return {scope, text.consume_front("::") ? word_at(text) : llvm::StringRef()};
+}
+
+/// Whether a name is that of a function that only the host has.
+bool is_of_hosts_headers(llvm::StringRef name) {
+  static constexpr const char* k_hosts[] = {"cstdio",      "cstdlib", "ctime",    "csignal",
+                                            "clocale",     "omp.h",   "unistd.h", "pthread.h",
+                                            "cublas_v2.h", "cufft.h", "curand.h"};
+  llvm::StringRef header = header_of(k_others, name);
+  if (header.empty()) header = header_of(k_c, name);
+  return llvm::is_contained(k_hosts, header) && !name.ends_with("_t") && !name.empty() &&
+         llvm::isLower(name[0]);
 }
 
 /// The macro of Tarsia's whose argument begins at `column`, from 0, of a line; empty if none is called there.
@@ -408,13 +433,14 @@ std::string lacking_header_remedy(llvm::StringRef header, bool system_headers) {
 }
 
 std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, bool is_c,
-                                bool system_headers) {
+                                bool system_headers, llvm::StringRef text) {
   if (message == "a type specifier is required for all declarations") {
     const llvm::StringRef macro = word_at(place);
     return macro.starts_with("TARSIA_") ? "; #include <tarsia/op.h>, where " + macro.str() + " is"
                                         : std::string();
   }
-  if (message == "expected namespace name") return scoped_remedy(word_at(place), "", is_c, system_headers);
+  if (message == "expected namespace name")
+    return scoped_remedy(word_at(place), "", is_c, system_headers, text);
   bool known = false;
   for (llvm::StringRef begin :
        {"use of undeclared identifier '", "unknown type name '", "no template named '", "no member named '",
@@ -425,15 +451,22 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   llvm::StringRef name = message.split('\'').second.split('\'').first;
   const llvm::StringRef rest = message.split('\'').second.split('\'').second;
   const bool in_std = rest.starts_with(" in namespace 'std'");
+  // A member of a class of std's that a newer standard has.
+  if (llvm::StringRef type = rest.split(" in '").second.split('\'').first; type.consume_front("std::")) {
+    type = type.take_until([](char c) { return c == '<'; });
+    type.consume_front("basic_");
+    const llvm::StringRef standard = standard_of((type + "::" + name).str());
+    if (!standard.empty()) return ("; std::" + type + " has it with std=\"" + standard + "\" or later").str();
+  }
   // What Clang finds by its spelling is not what a known name stands for.
   if (rest.contains("did you mean") && !(in_std && !header_of(k_std, name).empty())) return {};
   if (message.starts_with("no ") && !in_std && rest.contains(" in ")) {
     const llvm::StringRef scope = rest.split("namespace '").second.split('\'').first;
-    return scoped_remedy(scope, name, is_c, system_headers);
+    return scoped_remedy(scope, name, is_c, system_headers, text);
   }
   const auto [scope, member] = scoped_at(place);
   if (!in_std && scope == name && !member.empty())
-    if (std::string remedy = scoped_remedy(scope, member, is_c, system_headers); !remedy.empty())
+    if (std::string remedy = scoped_remedy(scope, member, is_c, system_headers, text); !remedy.empty())
       return remedy;
   if (name.starts_with("TARSIA_") && header_of(k_others, name).empty())
     return "; #include <tarsia/op.h>, where " + name.str() + " is";
@@ -445,12 +478,15 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   }
   if (header.empty() && !in_std) header = header_of(k_others, name);
   if (header.empty()) header = header_of(k_c, name);
-  if (header.empty()) return {};
-  return with_include(header, what, is_c, system_headers);
+  if (header.empty() && !in_std && !is_c)
+    if (std::string remedy = newcomer_remedy(name, text); !remedy.empty()) return remedy;
+  if (header.empty()) return in_std ? newer_standard("std::" + what) : std::string();
+  return with_include(header, what, is_c, system_headers, text);
 }
 
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
                                        bool system_headers) {
+  const llvm::StringRef whole = text;
   for (int before = 1; before < diagnostic.line; ++before) text = text.split('\n').second;
   const llvm::StringRef line = text.split('\n').first, message = diagnostic.message;
   const size_t column =
@@ -459,19 +495,21 @@ std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::Strin
   const auto quoted = [](llvm::StringRef text) { return text.split('"').second.split('"').first; };
   if (message.starts_with("identifier \"") && message.contains("\" is undefined")) {
     const llvm::StringRef name = quoted(message);
+    if (is_of_hosts_headers(name))
+      return ("; " + name + " is a host function; device code cannot call it").str();
     for (const llvm::ArrayRef<Header> table : {llvm::ArrayRef<Header>(k_others), llvm::ArrayRef<Header>(k_c)})
       if (const llvm::StringRef header = header_of(table, name); !header.empty())
-        return with_include(header, name, false, system_headers);
+        return with_include(header, name, false, system_headers, whole);
     const llvm::StringRef macro = name.starts_with("TARSIA_") ? name : macro_around(line, column);
     return macro.empty() ? std::string() : "; #include <tarsia/op.h>, where " + macro.str() + " is";
   }
   if (message.starts_with("name followed by \"::\" must be a class or namespace name")) {
     const auto [scope, member] = scoped_at(place);
-    return scoped_remedy(scope, member, false, system_headers);
+    return scoped_remedy(scope, member, false, system_headers, whole);
   }
   if (message.starts_with("namespace \"") && message.contains("\" has no member \""))
     return scoped_remedy(quoted(message), quoted(message.split(" has no member ").second), false,
-                         system_headers);
+                         system_headers, whole);
   return {};
 }
 

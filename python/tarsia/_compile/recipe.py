@@ -6,6 +6,7 @@ takes it from the cache as usual, or loads the file. Of several things of one li
 
 import copy
 import itertools
+import os
 import weakref
 
 from .. import _errors, _tarsia
@@ -61,7 +62,8 @@ class Recipe:
         return _tarsia.load_inline(self.files, self.options())
 
     def _key(self):
-        return Recipe, tuple(self.files), self._name, repr(sorted(self._values.items()))
+        _, (files, name, values, _) = self.__reduce__()
+        return Recipe, tuple(files), name, repr(sorted(values.items()))
 
     def __eq__(self, other):
         return isinstance(other, Recipe) and self._key() == other._key()
@@ -70,7 +72,10 @@ class Recipe:
         return hash(self._key())
 
     def __reduce__(self):
-        return Recipe, (self.files, self._name, self._values, self.path)
+        # The process that reads a pickle may work in another folder.
+        here = {name: [os.path.abspath(one) for one in self._values[name]] for name in ("include_dirs", "library_dirs")
+                if name in self._values}
+        return Recipe, (self.files, self._name, {**self._values, **here}, self.path and os.path.abspath(self.path))
 
 
 class Prebuilt:

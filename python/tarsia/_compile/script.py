@@ -1,5 +1,5 @@
-"""Runs a script as `python -m tarsia SCRIPT`: like `python SCRIPT`, and it starts again with a sanitizer's run-time library as
-soon as the script loads code that is compiled for one."""
+"""Runs a program as `python -m tarsia SCRIPT`, `-m MODULE` or `-c CODE`: like `python`, and it starts again with a sanitizer's
+run-time library as soon as it loads code that is compiled for one."""
 
 import os
 import sys
@@ -8,18 +8,52 @@ _AGAIN = "TARSIA_STARTED_AGAIN"
 _is_running = False
 
 
+def is_program(arguments):
+    """Whether the words are a Python program and its arguments, not those of the command `tarsia`: a script, with `.py` or
+    without, `-m MODULE`, or `-c CODE`."""
+    first = arguments[0]
+    if first in ("-m", "-c") or first.endswith(".py"):
+        return True
+    if first.startswith("-") or not os.path.isfile(first):
+        return False
+    with open(first, "rb") as file:
+        line = file.readline(200)
+    if line.startswith(b"#!"):
+        return b"python" in line
+    return not os.path.splitext(first)[1] and first not in _COMMANDS
+
+
+_COMMANDS = ("run", "compile", "check", "sanitize", "show", "bench", "new", "doctor")
+
+
 def run(arguments):
-    """arguments: the script and its arguments."""
+    """arguments: the script, `-m` and a module or `-c` and code, and behind it the program's arguments."""
     global _is_running
     import runpy
 
-    script = arguments[0]
-    if not os.path.exists(script):
-        sys.exit(f"tarsia: there is no file {script}")
+    first = arguments[0]
+    if first in ("-m", "-c"):
+        if len(arguments) < 2:
+            sys.exit(f"tarsia: {first} lacks the {'module' if first == '-m' else 'code'} behind it")
+        _is_running = True
+        sys.path[0] = os.getcwd() if first == "-m" else ""
+        if first == "-m":
+            sys.argv = arguments[1:]
+            return runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        sys.argv = ["-c", *arguments[2:]]
+        main = sys.modules["__main__"]
+        names = {"__name__": "__main__", "__builtins__": __builtins__}
+        main.__dict__.clear()
+        main.__dict__.update(names)
+        exec(compile(arguments[1], "<string>", "exec"), main.__dict__)
+        return None
+    if not os.path.exists(first):
+        sys.exit(f"tarsia: there is no file {first}")
     _is_running = True
     sys.argv = arguments
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
-    runpy.run_path(script, run_name="__main__")
+    sys.path[0] = os.path.dirname(os.path.abspath(first))
+    runpy.run_path(first, run_name="__main__")
+    return None
 
 
 def provide(options):

@@ -27,7 +27,10 @@ def _with_folders(path, text, values):
     """The values with the folders that the text's own includes need before the user's."""
     depths = [len(found[1] or "") // 3 for found in _QUOTED.finditer(text.decode("utf-8", "replace"))]
     if not depths:
-        return values
+        # Where lines are kept, debuggers find the file itself by this folder.
+        if not (values.get("debug") or values.get("lineinfo") or "cflags" in values):
+            return values
+        depths = [0]
     folder = os.path.dirname(os.path.abspath(path))
     folders = [folder]
     for _ in range(max(depths)):  # a file above the folder is read only if its own folder is named

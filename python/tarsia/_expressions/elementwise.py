@@ -2,6 +2,7 @@
 
 import sys
 
+from .._errors import told
 from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, Recipe, marked, uses, value_error
 
 
@@ -181,6 +182,7 @@ class Elementwise(Recipe):
         return "".join(parts)
 
 
+@told("pass inputs, outputs and the operation: tarsia.elementwise('T x, T y', 'T z', 'z = x + y')")
 def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", doc="", **options):
     """Makes a function of tensors from a line of C++ that applies to each element.
 
@@ -202,4 +204,4 @@ def elementwise(inputs, outputs, operation, name="elementwise", *, preamble="", 
     """
     made = Elementwise(inputs, outputs, operation, name, preamble, options, doc)
     made._made_from = "elementwise", (inputs, outputs, operation, name), {"preamble": preamble, "doc": doc, **options}
-    return made.make(sys._getframe(1))
+    return made.make(sys._getframe(2))

@@ -2,6 +2,7 @@
 
 import sys
 
+from .._errors import told
 from .expression import BYTES, SEEN, TYPES, WIDE_AND_PLAIN, WRITTEN, Recipe, marked, type_error, uses, value_error
 
 
@@ -502,6 +503,7 @@ __global__ void __launch_bounds__(256) {name}_parts({", ".join(["const __grid_co
         return text
 
 
+@told("pass inputs, outputs, map and reduce: tarsia.reduction('T x', 'T y', 'x', 'a + b')")
 def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="reduction", *, reduce_type=None, preamble="", doc="",
               **options):
     """Makes a function that reduces tensors along axes, from expressions in C++.
@@ -525,4 +527,4 @@ def reduction(inputs, outputs, map, reduce, post=None, identity=None, name="redu
     made = Reduction(inputs, outputs, map, reduce, post, identity, name, reduce_type, preamble, options, doc)
     made._made_from = ("reduction", (inputs, outputs, map, reduce, post, identity, name),
                        {"reduce_type": reduce_type, "preamble": preamble, "doc": doc, **options})
-    return made.make(sys._getframe(1))
+    return made.make(sys._getframe(2))

@@ -116,7 +116,7 @@ class OpCall:
 
     def __call__(self, *inputs, **attributes):
         name = self._op.name
-        inputs = [one if one is None else _array(one, f"{name}: input {i + 1}") for i, one in enumerate(inputs)]
+        inputs = [one if one is None else _array(one, f"{name}: input {i}") for i, one in enumerate(inputs)]
         attributes = {key: _constant(value, f"{name}: attribute {key!r}") for key, value in attributes.items()}
         generation = _tarsia.op_generation()
         if generation != self._generation:  # another library may have taken the name over
@@ -149,7 +149,7 @@ class OpCall:
         outputs = []
         for i, (shape, dtype) in enumerate(zip(shapes[n_inputs:], dtypes[n_inputs:])):
             if shape is None or None in shape or dtype is None:
-                raise Unsupported(f"{op.name} does not tell the shape or dtype of output {i + 1} before it runs")
+                raise Unsupported(f"{op.name} does not tell the shape or dtype of output {i} before it runs")
             outputs.append(jax.ShapeDtypeStruct(shape, _dtype(dtype, op.name)))
         n = len(outputs)
         hidden = [i < len(out_ports) and bool(out_ports[i][1] & PORT_HIDDEN) for i in range(n)]

@@ -162,7 +162,7 @@ class OpCell:
             if i < len(self._hidden) and self._hidden[i]:
                 continue
             if shape is None or None in shape or dtype is None:
-                raise Unsupported(f"{self._op.name} does not tell the shape or dtype of output {i + 1} before it runs")
+                raise Unsupported(f"{self._op.name} does not tell the shape or dtype of output {i} before it runs")
             yield shape, getattr(torch, dtype)
 
     def save(self, ctx, inputs, attributes, result):

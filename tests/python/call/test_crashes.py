@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import tarsia
 from places import include_dir
 
 HEAD = """
@@ -160,15 +161,18 @@ def test_the_report_can_be_turned_off():
     assert crash(CALL, TARSIA_CRASH_REPORT="0") == ""
 
 
+ILLEGAL = "trap or illegal instruction, as where a function ends without its return (SIGILL)"
+
+
 @pytest.mark.parametrize("body, expected, what, frame", [
     ("int f(int a) { volatile int zero = 0; return a / zero; }", signal.SIGFPE, "integer division by zero (SIGFPE)", "f(int) at source:2"),
     ("int f(int a) { std::abort(); }", signal.SIGABRT, "abort (SIGABRT)", "f(int) at source:2"),
     ("int f(int a) noexcept { throw a; }", signal.SIGABRT, "abort (SIGABRT)", "f(int)"),
-    ("int f(int a) { __builtin_trap(); }", signal.SIGILL, "illegal instruction (SIGILL)", "f(int) at source:2"),
+    ("int f(int a) { __builtin_trap(); }", signal.SIGILL, ILLEGAL, "f(int) at source:2"),
     ("#include <csignal>\nint f(int a) { raise(SIGSYS); return a; }", signal.SIGSYS,
      "system call that is not allowed (SIGSYS)", "f(int) at source:3"),
     ("int f(int a) { __builtin_debugtrap(); return a; }", signal.SIGTRAP,
-     "trap, as where a function ends without its return (SIGTRAP)", "f(int) at source:2"),
+     "trap (SIGTRAP)", "f(int) at source:2"),
     ("int f(int a) { auto g = (int (*volatile)(int))0x1234; return g(a) + 1; }", signal.SIGSEGV,
      "segmentation fault (SIGSEGV at address 0x1234)", "at source:2"),
     ("int (*volatile g)(int) = nullptr;\nint f(int a) { return g(a) + 1; }", signal.SIGSEGV,
@@ -182,9 +186,46 @@ def test_each_kind_of_crash_has_its_name_and_its_place(body, expected, what, fra
     assert frame in errors, errors
 
 
-def test_a_function_that_returns_nothing():
-    errors = crash("load('int f(int a) { }').f(3)", signal.SIGTRAP)
+# What the language leaves undefined, with another function behind it, and the signal that ends it.
+UNDEFINED = [
+    ("int f(int a) {\n}", signal.SIGILL),
+    ("int f(int a) {\n  if (a < 3) return 1; }", signal.SIGILL),
+    ("enum class E { a, b };\nint g(E e) { switch (e) { case E::a: return 1; case E::b: return 2; } }\nint f(int a) { return g(E(a)); }",
+     signal.SIGILL),
+    ("[[noreturn]] static void stops() { }\nint f(int a) { if (a == 3) stops(); return a; }", signal.SIGILL),
+    ("[[noreturn]] static __attribute__((noinline)) void stops(int* p) { ++*p; }\nint f(int a) { stops(&a); }", signal.SIGILL),
+    ("int f(int a) { int* p = nullptr; *p = a;\n return a; }", signal.SIGSEGV),
+    ("int f(int a) { int* p = nullptr; if (a == 3) *p = a;\n return a; }", signal.SIGSEGV),
+    ("int f(int a) { int* p = nullptr;\n return p[a]; }", signal.SIGSEGV),
+    ("#include <vector>\nint f(int a) { std::vector<int> v; return v[a]; }", signal.SIGSEGV),
+    ("struct A { int n; int get() { return n; } };\nint f(int a) { A* p = nullptr; return p->get(); }", signal.SIGSEGV),
+    ("int f(int a) { int (*g)(int) = nullptr;\n return g(a) + 1; }", signal.SIGSEGV),
+]
+BEHIND = "\nint behind(int n) { return 42; }"
+
+
+@pytest.mark.parametrize("options", [{}, {"opt": 1}, {"opt": 3}, {"dev": True}, {"debug": True}], ids=str)
+@pytest.mark.parametrize("body, expected", UNDEFINED)
+def test_undefined_code_does_not_run_on_into_the_next_function(body, expected, options):
+    errors = crash(f"load({body + BEHIND!r}, **{options}).f(3)", expected)
     assert " in int f(int a)" in errors and "called with a = 3" in errors, errors
+    assert "#0 " in errors or "g(a)" in body, errors  # a jump to nowhere leaves no frame
+
+
+def test_undefined_code_of_c_and_of_cuda_does_not_either():
+    text = "int f(int a) { int* p = 0; *p = a; return a; }" + BEHIND
+    assert "called with a = 3" in crash(f"load({{'a.c': {text!r}}}).f(3)")
+    if tarsia.doctor()["works"]["cuda"]:
+        assert "called with a = 3" in crash(f"load({text + ' __global__ void k() {{ }}'!r}, arch='sm_90').f(3)")
+
+
+def test_the_trap_of_a_missing_return_is_no_sanitizer_to_the_source():
+    assert tarsia.load_inline("""
+#if __has_feature(undefined_behavior_sanitizer)
+int f(int a) { if (a) return 1; }
+#else
+int f(int a) { return 0; }
+#endif""").f(1) == 0
 
 
 def test_a_return_address_that_was_overwritten():
@@ -291,7 +332,9 @@ def test_an_op_names_its_pass_and_its_tensors():
     assert lines[0].endswith(") in op 'breaks', forward, source:10")
     assert lines[1] == "  called with input 'x' float32[4, 3], output 'y' float32[4, 3]"
     assert "at source:4" in lines[2]
+    assert not [line for line in lines if "OpDefinition" in line], lines
     lines = crash(OP % (1, 1)).splitlines()
+    assert not [line for line in lines if "OpDefinition" in line], lines
     assert lines[0].endswith(") in op 'breaks', backward, source:10")
     assert lines[1] == "  called with gradient of 'y' float32[4, 3], input 'x' float32[4, 3], gradient of 'x' float32[4, 3]"
     assert "at source:8" in lines[2]
@@ -475,3 +518,57 @@ int f(int n) {
 }''')
 print(library.f(100000))""")
     assert ended(process)[0] == "100000\n"
+
+
+def test_a_daemon_thread_that_asks_does_not_keep_the_process_from_its_end():
+    process = program(LOOP + """
+threading.Thread(target=library.asks, args=(1,), daemon=True).start()
+import time
+time.sleep(0.2)
+print("ends", flush=True)""")
+    output, errors = ended(process)
+    assert (process.returncode, output, errors) == (0, "begun\nends\n", "")
+
+
+PARALLEL = LOOP + """
+library = load('''#include <tarsia/op.h>
+#include <atomic>
+#include <unistd.h>
+int throws(int n) {
+  std::atomic<int> done{0};
+  #pragma omp parallel for num_threads(2) schedule(static)
+  for (int i = 0; i < 40; ++i) {
+    if (i == 0 && write(1, "begun\\\\n", 6) != 6) done = -1;
+    tarsia::check_interrupt();
+    usleep(50000);
+    ++done;
+  }
+  return done;
+}
+int asks(int n) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> done{0};
+  #pragma omp parallel for num_threads(2) schedule(static)
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 0 && write(1, "begun\\\\n", 6) != 6) done = -1;
+    if (tarsia::interrupted()) stop = true;
+    if (stop) continue;
+    usleep(50000);
+    ++done;
+  }
+  return done < 1000 ? 0 : 1;
+}''')
+try:
+    library.NAME(1)
+except KeyboardInterrupt as error:
+    print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("name", ["throws", "asks"])
+def test_ctrl_c_ends_a_parallel_loop_that_asks_and_the_process_lives(name):
+    process = program(PARALLEL.replace("NAME", name))
+    assert process.stdout.readline() == "begun\n", process.communicate()[1]
+    process.send_signal(signal.SIGINT)
+    output, errors = ended(process)
+    assert (process.returncode, output) == (0, "KeyboardInterrupt\n"), errors

@@ -219,3 +219,24 @@ def test_kernels_and_their_templates_can_be_pickled(tmp_path):
     assert in_a_fresh_process(things, code, tmp_path) == "True many<float, 4> (2, 1, 1) (32, 2, 1) 16"
     with pytest.raises(TypeError, match="a launch of kernel one on a stream cannot be pickled"):
         pickle.dumps(lib.one[1, 1, 0, 0])
+
+
+def test_a_function_equals_what_its_pickle_becomes():
+    lib = load()
+    again = pickle.loads(pickle.dumps(lib.add))
+    assert again == lib.add and not again != lib.add and hash(again) == hash(lib.add) and len({again, lib.add}) == 1
+    assert lib.add != lib.half and lib.add != 5 and tarsia.load_inline("int add(int a, int b) { return 0; }").add != lib.add
+
+
+def test_relative_folders_go_to_a_process_that_works_elsewhere(tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    (work / "headers").mkdir(parents=True)
+    (work / "headers" / "seven.h").write_text("constexpr int seven = 7;\n")
+    monkeypatch.chdir(work)
+    lib = tarsia.load_inline('#include "seven.h"\nint f() { return seven; }', include_dirs=["headers"], library_dirs=["."])
+    thing = pickle.dumps(lib)
+    assert pickle.loads(thing) is lib
+    (tmp_path / "thing.pickle").write_bytes(thing)
+    done = subprocess.run([sys.executable, "-c", "import pickle; print(pickle.load(open('thing.pickle', 'rb')).f())"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stdout == "7\n", done.stderr

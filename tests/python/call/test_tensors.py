@@ -436,3 +436,41 @@ def test_the_tensors_of_one_call_are_of_one_framework(lib):
         lib.anywhere(Exporter(t), one)
     with pytest.raises(tarsia.ArgumentTypeError, match="'y' .* of numpy"):
         lib.anywhere(x, t.requires_grad_())
+
+
+@pytest.fixture(scope="module")
+def read_only_readers():
+    return tarsia.load_inline("""#include <tarsia/op.h>
+#include <optional>
+#include <vector>
+void w(const tarsia::Tensor& x) { x.data<float>()[0] = 99; }
+void w_copy(const tarsia::Tensor& x) { tarsia::Tensor y = x; y.at<float>(0) = 99; }
+void w_strided(const tarsia::StridedTensor& x) { x.strided_data<float>()[0] = 99; }
+void w_at(const tarsia::StridedTensor& x) { x.at<float>(0) = 99; }
+void w_optional(const std::optional<tarsia::Tensor>& x) { x->data<float>()[0] = 99; }
+void w_list(const std::vector<tarsia::Tensor>& x) { x[0].data<float>()[0] = 99; }
+void w_assigned(const tarsia::Tensor& x) { tarsia::Tensor y; y = x; y.data<float>()[0] = 99; }
+float r(const tarsia::Tensor& x) { return x.data<const float>()[0] + x.at<const float>(0) + x.strided_data<const float>()[0]; }
+bool is_read_only(const tarsia::Tensor& x) { return x.is_read_only(); }
+""")
+
+
+@pytest.mark.parametrize("name", ["w", "w_copy", "w_strided", "w_at", "w_optional", "w_list", "w_assigned"])
+def test_read_only_memory_is_not_written_to_through_a_const_tensor(read_only_readers, name):
+    """An array of NumPy's that is not writeable, and one of JAX: data<T>() for a T that is not const refuses them."""
+    f = getattr(read_only_readers, name)
+    arrays = [np.zeros(3, np.float32)]
+    arrays[0].flags.writeable = False
+    try:
+        import jax.numpy
+
+        arrays.append(jax.numpy.zeros(3))
+    except ImportError:
+        pass
+    for x in arrays:
+        with pytest.raises(TypeError, match="memory is read only: to read, ask for data<const T>"):
+            f([x] if name == "w_list" else x)
+        assert float(x[0]) == 0 and read_only_readers.r(x) == 0 and read_only_readers.is_read_only(x)
+    x = np.zeros(3, np.float32)
+    f([x] if name == "w_list" else x)
+    assert x[0] == 99 and not read_only_readers.is_read_only(x)

@@ -34,6 +34,10 @@ def same_key(source, flags, **options):
     (["-march=x86-64"], {"march": "x86-64"}), (["-g"], {"debug": True}), (["-gline-tables-only"], {"lineinfo": True}),
     (["-fopenmp"], {"openmp": True}), (["-DVALUE=7"], {"defines": {"VALUE": 7}}), (["-D", "VALUE"], {"defines": {"VALUE": None}}),
     (["-lm"], {"libraries": ["m"]}), (["-I/usr/include"], {"include_dirs": ["/usr/include"]}), (["-L", "/"], {"library_dirs": ["/"]}),
+    (["-Os"], {}), (["-Og"], {"opt": 1}), (["-ggdb"], {"debug": True}), (["-g3"], {"debug": True}), (["-std=c++2a"], {}),
+    (["-std=gnu++1z"], {"std": "c++17"}), (["-isystem", "/usr/include"], {"include_dirs": ["/usr/include"]}),
+    (["-mavx2", "-mfma", "-msse4.2"], {"march": "x86-64-v3"}), (["-mavx2", "-march=x86-64-v2"], {"march": "x86-64-v2"}),
+    (["-msse2", "-mtune=native", "-fdiagnostics-color", "-fdiagnostics-color=always", "-fno-exceptions", "-fno-rtti"], {}),
     (["-fPIC", "-shared", "-pthread", "-fno-math-errno"], {})])
 def test_what_mirrors_an_option_sets_it(flags, options):
     assert same_key(VALUES, flags, **options)
@@ -100,7 +104,7 @@ def test_what_the_flags_do():
 
 
 @pytest.mark.parametrize("flag, nearest", [
-    ("-ffast-maths", "'-ffast-math'"), ("-funrol-loops", "'-funroll-loops'"), ("-O4", "'-O"), ("-mavx2", "'-march='"),
+    ("-ffast-maths", "'-ffast-math'"), ("-funrol-loops", "'-funroll-loops'"), ("-O4", "'-O"), ("-mcpu=x", "'-march='"),
     ("-fwrap", "'-fwrapv'"), ("-stdd=c++20", "'-std='"), ("--sysroot=/", "is none of"), ("nonsense", "is none of"),
     ("-Wl,-z,now", "is none of"), ("-fplugin=x.so", "is none of"), ("", "is none of"), ("-I", "lacks"), ("-Ux y", "names no macro")])
 def test_others_are_refused_with_the_nearest(flag, nearest):
@@ -171,3 +175,24 @@ def test_the_command_shows_asked_for_warnings_and_refuses_what_is_unknown(tmp_pa
     assert done.returncode == 0 and "[-Wshadow]" in done.stderr
     done = subprocess.run([places.command(), "compile", "-fwrapw", "w.cc", "-o", "v.so"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and "'-fwrapv'" in done.stderr and not (tmp_path / "v.so").exists()
+
+
+def test_a_suggestion_is_near_to_what_was_written():
+    with pytest.raises(ValueError, match="did you mean '-funroll-loops'"):
+        tarsia.load_inline(VALUES, cflags=["-funroll-lopos"])
+    with pytest.raises(ValueError) as caught:
+        tarsia.load_inline(VALUES, cflags=["-fsome-other-thing-that-nobody-knows"])
+    assert "did you mean" not in str(caught.value)
+    with pytest.raises(ValueError, match="write the #include at the beginning of the source"):
+        tarsia.load_inline(VALUES, cflags=["-include", "a.h"])
+
+
+def test_the_command_takes_what_cflags_takes(tmp_path):
+    file = tmp_path / "a.cc"
+    file.write_text("#ifdef A\n#error A\n#endif\nint main() { return 0; }\n")
+    for flags in ("-Ofast", "-O", "-Os", "-gline-tables-only", "-g0", "-g1", "-g3", "-ggdb", "-Xptxas -v", "-diag-suppress 177",
+                  "-threads 4", "-gencode=arch=compute_90,code=sm_90", "-gencode arch=compute_90,code=sm_90", "-lineinfo", "-use_fast_math",
+                  "--expt-relaxed-constexpr", "--extended-lambda", "--ptxas-options=-v", "-U A", "-arch=native", "-arch=sm_90",
+                  "-isystem /usr/include", "-fno-exceptions", "-mavx2 -mfma", "-mtune=native", "-std=c++2a", "-O3", "-O 3", "-g"):
+        result = subprocess.run([places.command(), "run", *flags.split(), file], capture_output=True, text=True)
+        assert result.returncode == 0, (flags, result.stderr)

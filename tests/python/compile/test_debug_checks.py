@@ -275,3 +275,26 @@ def test_unknown_words_are_refused():
             tarsia.load_inline("int f() { return 1; }", cflags=[f"-fsanitize={word}"])
     with pytest.raises(tarsia.ArgumentValueError, match="contradicts the option debug"):
         tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=address"], debug="undefined")
+
+
+def test_modules_code_and_scripts_without_a_suffix_are_run(tmp_path):
+    (tmp_path / "beside.py").write_text("import sys; print(__name__, sys.argv[1:])")
+    (tmp_path / "tool").write_text("import sys; print(__name__, sys.argv)")
+    (tmp_path / "run.sh").write_text("#!/usr/bin/env python\nprint('by its first line')")
+    for words, said in ((["-m", "beside", "a", "-b"], "__main__ ['a', '-b']"),
+                        (["-c", "import sys, beside; print(sys.argv, __name__)", "a", "-b"], "beside ['a', '-b']\n['-c', 'a', '-b'] __main__"),
+                        (["tool", "-x"], "__main__ ['tool', '-x']"), (["./run.sh"], "by its first line"),
+                        (["-c", "import sys; sys.exit(0)"], ""), (["-m", "unittest", "-h"], None)):
+        done = subprocess.run([sys.executable, "-m", "tarsia", *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0 and (said is None or done.stdout.strip() == said), (words, done.stdout, done.stderr)
+    for words, code in ((["-m"], 1), (["-c"], 1), (["-m", "no_such_module"], 1), (["-c", "raise SystemExit(7)"], 7)):
+        assert subprocess.run([sys.executable, "-m", "tarsia", *words], cwd=tmp_path, capture_output=True).returncode == code
+
+
+@pytest.mark.parametrize("words", [["-c", "SOURCE"], ["-m", "program"]], ids=["-c", "-m"])
+def test_they_start_again_with_a_sanitizer_too(words, tmp_path):
+    source = "import tarsia; print(tarsia.load_inline('int f() { return 3; }', debug='address').f())"
+    (tmp_path / "program.py").write_text(source)
+    words = [source if word == "SOURCE" else word for word in words]
+    done = subprocess.run([sys.executable, "-m", "tarsia", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "3\n", done.stderr

@@ -52,6 +52,47 @@ def test_a_missing_include_of_an_op_is_named():
     assert told.endswith("; #include <tarsia/op.h>, where TARSIA_OP is")
 
 
+@pytest.mark.parametrize("source, options, said, works", [
+    ("#include <expected>\nint f() { std::expected<int, int> e(1); return *e; }", {}, 'std::expected needs std="c++23" or later', {"std": "c++23"}),
+    ("#include <span>\nlong f() { std::span<int> s; return s.size(); }", {"std": "c++17"}, 'std::span needs std="c++20" or later', {"std": "c++20"}),
+    ("#include <utility>\nenum class E { a };\nint f() { return std::to_underlying(E::a); }", {},
+     'std::to_underlying needs std="c++23" or later', {"std": "c++23"}),
+    ("#include <string>\nbool f(const std::string& s) { return s.contains('a'); }", {}, 'std::string has it with std="c++23" or later',
+     {"std": "c++23"}),
+    ("#include <algorithm>\nint f() { return std::maxx(1, 2); }", {}, None, None),
+])
+def test_a_header_that_is_included_is_not_advised_but_the_standard_is(source, options, said, works):
+    told = error_of(source, **options).diagnostics[0].message
+    assert "#include" not in told and (said is None or said in told), told
+    if works:
+        tarsia.load_inline(source, **works)
+
+
+@pytest.mark.parametrize("source, said", [
+    ("using namespace std;\nvoid f() { cout << 1; }", "; #include <iostream>, where std::cout is"),
+    ("using namespace std;\nint f() { string s; return s.size(); }", "; #include <string>, where std::string is"),
+    ("#include <iostream>\nvoid f() { cout << 1; }", "; did you mean 'std::cout'?"),  # Clang's own words
+    ("torch::Tensor f(torch::Tensor x) { return x; }", "; compile with **tarsia.torch.options(), and #include <torch/extension.h>"),
+    ("at::Tensor f(at::Tensor x) { return x; }", "; compile with **tarsia.torch.options()"),
+    ("#include <torch/extension.h>\nint f() { return 1; }", "; compile with **tarsia.torch.options()"),
+    ("PyObject* f(PyObject* x) { return x; }", "sysconfig.get_path"),
+    ("#include <Python.h>\nint f() { return 1; }", "sysconfig.get_path"),
+    ("#include <pybind11/pybind11.h>\nint f() { return 1; }", "leave pybind11 out"),
+    ("int f(const Tensor& x) { return 1; }", "; write tarsia::Tensor, and #include <tarsia/op.h>"),
+    ("void f() { dim3 grid(1); }", "#include <cuda_runtime.h>, where dim3 is"),
+])
+def test_names_of_tutorials_are_explained(source, said):
+    told = [one.message for one in error_of(source).diagnostics]
+    assert any(said in one for one in told), told
+
+
+def test_a_host_function_in_a_kernel_is_told():
+    cuda_or_skip()
+    for call, name in (("usleep(1);", "usleep"), ("x[0] = atoi(\"1\");", "atoi"), ("x[0] = omp_get_thread_num();", "omp_get_thread_num")):
+        told = error_of(f"__global__ void k(int* x) {{ {call} }}", arch="sm_90").diagnostics[0].message
+        assert told.endswith(f"; {name} is a host function; device code cannot call it"), told
+
+
 def test_c_sources_get_cs_headers():
     told = " ".join(d.message for d in error_of({"a.c": "uint8_t f(void) { return 1; }"}).diagnostics)
     assert "#include <stdint.h>" in told
@@ -133,6 +174,9 @@ def test_so_is_one_of_cudas_libraries_on_the_host(host, header, what):
     ("template <class T> T twice(T x) { return x + x; }", "twice"),
     ("namespace ns { template <class T, int n> T times(const T* x) { return n * x[0]; } }", "ns::times"),
     ("template <typename T, bool negate = false> void scale(T* x, long n, T by) { x[0] *= by; }", "scale"),
+    ("template <class T> T odd(T x) { return x % 2; }", "odd"),
+    ("template <class T> T mask(T x, T y) { return (x & ~y) << 1; }", "mask"),
+    ("template <class T> void fill(T* x, long n, T v) { for (long i = 0; i < n; ++i) x[i] = v; }", "fill"),
     ("auto same(auto x) { return x; }", "same")])
 def test_a_template_says_what_to_write_and_that_works(template, name):
     lib = tarsia.load_inline(template + "\nint other() { return 1; }")
@@ -157,6 +201,22 @@ def test_named_instantiations_are_exported():
     """)
     assert set(lib.functions) == {"sum<float>", "sum<int>", "both<2, 3>"} and lib.skipped == {}
     assert lib["sum<float>"](np.ones(3, "float32"), 3) == 3.0 and lib["both<2, 3>"](10) == 23
+
+
+@pytest.mark.parametrize("template", [
+    "template <class F> int apply(F f) { return f(1); }",
+    "template <class T> long count(const T& x) { return x.size(); }",
+    "template <class T> typename T::value_type first(const T& x) { return x[0]; }",
+    "template <class T> auto at(T x, int i) { return x[i]; }",
+    "template <class T> auto what(T x) { return *x; }",
+    "template <class T> int total(T x) { int s = 0; for (int i : x) s += i; return s; }",
+    "template <class T> requires (sizeof(T) == 1) int small(T x) { return x; }",
+    "template <class T> int checked(T x) { static_assert(sizeof(T) == 1); return x; }",
+    "#include <vector>\ntemplate <class T> int sized(std::vector<std::vector<T>> x) { return x.size(); }",
+])
+def test_a_template_that_asks_for_more_than_a_number_advises_a_wrapper(template):
+    lib = tarsia.load_inline(template + "\nint other() { return 1; }")
+    assert list(lib.skipped.values()) == ["is a template; a function that calls it with types of your choice is exported"]
 
 
 def test_a_template_of_packs_advises_a_wrapper():

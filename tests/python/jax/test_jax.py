@@ -266,7 +266,7 @@ def test_outputs(lib):
     total = tarsia.jax.function(lib.total, outputs=lambda xs, *_: jax.ShapeDtypeStruct((), jnp.float32))
     assert float(jax.jit(lambda x: total([x, 2 * x], [1.0, 0.5], "word"))(x)) == 4 - 2 - 2
     wrong = tarsia.jax.function(lib.scaled, outputs=lambda x, *_: jax.ShapeDtypeStruct((2,), x.dtype))
-    with pytest.raises(Exception, match=r"scaled: result 1 is float32 \(3,\), and outputs= says float32 \(2,\)"):
+    with pytest.raises(Exception, match=r"scaled: result 0 is float32 \(3,\), and outputs= says float32 \(2,\)"):
         jax.block_until_ready(wrong(x))
 
 
@@ -345,11 +345,11 @@ def test_misuse_is_told(lib):
         leaky(x, slope="much")
     deleted = jnp.ones(3)
     deleted.delete()
-    with pytest.raises(ValueError, match="j_leaky: input 1 is an array that was deleted or donated"):
+    with pytest.raises(ValueError, match="j_leaky: input 0 is an array that was deleted or donated"):
         leaky(deleted)
     from jax.experimental import sparse
 
-    with pytest.raises(tarsia.Unsupported, match="j_leaky: input 1 is a sparse array"):
+    with pytest.raises(tarsia.Unsupported, match="j_leaky: input 0 is a sparse array"):
         leaky(sparse.BCOO.fromdense(x))
     for what, options, message in [
         (lib.scaled, {}, "scaled returns tensors: outputs= has to tell"),
@@ -412,7 +412,7 @@ def test_arrays_are_read_where_they_lie_and_never_written_to():
     x.delete()
     with pytest.raises(ValueError, match="'x' .* is an array of JAX that was deleted"):
         lib.first(x)
-    with pytest.raises(ValueError, match="input 1 'x' is an array of JAX that was deleted"):
+    with pytest.raises(ValueError, match="input 0 'x' is an array of JAX that was deleted"):
         tarsia.ops.j_leaky(x)
 
 

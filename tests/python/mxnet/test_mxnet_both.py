@@ -28,16 +28,16 @@ OUTCOMES = {
     "no numbers": (call(mode="no numbers"), (
         tarsia.OpValueError, "op 'both_op', number of inputs and outputs: parseAttrs gives no numbers of inputs and outputs")),
     "no dtype": (call(mode="no dtype"), (
-        tarsia.OpValueError, "op 'both_op', inference: inferType gives 99 for output 1, which is no dtype")),
+        tarsia.OpValueError, "op 'both_op', inference: inferType gives 99 for output 0, which is no dtype")),
     "no storage type": (call(mode="no storage type"), (
-        tarsia.OpValueError, "op 'both_op', inference: inferSType gives 7 for output 1, which is no storage type")),
+        tarsia.OpValueError, "op 'both_op', inference: inferSType gives 7 for output 0, which is no storage type")),
     "33 dimensions": (call(mode="33 dimensions"), (
         tarsia.OpValueError,
-        "op 'both_op', inference: inferShape gives output 1 33 dimensions; tensors have up to 32")),
+        "op 'both_op', inference: inferShape gives output 0 33 dimensions; tensors have up to 32")),
     "no such input": (call(mode="no such input"), (
         tarsia.OpValueError, "op 'both_op', inference: mutateInputs names input 5 of 1")),
     "another input": (call(mode="another input"), (
-        tarsia.ArgumentError, "op 'both_op': input 1 is float32 (3,), but the op infers float32 (4,)")),
+        tarsia.ArgumentError, "op 'both_op': input 0 is float32 (3,), but the op infers float32 (4,)")),
     "negative size": (call(mode="negative size"), (
         tarsia.OpValueError, "op 'both_op', forward on the CPU: memory of a negative size was asked for")),
     "throws": (call(mode="throws"), (tarsia.OpIndexError, "op 'both_op', forward on the CPU: thrown by forward")),
@@ -48,10 +48,10 @@ OUTCOMES = {
     "a large extent": (lambda: tarsia.op("both_op").infer([(2**33,)], ["float32"]), (
         tarsia.ArgumentError, "op 'both_op', inference: an extent of 2^32 and more does not fit this API")),
     "a foreign dtype": (lambda: tarsia.ops.both_op(X > 1), (
-        tarsia.OpTypeError, "op 'both_op', inference: input 1 is of a dtype that this API does not have: it has float16, "
+        tarsia.OpTypeError, "op 'both_op', inference: input 0 is of a dtype that this API does not have: it has float16, "
         "float32, float64, int8, int32, int64 and uint8")),
     "a foreign dtype of a subgraph": (lambda: tarsia.ops.both_subgraph(X > 1), (
-        tarsia.OpTypeError, "op 'both_subgraph', state: input 1 is of a dtype that this API does not have: it has float16, "
+        tarsia.OpTypeError, "op 'both_subgraph', state: input 0 is of a dtype that this API does not have: it has float16, "
         "float32, float64, int8, int32, int64 and uint8")),
     "no state": (lambda: tarsia.ops.both_state(X), (
         tarsia.OpValueError, "op 'both_state', state: createOpState made no state")),

@@ -93,7 +93,7 @@ def test_sparse_tensors_go_in_and_out(library):
     assert isinstance(result, sparse.csr_matrix) and np.array_equal(result.toarray(), 2 * dense)
     with pytest.raises(tarsia.Error, match="op 'built_csr'.*inferSType failed"):
         tarsia.ops.built_csr(dense)
-    with pytest.raises(tarsia.Error, match="op 'built_scale' takes dense tensors only, and input 1 is sparse"):
+    with pytest.raises(tarsia.Error, match="op 'built_scale' takes dense tensors only, and input 0 is sparse"):
         tarsia.ops.built_scale(sparse.csr_matrix(dense))
 
 
@@ -103,7 +103,7 @@ def test_torch_csr(library):
     result = tarsia.ops.built_csr(dense.to_sparse_csr())
     assert result.layout is torch.sparse_csr and torch.equal(result.to_dense(), 2 * dense)
     bound = tarsia.op("built_csr").bind(dense.to_sparse_csr())
-    with pytest.raises(TypeError, match="tensor 1 is dense; the op is bound to a CSR one"):
+    with pytest.raises(TypeError, match="tensor 0 is dense; the op is bound to a CSR one"):
         bound(dense)
     assert bound(dense.to_sparse_csr(), req="null") is None
 

@@ -250,7 +250,7 @@ def test_errors_of_sparse_outputs():
             ("y[...] = x.tocoo()", TypeError, "go in as CSR, not COO: call tocsr"),
             ("y[...] = x[:2]", ValueError, r"output 'y' has the shape \(3, 3\), not \(2, 3\)"),
             ("y[0] = x", IndexError, r"output 'y' is written as a whole: y\[...\] = matrix"),
-            ("y.allocate(-1)", ValueError, "a size of output 1 is negative"),
+            ("y.allocate(-1)", ValueError, "a size of output 0 is negative"),
             ("y.allocate('x')", TypeError, "allocate takes the number of elements, got str"),
             ("y.allocate(1 << 70)", ValueError, "allocate: the number of elements is too large")):
         with pytest.raises(error, match=message):

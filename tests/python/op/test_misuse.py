@@ -46,10 +46,38 @@ def test_what_has_nothing_before_it_is_refused_at_load(call):
     (".inplace(0, 7)", "declares an in-place pair of ports that it does not have"),
     ('.forward(nullptr, [](tarsia::Context&) {})', "has a forward for an unknown device"),
     (".default_inputs(5)", r"has .default_inputs\(5\): 0 to 4"),
+    ('.input("x").output("x")', "declares input and output 'x': give them two names"),
+    ('.input("x").attribute("x", 1)', "declares input and attribute 'x': give them two names"),
+    ('.output("z").attribute("z", 1)', "declares output and attribute 'z': give them two names"),
+    ('.input("a b")', "declares input 'a b': write letters, digits and underscores"),
+    ('.output("a-b")', "declares output 'a-b': write letters"),
+    ('.attribute("2d", 1)', "declares attribute '2d': write letters"),
+    ('.input("")', "has an input without a name"),
+    ('.output("")', "has an output without a name"),
+    ('.attribute("", 1)', "has an attribute without a name"),
+    ('.attribute("out", 1)', "declares attribute 'out', but calls take out= for output tensors: choose another name"),
+    ('.attribute("req", 1)', "declares attribute 'req', but calls take req= for write requests"),
+    ('.infer([](tarsia::BindInfo&) {}).infer([](tarsia::BindInfo&) {})', r"has two .infer\(…\)"),
+    ('.state([](const tarsia::BindInfo&) { return new int; }).state([](const tarsia::BindInfo&) { return new int; })',
+     r"has two .state\(…\)"),
+    ('.arity([](const tarsia::BindInfo&, int*, int*) {}).arity([](const tarsia::BindInfo&, int*, int*) {})', r"has two .arity\(…\)"),
+    ('.attribute("k", "a").range(0, 1)', "bounds attribute 'k', which is a .*: .range"),
+    ('.attribute("k", true).at_least(0)', "bounds attribute 'k', which is a "),
+    ('.attribute("k", "a").choices({})', r"attribute 'k' with .choices\({}\), which no value fits"),
+    ('.attribute("k", "a").choices({"a", "b", "a"})', "attribute 'k' with choice 'a' twice"),
+    ('.attribute("k", 1).required()', r"attribute 'k' with a default and .required\(\)"),
 ])
 def test_declarations_that_do_not_hold_together_are_refused_at_load(text, said):
     with pytest.raises(tarsia.LoadError, match=f"op 'incoherent'.*{said}"):
         tarsia.load_inline(f"#include <tarsia/op.h>\nTARSIA_OP(incoherent){text}{FORWARD};")
+
+
+def test_members_have_defaults_and_may_be_required():
+    tarsia.load_inline(f"""#include <tarsia/op.h>
+struct Params {{ int k = 1; }};
+TARSIA_OP(with_required_member).attribute("k", &Params::k).required(){FORWARD};""")
+    with pytest.raises(tarsia.ArgumentError, match="'k'"):
+        tarsia.ops.with_required_member(X)
 
 
 NULLS = """#include <tarsia/op.h>

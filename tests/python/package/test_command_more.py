@@ -257,3 +257,40 @@ def test_new_op_works_at_once(command, tmp_path, words, passed):
     assert done.returncode == 1 and "'my_op' is there already" in done.stderr
     assert "cannot be an op's name" in command("new", "op", "my-op").stderr
     assert command("new", "op", "other", "--folder", "deep/place").returncode == 0 and (tmp_path / "deep/place/other.cc").exists()
+
+
+@pytest.mark.parametrize("name", ["class", "int", "lambda", "None", "template", "async"])
+def test_new_op_refuses_words_of_the_languages(command, name, tmp_path):
+    done = command("new", "op", name)
+    assert done.returncode != 0 and f"it is a word of C++ or Python; {name}_op can be one" in done.stderr
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["rnu", "axpy.cc"], "did you mean 'run'?"), (["nwe"], "did you mean 'new'?"), (["hlep"], "did you mean 'tarsia --help'?"),
+    (["help"], "did you mean 'tarsia --help'?"), (["version"], "did you mean 'tarsia --version'?"),
+    (["compile", "axpy.cc", "-o", "a.so", "--fsat-math"], "there is no option '--fsat-math'; did you mean '--fast-math'?"),
+    (["run", "--lineinof", "axpy.cc"], "there is no option '--lineinof'; did you mean '--lineinfo'?"),
+    (["show", "axpy.cc", "--amsd"], "did you mean '--asm'?"), (["bench", "axpy.cc", "axpy", "--deivce", "cpu"], "did you mean '--device'?")])
+def test_typing_errors_get_suggestions(command, words, said):
+    done = command(*words)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_far_words_get_none(command):
+    assert "did you mean" not in command("frobnicate").stderr
+
+
+def test_show_says_that_there_are_no_kernels(command):
+    done = command("show", "axpy.cc", "--sass")
+    assert done.returncode != 0 and "there is no GPU code: the source has no kernels" in done.stderr
+
+
+def test_show_has_the_ptx_of_one_kernel(command, tmp_path):
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("no CUDA to compile with")
+    (tmp_path / "two.cu").write_text("__global__ void first(float* x) { *x = 1; }\n__global__ void second(float* x) { *x = 2; }\n")
+    text = command("show", "two.cu", "second", "--ptx", "--arch", "sm_90").stdout
+    assert ".version" in text and "6second" in text and "5first" not in text and text.count(".entry") == 1
+    done = command("show", "two.cu", "third", "--ptx", "--arch", "sm_90")
+    assert done.returncode != 0 and "there is no kernel to show of this name" in done.stderr

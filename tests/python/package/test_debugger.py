@@ -108,6 +108,20 @@ def test_line_tables_are_of_the_source_alone_and_the_same_everywhere(tmp_path):
     assert b"stl_vector.h" not in modules[0], "lines of headers"
 
 
+@pytest.mark.parametrize("options", ["debug=True, opt=0", "lineinfo=True, opt=0"])
+def test_a_source_file_is_known_by_its_own_path(tmp_path, options):
+    file = tmp_path / "op.cc"
+    file.write_text(SOURCE)
+    program = f"""
+import tarsia
+library = tarsia.load({str(file)!r}, {options})
+print("result", library.four_times(5), flush=True)
+"""
+    said = gdb(tmp_path, [f"break {file}:4", "run", "bt 2", "list", "delete", "continue"], program=program.replace("{", "{{").replace("}", "}}"))
+    assert re.search(rf"#0 .*twice.* at {re.escape(str(file))}:4", said), said
+    assert "Point point{value, 2 * value};" in said and "result 20" in said, said
+
+
 @pytest.mark.parametrize("cached", [True, False])
 def test_gdb_goes_through_a_process_with_modules(tmp_path, cached):
     folder = tmp_path / "cache"

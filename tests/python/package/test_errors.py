@@ -129,7 +129,7 @@ def test_each_wrong_use_is_an_error_of_tarsias_that_says_the_remedy(call, kind, 
 def test_an_op_says_what_it_takes():
     library = tarsia.load_inline('#include <tarsia/op.h>\nTARSIA_OP(takes_x).forward("cpu", [](tarsia::Context&) {});')
     for call in (lambda: tarsia.ops.takes_x(5), lambda: tarsia.ops.takes_x([1, 2]), lambda: tarsia.ops.takes_x.bind(5)):
-        with pytest.raises(tarsia.ArgumentTypeError, match="takes_x: input 1 'x' must be a tensor of numbers, such as a NumPy array, got"):
+        with pytest.raises(tarsia.ArgumentTypeError, match="takes_x: input 0 'x' must be a tensor of numbers, such as a NumPy array, got"):
             call()
     library.unload()
 
@@ -171,3 +171,47 @@ def test_the_package_raises_no_others():
             name = getattr(getattr(raised, "func", raised), "id", "")
             if isinstance(getattr(builtins, name, None), type) and issubclass(getattr(builtins, name), Exception):
                 assert path.relative_to(package).as_posix() in PROTOCOL.get(name, ()), f"{path}:{node.lineno} raises {name}"
+
+
+MISTAKES = {
+    "elementwise(5)": "pass inputs, outputs and the operation",
+    "elementwise('T x', 'T y', 5)": "operation must be a str",
+    "reduction('T x')": "pass inputs, outputs, map and reduce",
+    "reduction()": "pass inputs, outputs, map and reduce",
+    "testing.check('o', foo=5)": "pass the op, and shapes, dtypes",
+    "testing.check('o', shapes=5)": "shapes must be a list",
+    "testing.check('o', shapes=[5])": "each of shapes must be a list",
+    "testing.check('o', shapes=[('a',)])": "shapes hold extents",
+    "testing.check('o', shapes=[(3,)], storages=['x'])": "storages are 'dense'",
+    "testing.check('o', attributes=5)": "attributes must be a dict",
+    "testing.check(5)": "op must be an op or its name",
+    "testing.check('o', seed='x')": "seed must be an int",
+    "testing.assert_op()": "pass the op, and shapes, dtypes",
+    "RowSparse(1, 2, 3)": "data must be an array",
+    "RowSparse(1)": "pass data, indices and shape",
+    "RowSparse(np.ones((1, 2)), np.zeros(1, int), 3)": "shape must be a tuple of ints",
+    "sparse_parts()": "pass a sparse tensor",
+    "doctor(5)": "it takes no arguments",
+    "statistics(5)": "it takes no arguments",
+    "seed()": "pass an int from 0",
+    "Range('a')": "at_least must be a number or None",
+    "Range(5, 1)": "no number is at least 5 and at most 1",
+    "Range(1, 2, 3)": "pass the least and the greatest value",
+    "load_inline('int f(int n) { return n; }').f[1, 2]": "f is a function, and is called as f",
+    "load_inline('int f(int n) { return n; }', opt='fastest')": "opt must be an int from 0 to 3 or 'fast'",
+}
+
+
+@pytest.mark.parametrize("call", MISTAKES)
+def test_calls_of_the_package_with_wrong_arguments_say_what_to_pass(call):
+    import tarsia.testing
+
+    with pytest.raises(tarsia.Error) as caught:
+        eval(f"tarsia.{call}", {"tarsia": tarsia, "np": np})
+    assert isinstance(caught.value, (TypeError, ValueError)) and MISTAKES[call] in str(caught.value), str(caught.value)
+
+
+def test_fast_is_a_level_of_optimisation():
+    source = "int f(int n) { return n + 1; }"
+    tarsia.load_inline(source, dev=True)
+    assert tarsia.load_inline(source, opt="fast").origin == "memory"

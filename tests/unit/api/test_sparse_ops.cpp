@@ -66,7 +66,7 @@ TEST_F(SparseOps, what_does_not_fit_is_an_error) {
   const tarsia::BoundOp bound = transpose.bind_any({csr()});
   const Tensor dense = tarsia::tensor<float>({0, 1, 2, 3, 0, 0}, {3, 2});
   EXPECT_THAT(error_of([&] { bound.run_any({dense}); }),
-              HasSubstr("input 1 is dense; the op is bound to a CSR"));
+              HasSubstr("input 0 is dense; the op is bound to a CSR"));
   EXPECT_THAT(error_of([&] { bound({dense}); }), HasSubstr("use run_any"));
   EXPECT_THAT(error_of([&] { bound.run_any({}); }), HasSubstr("is missing"));
   SparseTensor wrong = csr();

@@ -46,7 +46,7 @@ TARSIA_OP(test_allocations)
     .attribute("mode", "slow")
     .choices({"slow"})
     .choices({"slow", "fast"})
-    .attribute("needed", "a default that is withdrawn")
+    .attribute<int>("needed")
     .required()
     .infer([](tarsia::BindInfo&) {})
     .forward("cpu", [](tarsia::Context&) {});

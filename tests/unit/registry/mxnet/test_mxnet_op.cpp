@@ -53,7 +53,7 @@ TEST_P(MxnetOps, failures_name_op_and_function) {
   EXPECT_THAT(error_of([] { bind("built_scale", {meta({2}, k_dtype_of<double>)}); }),
               HasSubstr("op 'built_scale', inference: inferType failed"));
   EXPECT_THAT(error_of([] { bind("built_scale", {meta({2}, {TARSIA_BOOL, 8, 1})}); }),
-              HasSubstr("input 1 is of a dtype that this API does not have"));
+              HasSubstr("input 0 is of a dtype that this API does not have"));
   EXPECT_THAT(error_of([] { bind("built_csr", {meta({2, 2})}); }),
               HasSubstr("op 'built_csr', inference: inferSType failed"));
   EXPECT_THAT(error_of([] { bind("built_scale", {meta({std::int64_t{1} << 33})}); }),
