@@ -1,7 +1,6 @@
 // Writes values as people read them.
 #include "session/cell_value.h"
 
-#include <cxxabi.h>
 #include <tarsia/abi.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 
 #include "base/cuda/cuda_driver.h"
@@ -23,7 +21,8 @@ namespace {
 constexpr std::size_t k_most = 8192;
 
 thread_local std::string t_value;
-thread_local void* t_thrown_behind = nullptr;
+thread_local const char* t_place = nullptr;  ///< the name of a cell, in a loaded module
+thread_local int t_line = 0;
 
 void put(std::string_view text) {
   if (t_value.size() < k_most + 64) t_value += text;
@@ -79,8 +78,12 @@ std::string take_cell_value() {
   return value;
 }
 
-void* take_throw_address() {
-  return std::exchange(t_thrown_behind, nullptr);
+Diagnostic take_cell_place() {
+  Diagnostic place;
+  if (t_place) place.file = t_place;
+  place.line = std::exchange(t_line, 0);
+  t_place = nullptr;
+  return place;
 }
 
 namespace {
@@ -143,10 +146,9 @@ double cell_nanoseconds() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Notes where it happens before it happens.
-[[noreturn]] void cell_throw(void* exception, std::type_info* type, void (*destroy)(void*)) {
-  t_thrown_behind = __builtin_return_address(0);
-  abi::__cxa_throw(exception, type, destroy);
+void cell_note_place(const char* cell, int line) {
+  t_place = cell;
+  t_line = line;
 }
 
 struct Builtin {
@@ -173,7 +175,7 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_allclose", cell_allclose),
     BUILTIN("tarsia_cell_load_npy", cell_load_npy),
     BUILTIN("tarsia_cell_save_npy", cell_save_npy),
-    BUILTIN("__cxa_throw", cell_throw),
+    BUILTIN("tarsia_cell_note_place", cell_note_place),
 };
 #undef BUILTIN
 

@@ -3,12 +3,15 @@
 
 #include <string>
 
+#include "base/diagnostic.h"
+
 namespace tarsia::session {
 
 /// Takes what cells of this thread have written as their value since the last time, and forgets it.
 std::string take_cell_value();
 
-/// The address behind which the last exception of a cell was thrown on this thread; null if none was.
-void* take_throw_address();
+/// The place in a cell that cells of this thread went through last before they threw, or called something that
+/// did, without a severity and message; and forgets it. Line 0: none is known.
+Diagnostic take_cell_place();
 
 }  // namespace tarsia::session

@@ -229,7 +229,7 @@ void Session::run_module(CellModule& module, CellResult& result) {
   std::optional<OutputCapture> capture;
   if (m_options.keep_output) capture.emplace();
   (void)take_cell_value();
-  (void)take_throw_address();
+  (void)take_cell_place();
   registry::LibraryFunction function{};
   const std::string name = name_of_cell(result.number);
   function.function.name = name.c_str();
@@ -264,6 +264,10 @@ void Session::run_module(CellModule& module, CellResult& result) {
   const registry::LastError& error = registry::last_error();
   result.error = error.message;
   result.error_class = class_of(code);
+  if (Diagnostic place = take_cell_place(); place.line > 0) {
+    place.message = error.message;
+    result.diagnostics.insert(result.diagnostics.begin(), std::move(place));
+  }
 }
 
 std::string Session::relink(const std::vector<Live>& live) const {

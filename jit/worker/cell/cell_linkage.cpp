@@ -13,7 +13,9 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -40,6 +42,7 @@ class CellLinker {
       : m_generator(generator), m_module(module), m_context(context), m_pointer(pointer_type()) {}
 
   std::string link(const std::string& info) {
+    note_places();
     take_run();
     find_symbols();
     for (Symbol& symbol : m_symbols) add_slot(symbol);
@@ -77,6 +80,33 @@ class CellLinker {
     if (kept.empty()) return;
     new llvm::GlobalVariable(m_module, type, false, llvm::GlobalValue::AppendingLinkage,
                              llvm::ConstantArray::get(type, kept), name);
+  }
+
+  /// Lets the session know where an exception came from: the line of a `throw` in any cell, or of what the
+  /// cell itself does.
+  void note_places() {
+    llvm::LLVMContext& context = m_module.getContext();
+    llvm::Type* const line_type = llvm::Type::getInt32Ty(context);
+    llvm::FunctionCallee note = m_module.getOrInsertFunction(
+        "tarsia_cell_note_place",
+        llvm::FunctionType::get(llvm::Type::getVoidTy(context), {m_pointer, line_type}, false));
+    std::vector<llvm::CallBase*> calls;
+    for (llvm::Function& function : m_module) {
+      const bool is_run =
+          function.getName().starts_with("__stmts__") || function.getName().starts_with("__cxx_global_var_init");
+      for (llvm::Instruction& instruction : llvm::instructions(function)) {
+        auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+        if (!call || (callee && callee->isIntrinsic()) || !call->getDebugLoc()) continue;
+        if (is_run || (callee && callee->getName() == "__cxa_throw")) calls.push_back(call);
+      }
+    }
+    for (llvm::CallBase* call : calls) {
+      const llvm::DILocation& place = *call->getDebugLoc();
+      if (!place.getFilename().starts_with("cell ")) continue;
+      llvm::IRBuilder<> builder(call);
+      builder.CreateCall(note, {text(place.getFilename().str()), llvm::ConstantInt::get(line_type, place.getLine())});
+    }
   }
 
   const clang::Decl* decl_of(const llvm::GlobalValue& value) const {

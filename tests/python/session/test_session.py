@@ -115,7 +115,14 @@ def test_an_exception_is_an_error_and_the_session_goes_on(session):
     ok(session, "#include <stdexcept>", "int x = 1;")
     cell = session.run("x = 2;\nthrow std::invalid_argument(\"bad\");\nx = 3;")
     assert (cell.ok, cell.error, cell.error_class) == (False, "bad", "OpValueError")
+    assert [(d.file, d.line, d.message) for d in cell.diagnostics] == [("cell 3", 2, "bad")]
     assert value(session, "x") == "2"
+
+
+def test_an_exception_of_an_earlier_cell_or_a_library_names_a_line(session):
+    ok(session, "#include <stdexcept>\n#include <vector>", "void f() {\n  throw std::runtime_error(\"no\");\n}")
+    assert [(d.file, d.line) for d in session.run("f();").diagnostics] == [("cell 2", 2)]
+    assert [(d.file, d.line) for d in session.run("std::vector<int> v;\n\nv.at(3)").diagnostics] == [("cell 4", 3)]
 
 
 def test_containers_strings_and_pairs_are_shown(session):
