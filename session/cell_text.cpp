@@ -5,6 +5,8 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "pipeline/source_kind.h"
+
 namespace tarsia::session {
 namespace {
 
@@ -196,15 +198,21 @@ pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& c
   for (const CellText& one : earlier)
     for (const auto& [include, line] : one.includes()) main += include + "\n";
   for (const auto& [include, line] : cell.includes()) main += include + "\n";
+  std::string merged;
   for (const CellText& one : earlier) {
     std::string text = one.later_text();
     if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) || c == ';'; })) continue;
-    main += "#include \"" + one.name() + "\"\n";
+    merged += "#line 1 \"" + one.name() + "\"\n" + text;
     source.headers.push_back({one.name(), std::move(text)});
   }
-  main += "#include \"" + cell.name() + "\"\n";
+  // The compiler opens one file for all of them sooner than many. What NVRTC says of device code has to name the
+  // files that it was given.
   source.headers.push_back({cell.name(), cell.code()});
-  source.files.push_back({k_main_name, std::move(main)});
+  source.files.push_back({k_main_name, main});
+  if (pipeline::kind_of(source.files, source.headers) == pipeline::Kind::host && !merged.empty())
+    source.headers = {{k_earlier_name, std::move(merged)}, {cell.name(), cell.code()}};
+  for (const jit::SourceFile& header : source.headers) main += "#include \"" + header.name + "\"\n";
+  source.files.front().text = std::move(main);
   return source;
 }
 

@@ -2,7 +2,7 @@
 //
 //   #include <tarsia/repl.h>
 //   #include <vector>             includes of all cells, in order: so they are precompiled once
-//   #include "cell 1"             what earlier cells declare
+//   #include "earlier cells"      what these declare; with CUDA, each cell is a header of its own
 //   #include "cell 2"             the cell
 #pragma once
 
@@ -80,6 +80,8 @@ class CellText {
 
 /// The name of the text that includes all others.
 inline constexpr char k_main_name[] = "session";
+/// The name of the header that has the texts of earlier cells, where no CUDA is among them.
+inline constexpr char k_earlier_name[] = "earlier cells";
 
 /// The source of `cell`, which stands behind the earlier ones.
 pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& cell,

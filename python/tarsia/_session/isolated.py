@@ -32,7 +32,9 @@ class _Child:
         self._told = []
         self._reader = threading.Thread(target=self._read_errors, daemon=True)
         self._reader.start()
-        self.ask({"do": "open", "options": options, "keep_output": keep_output})
+        # A prompt need not wait for it: the first answer does.
+        self._send({"do": "open", "options": options, "keep_output": keep_output})
+        self._is_open = False
 
     def _read_errors(self):
         for line in self._process.stderr:
@@ -41,10 +43,19 @@ class _Child:
 
     def ask(self, request):
         """The child's answer, a dict."""
+        self._send(request)
+        if not self._is_open:
+            self._answer()
+            self._is_open = True
+        return self._answer()
+
+    def _send(self, request):
         try:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
         except OSError:
             raise EOFError from None
+
+    def _answer(self):
         interrupts = 0
         while True:
             try:

@@ -2,6 +2,7 @@
 
     tarsia repl [OPTIONS]                 a prompt, or the script on standard input
     tarsia repl [OPTIONS] -c TEXT         cells that lines of %% separate
+    tarsia repl [OPTIONS] FILE.repl …     transcripts, compared with what is answered now
 """
 
 import argparse
@@ -24,6 +25,8 @@ def parser():
         prog="tarsia repl", description="Compiles and runs cells of C++ and CUDA that share what they define.",
         epilog="At the prompt, :help lists the commands.")
     made.add_argument("-c", dest="text", metavar="TEXT", help="run this text; lines of %%%% separate its cells")
+    made.add_argument("transcripts", nargs="*", metavar="FILE.repl", help="transcripts of sessions to run and compare")
+    made.add_argument("--write", action="store_true", help="write into the transcripts what is answered now")
     made.add_argument("--json", action="store_true", help="write one JSON object for each cell, and nothing else")
     made.add_argument("--in-process", action="store_true", help="run cells in this process, which a crash ends")
     for row in ROWS.values():
@@ -192,11 +195,37 @@ def interact(session):
         lines.close()
 
 
+def check_transcripts(paths, write, make_session):
+    """Runs transcripts, each in a session of its own. Returns the exit code: 0, or 1 if an answer differs."""
+    from . import transcript
+
+    code = 0
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise _errors.NotFound(f"cannot read {path!r}: {error.strerror}") from None
+        differences, now = transcript.run(make_session(), text)
+        if write and differences:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(now)
+        for typed, expected, got in [] if write else differences:
+            sys.stdout.write(f"{path}: {typed}\nexpected:\n{expected}\ngot:\n{got}\n\n")
+        if not write:
+            sys.stdout.write(f"{path}: {'differs' if differences else 'ok'}\n")
+            code = code or int(bool(differences))
+    return code
+
+
 def main(arguments=None):
     given = vars(parser().parse_args(arguments))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     interactive = given["text"] is None and sys.stdin.isatty() and not given["json"]
     try:
+        if given["transcripts"]:
+            return check_transcripts(given["transcripts"], given["write"], lambda: Session(
+                isolated=not given["in_process"], keep_output=True, **options_of(given)))
         session = Session(isolated=not given["in_process"], keep_output=given["json"], **options_of(given))
         if interactive:
             return interact(session)

@@ -1,0 +1,97 @@
+"""Cells of a session: how long an expression and a new function take, early and late in a session, and in clang-repl.
+
+    python bench/python/bench_repl.py [--cells 200]
+
+Each is typed once: nothing is in the cache. A session alternates functions and expressions that call them; the medians are of
+ten cells around the 10th and of the last ten. clang-repl gets the same text on standard input; its time is that of all cells,
+less that of none, by their number.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def texts(n):
+    cells = []
+    for i in range(n // 2):
+        cells.append(f"int f{i}(int a) {{ return a + {i}; }}")
+        cells.append(f"f{i}({i})")
+    return cells
+
+
+def tarsia_times(cells):
+    import tarsia
+
+    session = tarsia.Session()
+    session.run("0")  # starts the compiler
+    times = []
+    for text in cells:
+        begin = time.perf_counter()
+        session.run(text).raise_if_failed()
+        times.append(1e3 * (time.perf_counter() - begin))
+    return times
+
+
+def clang_repl_time(program, cells):
+    def whole(some):
+        begin = time.perf_counter()
+        subprocess.run([program], input="".join(text + "\n" for text in some), capture_output=True, text=True, check=True)
+        return 1e3 * (time.perf_counter() - begin)
+
+    return (min(whole(cells) for _ in range(3)) - min(whole([]) for _ in range(3))) / len(cells)
+
+
+def start_time():
+    """From the start of the program to its prompt."""
+    import pty
+    import select
+
+    def once():
+        begin = time.perf_counter()
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(sys.executable, [sys.executable, "-m", "tarsia", "repl"])
+        told = b""
+        while b">>> " not in told:
+            select.select([terminal], [], [], 10)
+            told += os.read(terminal, 4096)
+        took = 1e3 * (time.perf_counter() - begin)
+        os.write(terminal, b"\x04")
+        os.waitpid(pid, 0)
+        return took
+
+    return statistics.median(once() for _ in range(7))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cells", type=int, default=200)
+    cells = texts(parser.parse_args().cells)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TARSIA_CACHE_DIR"] = folder
+        times = tarsia_times(cells)
+        early, late = slice(10, 20), slice(len(times) - 10, len(times))
+        functions, expressions = times[0::2], times[1::2]
+        print(f"{'':24}{'10th':>10}{'last':>10}{'ratio':>8}   ms, medians of {len(cells)} cells")
+        for name, some in (("a new function", functions), ("an expression", expressions)):
+            first, last = statistics.median(some[5:10]), statistics.median(some[-5:])
+            print(f"{name:24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
+        mine = statistics.median(times)
+        print(f"{'all cells':24}{statistics.median(times[early]):10.1f}{statistics.median(times[late]):10.1f}")
+        print(f"start to prompt: {start_time():.0f} ms")
+        program = shutil.which("clang-repl-22")
+        if program:
+            theirs = clang_repl_time(program, cells)
+            print(f"a cell in clang-repl: {theirs:.1f} ms; Tarsia's median {mine:.1f} ms, {mine / theirs:.1f} of it")
+        else:
+            print("clang-repl-22 is not here (Debian's clang-tools-22)")
+
+
+if __name__ == "__main__":
+    main()

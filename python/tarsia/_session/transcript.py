@@ -1,0 +1,74 @@
+"""Transcripts of sessions: files that look like a terminal, and are tests.
+
+    >>> int square(int x) {
+    ...   return x * x; }
+    >>> square(3)
+    9
+
+Lines that begin with `>>> ` or `... ` were typed. What follows, up to the next of them, is what was answered: standard output and
+standard error together. Lines before the first prompt are comments. In an answer, `…` alone stands for any text within its line.
+"""
+
+import io
+import re
+
+from .. import _errors
+from .commands import Commands, Quit
+from .repl import show
+
+
+def entries(text):
+    """The comments at the beginning, and a list of (what was typed, what was answered)."""
+    comments, found = [], []
+    for line in text.splitlines():
+        if line.startswith(">>> ") or line == ">>>":
+            found.append(([line[4:]], []))
+        elif found and not found[-1][1] and (line.startswith("... ") or line == "..."):
+            found[-1][0].append(line[4:])
+        elif found:
+            found[-1][1].append(line)
+        else:
+            comments.append(line)
+    for _, answered in found:
+        while answered and not answered[-1].strip():
+            answered.pop()
+    return comments, [("\n".join(typed), "\n".join(answered)) for typed, answered in found]
+
+
+def answer(session, commands, typed):
+    """What a session answers to what was typed."""
+    out = io.StringIO()
+    commands._out = out
+    try:
+        if typed.lstrip().startswith(":") and not typed.lstrip().startswith("::"):
+            commands.run(typed.strip())
+        else:
+            cell = session.run(typed)
+            commands.note(cell, typed)
+            show(cell, out, out, typed)
+    except Quit:
+        pass
+    except _errors.Error as error:
+        out.write(f"{type(error).__name__}: {error}\n")
+    return out.getvalue().rstrip("\n")
+
+
+def agrees(expected, got):
+    """Whether an answer is the expected one."""
+    pattern = "".join(".*" if part == "…" else re.escape(part) for part in re.split("(…)", expected))
+    return re.fullmatch(pattern, got) is not None
+
+
+def run(session, text):
+    """Runs a transcript in a session. Returns (what differs, as (typed, expected, got) each, and the transcript as it is now)."""
+    comments, all_entries = entries(text)
+    commands = Commands(session, io.StringIO())
+    differences, lines = [], list(comments)
+    for typed, expected in all_entries:
+        got = answer(session, commands, typed)
+        if not agrees(expected, got):
+            differences.append((typed, expected, got))
+        kept = expected if agrees(expected, got) else got
+        first, *more = typed.split("\n")
+        lines += [(">>> " + first).rstrip(), *(("... " + line).rstrip() for line in more), *([kept] if kept else [])]
+    return differences, "\n".join(lines) + "\n"
