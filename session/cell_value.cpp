@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <utility>
 
 #include "base/cuda/cuda_driver.h"
 #include "session/cell_module.h"
@@ -81,9 +80,14 @@ std::string take_cell_value() {
 Diagnostic take_cell_place() {
   Diagnostic place;
   if (t_place) place.file = t_place;
-  place.line = std::exchange(t_line, 0);
-  t_place = nullptr;
+  place.line = t_line;
+  forget_cell_place();
   return place;
+}
+
+void forget_cell_place() {
+  t_place = nullptr;
+  t_line = 0;
 }
 
 namespace {

@@ -229,7 +229,7 @@ void Session::run_module(CellModule& module, CellResult& result) {
   std::optional<OutputCapture> capture;
   if (m_options.keep_output) capture.emplace();
   (void)take_cell_value();
-  (void)take_cell_place();
+  forget_cell_place();
   registry::LibraryFunction function{};
   const std::string name = name_of_cell(result.number);
   function.function.name = name.c_str();

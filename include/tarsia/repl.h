@@ -7,6 +7,8 @@
 #include <tarsia/op.h>
 
 #include <iosfwd>
+#include <type_traits>
+#include <utility>
 
 extern "C" {
 // Defined by libtarsia, which a cell reaches through its slots. They write into the value of the cell that
@@ -35,15 +37,11 @@ double tarsia_cell_nanoseconds(void);
 tarsia_storage* tarsia_cell_empty(const long* shape, unsigned long n, tarsia_dtype dtype, const char* device);
 }
 
-namespace std {
-template <class T_>
-struct tuple_size;
-}  // namespace std
-
 namespace tarsia {
 /// What sessions use.
 namespace repl {
 
+#if __cplusplus >= 202002L
 /// Writes what `operator<<` writes. Complete where <ostream> is included.
 template <class T_, class Stream_, class Buffer_>
 void put_streamed(const T_& value_) {
@@ -145,7 +143,7 @@ template <class T_>
 concept Streamed = requires(std::ostream& stream_, const T_& value_) { stream_ << value_; };
 
 template <class T_>
-  requires(__is_class(T_) || __is_union(T_) || __is_enum(T_)) && Streamed<T_>
+  requires(std::is_class_v<T_> || std::is_union_v<T_> || std::is_enum_v<T_>) && Streamed<T_>
 void put_any(const T_& value_, Priority<5>) {
   put_streamed<T_, std::ostream, std::streambuf>(value_);
 }
@@ -178,46 +176,46 @@ inline void put_characters(const char* text_, unsigned long n_) {
 /// Writes a value.
 template <class T_>
 void put(const T_& value_) {
-  if constexpr (__is_same(T_, bool)) {
+  if constexpr (std::is_same_v<T_, bool>) {
     put_text(value_ ? "true" : "false");
-  } else if constexpr (__is_same(T_, char)) {
+  } else if constexpr (std::is_same_v<T_, char>) {
     tarsia_cell_put_char(static_cast<unsigned char>(value_));
-  } else if constexpr (__is_same(T_, float)) {
+  } else if constexpr (std::is_same_v<T_, float>) {
     tarsia_cell_put_float(value_);
-  } else if constexpr (__is_floating_point(T_)) {
+  } else if constexpr (std::is_floating_point_v<T_>) {
     tarsia_cell_put_double(static_cast<double>(value_));
-  } else if constexpr (__is_integral(T_) && sizeof(T_) <= 8) {
+  } else if constexpr (std::is_integral_v<T_> && sizeof(T_) <= 8) {
     if constexpr (T_(-1) < T_(0))
       tarsia_cell_put_int(static_cast<long long>(value_));
     else
       tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
-  } else if constexpr (__is_function(T_)) {
+  } else if constexpr (std::is_function_v<T_>) {
     put_text("(");
     tarsia_cell_put_type(type_name<T_>());
     put_text(") function");
-  } else if constexpr (__is_same(T_, decltype(nullptr))) {
+  } else if constexpr (std::is_same_v<T_, decltype(nullptr)>) {
     put_text("nullptr");
-  } else if constexpr (__is_same(T_, const char*) || __is_same(T_, char*)) {
+  } else if constexpr (std::is_same_v<T_, const char*> || std::is_same_v<T_, char*>) {
     if (value_)
       tarsia_cell_put_quoted(value_, __builtin_strlen(value_));
     else
       put_text("nullptr");
-  } else if constexpr (__is_array(T_)) {
-    using Element_ = __remove_cv(__remove_extent(T_));
-    if constexpr (__is_same(Element_, char))
+  } else if constexpr (std::is_array_v<T_>) {
+    using Element_ = std::remove_cv_t<std::remove_extent_t<T_>>;
+    if constexpr (std::is_same_v<Element_, char>)
       put_characters(value_, sizeof(value_));
     else
       put_array(value_, sizeof(value_) / sizeof(value_[0]));
-  } else if constexpr (__is_pointer(T_)) {
+  } else if constexpr (std::is_pointer_v<T_>) {
     put_text("(");
     tarsia_cell_put_type(type_name<T_>());
     put_text(") ");
     tarsia_cell_put_pointer((const void*)value_);
-  } else if constexpr (__is_enum(T_) && !Streamed<T_>) {
+  } else if constexpr (std::is_enum_v<T_> && !Streamed<T_>) {
     put_text("(");
     tarsia_cell_put_type(type_name<T_>());
     put_text(") ");
-    put(static_cast<__underlying_type(T_)>(value_));
+    put(static_cast<std::underlying_type_t<T_>>(value_));
   } else {
     put_any(value_, Priority<7>());
   }
@@ -226,9 +224,11 @@ void put(const T_& value_) {
 /// Shows the value of a cell's last expression.
 template <class T_>
 void show(T_&& value_) {
-  using Plain_ = __remove_cvref(T_);
+  using Plain_ = std::remove_cvref_t<T_>;
   put<Plain_>(value_);
 }
+
+#endif  // C++20
 
 /// Runs `body` `runs` times and shows how long that took, in nanoseconds. Work that it gives to a GPU counts.
 template <class Body_>
@@ -238,7 +238,7 @@ void bench(long runs_, Body_&& body_) {
     body_();
     __asm__ volatile("" ::: "memory");
   }
-  show(tarsia_cell_nanoseconds() - begin_);
+  tarsia_cell_put_double(tarsia_cell_nanoseconds() - begin_);
 }
 
 /* Values to try ops with. Shapes are lists of extents; devices are "cpu", "gpu", "gpu:1". */

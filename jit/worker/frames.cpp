@@ -328,7 +328,9 @@ class Explanation {
       std::string name = outermost && !symbol.empty() ? symbol : llvm::demangle(info.FunctionName);
       if (info.FunctionName == llvm::DILineInfo::BadString) name = symbol.empty() ? hex(address) : symbol;
       const bool has_line = info.FileName != llvm::DILineInfo::BadString && info.Line;
-      if (is_ours(name) || is_our_header(info.FileName)) continue;
+      // Without lines, the author's code may be inlined in it.
+      const bool is_wrapper = has_line && name.find("tarsia::OpDefinition::") != name.npos;
+      if (is_wrapper || is_ours(name) || is_our_header(info.FileName)) continue;
       const std::string file = file_name(info.FileName);
       line(to, name,
            has_line ? " at " + file + ":" + std::to_string(info.Line) + origin_text(module, file, info.Line)
@@ -338,8 +340,7 @@ class Explanation {
   }
 
   static bool is_ours(const std::string& name) {
-    return name.find("tarsia::detail::") != name.npos || name.find("tarsia::OpDefinition::") != name.npos ||
-           name.starts_with("tarsia_call_");
+    return name.find("tarsia::detail::") != name.npos || name.starts_with("tarsia_call_");
   }
   static bool is_our_header(const std::string& file) {
     return file.find("include/tarsia/") != file.npos || file.starts_with("/tarsia/");

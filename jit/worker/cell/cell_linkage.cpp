@@ -12,8 +12,8 @@
 #include "jit/worker/source/source_fs.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
-#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -92,8 +92,8 @@ class CellLinker {
         llvm::FunctionType::get(llvm::Type::getVoidTy(context), {m_pointer, line_type}, false));
     std::vector<llvm::CallBase*> calls;
     for (llvm::Function& function : m_module) {
-      const bool is_run =
-          function.getName().starts_with("__stmts__") || function.getName().starts_with("__cxx_global_var_init");
+      const bool is_run = function.getName().starts_with("__stmts__") ||
+                          function.getName().starts_with("__cxx_global_var_init");
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
@@ -105,7 +105,8 @@ class CellLinker {
       const llvm::DILocation& place = *call->getDebugLoc();
       if (!place.getFilename().starts_with("cell ")) continue;
       llvm::IRBuilder<> builder(call);
-      builder.CreateCall(note, {text(place.getFilename().str()), llvm::ConstantInt::get(line_type, place.getLine())});
+      builder.CreateCall(
+          note, {text(place.getFilename().str()), llvm::ConstantInt::get(line_type, place.getLine())});
     }
   }
 
@@ -122,7 +123,12 @@ class CellLinker {
 
   std::string type_of(const clang::Decl& decl) const {
     const auto* value = llvm::dyn_cast<clang::ValueDecl>(&decl);
-    return value ? value->getType().getCanonicalType().getAsString() : std::string();
+    std::string type = value ? value->getType().getCanonicalType().getAsString() : std::string();
+    // A lambda's type is named by its place. A later cell reads the cell's text by the name that users know.
+    const std::string folder = std::string(k_source_dir) + "/";
+    for (std::size_t at = type.find(folder); at != type.npos; at = type.find(folder, at))
+      type.erase(at, folder.size());
+    return type;
   }
 
   void find_symbols() {
@@ -141,6 +147,8 @@ class CellLinker {
       if (variable.getName().starts_with("llvm.") || variable.isThreadLocal() || variable.hasSection())
         continue;
       if (variable.hasWeakLinkage() || variable.hasLinkOnceLinkage()) {
+        // What ties a module to libtarsia is its own.
+        if (variable.getName().starts_with("tarsia_")) continue;
         if (!variable.isConstant() && !variable.isDeclaration())
           m_symbols.push_back({&variable, Kind::shared, {}});
         continue;

@@ -232,11 +232,16 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_line_tables) m_line_tables->choose(group);
     if (m_shared.cell) note_in_cell(group);
     later([=, this] {
-      if (m_shared.cell)
-        for (clang::Decl* decl : group) divide_cells(*decl);
       if (m_shared.cuda())
         for (clang::Decl* decl : group) order(decl);
+      if (!m_shared.cell) return void(m_generator->HandleTopLevelDecl(group));
+      for (clang::Decl* decl : group) divide_cells(*decl);
+      // Where the parser takes statements, constants have the linkage of inline variables. Their code must
+      // not: they have their turn among the statements.
+      const bool is_statement = llvm::isa<clang::TopLevelStmtDecl>(*group.begin());
+      m_clang.getLangOpts().IncrementalExtensions = is_statement;
       m_generator->HandleTopLevelDecl(group);
+      m_clang.getLangOpts().IncrementalExtensions = true;
     });
     return true;
   }
@@ -420,6 +425,9 @@ class HostConsumer final : public clang::SemaConsumer {
   void pass_on() {
     // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
+    // Where the parser takes statements, constants would have the linkage of inline variables: not for the
+    // code.
+    if (m_shared.cell) m_clang.getLangOpts().IncrementalExtensions = false;
     const MissingReturnTraps traps = traps_of_generator();
     for (const auto& step : std::exchange(m_held, {})) step();
   }

@@ -19,10 +19,6 @@ _WORDS = ("alignas alignof auto bool break case catch char class concept const c
           "threadIdx blockIdx blockDim gridDim std tarsia").split()
 
 
-class Quit(Exception):
-    """The prompt ends."""
-
-
 class Commands:
     """They act on a session and write to `out`."""
 
@@ -39,13 +35,16 @@ class Commands:
             self._names.update(_NAME.findall(text))
 
     def run(self, line):
-        """Runs `:name argument`. Errors are tarsia.Error."""
+        """Runs `:name argument`. Errors are tarsia.Error. Returns whether the session goes on."""
         name, _, argument = line[1:].partition(" ")
         found = [one for one in _all() if one == name] or [one for one in _all() if one.startswith(name)]
         if len(found) != 1 or not name:
             near = ", ".join(":" + one for one in found) or ":help lists the commands"
             raise _errors.ArgumentValueError(f"there is no command ':{name}'; {near}")
+        if found[0] == "quit":
+            return False
         getattr(self, "do_" + found[0])(argument.strip())
+        return True
 
     def complete(self, text, state):
         """For readline."""
@@ -67,7 +66,6 @@ class Commands:
 
     def do_quit(self, _):
         """ends the session, as Ctrl-D does"""
-        raise Quit
 
     def do_undo(self, _):
         """takes the last cell back"""

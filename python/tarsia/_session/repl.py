@@ -13,7 +13,7 @@ import sys
 
 from .. import _errors
 from .._compile_options import ROWS
-from .commands import Commands, Quit
+from .commands import Commands
 from .reader import cells_of, is_whole
 from .session import Session
 
@@ -101,9 +101,8 @@ def run_cells(session, cells, with_json):
     for text in cells:
         if text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
             try:
-                commands.run(text.strip())
-            except Quit:
-                break
+                if not commands.run(text.strip()):
+                    break
             except _errors.Error as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 code = code or 1
@@ -173,9 +172,8 @@ def interact(session):
             if len(typed) == 1 and text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
                 typed = []
                 try:
-                    commands.run(text.strip())
-                except Quit:
-                    return 0
+                    if not commands.run(text.strip()):
+                        return 0
                 except KeyboardInterrupt:
                     sys.stdout.write("\n")
                 except _errors.Error as error:

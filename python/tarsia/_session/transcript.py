@@ -13,7 +13,7 @@ import io
 import re
 
 from .. import _errors
-from .commands import Commands, Quit
+from .commands import Commands
 from .repl import show
 
 
@@ -46,8 +46,6 @@ def answer(session, commands, typed):
             cell = session.run(typed)
             commands.note(cell, typed)
             show(cell, out, out, typed)
-    except Quit:
-        pass
     except _errors.Error as error:
         out.write(f"{type(error).__name__}: {error}\n")
     return out.getvalue().rstrip("\n")

@@ -308,8 +308,8 @@ def test_functions_that_are_not_exported_by_default_say_how():
 
 
 @pytest.mark.parametrize("options, kind, message", [
-    ({"opt": "2"}, TypeError, "opt must be an int from 0 to 3, got str '2'"),
-    ({"opt": True}, TypeError, "opt must be an int from 0 to 3, got bool True"),
+    ({"opt": "2"}, TypeError, "opt must be an int from 0 to 3 or 'fast', got str '2'"),
+    ({"opt": True}, TypeError, "opt must be an int from 0 to 3 or 'fast', got bool True"),
     ({"opt": 4}, ValueError, "opt must be an int from 0 to 3, got 4"),
     ({"opt": 2**70}, ValueError, "opt must be an int from 0 to 3, got 1180591620717411303424"),
     ({"name": 5}, TypeError, "name must be a str, got int 5"),

@@ -88,7 +88,7 @@ def test_the_line_of_the_literal_is_named_although_nobody_waited():
 
 def test_options_are_checked_at_once():
     with pytest.raises(TypeError, match="opt must be"):
-        tarsia.load_inline(ADD, wait=False, opt="fast")
+        tarsia.load_inline(ADD, wait=False, opt="slow")
 
 
 def test_an_op_is_waited_for():

@@ -157,10 +157,11 @@ TARSIA_OP(draw_of_seed).input("x").output("y").forward("cpu", draw);
     assert drawn(2**64 - 1) not in (drawn(0), drawn(1), drawn(7))
 
 
-# Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op.
+# Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op,
+# and the end of a session's process one of the cell.
 PROTOCOL = {"AttributeError": {"__init__.py", "_library.py", "_ops.py"}, "ImportError": {"jax.py", "_python_module.py", "_sparse.py"},
             "RuntimeError": {"_torch/register.py"}, "TypeError": {"_define.py", "_define_attributes.py"}, "ValueError": {"_define.py"},
-            "NotImplementedError": {"_expressions/expression.py"}}
+            "NotImplementedError": {"_expressions/expression.py"}, "EOFError": {"_session/isolated.py"}}
 
 
 def test_the_package_raises_no_others():

@@ -169,6 +169,19 @@ def test_constants_and_bindings(session):
     assert value(session, "root * root > 79.9").startswith("true")
 
 
+def test_constants_have_their_turn(session):
+    assert value(session, "int x = 1; x = 5; const int y = x; x = 6; y") == "5"
+    assert value(session, "y") == "5"
+
+
+def test_ops_of_several_cells(session):
+    for name in ("first", "second"):
+        ok(session, f'TARSIA_OP(session_{name}).forward("cpu", [](tarsia::Context& c) {{ c.output(0).data<float>()[0] = 1; }});')
+    assert session.ops == ["session_first", "session_second"]
+    session.undo()
+    assert session.ops == ["session_first"] and tarsia.op("session_first") is not None
+
+
 def test_initial_values_may_name_functions_of_earlier_cells(session):
     ok(session, "int f(int a) { return a * 10; }", "int g(int a) { return a + 1; }", "int (*table[2])(int) = {f, g};")
     assert value(session, "table[0](2) + table[1](2)") == "23"
