@@ -71,6 +71,10 @@ def _interrupted(request):
             "notes": [], "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": "interrupted", "error_class": "Interrupted"}
 
 
+def main():
+    with socket.socket(fileno=int(sys.argv[1])) as connection:
+        serve(connection)
+
+
 if __name__ == "__main__":
-    with socket.socket(fileno=int(sys.argv[1])) as own:
-        serve(own)
+    main()

@@ -121,6 +121,7 @@ class _Lines:
     """Lines by Python's own line editor, which is GNU readline or libedit."""
 
     def __init__(self, commands):
+        self._readline = None
         try:
             import readline
         except ImportError:  # a Python without it reads plain lines
@@ -140,7 +141,7 @@ class _Lines:
         return input(prompt)
 
     def close(self):
-        if not hasattr(self, "_readline"):
+        if self._readline is None:
             return
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
