@@ -113,10 +113,10 @@ def test_the_prompt_in_a_terminal(tmp_path):
     os.write(terminal, b":hel\t\n")
     expect(b":undo")
     expect(b">>> ")
-    os.write(terminal, b"int loop() { for (;;) {} }\n")
+    os.write(terminal, b"int loop() { __builtin_puts(\"it\" \"runs\"); for (;;) {} }\n")
     expect(b">>> ")
     os.write(terminal, b"loop()\n")
-    time.sleep(1)  # until it runs
+    expect(b"itruns")
     os.write(terminal, b"\x03")
     expect(b"cell 3")
     expect(b">>> ")
