@@ -113,7 +113,7 @@ def test_the_prompt_in_a_terminal(tmp_path):
     os.write(terminal, b":hel\t\n")
     expect(b":undo")
     expect(b">>> ")
-    os.write(terminal, b"int loop() { __builtin_puts(\"it\" \"runs\"); for (;;) {} }\n")
+    os.write(terminal, b"extern \"C\" int puts(const char*); int loop() { puts(\"it\" \"runs\"); for (;;) {} }\n")
     expect(b">>> ")
     os.write(terminal, b"loop()\n")
     expect(b"itruns")
