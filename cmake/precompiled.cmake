@@ -14,7 +14,7 @@ if(TARGET test_unit_base AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(precompiled_warnings $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
       $<$<CXX_COMPILER_ID:GNU>:-Wno-dangling-else>)
   target_compile_options(test_unit_base PRIVATE ${precompiled_warnings})
-  foreach(name cache jit registry pipeline device worker_device worker api)
+  foreach(name cache jit registry pipeline session device worker_device worker api)
     if(TARGET test_unit_${name})
       target_precompile_headers(test_unit_${name} REUSE_FROM test_unit_base)
       target_compile_options(test_unit_${name} PRIVATE ${precompiled_warnings})

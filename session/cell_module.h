@@ -51,9 +51,7 @@ class CellModule {
   /// Runs none of the cell's statements. Throws as load_module() does.
   CellModule(const pipeline::Module& module, const std::string& name);
 
-  std::span<const CellSymbol> symbols() const {
-    return {m_table->symbols, std::size_t(m_table->n_symbols)};
-  }
+  std::span<const CellSymbol> symbols() const { return {m_table->symbols, std::size_t(m_table->n_symbols)}; }
   std::span<const CellFixup> fixups() const { return {m_table->fixups, std::size_t(m_table->n_fixups)}; }
   const char* info() const { return m_table->info; }
   const registry::Ref<registry::Library>& library() const { return m_library; }

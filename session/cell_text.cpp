@@ -24,7 +24,8 @@ void for_each_code_byte(std::string_view text, const See& see) {
     } else if (starts("/*")) {
       const std::size_t end = text.find("*/", at + 2);
       at = end == text.npos ? text.size() : end + 2;
-    } else if (starts("R\"") && (at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) || text[at - 1] == '_'))) {
+    } else if (starts("R\"") && (at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
+                                              text[at - 1] == '_'))) {
       see(at);
       const std::size_t open = text.find('(', at);
       if (open == text.npos) return;
@@ -82,7 +83,8 @@ CellText::CellText(std::string name, std::string text) : m_name(std::move(name))
 CellText CellText::ready() {
   std::string text;
   std::vector<Item> items;
-  for (const char* name : {"allclose", "arange", "full", "load_npy", "ones", "rand_uniform", "randn", "save_npy", "zeros"}) {
+  for (const char* name :
+       {"allclose", "arange", "full", "load_npy", "ones", "rand_uniform", "randn", "save_npy", "zeros"}) {
     Item& item = items.emplace_back();
     item.begin = text.size();
     text += "using tarsia::repl::" + std::string(name) + ";";
@@ -205,8 +207,8 @@ pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& c
     merged += "#line 1 \"" + one.name() + "\"\n" + text;
     source.headers.push_back({one.name(), std::move(text)});
   }
-  // The compiler opens one file for all of them sooner than many. What NVRTC says of device code has to name the
-  // files that it was given.
+  // The compiler opens one file for all of them sooner than many. What NVRTC says of device code has to name
+  // the files that it was given.
   source.headers.push_back({cell.name(), cell.code()});
   source.files.push_back({k_main_name, main});
   if (pipeline::kind_of(source.files, source.headers) == pipeline::Kind::host && !merged.empty())

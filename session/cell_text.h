@@ -23,7 +23,7 @@ struct Item {
   std::string kind;
   std::vector<std::string> names, symbols;
   bool same_later = true;
-  std::string later;     ///< what later cells read, unless it is the same
+  std::string later;      ///< what later cells read, unless it is the same
   bool dropped = false;   ///< later cells do not see it any more
   bool replaced = false;  ///< a later cell has defined the same function or variable again
 };

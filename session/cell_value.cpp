@@ -98,7 +98,8 @@ void cell_put(const char* text, unsigned long n) {
 
 void cell_put_quoted(const char* text, unsigned long n) {
   put("\"");
-  for (unsigned long i = 0; i < n && t_value.size() < k_most; ++i) put_escaped(static_cast<unsigned char>(text[i]), '"');
+  for (unsigned long i = 0; i < n && t_value.size() < k_most; ++i)
+    put_escaped(static_cast<unsigned char>(text[i]), '"');
   put("\"");
 }
 
@@ -147,7 +148,8 @@ void cell_put_tensor(const tarsia_tensor* tensor) {
 
 double cell_nanoseconds() {
   if (is_cuda_in_use()) check_cuda(cuda_driver().cuCtxSynchronize(), "cuCtxSynchronize");
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 void cell_note_place(const char* cell, int line) {

@@ -10,8 +10,8 @@ namespace tarsia::session {
 /// Takes what cells of this thread have written as their value since the last time, and forgets it.
 std::string take_cell_value();
 
-/// The place in a cell that cells of this thread went through last before they threw, or called something that
-/// did, without a severity and message; and forgets it. Line 0: none is known.
+/// The place in a cell that cells of this thread went through last before they threw, or called something
+/// that did, without a severity and message; and forgets it. Line 0: none is known.
 Diagnostic take_cell_place();
 /// Forgets it without a look: the module that has its text may be gone.
 void forget_cell_place();

@@ -36,7 +36,8 @@ tarsia_device device_named(std::string_view name) {
     if (name.starts_with(prefix)) {
       const std::string_view digits = name.substr(prefix.size());
       const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-      if (end.ec == std::errc() && end.ptr == digits.data() + digits.size() && id >= 0) return {TARSIA_GPU, id};
+      if (end.ec == std::errc() && end.ptr == digits.data() + digits.size() && id >= 0)
+        return {TARSIA_GPU, id};
     }
   throw ArgumentError::value_error("'" + std::string(name) + "' is no device: 'cpu', 'gpu' or 'gpu:1'");
 }
@@ -46,7 +47,8 @@ tarsia_meta meta_of(const tarsia_tensor& tensor) {
   meta.ndim = tensor.ndim;
   meta.dtype = tensor.dtype;
   if (tensor.ndim > std::int32_t(std::size(meta.shape)))
-    throw ArgumentError::value_error("the tensor has " + std::to_string(tensor.ndim) + " dimensions, which are too many");
+    throw ArgumentError::value_error("the tensor has " + std::to_string(tensor.ndim) +
+                                     " dimensions, which are too many");
   std::copy_n(tensor.shape, tensor.ndim, meta.shape);
   return meta;
 }
@@ -58,10 +60,12 @@ std::int64_t numel(const tarsia_tensor& tensor) {
 }
 
 void require_numbers(tarsia_dtype dtype) {
-  const bool known = dtype.lanes == 1 && (dtype.code == TARSIA_BOOL || dtype.code == TARSIA_INT || dtype.code == TARSIA_UINT ||
-                                          dtype.code == TARSIA_FLOAT || dtype.code == TARSIA_BFLOAT);
+  const bool known = dtype.lanes == 1 &&
+                     (dtype.code == TARSIA_BOOL || dtype.code == TARSIA_INT || dtype.code == TARSIA_UINT ||
+                      dtype.code == TARSIA_FLOAT || dtype.code == TARSIA_BFLOAT);
   if (!known || dtype.bits < 8)
-    throw ArgumentError::type_error("a tensor of " + detail::dtype_name(dtype) + " has no single numbers as elements");
+    throw ArgumentError::type_error("a tensor of " + detail::dtype_name(dtype) +
+                                    " has no single numbers as elements");
 }
 
 tarsia_tensor view_of(CheckValue& value, std::vector<std::int64_t>& shape) {
@@ -99,7 +103,8 @@ CheckValue read(const tarsia_tensor& tensor) {
     for (std::int32_t d = 0; d < tensor.ndim; ++d) offset += at[std::size_t(d)] * tensor.strides[d];
     std::memcpy(&value.data[std::size_t(i) * size],
                 static_cast<const char*>(registry::data_of(tensor)) + offset * std::int64_t(size), size);
-    for (std::int32_t d = tensor.ndim - 1; d >= 0 && ++at[std::size_t(d)] == tensor.shape[d]; --d) at[std::size_t(d)] = 0;
+    for (std::int32_t d = tensor.ndim - 1; d >= 0 && ++at[std::size_t(d)] == tensor.shape[d]; --d)
+      at[std::size_t(d)] = 0;
   }
   return value;
 }
@@ -145,8 +150,8 @@ std::string number_text(const CheckValue& value, std::int64_t i) {
   return one(i);
 }
 
-void put_dimension(const CheckValue& value, std::int32_t d, std::int64_t first, std::int64_t n, bool whole, int indent,
-                   std::string& text) {
+void put_dimension(const CheckValue& value, std::int32_t d, std::int64_t first, std::int64_t n, bool whole,
+                   int indent, std::string& text) {
   if (d == value.meta.ndim) {
     text += number_text(value, first);
     return;
@@ -171,7 +176,8 @@ void put_dimension(const CheckValue& value, std::int32_t d, std::int64_t first, 
 
 std::string describe_tensor(const tarsia_tensor& tensor) {
   std::string text = detail::dtype_name(tensor.dtype) + "[";
-  for (std::int32_t i = 0; i < tensor.ndim; ++i) text += (i > 0 ? ", " : "") + std::to_string(tensor.shape[i]);
+  for (std::int32_t i = 0; i < tensor.ndim; ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(tensor.shape[i]);
   text += "] ";
   text += registry::is_gpu(tensor.device) ? "gpu:" + std::to_string(tensor.device.id) : "cpu";
   if (tensor.dtype.lanes != 1 || tensor.dtype.bits < 8) return text;
@@ -186,7 +192,8 @@ std::string describe_tensor(const tarsia_tensor& tensor) {
 tarsia_storage* cell_empty(const long* shape, unsigned long n, tarsia_dtype dtype, const char* device) {
   std::vector<std::int64_t> extents(shape, shape + n);
   for (const std::int64_t extent : extents)
-    if (extent < 0) throw ArgumentError::value_error("an extent of " + std::to_string(extent) + " is negative");
+    if (extent < 0)
+      throw ArgumentError::value_error("an extent of " + std::to_string(extent) + " is negative");
   return registry::make_tensor(extents.data(), std::int32_t(n), dtype, device_named(device));
 }
 
@@ -203,8 +210,8 @@ void cell_fill(const tarsia_tensor* tensor, int how, double a, double b) {
   if (how == 1) fill([&](std::int64_t i) { return a + double(i) * b; });
   if (how >= 2) {
     const registry::RandomRange range = registry::reserve_random({TARSIA_CPU, 0}, std::uint64_t(n));
-    std::seed_seq seeds{std::uint32_t(range.seed), std::uint32_t(range.seed >> 32), std::uint32_t(range.offset),
-                        std::uint32_t(range.offset >> 32)};
+    std::seed_seq seeds{std::uint32_t(range.seed), std::uint32_t(range.seed >> 32),
+                        std::uint32_t(range.offset), std::uint32_t(range.offset >> 32)};
     std::mt19937_64 random(seeds);
     std::normal_distribution<double> normal(a, b);
     std::uniform_real_distribution<double> uniform(a, how == 3 ? b : a);
@@ -253,7 +260,8 @@ tarsia_dtype dtype_of_npy(std::string_view text, const std::string& path) {
   int bytes = 0;
   if (text.size() >= 3) std::from_chars(text.data() + 2, text.data() + text.size(), bytes);
   const std::size_t letter = text.size() >= 3 ? letters.find(text[1]) : letters.npos;
-  if (text.size() < 3 || orders.find(text[0]) == orders.npos || letter == letters.npos || bytes < 1 || bytes > 16)
+  if (text.size() < 3 || orders.find(text[0]) == orders.npos || letter == letters.npos || bytes < 1 ||
+      bytes > 16)
     throw Unsupported(path + " holds elements of '" + std::string(text) +
                       "': little-endian bools, integers, floats and complex numbers can be read");
   return {k_codes[letter], std::uint8_t(bytes * 8), 1};
@@ -272,8 +280,11 @@ std::string_view header_value(std::string_view header, std::string_view key) {
 
 tarsia_storage* cell_load_npy(const char* path, const char* device) {
   std::string bytes;
-  if (const int error = read_file(path, bytes, k_max_npy)) throw Error(errno_message("cannot read " + std::string(path), error));
-  const auto damaged = [&]() -> Error { return Error(std::string(path) + " is no .npy file, or is damaged"); };
+  if (const int error = read_file(path, bytes, k_max_npy))
+    throw Error(errno_message("cannot read " + std::string(path), error));
+  const auto damaged = [&]() -> Error {
+    return Error(std::string(path) + " is no .npy file, or is damaged");
+  };
   if (bytes.size() < 12 || !std::string_view(bytes).starts_with(k_npy_magic)) throw damaged();
   const auto byte = [&](std::size_t i) { return std::size_t(static_cast<unsigned char>(bytes[i])); };
   const int version = int(byte(6));
@@ -298,9 +309,10 @@ tarsia_storage* cell_load_npy(const char* path, const char* device) {
     rest.remove_prefix(std::size_t(end.ptr - rest.data()));
   }
   if (order.starts_with("True") && extents.size() > 1)
-    throw Unsupported(std::string(path) + " holds its elements in Fortran's order: save numpy.ascontiguousarray(x)");
-  const std::uint64_t size = registry::bytes_of(std::vector<std::int64_t>(extents.begin(), extents.end()).data(),
-                                                std::int32_t(extents.size()), dtype);
+    throw Unsupported(std::string(path) +
+                      " holds its elements in Fortran's order: save numpy.ascontiguousarray(x)");
+  const std::uint64_t size = registry::bytes_of(
+      std::vector<std::int64_t>(extents.begin(), extents.end()).data(), std::int32_t(extents.size()), dtype);
   if (size > bytes.size() - header_at - header_size) throw damaged();
   tarsia_storage* storage = cell_empty(extents.data(), extents.size(), dtype, device);
   try {
@@ -321,7 +333,8 @@ tarsia_storage* cell_load_npy(const char* path, const char* device) {
 
 void cell_save_npy(const char* path, const tarsia_tensor* tensor) {
   std::string header = "{'descr': '" + npy_dtype(tensor->dtype) + "', 'fortran_order': False, 'shape': (";
-  for (std::int32_t i = 0; i < tensor->ndim; ++i) header += std::to_string(tensor->shape[i]) + (tensor->ndim == 1 || i + 1 < tensor->ndim ? "," : "");
+  for (std::int32_t i = 0; i < tensor->ndim; ++i)
+    header += std::to_string(tensor->shape[i]) + (tensor->ndim == 1 || i + 1 < tensor->ndim ? "," : "");
   header += "), }";
   constexpr std::size_t k_before = 10;  // magic, version, size
   header.append(63 - (k_before + header.size()) % 64, ' ');

@@ -59,7 +59,8 @@ std::string quoted_name(const std::string& message) {
 
 /// Drops the item at a place of an earlier cell, or the one of that name in it. The names that go; none if
 /// there is no such item.
-std::vector<std::string> drop(std::vector<CellText>& earlier, const Diagnostic& place, const std::string& name) {
+std::vector<std::string> drop(std::vector<CellText>& earlier, const Diagnostic& place,
+                              const std::string& name) {
   CellText* cell = cell_named(earlier, place.file);
   if (!cell) return {};
   Item* item = name.empty() ? nullptr : cell->item_named(name);
@@ -73,7 +74,8 @@ std::vector<std::string> drop(std::vector<CellText>& earlier, const Diagnostic& 
 std::vector<std::string> defined_by(const CellText& cell) {
   std::vector<std::string> names;
   for (const Item& item : cell.items())
-    if (item.kind == "function" && !item.replaced) names.insert(names.end(), item.names.begin(), item.names.end());
+    if (item.kind == "function" && !item.replaced)
+      names.insert(names.end(), item.names.begin(), item.names.end());
   return names;
 }
 
@@ -252,10 +254,11 @@ void Session::run_module(CellModule& module, CellResult& result) {
       code = registry::capture_author_exception();
     }
     frame.context().function = nullptr;
-    if (code == TARSIA_OK) code = registry::guarded([&] {
-      if (module.library()->uses_cuda()) registry::check_launches(function.function);
-      module.add_ops();
-    });
+    if (code == TARSIA_OK)
+      code = registry::guarded([&] {
+        if (module.library()->uses_cuda()) registry::check_launches(function.function);
+        module.add_ops();
+      });
   }
   if (capture) result.output = capture->finish();
   result.value = take_cell_value();
@@ -289,8 +292,8 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
         if (std::string_view(used.name) == made.name && std::string_view(used.type) != made.type)
           for (const std::string& name : defined_by(one.text))
             if (std::ranges::find(again, name) == again.end())
-              result.notes.push_back("'" + name + "' of " + one.text.name() + " keeps the earlier '" + used.type +
-                                     "': this one is '" + made.type + "'");
+              result.notes.push_back("'" + name + "' of " + one.text.name() + " keeps the earlier '" +
+                                     used.type + "': this one is '" + made.type + "'");
     }
   }
 }
@@ -337,7 +340,8 @@ std::string Session::source() const {
     kept = without_empty_lines(kept);
     if (!kept.empty()) declarations += "// " + one.text.name() + "\n" + kept + "\n";
   }
-  std::string text = "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text.later_text() + "\n" + declarations;
+  std::string text =
+      "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text.later_text() + "\n" + declarations;
   if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
   return text;
 }

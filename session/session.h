@@ -27,15 +27,15 @@ namespace tarsia::session {
 /// What became of a cell.
 struct CellResult {
   bool ok = false;
-  int number = 0;      ///< of the cell: "cell 3" in diagnostics
+  int number = 0;  ///< of the cell: "cell 3" in diagnostics
   bool has_value = false;
-  std::string value;   ///< the text of the last expression's value
-  std::string output;  ///< what the cell wrote to standard output, if that was to be kept
+  std::string value;                    ///< the text of the last expression's value
+  std::string output;                   ///< what the cell wrote to standard output, if that was to be kept
   std::vector<Diagnostic> diagnostics;  ///< the compiler's, errors first
-  std::string error;        ///< why it failed; empty if it did not
-  std::string error_class;  ///< "CompileError" and so on: Python's class
-  std::vector<std::string> undone;  ///< names of earlier cells that are no longer there
-  std::vector<std::string> notes;   ///< for people
+  std::string error;                    ///< why it failed; empty if it did not
+  std::string error_class;              ///< "CompileError" and so on: Python's class
+  std::vector<std::string> undone;      ///< names of earlier cells that are no longer there
+  std::vector<std::string> notes;       ///< for people
   double compile_ms = 0, run_ms = 0;
   Origin origin = Origin::compiled;
 };
@@ -57,8 +57,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   /// Compiles a cell and runs it. A cell that fails changes nothing of what is defined; what it did until
-  /// then (output, values that it assigned) stays. Throws nothing that a cell can cause. `number`: the cell's;
-  /// 0: one more than the last.
+  /// then (output, values that it assigned) stays. Throws nothing that a cell can cause. `number`: the
+  /// cell's; 0: one more than the last.
   CellResult run(const std::string& text, int number = 0);
   /// Takes the last cell back and returns the names that it had defined; empty if there is none. Values that
   /// its statements assigned to variables of earlier cells stay.
@@ -78,8 +78,8 @@ class Session {
     std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
   };
 
-  bool resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell, std::vector<CellText>& earlier,
-               std::vector<std::string>& undone) const;
+  bool resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell,
+               std::vector<CellText>& earlier, std::vector<std::string>& undone) const;
   void fail(CellResult& result, const std::vector<CellText>& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
   std::string relink(const std::vector<Live>& live) const;

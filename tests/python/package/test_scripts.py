@@ -42,6 +42,15 @@ def test_layers_that_are_kept_pass(tree):
     assert result.returncode == 0, result.stdout
 
 
+def test_scripts_that_go_through_all_folders_ask_which_they_are(tree):
+    folders = run(SCRIPTS / "check-layers", "--folders").stdout.split()
+    assert {"base", "include", "session", "python"} <= set(folders) and not {"tests", "bench"} & set(folders)
+    for folder in folders:
+        assert (SCRIPTS.parent / folder).is_dir()
+    for script in ("check-format", "check-tidy", "setup"):
+        assert "check-layers --folders" in (SCRIPTS / script).read_text()
+
+
 @pytest.mark.parametrize(
     "file, text",
     [
