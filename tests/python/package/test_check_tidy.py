@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from places import REPO
 
-SCRIPT = REPO / "scripts/check-tidy"
+SCRIPTS = [REPO / "scripts/check-tidy", REPO / "scripts/check-layers"]
 FILES = {
     "base/a.cpp": '#include "base/a.h"\n',
     "base/a.h": "",
@@ -61,7 +61,8 @@ class Repository:
 def repository(tmp_path):
     result = Repository(tmp_path / "work")
     (result.root / "scripts").mkdir(parents=True)
-    shutil.copy(SCRIPT, result.root / "scripts")
+    for script in SCRIPTS:
+        shutil.copy(script, result.root / "scripts")
     (result.root / ".gitignore").write_text("/build\n")
     result.git("init", "-q", "-b", "main")
     result.commit(**FILES)
