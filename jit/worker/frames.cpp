@@ -328,17 +328,23 @@ class Explanation {
       std::string name = outermost && !symbol.empty() ? symbol : llvm::demangle(info.FunctionName);
       if (info.FunctionName == llvm::DILineInfo::BadString) name = symbol.empty() ? hex(address) : symbol;
       const bool has_line = info.FileName != llvm::DILineInfo::BadString && info.Line;
-      // Without lines, the author's code may be inlined in it.
-      const bool is_wrapper = has_line && name.find("tarsia::OpDefinition::") != name.npos;
-      if (is_wrapper || is_ours(name) || is_our_header(info.FileName)) continue;
+      if (is_between(name) || is_ours(name) || is_our_header(info.FileName)) continue;
       const std::string file = file_name(info.FileName);
       line(to, name,
            has_line ? " at " + file + ":" + std::to_string(info.Line) + origin_text(module, file, info.Line)
                     : " in " + code.name());
+      m_has_module_frame = true;
     }
-    if (n == 0 && !is_ours(symbol)) line(to, symbol.empty() ? hex(address) : symbol, " in " + code.name());
+    if (n == 0 && !is_ours(symbol) && !is_between(symbol)) {
+      line(to, symbol.empty() ? hex(address) : symbol, " in " + code.name());
+      m_has_module_frame = true;
+    }
   }
 
+  /// Whether it stands between an op and its caller. If it is the innermost, the op is inlined in it.
+  bool is_between(const std::string& name) const {
+    return m_has_module_frame && name.find("tarsia::OpDefinition::") != name.npos;
+  }
   static bool is_ours(const std::string& name) {
     return name.find("tarsia::detail::") != name.npos || name.starts_with("tarsia_call_");
   }
@@ -376,6 +382,7 @@ class Explanation {
   int m_number = 0;
   std::string m_last;
   int m_repeated = 0;
+  bool m_has_module_frame = false;  // one was written
 };
 
 }  // namespace
