@@ -1,8 +1,10 @@
 // Sessions of cells: the C ABI over session/.
-#include <tarsia/c_api.h>
+#include <tarsia/c_session.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "api/options.h"
 #include "api/symbolizer.h"
@@ -43,10 +45,11 @@ int32_t tarsia_session_run(tarsia_session* given, const char* text, uint64_t byt
   return guarded([&] {
     api::name_symbolizer();
     Session& session = *from_c(given);
-    session.options().interrupted = nullptr;
-    if (interrupted) session.options().interrupted = [=] { return interrupted(context) != 0; };
+    std::function<bool()> ask;
+    if (interrupted) ask = [=] { return interrupted(context) != 0; };
+    session.set_interrupted(std::move(ask));
     const session::CellResult result = session.run(std::string(text, bytes), number);
-    session.options().interrupted = nullptr;
+    session.set_interrupted(nullptr);
     *json = api::give_text(session::to_json(result));
   });
 }
@@ -59,7 +62,7 @@ int32_t tarsia_session_undo(tarsia_session* given, char** json) {
 }
 
 int32_t tarsia_session_set_options(tarsia_session* given, const tarsia_options* options) {
-  return guarded([&] { from_c(given)->options().compile = api::to_options(api::whole(options)); });
+  return guarded([&] { from_c(given)->set_compile_options(api::to_options(api::whole(options))); });
 }
 
 int32_t tarsia_session_source(const tarsia_session* given, char** text) {

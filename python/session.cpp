@@ -2,7 +2,7 @@
 #include "python/session.h"
 
 #include <nanobind/stl/string.h>
-#include <tarsia/c_api.h>
+#include <tarsia/c_session.h>
 
 #include <string>
 #include <utility>

@@ -1,0 +1,52 @@
+// Sessions of cells as a C interface. The rules are those of <tarsia/c_api.h>; docs/repl.md describes
+// sessions.
+#pragma once
+
+#include <tarsia/detail/macros_push.h>
+
+#include <tarsia/c_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Cells of C++ and CUDA that are compiled and run one after the other and share what they define. One thread
+/// at a time. docs/repl.md describes them.
+typedef struct tarsia_session tarsia_session;
+
+/// Starts a session whose cells are compiled with `options` (null: the defaults; `interrupted` is ignored).
+/// With `keep_output`, what cells write to standard output goes into their results. The caller closes
+/// `*session`. Errors: TARSIA_ARGUMENT_VALUE, also for a standard older than C++17.
+TARSIA_API int32_t tarsia_session_open(const tarsia_options* options, int32_t keep_output,
+                                       tarsia_session** session);
+
+/// Compiles a cell's text and runs it. `*json` gets what became of it, whether it failed or not: an object
+/// with `ok`, `number`, `value` (text or null), `stdout`, `diagnostics`, `error`, `error_class`, `undone`,
+/// `notes`, `compile_ms`, `run_ms` and `origin`. A cell that fails defines nothing. `number` names the cell,
+/// "cell 3" in diagnostics; 0: one more than the last. `interrupted(context)` may be null; another answer
+/// than 0 ends the compile, and code that calls tarsia::check_interrupt(). Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_session_run(tarsia_session* session, const char* text, uint64_t bytes,
+                                      int32_t number, int32_t (*interrupted)(void* context), void* context,
+                                      char** json);
+
+/// Takes the last cell back. `*json` gets the names that it had defined, as an array of strings; null, as
+/// JSON, if there is no cell. Free it with tarsia_free.
+TARSIA_API int32_t tarsia_session_undo(tarsia_session* session, char** json);
+
+/// Gives later cells other options.
+TARSIA_API int32_t tarsia_session_set_options(tarsia_session* session, const tarsia_options* options);
+
+/// Writes the live cells as one source that can be compiled. Free `*text` with tarsia_free.
+TARSIA_API int32_t tarsia_session_source(const tarsia_session* session, char** text);
+
+/// The names of the ops that live cells have registered, as a JSON array. Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_session_ops(const tarsia_session* session, char** json);
+
+/// Ends a session and unloads its cells. Null is allowed.
+TARSIA_API void tarsia_session_close(tarsia_session* session);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <tarsia/detail/macros_pop.h>
