@@ -5,6 +5,8 @@
 // else than an option that is given is an error; an option that has its default does not count as given.
 #include "pipeline/cflags.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/spelling.h"
 
 namespace tarsia::pipeline {
 namespace {
@@ -150,19 +151,15 @@ constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
   if (flag.starts_with("-m"))
     refuse(text + "; say which CPU it is for with '-march=', as in '-march=x86-64-v3' or '-march=native'");
   if (flag.starts_with("-include")) refuse(text + "; write the #include at the beginning of the source");
-  std::string nearest;
-  std::size_t best = suggestion_reach(flag) + 1;
-  const auto compare = [&](std::string_view known, std::string_view with) {
-    if (const std::size_t d = edit_distance(with, known); d < best) best = d, nearest = known;
-  };
-  for (std::string_view known : k_kept) compare(known, flag);
-  for (std::string_view known : k_idle) compare(known, flag);
-  for (std::string_view known : k_setting) compare(known, flag);
-  for (const NvccFlag& known : k_nvcc)
-    compare("--" + std::string(known.name), flag.substr(0, flag.find('=')));
+  const std::string name = flag.substr(0, flag.find('='));
+  detail::NearestWord nearest(flag);
+  for (std::string_view known : k_kept) nearest.compare(known);
+  for (std::string_view known : k_idle) nearest.compare(known);
+  for (std::string_view known : k_setting) nearest.compare(known);
+  for (const NvccFlag& known : k_nvcc) nearest.compare("--" + std::string(known.name), name);
   for (std::string_view known : k_with_value)
-    if (known.ends_with('=')) compare(known, flag.substr(0, flag.find('=') + 1));
-  if (!nearest.empty()) text += "; did you mean '" + nearest + "'?";
+    if (known.ends_with('=')) nearest.compare(known, name + (name.size() < flag.size() ? "=" : ""));
+  if (!nearest.found().empty()) text += "; did you mean '" + nearest.found() + "'?";
   refuse(text + " docs/options.md lists them");
 }
 

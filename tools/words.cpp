@@ -1,9 +1,10 @@
 // Translates the spellings of options and compares words.
 #include "tools/words.h"
 
+#include <tarsia/detail/spelling.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -21,22 +22,6 @@ constexpr Alias k_aliases[] = {{"-ffast-math", "--fast-math"},
                                {"--use_fast_math", "--fast-math"},
                                {"-generate-line-info", "--lineinfo"},
                                {"-G", "--debug"}};
-
-/// How many edits lead from a to b: a letter added, dropped or changed, or two neighbours swapped.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> before, row(b.size() + 1), next(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        next[j] = std::min(next[j], before[j - 2] + 1);
-    }
-    before = std::exchange(row, next);
-  }
-  return row[b.size()];
-}
 
 // What cflags takes and has no option of the command (docs/options.md): a word, and one with a value, which
 // stands behind "=" or in the next word. nvcc's have one dash or two.
@@ -152,11 +137,9 @@ std::vector<std::string> in_own_spelling(const CLI::App& command, std::vector<st
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  std::string found;
-  std::size_t least = (word.size() < 4 ? 1 : word.size() < 7 ? 2 : 3) + 1;
-  for (const std::string& candidate : candidates)
-    if (const std::size_t d = distance(word, candidate); d < least) least = d, found = candidate;
-  return found;
+  detail::NearestWord nearest(word);
+  for (const std::string& candidate : candidates) nearest.compare(candidate);
+  return nearest.found();
 }
 
 }  // namespace tarsia::tools

@@ -1,6 +1,8 @@
 // Adds, replaces, finds and removes ops by name.
 #include "registry/op/op_registry.h"
 
+#include <tarsia/detail/spelling.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -11,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/spelling.h"
 #include "registry/op/attributes.h"
 
 namespace tarsia::registry {
@@ -233,11 +234,9 @@ Ref<OpEntry> OpRegistry::find(std::string_view name) const {
   if (m_ops.empty()) {
     text += ": load a library that registers it first";
   } else {
-    std::string_view nearest;
-    size_t least = suggestion_reach(name) + 1;
-    for (const auto& [known, entry] : m_ops)
-      if (size_t d = edit_distance(name, known); d < least) least = d, nearest = known;
-    if (!nearest.empty()) text += "; there is '" + std::string(nearest) + "'";
+    detail::NearestWord nearest(name);
+    for (const auto& [known, entry] : m_ops) nearest.compare(known);
+    if (!nearest.found().empty()) text += "; there is '" + nearest.found() + "'";
     text += " (" + std::to_string(m_ops.size()) + (m_ops.size() == 1 ? " op is" : " ops are") +
             " registered): load the library that registers it first";
   }

@@ -41,13 +41,24 @@ TEST(CellText, includes_move_to_the_front_unless_something_may_change_what_they_
 TEST(CellText, later_cells_read_declarations_on_the_same_lines) {
   CellText cell = compiled();
   EXPECT_EQ(cell.later_text(), "int f(int a);\n\n\nstruct S {};\n");
-  ASSERT_NE(cell.item_at(4, 1), nullptr);
-  EXPECT_EQ(cell.item_at(4, 1)->names, std::vector<std::string>{"S"});
-  EXPECT_EQ(cell.item_at(1, 5)->names, std::vector<std::string>{"f"});
-  EXPECT_EQ(cell.item_at(3, 1), nullptr);
-  cell.item_named("f")->dropped = true;
+  EXPECT_EQ(cell.item_at(4, 1), 2u);
+  EXPECT_EQ(cell.item_at(1, 5), 0u);
+  EXPECT_EQ(cell.item_at(3, 1), std::nullopt);
+  cell.drop(cell.item_named("f").value());
   EXPECT_EQ(cell.later_text(), "\n\n\nstruct S {};\n");
-  EXPECT_EQ(cell.item_at(4, 1)->names, std::vector<std::string>{"S"});
+  EXPECT_EQ(cell.item_at(4, 1), 2u);
+  EXPECT_EQ(cell.item_named("f"), std::nullopt);
+}
+
+TEST(CellText, what_is_defined_again_is_marked) {
+  CellText cell = compiled(), other("cell 2", "int f(int b) { return b; }");
+  EXPECT_FALSE(cell.is_replaced_by(other));
+  other.take_items(
+      R"({"items": [{"begin": 0, "end": 26, "kind": "function", "names": ["f"], "symbols": ["_Z1fi"], "later": "int f(int b);"}]})");
+  EXPECT_TRUE(cell.is_replaced_by(other));
+  cell.mark_replaced_by(other);
+  EXPECT_TRUE(cell.items()[0].replaced);
+  EXPECT_FALSE(cell.is_replaced_by(other));
 }
 
 TEST(CellText, damaged_items_are_kept_within_the_text) {
@@ -63,7 +74,7 @@ TEST(CellText, a_diagnostic_of_a_moved_include_has_its_place) {
   one.move_includes();
   two.move_includes();
   Diagnostic diagnostic{k_main_name, 3, 10, Severity::error, "not found"};
-  place_includes(diagnostic, {one}, two);
+  place_includes(diagnostic, {std::make_shared<const CellText>(one)}, two);
   EXPECT_EQ(diagnostic.file, "cell 2");
   EXPECT_EQ(diagnostic.line, 2);
 }

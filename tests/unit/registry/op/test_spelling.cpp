@@ -1,9 +1,8 @@
 // How far words are apart, for suggestions.
-#include "base/spelling.h"
-
 #include <gtest/gtest.h>
+#include <tarsia/detail/spelling.h>
 
-namespace tarsia {
+namespace tarsia::detail {
 namespace {
 
 TEST(Spelling, an_edit_adds_drops_changes_or_swaps_a_letter) {
@@ -22,5 +21,14 @@ TEST(Spelling, short_words_are_suggested_for_near_ones_alone) {
   EXPECT_EQ(suggestion_reach("-funroll-loops"), 3u);
 }
 
+TEST(Spelling, the_nearest_of_the_known_words_is_found) {
+  NearestWord nearest("bnech");
+  for (const char* known : {"run", "bench", "beach"}) nearest.compare(known);
+  EXPECT_EQ(nearest.found(), "bench");
+  NearestWord none("xyz");
+  none.compare("run");
+  EXPECT_EQ(none.found(), "");
+}
+
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::detail
