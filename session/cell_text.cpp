@@ -65,16 +65,16 @@ std::size_t lines_in(std::string_view text) {
 
 }  // namespace
 
-CellText::CellText(std::string name, std::string text) : m_name(std::move(name)), m_text(std::move(text)) {
-  std::size_t last = m_text.npos;
-  for_each_code_byte(m_text, [&](std::size_t at) { last = at; });
-  m_is_empty = last == m_text.npos;
-  const bool is_ended = !m_is_empty && m_text[last] == ';';
+CellText::CellText(std::string name, const std::string& text) : m_name(std::move(name)) {
+  std::size_t last = text.npos;
+  for_each_code_byte(text, [&](std::size_t at) { last = at; });
+  m_is_empty = last == text.npos;
+  const bool is_ended = !m_is_empty && text[last] == ';';
   m_shows_value = !m_is_empty && !is_ended;
-  m_code = m_text + (is_ended ? "\n" : "\n;\n");
-  for (std::size_t begin = 0; begin < m_text.size();) {
-    const std::size_t end = std::min(m_text.find('\n', begin), m_text.size());
-    const std::string_view directive = directive_of(std::string_view(m_text).substr(begin, end - begin));
+  m_code = text + (is_ended ? "\n" : "\n;\n");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view directive = directive_of(std::string_view(text).substr(begin, end - begin));
     m_has_macros |= directive == "define" || directive == "undef" || directive == "pragma";
     begin = end + 1;
   }
@@ -93,7 +93,7 @@ CellText CellText::ready() {
     item.names.emplace_back(name);
     text += "\n";
   }
-  CellText made("ready values", std::move(text));
+  CellText made("ready values", text);
   made.m_items = std::move(items);
   return made;
 }
@@ -140,56 +140,71 @@ void CellText::take_items(const char* info) {
   }
 }
 
+std::string CellText::later_of(const Item& item) const {
+  const std::string typed = m_code.substr(item.begin, item.end - item.begin);
+  std::string read = item.dropped ? "" : item.same_later ? typed : item.later;
+  const std::size_t lines = lines_in(typed), kept = lines_in(read);
+  if (lines > kept) read.append(lines - kept, '\n');
+  return read;
+}
+
 std::string CellText::later_text() const {
   std::string text;
   std::size_t done = 0;
   for (const Item& item : m_items) {
-    text += m_code.substr(done, item.begin - done);
-    const std::string typed = m_code.substr(item.begin, item.end - item.begin);
-    const std::string read = item.dropped ? "" : item.same_later ? typed : item.later;
-    text += read;
-    const std::size_t lines = lines_in(typed), kept = lines_in(read);
-    if (lines > kept) text.append(lines - kept, '\n');
+    text += m_code.substr(done, item.begin - done) + later_of(item);
     done = item.end;
   }
   return text + m_code.substr(done);
 }
 
-Item* CellText::item_at(int line, int column) {
-  std::size_t at = 0;
+std::optional<std::size_t> CellText::item_at(int line, int column) const {
   const std::string text = later_text();
+  std::size_t at = 0;
   for (int i = 1; i < line && at < text.size(); ++i) at = std::min(text.find('\n', at), text.size() - 1) + 1;
   at += std::size_t(std::max(column - 1, 0));
   std::size_t begin = 0, done = 0;
-  for (Item& item : m_items) {
-    begin += item.begin - done;
-    const std::string typed = m_code.substr(item.begin, item.end - item.begin);
-    const std::string& read = item.same_later ? typed : item.later;
-    std::size_t size = item.dropped ? 0 : read.size();
-    if (!item.dropped && at >= begin && at < begin + size) return &item;
-    const std::size_t lines = lines_in(typed), kept = item.dropped ? 0 : lines_in(read);
-    if (lines > kept) size += lines - kept;
-    begin += size;
-    done = item.end;
+  for (std::size_t i = 0; i < m_items.size(); ++i) {
+    const std::string read = later_of(m_items[i]);
+    begin += m_items[i].begin - done;
+    if (at >= begin && at < begin + read.size() && !m_items[i].dropped) return i;
+    begin += read.size();
+    done = m_items[i].end;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-Item* CellText::item_named(std::string_view name) {
-  for (Item& item : m_items)
-    if (!item.dropped && std::ranges::find(item.names, name) != item.names.end()) return &item;
-  return nullptr;
+std::optional<std::size_t> CellText::item_named(std::string_view name) const {
+  for (std::size_t i = 0; i < m_items.size(); ++i)
+    if (!m_items[i].dropped && std::ranges::find(m_items[i].names, name) != m_items[i].names.end()) return i;
+  return std::nullopt;
 }
 
-void CellText::note_replaced_by(const CellText& other) {
-  for (Item& mine : m_items)
-    for (const Item& item : other.items())
-      for (const std::string& symbol : item.symbols)
-        mine.replaced |= std::ranges::find(mine.symbols, symbol) != mine.symbols.end() && !item.same_later;
+namespace {
+
+/// Whether a later item defines a function or variable of this one.
+bool defines_again(const Item& later, const Item& item) {
+  return !later.same_later && std::ranges::any_of(later.symbols, [&](const std::string& symbol) {
+    return std::ranges::find(item.symbols, symbol) != item.symbols.end();
+  });
 }
 
-pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& cell,
-                         const jit::CompileOptions& options) {
+bool defines_again(const CellText& later, const Item& item) {
+  return std::ranges::any_of(later.items(), [&](const Item& one) { return defines_again(one, item); });
+}
+
+}  // namespace
+
+bool CellText::is_replaced_by(const CellText& other) const {
+  return std::ranges::any_of(m_items,
+                             [&](const Item& item) { return !item.replaced && defines_again(other, item); });
+}
+
+void CellText::mark_replaced_by(const CellText& other) {
+  for (Item& item : m_items) item.replaced |= defines_again(other, item);
+}
+
+pipeline::Source compose(const CellTexts& earlier, const CellText& cell, const jit::CompileOptions& options) {
   pipeline::Source source;
   source.name = cell.name();
   source.options = options;
@@ -197,15 +212,15 @@ pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& c
   source.options.cell = cell.name();
   source.options.cell_shows = cell.shows_value();
   std::string main(k_prologue);
-  for (const CellText& one : earlier)
-    for (const auto& [include, line] : one.includes()) main += include + "\n";
+  for (const auto& one : earlier)
+    for (const auto& [include, line] : one->includes()) main += include + "\n";
   for (const auto& [include, line] : cell.includes()) main += include + "\n";
   std::string merged;
-  for (const CellText& one : earlier) {
-    std::string text = one.later_text();
+  for (const auto& one : earlier) {
+    std::string text = one->later_text();
     if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) || c == ';'; })) continue;
-    merged += "#line 1 \"" + one.name() + "\"\n" + text;
-    source.headers.push_back({one.name(), std::move(text)});
+    merged += "#line 1 \"" + one->name() + "\"\n" + text;
+    source.headers.push_back({one->name(), std::move(text)});
   }
   // The compiler opens one file for all of them sooner than many. What NVRTC says of device code has to name
   // the files that it was given.
@@ -218,7 +233,7 @@ pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& c
   return source;
 }
 
-void place_includes(Diagnostic& diagnostic, const std::vector<CellText>& earlier, const CellText& cell) {
+void place_includes(Diagnostic& diagnostic, const CellTexts& earlier, const CellText& cell) {
   if (diagnostic.file != k_main_name) return;
   int line = int(lines_in(k_prologue));
   const auto look = [&](const CellText& one) {
@@ -230,8 +245,8 @@ void place_includes(Diagnostic& diagnostic, const std::vector<CellText>& earlier
       }
     return false;
   };
-  for (const CellText& one : earlier)
-    if (look(one)) return;
+  for (const auto& one : earlier)
+    if (look(*one)) return;
   look(cell);
 }
 

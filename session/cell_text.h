@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,13 +35,11 @@ class CellText {
  public:
   CellText() = default;
   /// `text`: as it was typed.
-  CellText(std::string name, std::string text);
+  CellText(std::string name, const std::string& text);
   /// What all sessions begin with: the names of the values to try ops with, one item each.
   static CellText ready();
 
   const std::string& name() const { return m_name; }
-  /// As it was typed.
-  const std::string& text() const { return m_text; }
   const std::vector<Item>& items() const { return m_items; }
   /// Of all items.
   std::vector<std::string> names() const {
@@ -64,19 +64,28 @@ class CellText {
   void take_items(const char* info);
   /// What later cells read: the same number of lines. Each item lies on the lines where it was typed.
   std::string later_text() const;
-  /// The item at a place of later_text(); null if there is none.
-  Item* item_at(int line, int column);
-  /// The item that declares the name, not dropped; null if there is none.
-  Item* item_named(std::string_view name);
-  /// Marks what another cell's items define again.
-  void note_replaced_by(const CellText& other);
+  /// The number of the item at a place of later_text(); none if there is none.
+  std::optional<std::size_t> item_at(int line, int column) const;
+  /// The number of the item that declares the name and is not dropped; none if there is none.
+  std::optional<std::size_t> item_named(std::string_view name) const;
+  void drop(std::size_t item) { m_items[item].dropped = true; }
+  /// Whether another cell's items define again what this one has defined, and that is not yet marked.
+  bool is_replaced_by(const CellText& other) const;
+  void mark_replaced_by(const CellText& other);
 
  private:
-  std::string m_name, m_text, m_code;
+  /// What later cells read of an item, on as many lines as it was typed on.
+  std::string later_of(const Item& item) const;
+
+  std::string m_name, m_code;
   std::vector<std::pair<std::string, int>> m_includes;
   std::vector<Item> m_items;
   bool m_shows_value = false, m_is_empty = true, m_has_macros = false;
 };
+
+/// The cells of a session, in their order. Sessions keep each state that undo() leads back to; what does not
+/// change from one to the next, they share.
+using CellTexts = std::vector<std::shared_ptr<const CellText>>;
 
 /// The name of the text that includes all others.
 inline constexpr char k_main_name[] = "session";
@@ -84,10 +93,9 @@ inline constexpr char k_main_name[] = "session";
 inline constexpr char k_earlier_name[] = "earlier cells";
 
 /// The source of `cell`, which stands behind the earlier ones.
-pipeline::Source compose(const std::vector<CellText>& earlier, const CellText& cell,
-                         const jit::CompileOptions& options);
+pipeline::Source compose(const CellTexts& earlier, const CellText& cell, const jit::CompileOptions& options);
 
 /// Puts a diagnostic about an include that was moved to its line in the cell.
-void place_includes(Diagnostic& diagnostic, const std::vector<CellText>& earlier, const CellText& cell);
+void place_includes(Diagnostic& diagnostic, const CellTexts& earlier, const CellText& cell);
 
 }  // namespace tarsia::session

@@ -45,29 +45,11 @@ std::string name_of_cell(int number) {
   return "cell " + std::to_string(number);
 }
 
-CellText* cell_named(std::vector<CellText>& cells, std::string_view name) {
-  const auto found = std::ranges::find(cells, name, &CellText::name);
-  return found == cells.end() ? nullptr : &*found;
-}
-
 /// "redefinition of 'x'" and the like: the name in the first quotes.
 std::string quoted_name(const std::string& message) {
   const std::size_t open = message.find('\'');
   const std::size_t close = open == message.npos ? open : message.find('\'', open + 1);
   return close == message.npos ? std::string() : message.substr(open + 1, close - open - 1);
-}
-
-/// Drops the item at a place of an earlier cell, or the one of that name in it. The names that go; none if
-/// there is no such item.
-std::vector<std::string> drop(std::vector<CellText>& earlier, const Diagnostic& place,
-                              const std::string& name) {
-  CellText* cell = cell_named(earlier, place.file);
-  if (!cell) return {};
-  Item* item = name.empty() ? nullptr : cell->item_named(name);
-  if (!item) item = cell->item_at(place.line, place.column);
-  if (!item || item->dropped) return {};
-  item->dropped = true;
-  return item->names.empty() ? std::vector<std::string>{item->kind} : item->names;
 }
 
 /// The functions and variables of a cell, whose code goes on running.
@@ -102,43 +84,68 @@ bool is_previous(const std::string& message) {
          message == "using declaration" || message.starts_with("conflicting declaration");
 }
 
+/// Drops an item of a cell, for those who read `earlier`. Its names, or its kind if it has none.
+std::vector<std::string> drop(std::shared_ptr<const CellText>& cell, std::size_t item) {
+  CellText changed = *cell;
+  changed.drop(item);
+  cell = std::make_shared<const CellText>(std::move(changed));
+  const Item& dropped = cell->items()[item];
+  return dropped.names.empty() ? std::vector<std::string>{dropped.kind} : dropped.names;
+}
+
+/// Drops the item at a place of an earlier cell, or the one of that name in it. The names that go; none if
+/// there is no such item.
+std::vector<std::string> drop_at(CellTexts& earlier, const Diagnostic& place, const std::string& name) {
+  const auto cell = std::ranges::find_if(earlier, [&](const auto& one) { return one->name() == place.file; });
+  if (cell == earlier.end()) return {};
+  std::optional<std::size_t> item = name.empty() ? std::nullopt : (*cell)->item_named(name);
+  if (!item) item = (*cell)->item_at(place.line, place.column);
+  return item ? drop(*cell, *item) : std::vector<std::string>();
+}
+
+/// Takes what the cell defines again out of the earlier cells. False if the diagnostics name nothing of them.
+bool drop_replaced(const std::vector<Diagnostic>& diagnostics, const CellText& cell, CellTexts& earlier) {
+  bool changed = false;
+  for (std::size_t i = 0; i < diagnostics.size(); ++i) {
+    if (diagnostics[i].severity < Severity::error || diagnostics[i].file != cell.name()) continue;
+    const std::string name = quoted_name(diagnostics[i].message);
+    for (std::size_t k = i + 1; k < diagnostics.size() && diagnostics[k].severity == Severity::note; ++k)
+      if (is_previous(diagnostics[k].message)) changed |= !drop_at(earlier, diagnostics[k], name).empty();
+    // What a ready value's name stands for lies in a header.
+    if (diagnostics[i].message.find("redefinition") == std::string::npos) continue;
+    if (const auto item = earlier.front()->item_named(name)) changed |= !drop(earlier.front(), *item).empty();
+  }
+  return changed;
+}
+
+/// Takes what does not compile any more out of the earlier cells. The names that go.
+std::vector<std::string> drop_broken(const std::vector<Diagnostic>& diagnostics, CellTexts& earlier) {
+  std::vector<std::string> names;
+  for (const Diagnostic& one : diagnostics) {
+    if (one.severity < Severity::error) continue;
+    for (std::string& name : drop_at(earlier, one, {})) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options) : m_options(std::move(options)) {
-  m_live.push_back({CellText::ready(), nullptr});
+  set_compile_options(std::move(m_options.compile));
+  m_live.push_back({std::make_shared<const CellText>(CellText::ready()), nullptr});
+}
+
+void Session::set_compile_options(jit::CompileOptions options) {
+  if (options.std == "c++11" || options.std == "c++14")
+    throw ArgumentError::value_error("std: cells of a session are compiled as C++17 or newer, not " +
+                                     options.std);
+  m_options.compile = std::move(options);
 }
 
 Session::~Session() {
   // The newest first: its objects may refer to those of earlier cells.
   while (!m_live.empty()) m_live.pop_back();
   m_before.clear();
-}
-
-/// Takes out of the earlier cells what the diagnostics name. False if they name nothing of them.
-bool Session::resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell,
-                      std::vector<CellText>& earlier, std::vector<std::string>& undone) const {
-  bool changed = false;
-  // What the cell defines again.
-  for (std::size_t i = 0; i < diagnostics.size(); ++i) {
-    if (diagnostics[i].severity < Severity::error || diagnostics[i].file != cell.name()) continue;
-    for (std::size_t k = i + 1; k < diagnostics.size() && diagnostics[k].severity == Severity::note; ++k)
-      if (is_previous(diagnostics[k].message))
-        changed |= !drop(earlier, diagnostics[k], quoted_name(diagnostics[i].message)).empty();
-    // A ready value's declaration lies in a header.
-    if (Item* item = earlier.front().item_named(quoted_name(diagnostics[i].message));
-        item && diagnostics[i].message.find("redefinition") != std::string::npos)
-      changed |= !std::exchange(item->dropped, true);
-  }
-  if (changed) return true;
-  // What does not hold without it.
-  for (const Diagnostic& one : diagnostics) {
-    if (one.severity < Severity::error) continue;
-    for (std::string& name : drop(earlier, one, {})) {
-      undone.push_back(std::move(name));
-      changed = true;
-    }
-  }
-  return changed;
 }
 
 CellResult Session::run(const std::string& text, int number) {
@@ -150,12 +157,12 @@ CellResult Session::run(const std::string& text, int number) {
     result.ok = true;
     return result;
   }
-  std::vector<CellText> earlier;
+  CellTexts earlier;
   for (const Live& one : m_live) earlier.push_back(one.text);
   const InterruptScope scope(m_options.interrupted ? m_options.interrupted : [] { return false; });
 
   // 1. Move the includes to the front, unless a macro may change what they say.
-  if (std::ranges::none_of(earlier, &CellText::has_macros)) cell.move_includes();
+  if (std::ranges::none_of(earlier, [](const auto& one) { return one->has_macros(); })) cell.move_includes();
 
   // 2. Compile. What the cell defines again is taken out of the earlier cells.
   const auto began = Clock::now();
@@ -166,7 +173,13 @@ CellResult Session::run(const std::string& text, int number) {
       module = pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
     } catch (const CompileError& error) {
       result.diagnostics = error.diagnostics();
-      if (i < k_most_tries && resolve(result.diagnostics, cell, earlier, undone)) {
+      bool changed = drop_replaced(result.diagnostics, cell, earlier);
+      if (!changed)
+        for (std::string& name : drop_broken(result.diagnostics, earlier)) {
+          undone.push_back(std::move(name));
+          changed = true;
+        }
+      if (changed && i < k_most_tries) {
         log().debug("{}: compiled again without what it replaces: {}", cell.name(), error.what());
         continue;
       }
@@ -188,9 +201,10 @@ CellResult Session::run(const std::string& text, int number) {
   std::vector<Live> live;
   for (std::size_t i = 0; i < m_live.size(); ++i) live.push_back({std::move(earlier[i]), m_live[i].module});
   try {
-    live.push_back({cell, std::make_shared<CellModule>(*module, cell.name())});
-    CellModule& made = *live.back().module;
-    live.back().text.take_items(made.info());
+    const auto loaded = std::make_shared<CellModule>(*module, cell.name());
+    CellModule& made = *loaded;
+    cell.take_items(made.info());
+    live.push_back({std::make_shared<const CellText>(cell), loaded});
     if (const std::string missing = relink(live); !missing.empty())
       throw LoadError(missing + " is declared, and no cell and no library defines it: define it");
     write_fixups(made);
@@ -209,7 +223,12 @@ CellResult Session::run(const std::string& text, int number) {
 
   // 5. Keep. From here on later cells see what the cell has declared.
   note_stale(live, result);
-  for (std::size_t i = 0; i + 1 < live.size(); ++i) live[i].text.note_replaced_by(live.back().text);
+  for (Live& one : live)
+    if (one.module != live.back().module && one.text->is_replaced_by(cell)) {
+      CellText changed = *one.text;
+      changed.mark_replaced_by(cell);
+      one.text = std::make_shared<const CellText>(std::move(changed));
+    }
   m_before.push_back(std::move(m_live));
   m_live = std::move(live);
   result.undone = std::move(undone);
@@ -218,7 +237,7 @@ CellResult Session::run(const std::string& text, int number) {
 }
 
 /// Says why the cell failed; within a `catch`.
-void Session::fail(CellResult& result, const std::vector<CellText>& earlier, const CellText& cell) const {
+void Session::fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const {
   registry::capture_error();
   const registry::LastError& error = registry::last_error();
   result.error = error.message;
@@ -276,23 +295,23 @@ void Session::run_module(CellModule& module, CellResult& result) {
 std::string Session::relink(const std::vector<Live>& live) const {
   std::vector<LiveCell> cells;
   for (const Live& one : live)
-    if (one.module) cells.push_back({one.module.get(), one.text.name()});
+    if (one.module) cells.push_back({one.module.get(), one.text->name()});
   return fill_slots(cells);
 }
 
 /// Names the cells whose code keeps something that is no longer what others see.
 void Session::note_stale(const std::vector<Live>& live, CellResult& result) const {
   const CellModule& newest = *live.back().module;
-  const std::vector<std::string> again = live.back().text.names();
+  const std::vector<std::string> again = live.back().text->names();
   for (const CellSymbol& made : newest.symbols()) {
     if (!made.definition || made.kind == k_cell_shared) continue;
     for (const Live& one : live) {
       if (!one.module || one.module.get() == &newest) continue;
       for (const CellSymbol& used : one.module->symbols())
         if (std::string_view(used.name) == made.name && std::string_view(used.type) != made.type)
-          for (const std::string& name : defined_by(one.text))
+          for (const std::string& name : defined_by(*one.text))
             if (std::ranges::find(again, name) == again.end())
-              result.notes.push_back("'" + name + "' of " + one.text.name() + " keeps the earlier '" +
+              result.notes.push_back("'" + name + "' of " + one.text->name() + " keeps the earlier '" +
                                      used.type + "': this one is '" + made.type + "'");
     }
   }
@@ -300,7 +319,7 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
 
 std::vector<std::string> Session::undo() {
   if (m_before.empty()) return {};
-  std::vector<std::string> names = m_live.back().text.names();
+  std::vector<std::string> names = m_live.back().text->names();
   const std::shared_ptr<CellModule> module = m_live.back().module;
   registry::OpRegistry::instance().remove(*module->library());
   m_live = std::move(m_before.back());
@@ -322,12 +341,12 @@ std::string Session::source() const {
   std::set<std::string> seen;
   for (const Live& one : m_live) {
     if (!one.module) continue;
-    for (const auto& [include, line] : one.text.includes())
+    for (const auto& [include, line] : one.text->includes())
       if (seen.insert(include).second) includes += include + "\n";
-    const std::string& code = one.text.code();
+    const std::string& code = one.text->code();
     std::size_t done = 0;
     std::string kept;
-    for (const Item& item : one.text.items()) {
+    for (const Item& item : one.text->items()) {
       kept += code.substr(done, item.begin - done);
       const std::string typed = code.substr(item.begin, item.end - item.begin);
       if (item.kind == "statement")
@@ -338,10 +357,10 @@ std::string Session::source() const {
     }
     kept += code.substr(done);
     kept = without_empty_lines(kept);
-    if (!kept.empty()) declarations += "// " + one.text.name() + "\n" + kept + "\n";
+    if (!kept.empty()) declarations += "// " + one.text->name() + "\n" + kept + "\n";
   }
-  std::string text =
-      "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text.later_text() + "\n" + declarations;
+  std::string text = "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text->later_text() +
+                     "\n" + declarations;
   if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
   return text;
 }
@@ -361,8 +380,8 @@ std::string to_json(const CellResult& result) {
                          {"undone", result.undone},
                          {"notes", result.notes},
                          {"compile_ms", result.compile_ms},
-                         {"run_ms", result.run_ms},
-                         {"origin", origin_name(result.origin)}};
+                         {"run_ms", result.run_ms}};
+  json["origin"] = result.origin ? nlohmann::json(origin_name(*result.origin)) : nlohmann::json();
   json["value"] = result.has_value ? nlohmann::json(result.value) : nlohmann::json();
   json["error"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error);
   json["error_class"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error_class);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ struct CellResult {
   std::vector<std::string> undone;      ///< names of earlier cells that are no longer there
   std::vector<std::string> notes;       ///< for people
   double compile_ms = 0, run_ms = 0;
-  Origin origin = Origin::compiled;
+  std::optional<Origin> origin;  ///< of its module; none: it has none
 };
 
 struct SessionOptions {
@@ -51,6 +52,7 @@ struct SessionOptions {
 /// share.
 class Session {
  public:
+  /// Throws ArgumentError for a standard older than C++17, which <tarsia/repl.h> needs.
   explicit Session(SessionOptions options);
   ~Session();
   Session(const Session&) = delete;
@@ -70,17 +72,18 @@ class Session {
   std::string source() const;
   /// The names of the ops that live cells have registered.
   std::vector<std::string> ops() const;
-  SessionOptions& options() { return m_options; }
+  /// Compiles later cells with these options. Throws as the constructor does.
+  void set_compile_options(jit::CompileOptions options);
+  /// From now on, cells ask this; see SessionOptions.
+  void set_interrupted(std::function<bool()> interrupted) { m_options.interrupted = std::move(interrupted); }
 
  private:
   struct Live {
-    CellText text;
+    std::shared_ptr<const CellText> text;
     std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
   };
 
-  bool resolve(const std::vector<Diagnostic>& diagnostics, const CellText& cell,
-               std::vector<CellText>& earlier, std::vector<std::string>& undone) const;
-  void fail(CellResult& result, const std::vector<CellText>& earlier, const CellText& cell) const;
+  void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
   std::string relink(const std::vector<Live>& live) const;
   void note_stale(const std::vector<Live>& live, CellResult& result) const;

@@ -41,7 +41,7 @@ namespace tarsia {
 /// What sessions use.
 namespace repl {
 
-#if __cplusplus >= 202002L
+#if __cplusplus >= 201703L
 /// Writes what `operator<<` writes. Complete where <ostream> is included.
 template <class T_, class Stream_, class Buffer_>
 void put_streamed(const T_& value_) {
@@ -139,12 +139,16 @@ auto put_any(const T_& value_, Priority<6>)
   tarsia_cell_put_quoted(value_.data(), value_.size());
 }
 
+template <class T_, class = void>
+struct IsStreamed : std::false_type {};
 template <class T_>
-concept Streamed = requires(std::ostream& stream_, const T_& value_) { stream_ << value_; };
+struct IsStreamed<T_, std::void_t<decltype(std::declval<std::ostream&>() << std::declval<const T_&>())>>
+    : std::true_type {};
 
 template <class T_>
-  requires(std::is_class_v<T_> || std::is_union_v<T_> || std::is_enum_v<T_>) && Streamed<T_>
-void put_any(const T_& value_, Priority<5>) {
+auto put_any(const T_& value_, Priority<5>)
+    -> std::enable_if_t<(std::is_class_v<T_> || std::is_union_v<T_> || std::is_enum_v<T_>) &&
+                        IsStreamed<T_>::value> {
   put_streamed<T_, std::ostream, std::streambuf>(value_);
 }
 
@@ -176,7 +180,11 @@ inline void put_characters(const char* text_, unsigned long n_) {
 /// Writes a value.
 template <class T_>
 void put(const T_& value_) {
-  if constexpr (std::is_same_v<T_, bool>) {
+  if constexpr (std::is_function_v<T_>) {
+    put_text("(");
+    tarsia_cell_put_type(type_name<T_>());
+    put_text(") function");
+  } else if constexpr (std::is_same_v<T_, bool>) {
     put_text(value_ ? "true" : "false");
   } else if constexpr (std::is_same_v<T_, char>) {
     tarsia_cell_put_char(static_cast<unsigned char>(value_));
@@ -189,10 +197,6 @@ void put(const T_& value_) {
       tarsia_cell_put_int(static_cast<long long>(value_));
     else
       tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
-  } else if constexpr (std::is_function_v<T_>) {
-    put_text("(");
-    tarsia_cell_put_type(type_name<T_>());
-    put_text(") function");
   } else if constexpr (std::is_same_v<T_, decltype(nullptr)>) {
     put_text("nullptr");
   } else if constexpr (std::is_same_v<T_, const char*> || std::is_same_v<T_, char*>) {
@@ -211,7 +215,7 @@ void put(const T_& value_) {
     tarsia_cell_put_type(type_name<T_>());
     put_text(") ");
     tarsia_cell_put_pointer((const void*)value_);
-  } else if constexpr (std::is_enum_v<T_> && !Streamed<T_>) {
+  } else if constexpr (std::is_enum_v<T_> && !IsStreamed<T_>::value) {
     put_text("(");
     tarsia_cell_put_type(type_name<T_>());
     put_text(") ");
@@ -224,11 +228,11 @@ void put(const T_& value_) {
 /// Shows the value of a cell's last expression.
 template <class T_>
 void show(T_&& value_) {
-  using Plain_ = std::remove_cvref_t<T_>;
+  using Plain_ = std::remove_cv_t<std::remove_reference_t<T_>>;
   put<Plain_>(value_);
 }
 
-#endif  // C++20
+#endif  // C++17
 
 /// Runs `body` `runs` times and shows how long that took, in nanoseconds. Work that it gives to a GPU counts.
 template <class Body_>

@@ -246,6 +246,13 @@ bool Compile::take(DeviceJob::Outcome device, std::unique_ptr<DeviceJob> job, Ho
              other.message == one.message;
     });
   });
+  // Of earlier cells their own compiles have warned.
+  if (!m_request.options.cell.empty())
+    std::erase_if(device.diagnostics, [&](const Diagnostic& one) {
+      return one.severity < Severity::error && one.file != m_request.options.cell &&
+             std::ranges::any_of(
+                 m_request.headers, [&](const SourceFile& earlier) { return earlier.name == one.file; });
+    });
   append(device.diagnostics);
   add(device.dependencies);
   for (auto& [step, time] : device.timings) m_result.timings.emplace_back("device " + step, time);
@@ -271,7 +278,9 @@ ClangChoice Compile::clang_for(const HostUnit& unit) {
         {request.get(), file, kernels, &m_worker.device_preludes}, [this] { return make_files(); }, m_parts,
         cancelled);
   };
-  if (!choice.why.empty() && !kernels_alone()) choice.start();
+  // Of a cell it is known after the host's parse alone that no brace is open, which the device's could not
+  // end.
+  if (!choice.why.empty() && !kernels_alone() && m_request.options.cell.empty()) choice.start();
   return choice;
 }
 

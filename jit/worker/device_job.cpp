@@ -203,11 +203,8 @@ DeviceRequest DeviceJob::make_request() const {
   request.cuda = m_request.cuda_parts;
   for (const KernelUse& kernel : m_slice.kernels)
     if (!kernel.extern_c) request.expressions.push_back(kernel.name);
-  if (kernels_alone()) {
-    request.ptx |= !m_request.options.kernels_to_read &&
-                   std::any_of(m_slice.variables.begin(), m_slice.variables.end(), is_shared);
-    return request;
-  }
+  request.ptx |= has_foreign_variables();
+  if (kernels_alone()) return request;
   for (const DeviceVariable& variable : m_slice.variables) {
     if (variable.managed)
       request.managed.push_back(variable.name);
@@ -261,27 +258,47 @@ bool DeviceJob::is_shared(const DeviceVariable& variable) {
   return !variable.read_only || variable.managed;
 }
 
-// Refuses kernels that use variables of their library, of which they would have their own. The PTX tells.
+// Variables that another module has, too: those of the library, if its kernels are compiled apart from it,
+// and those of a session's earlier cells.
+bool DeviceJob::has_foreign_variables() const {
+  return !m_request.options.kernels_to_read &&
+         ((kernels_alone() && std::ranges::any_of(m_slice.variables, is_shared)) ||
+          std::ranges::any_of(m_slice.earlier_variables, is_shared));
+}
+
+// Refuses kernels that use such variables, of which they would have their own. The PTX tells.
 bool DeviceJob::check_variables(const std::string& ptx, const std::vector<std::string>& kernels,
                                 Outcome& outcome) const {
   const std::set<std::string> used = names_reached(ptx, kernels);
-  for (const DeviceVariable& variable : m_slice.variables) {
-    if (!is_shared(variable)) continue;
-    const bool names_it = std::any_of(used.begin(), used.end(), [&](const std::string& name) {
-      return is_name_of(name, variable.listed_name);
-    });
-    if (!names_it) continue;
+  const auto names = [](const std::set<std::string>& some, const DeviceVariable& variable) {
+    return is_shared(variable) && std::ranges::any_of(some, [&](const std::string& name) {
+             return is_name_of(name, variable.listed_name);
+           });
+  };
+  const auto refuse = [&](const std::string& place, std::string message) {
     Diagnostic diagnostic;
-    const size_t colon = variable.location.rfind(':');
-    diagnostic.file = variable.location.substr(0, colon);
-    diagnostic.line = colon == std::string::npos ? 0 : std::atoi(variable.location.c_str() + colon + 1);
-    diagnostic.message =
-        "the variable '" + variable.listed_name + "' is used by " + m_slice.kernels.front().listed_name +
-        ", which is compiled apart from its library and would have a variable of its own; name "
-        "the instantiation in the source, \"template __global__ void " +
-        m_slice.kernels.front().listed_name + "(...);\", and it is compiled with the library";
+    set_place(diagnostic, place);
+    diagnostic.message = std::move(message);
     outcome.diagnostics.push_back(std::move(diagnostic));
     outcome.ok = false;
+  };
+  for (const DeviceVariable& variable : m_slice.variables)
+    if (kernels_alone() && names(used, variable))
+      refuse(variable.location,
+             "the variable '" + variable.listed_name + "' is used by " + m_slice.kernels.front().listed_name +
+                 ", which is compiled apart from its library and would have a variable of its own; name "
+                 "the instantiation in the source, \"template __global__ void " +
+                 m_slice.kernels.front().listed_name + "(...);\", and it is compiled with the library");
+  for (const DeviceVariable& variable : m_slice.earlier_variables) {
+    if (!names(used, variable)) continue;
+    const auto kernel = std::ranges::find_if(m_slice.kernels, [&](const KernelUse& one) {
+      return names(names_reached(ptx, {kernels[std::size_t(&one - m_slice.kernels.data())]}), variable);
+    });
+    if (kernel == m_slice.kernels.end()) continue;
+    refuse(kernel->location, "kernel '" + kernel->listed_name + "' uses '" + variable.listed_name + "' (" +
+                                 variable.location +
+                                 "), a variable of an earlier cell in the GPU's memory. The kernels of each "
+                                 "cell have their own: define it together with the kernels that use it");
   }
   return outcome.ok;
 }
@@ -352,7 +369,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
     outcome.unit.kernel_symbols.push_back(kernel.extern_c ? kernel.mangled : result->lowered.at(lowered++));
   const auto is_ptx = [](const FatbinEntry& image) { return image.arch.starts_with("compute_"); };
   const auto ptx = std::ranges::find_if(result->images, is_ptx);
-  if (kernels_alone() && !m_request.options.kernels_to_read && ptx != result->images.end()) {
+  if (has_foreign_variables() && ptx != result->images.end()) {
     if (!check_variables(ptx->bytes, outcome.unit.kernel_symbols, outcome)) return;
     if (!m_request.options.ptx) result->images.erase(ptx);  // nobody asked for it
   }
@@ -391,9 +408,7 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
   if (!kernels_alone())
     for (const DeviceVariable& variable : m_slice.variables)
       outcome.unit.variable_symbols.push_back(symbol(variable.mangled));
-  else if (!m_request.options.kernels_to_read && std::ranges::any_of(m_slice.variables, is_shared) &&
-           !check_variables(result.ptx, {kernels.begin(), kernels.end()}, outcome))
-    return;
+  if (has_foreign_variables() && !check_variables(result.ptx, outcome.unit.kernel_symbols, outcome)) return;
   if (!result.symbols.empty()) add_images(outcome, result.device.images);
 }
 

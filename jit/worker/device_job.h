@@ -67,6 +67,8 @@ class DeviceJob {
   /// Device code alone is wanted: CompileOptions::kernels.
   bool kernels_alone() const { return !m_request.options.kernels.empty(); }
   static bool is_shared(const DeviceVariable& variable);
+  bool has_foreign_variables() const;
+  /// `kernels`: the symbols of the slice's kernels.
   bool check_variables(const std::string& ptx, const std::vector<std::string>& kernels,
                        Outcome& outcome) const;
   void run_nvrtc(Outcome& outcome);

@@ -40,6 +40,63 @@ def normalised(options, function):
     return values
 
 
+def add_arguments(parser, without=()):
+    """Adds the options of the command `tarsia` to an argparse.ArgumentParser. One that is not given stays away, so that a
+    compile has the default."""
+    import argparse
+
+    for row in ROWS.values():
+        if not row.command or row.name in without:
+            continue
+        names, _, metavar = row.command.partition(" ")
+        form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
+        if row.kind == "mode":
+            form = {"nargs": "?", "const": True, "choices": row.values}
+        if row.kind in ("dirs", "paths", "flags", "symbols", "defines", "names", "archs"):
+            form["action"] = "append"
+        elif row.kind in ("number", "seconds"):
+            form["type"] = int if row.kind == "number" else float
+        parser.add_argument(*names.split(","), dest=row.name, default=argparse.SUPPRESS, help=row.help.replace("%", "%%"), **form)
+
+
+def given_options(given):
+    """What load_inline takes, of the words that such a parser was given, by name."""
+    options = {}
+    for row in ROWS.values():
+        if row.name in given:
+            value = given[row.name]
+            if row.kind in ("names", "archs"):
+                value = ",".join(value).split(",")
+            elif row.kind == "defines":
+                value = dict(one.split("=", 1) if "=" in one else (one, None) for one in value)
+            options[row.name] = value
+    return options
+
+
+def option_of_text(name, text):
+    """The value of an option that somebody typed as text, as in opt=3; without a text, a flag is on. An error names what
+    there is."""
+    from ._errors import ArgumentValueError
+
+    row = ROWS.get(name)
+    if row is None:
+        raise ArgumentValueError(f"there is no option {name!r}: {', '.join(sorted(ROWS))}")
+    if text is None or text in ("", "on", "true", "True", "1") and row.kind in ("flag", "mode"):
+        return True if row.kind in ("flag", "mode") else None
+    if row.kind in ("flag", "mode") and text in ("off", "false", "False", "0"):
+        return False
+    if row.kind in ("number", "seconds"):
+        try:
+            return float(text) if row.kind == "seconds" else int(text)
+        except ValueError:
+            raise ArgumentValueError(f"{name} must be a number, got {text!r}") from None
+    if row.kind in ("dirs", "paths", "flags", "symbols", "archs"):
+        return text.split(",")
+    if row.kind == "defines":
+        return given_options({name: text.split(",")})[name]
+    return text
+
+
 def shown(function):
     """Gives a function that takes **options a docstring and a signature that have each of them."""
     function.__doc__ = function.__doc__.replace("    options:\n", "".join(f"    {row.described()}\n" for row in ROWS.values()))

@@ -7,7 +7,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from . import _errors, _library
-from ._compile_options import ROWS
+from ._compile_options import add_arguments, given_options
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,39 +40,10 @@ class _Parser(argparse.ArgumentParser):
 def _parser():
     parser = _Parser(prog="%%tarsia", add_help=False, description="Compiles the cell, C++ and CUDA, and gives its library.")
     parser.add_argument("name", nargs="?", default="lib", help="the variable that gets the library (lib)")
-    for row in ROWS.values():
-        if row.command:
-            _add(parser, row)
+    add_arguments(parser)
     parser.add_argument("--names", action="store_true", help="its functions and kernels become variables as well")
     parser.add_argument("-q", "--quiet", action="store_true", help="the cell has no value")
     return parser
-
-
-def _add(parser, row):
-    """The option of the command `tarsia`. One that is not given stays away, so that load_inline has the default."""
-    names, _, metavar = row.command.partition(" ")
-    form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
-    if row.kind == "mode":
-        form = {"nargs": "?", "const": True, "choices": row.values}
-    if row.kind in ("dirs", "paths", "flags", "symbols", "defines", "names", "archs"):
-        form["action"] = "append"
-    elif row.kind in ("number", "seconds"):
-        form["type"] = int if row.kind == "number" else float
-    parser.add_argument(*names.split(","), dest=row.name, default=argparse.SUPPRESS, help=row.help.replace("%", "%%"), **form)
-
-
-def _options(given):
-    """What load_inline takes, of what was given."""
-    options = {}
-    for row in ROWS.values():
-        if row.name in given:
-            value = given[row.name]
-            if row.kind in ("names", "archs"):
-                value = ",".join(value).split(",")
-            elif row.kind == "defines":
-                value = dict(one.split("=", 1) if "=" in one else (one, None) for one in value)
-            options[row.name] = value
-    return options
 
 
 @magics_class
@@ -92,7 +63,7 @@ class TarsiaMagics(Magics):
         if not given.name.isidentifier():
             raise UsageError(f"%%tarsia: {given.name!r} cannot be a variable's name")
         try:
-            lib = _library.load_at(cell, _options(vars(given)), ("%%tarsia", {"__name__": "__main__"}, 1))
+            lib = _library.load_at(cell, given_options(vars(given)), ("%%tarsia", {"__name__": "__main__"}, 1))
         except _errors.CompileError as error:
             # The message says all; the traceback through this file would hide it.
             lines = [f"{type(error).__name__}: {error._text(_errors._coloured)}"]

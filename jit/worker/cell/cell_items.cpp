@@ -143,6 +143,13 @@ bool is_of_file(const clang::SourceManager& sources, const clang::Decl& decl, co
   return place.isValid() && sources.getFilename(place) == path;
 }
 
+bool is_implicit_instantiation(const clang::Decl& decl) {
+  if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&decl))
+    return function->getTemplateSpecializationKind() == clang::TSK_ImplicitInstantiation;
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
+  return variable && variable->getTemplateSpecializationKind() == clang::TSK_ImplicitInstantiation;
+}
+
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\t')) text.pop_back();
   return text;
@@ -225,11 +232,13 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
   const clang::Decl& first = **group.begin();
   const clang::Decl& last = **(group.end() - 1);
   if (!is_of_file(sources, first, m_path)) return;
-  if (llvm::isa<clang::EmptyDecl>(first)) return;
+  // Nor are instantiations items, as of a generic lambda within a statement: no text is theirs.
+  if (llvm::isa<clang::EmptyDecl>(first) || is_implicit_instantiation(first)) return;
   const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&first);
   CellItem item;
   item.begin = begin_of_item();
-  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), function && function->hasSkippedBody());
+  const clang::FunctionDecl* code = last.getAsFunction();  // a template's, too
+  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), code && code->hasSkippedBody());
   if (item.end <= item.begin) return;
   item.kind = kind_of(last);
   for (const clang::Decl* decl : group) {

@@ -231,7 +231,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const 
   };
   for_each_decl(context.getTranslationUnitDecl(), sources, [&](clang::Decl* decl) {
     const bool is_earlier = !cell_path.empty() && is_in_earlier_cell(sources, *decl, cell_path);
-    if (is_earlier && !llvm::isa<clang::FunctionTemplateDecl>(decl)) return;
+    if (is_earlier && llvm::isa<clang::FunctionDecl>(decl)) return;
     if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
       if (!pattern->getTemplatedDecl()->hasAttr<clang::CUDAGlobalAttr>()) return;
       if (pattern != pattern->getCanonicalDecl()) return;
@@ -267,7 +267,7 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const 
       entry.type = variable->getType().getAsString(policy);
       entry.location = location_of(sources, variable->getLocation());
       describe_elements(entry, context);
-      slice.variables.push_back(std::move(entry));
+      (is_earlier ? slice.earlier_variables : slice.variables).push_back(std::move(entry));
     }
   });
   for (KernelUse& kernel : slice.kernels) kernel.overloaded |= overloads[kernel.name] > 1;

@@ -25,14 +25,12 @@
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
-#include "jit/worker/cell/cell_items.h"
-#include "jit/worker/cell/cell_linkage.h"
-#include "jit/worker/cell/cell_value.h"
 #include "jit/worker/code/host_code.h"
 #include "jit/worker/code/traps.h"
 #include "jit/worker/exports/export_text.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/argument_order.h"
+#include "jit/worker/host/cell_parse.h"
 #include "jit/worker/host/device_entities.h"
 #include "jit/worker/host/host_parse.h"
 #include "jit/worker/host/host_tables.h"
@@ -143,22 +141,9 @@ Exports list_exports_of(HostParse& shared, clang::ASTContext& context) {
   return exports;
 }
 
-// Closes a brace that a cell leaves open. False if there is none.
-//
-// Work-around: Clang goes round for ever at the end of a text within braces.
-// Trigger: a '}' is missing, under -fincremental-extensions. Symptom: "expected expression" again and again.
-// Removal: the parser of statements ends at the end of the text there, too.
-bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
-  constexpr int k_most = 4096;
-  if (!shared.cell || !shared.sema || shared.sema->CurContext->isTranslationUnit()) return false;
-  if (shared.closed_braces++ >= k_most) return false;
-  enter(preprocessor, std::string("}\n;\n").append(k_exports_pragma), k_exports_path, place);
-  return true;
-}
-
 // The end of the user's text has been reached.
 void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
-  if (close_brace(shared, preprocessor, place)) return;
+  if (close_brace(shared, preprocessor, place, k_exports_pragma)) return;
   forget_passed_over(preprocessor.getDiagnostics(), shared.diagnostics);
   if (shared.described || !shared.sema || preprocessor.getDiagnostics().hasErrorOccurred()) return;
   // An unclosed brace leaves nothing to describe: the parser reports it.
@@ -230,18 +215,14 @@ class HostConsumer final : public clang::SemaConsumer {
       m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
     }
     if (m_line_tables) m_line_tables->choose(group);
-    if (m_shared.cell) note_in_cell(group);
+    if (m_shared.cell) note_in_cell(m_shared, group);
     later([=, this] {
       if (m_shared.cuda())
         for (clang::Decl* decl : group) order(decl);
-      if (!m_shared.cell) return void(m_generator->HandleTopLevelDecl(group));
-      for (clang::Decl* decl : group) divide_cells(*decl);
-      // Where the parser takes statements, constants have the linkage of inline variables. Their code must
-      // not: they have their turn among the statements.
-      const bool is_statement = llvm::isa<clang::TopLevelStmtDecl>(*group.begin());
-      m_clang.getLangOpts().IncrementalExtensions = is_statement;
-      m_generator->HandleTopLevelDecl(group);
-      m_clang.getLangOpts().IncrementalExtensions = true;
+      if (m_shared.cell)
+        generate_in_cell(m_shared, *m_generator, group);
+      else
+        m_generator->HandleTopLevelDecl(group);
     });
     return true;
   }
@@ -309,15 +290,7 @@ class HostConsumer final : public clang::SemaConsumer {
       m_generator->HandleTranslationUnit(context);
     }
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
-    if (m_shared.cell && m_generator->GetModule()) {
-      const std::string fault =
-          link_cell(*m_generator, *m_generator->GetModule(), context, m_shared.cell->json());
-      if (!fault.empty()) {
-        clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
-        diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << fault;
-        return;
-      }
-    }
+    if (m_shared.cell && !tie_cell(m_shared, *m_generator)) return;
     std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
     if (m_shared.cuda())
@@ -391,28 +364,6 @@ class HostConsumer final : public clang::SemaConsumer {
                 }};
   }
 
-  // The parse of a declaration at the top level is complete.
-  void note_in_cell(clang::DeclGroupRef group) {
-    const clang::SourceManager& sources = m_clang.getSourceManager();
-    m_shared.cell->note(group, m_clang.getASTContext());
-    for (clang::Decl* decl : group) {
-      auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
-      if (!statement || !statement->getStmt() || !m_shared.sema ||
-          !m_shared.unit.request->options.cell_shows || !is_in_cell(sources, *decl, m_shared.cell->path()))
-        continue;
-      const clang::SourceLocation end = sources.getExpansionRange(statement->getStmt()->getEndLoc()).getEnd();
-      if (m_shared.cell->ends_at(sources.getFileOffset(end))) show_value(*m_shared.sema, *statement);
-    }
-  }
-
-  // What earlier cells define is declared here, and what this one defines is there for others.
-  void divide_cells(clang::Decl& decl) {
-    if (is_in_earlier_cell(m_clang.getSourceManager(), decl, m_shared.cell->path()))
-      forget_definitions(decl);
-    else if (is_in_cell(m_clang.getSourceManager(), decl, m_shared.cell->path()))
-      keep_definitions(decl);
-  }
-
   void order(clang::Decl* decl) {
     const clang::SourceManager& sources = m_clang.getSourceManager();
     const clang::SourceLocation place = sources.getExpansionLoc(decl->getLocation());
@@ -425,9 +376,6 @@ class HostConsumer final : public clang::SemaConsumer {
   void pass_on() {
     // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
-    // Where the parser takes statements, constants would have the linkage of inline variables: not for the
-    // code.
-    if (m_shared.cell) m_clang.getLangOpts().IncrementalExtensions = false;
     const MissingReturnTraps traps = traps_of_generator();
     for (const auto& step : std::exchange(m_held, {})) step();
   }
@@ -563,10 +511,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   if (clang) {
     auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
     HostParse& shared = *owner;
-    if (const std::string& cell = unit.request->options.cell; !cell.empty())
-      for (const SourceFile& header : unit.request->headers)
-        if (header.name == cell)
-          shared.cell = std::make_unique<CellItems>(std::string(k_source_dir) + "/" + cell, header.text);
+    shared.cell = cell_of(*unit.request);
     if (const auto& functions = unit.request->options.functions) {
       shared.choice.restricted = true;
       shared.choice.wanted.insert(functions->begin(), functions->end());

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,8 +18,10 @@
 #include "jit/worker/split/token_recorder.h"
 
 namespace clang {
+class FunctionDecl;
 class Sema;
-}
+class TopLevelStmtDecl;
+}  // namespace clang
 
 namespace tarsia::jit {
 
@@ -43,6 +46,8 @@ struct HostParse {
   ParseWriter* writer = nullptr;    // Clang's, if the leading includes may be written
   std::unique_ptr<CellItems> cell;  // the unit is a cell of a session
   int closed_braces = 0;            // that it left open
+  // What its statements at the top level declare belongs to these (give_locals_a_function).
+  std::map<const clang::TopLevelStmtDecl*, clang::FunctionDecl*> statement_functions;
   std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;
   std::string export_text;

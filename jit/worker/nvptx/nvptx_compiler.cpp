@@ -15,6 +15,8 @@
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendActions.h"
 #include "clang/Lex/Preprocessor.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Sema/SemaCUDA.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/ptxas_log.h"
@@ -106,10 +108,16 @@ class Consumer final : public clang::SemaConsumer {
   }
   void InitializeSema(clang::Sema& sema) override {
     if (m_task.unknown_references) take_unknown_references(sema);
+    // Statements of a session's cell stand outside of functions, and run on the host.
+    if (m_task.unit.request->options.cell.empty()) return;
+    sema.CUDA().CurCUDATargetCtx.Target = clang::CUDAFunctionTarget::Host;
   }
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
     if (m_task.is_cancelled()) return false;
-    for (clang::Decl* decl : group) note_variables(*m_context, decl);
+    for (clang::Decl* decl : group) {
+      if (llvm::isa<clang::TopLevelStmtDecl>(decl)) return true;  // a session's statement runs on the host
+      note_variables(*m_context, decl);
+    }
     return m_generator->HandleTopLevelDecl(group);
   }
   void HandleInlineFunctionDefinition(clang::FunctionDecl* decl) override {

@@ -97,6 +97,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };
 
   // nvcc optimises device code whatever it is told for the host's, unless it is to be debugged.
+  if (!options.cell.empty()) add("-fincremental-extensions", "-Wno-unused-value");  // statements
   add(options.debug ? "-O0" : "-O3");
   if (!options.debug) add("-vectorize-loops", "-vectorize-slp");
   if (options.fast_math)

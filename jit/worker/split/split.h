@@ -126,6 +126,8 @@ struct DeviceSlice {
   HostNames refused;  ///< the host's member functions, which device code must not call
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
+  /// Of a session's earlier cells, if the unit is a cell: in this device code they would be others.
+  std::vector<DeviceVariable> earlier_variables;
   std::vector<KernelTemplate> templates;
   /// The host instantiates kernels of headers that are not the user's, and launches them.
   bool has_header_kernels = false;

@@ -44,6 +44,8 @@ def serve(connection):
                     result = handle.set_options(compile_options(request["options"]))
                 elif do == "source":
                     result = handle.source()
+                elif do == "statistics":
+                    result = json.loads(_tarsia.statistics())
                 else:
                     result = json.loads(getattr(handle, do)())
                 answer = {"result": result}

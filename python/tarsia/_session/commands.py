@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from .. import _errors
-from .._compile_options import ROWS
+from .._compile_options import option_of_text
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
@@ -20,12 +20,11 @@ _WORDS = ("alignas alignof auto bool break case catch char class concept const c
 
 
 class Commands:
-    """They act on a session and write to `out`."""
+    """They act on a session."""
 
-    def __init__(self, session, out):
-        self._session, self._out = session, out
+    def __init__(self, session):
+        self._session, self._out = session, sys.stdout
         self._last = None
-        self._options = {}
         self._names = set()
 
     def note(self, cell, text):
@@ -34,8 +33,9 @@ class Commands:
         if cell.ok:
             self._names.update(_NAME.findall(text))
 
-    def run(self, line):
-        """Runs `:name argument`. Errors are tarsia.Error. Returns whether the session goes on."""
+    def run(self, line, out):
+        """Runs `:name argument`, which writes to `out`. Errors are tarsia.Error. Returns whether the session goes on."""
+        self._out = out
         name, _, argument = line[1:].partition(" ")
         found = [one for one in _all() if one == name] or [one for one in _all() if one.startswith(name)]
         if len(found) != 1 or not name:
@@ -74,16 +74,12 @@ class Commands:
 
     def do_load(self, argument):
         """FILE: runs a file as one cell"""
-        from .repl import show
-
         try:
             with open(os.path.expanduser(argument), encoding="utf-8", errors="surrogateescape") as file:
                 text = file.read()
         except OSError as error:
             raise _errors.NotFound(f"cannot read {argument!r}: {error.strerror}") from None
-        cell = self._session.run(text)
-        self.note(cell, text)
-        show(cell, self._out, sys.stderr, text)
+        self._run_cell(text)
 
     def do_save(self, argument):
         """FILE: writes the session as a source, or as a library if FILE ends in .so"""
@@ -131,45 +127,32 @@ class Commands:
         self._say("\n".join(self._session.ops) or "none")
 
     def do_cache(self, _):
-        """tells what the cache did in the session's process"""
+        """tells what the cache and the compiler did for the session"""
         import json
 
-        from .. import _tarsia
-
-        self._say(json.dumps(json.loads(_tarsia.statistics()), indent=2))
+        self._say(json.dumps(self._session.statistics(), indent=2))
 
     def do_gpu(self, _):
-        """lists the GPUs"""
+        """tells which GPUs there are, or what they lack"""
         import json
 
         from .. import _tarsia
 
-        self._say(json.dumps(json.loads(_tarsia.doctor()).get("gpus", []), indent=2))
+        lines = [line for line in json.loads(_tarsia.doctor())["lines"] if line["part"].startswith(("GPU", "CUDA driver"))]
+        self._say("".join(f"{line['part']}: {line['detail']}\n" for line in lines))
 
     def do_set(self, argument):
         """OPTION=VALUE …: compiles later cells with it, as in ':set opt=3 std=c++23'; alone, shows what is set"""
+        changes = {}
         for word in shlex.split(argument):
             name, equals, value = word.partition("=")
-            row = ROWS.get(name)
-            if row is None:
-                raise _errors.ArgumentValueError(f"there is no option {name!r}: {', '.join(sorted(ROWS))}")
-            if not equals:
-                value = True if row.kind in ("flag", "mode") else None
-            elif row.kind == "flag":
-                value = value.lower() in ("1", "true", "on", "yes")
-            elif row.kind in ("number", "seconds"):
-                value = int(value)
-            elif row.kind in ("dirs", "paths", "flags", "symbols", "archs"):
-                value = value.split(",")
-            self._options[name] = value
-        self._session.set_options(**self._options)
+            changes[name] = option_of_text(name, value if equals else None)
+        self._session.set_options(**changes)
         if not argument:
-            self._say("\n".join(f"{name}={value}" for name, value in self._options.items()) or "nothing is set")
+            self._say("".join(f"{name}={value}\n" for name, value in self._session.options.items()) or "nothing is set")
 
     def do_edit(self, argument):
         """[FILE]: opens $EDITOR, and runs what was written there as a cell"""
-        from .repl import show
-
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.expanduser(argument) if argument else os.path.join(folder, "cell.cu")
@@ -181,13 +164,18 @@ class Commands:
                 return
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 text = file.read()
+        self._run_cell(text)
+
+    def _run_cell(self, text):
+        from .repl import show
+
         cell = self._session.run(text)
         self.note(cell, text)
         show(cell, self._out, sys.stderr, text)
 
     def _show_code(self, kind, name):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "session.cu")
+            path = os.path.join(folder, "session")  # whether it is CUDA is for its text to say
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self._session.source)
             done = subprocess.run([sys.executable, "-m", "tarsia", "show", path, *([name] if name else []), "--" + kind],

@@ -189,8 +189,11 @@ class IsolatedHandle:
         return self._asked({"do": "source"})
 
     def set_options(self, options):
-        self._options = options
         self._asked({"do": "set_options", "options": options})
+        self._options = options
+
+    def statistics(self):
+        return json.dumps(self._asked({"do": "statistics"}))
 
 
 def _cells(numbers):

@@ -12,12 +12,10 @@ import signal
 import sys
 
 from .. import _errors
-from .._compile_options import ROWS
+from .._compile_options import add_arguments, given_options
 from .commands import Commands
 from .reader import cells_of, is_whole
-from .session import Session
-
-_NOT_OPTIONS = ("functions", "headers")
+from .session import NOT_FOR_CELLS, Session
 
 
 def parser():
@@ -29,36 +27,8 @@ def parser():
     made.add_argument("--write", action="store_true", help="write into the transcripts what is answered now")
     made.add_argument("--json", action="store_true", help="write one JSON object for each cell, and nothing else")
     made.add_argument("--in-process", action="store_true", help="run cells in this process, which a crash ends")
-    for row in ROWS.values():
-        if row.command and row.name not in _NOT_OPTIONS:
-            _add_option(made, row)
+    add_arguments(made, without=NOT_FOR_CELLS)
     return made
-
-
-def _add_option(made, row):
-    names, _, metavar = row.command.partition(" ")
-    form = {"action": "store_true"} if row.kind == "flag" else {"metavar": metavar}
-    if row.kind == "mode":
-        form = {"nargs": "?", "const": True, "choices": row.values}
-    if row.kind in ("dirs", "paths", "flags", "symbols", "defines", "archs"):
-        form["action"] = "append"
-    elif row.kind in ("number", "seconds"):
-        form["type"] = int if row.kind == "number" else float
-    made.add_argument(*names.split(","), dest=row.name, default=argparse.SUPPRESS, help=row.help.replace("%", "%%"), **form)
-
-
-def options_of(given):
-    """What a session takes, of what was given."""
-    options = {}
-    for row in ROWS.values():
-        if row.name in given:
-            value = given[row.name]
-            if row.kind == "defines":
-                value = dict(one.split("=", 1) if "=" in one else (one, None) for one in value)
-            elif row.kind == "archs":
-                value = ",".join(value).split(",")
-            options[row.name] = value
-    return options
 
 
 def show(cell, out, errors, text=""):
@@ -97,11 +67,11 @@ def as_json(cell):
 
 def run_cells(session, cells, with_json):
     """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
-    commands, code = Commands(session, sys.stdout), 0
+    commands, code = Commands(session), 0
     for text in cells:
         if text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
             try:
-                if not commands.run(text.strip()):
+                if not commands.run(text.strip(), sys.stdout):
                     break
             except _errors.Error as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -152,7 +122,7 @@ class _Lines:
 
 def interact(session):
     """The prompt, until the end of the input."""
-    commands = Commands(session, sys.stdout)
+    commands = Commands(session)
     lines = _Lines(commands)
     typed = []
     try:
@@ -173,7 +143,7 @@ def interact(session):
             if len(typed) == 1 and text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
                 typed = []
                 try:
-                    if not commands.run(text.strip()):
+                    if not commands.run(text.strip(), sys.stdout):
                         return 0
                 except KeyboardInterrupt:
                     sys.stdout.write("\n")
@@ -224,8 +194,8 @@ def main(arguments=None):
     try:
         if given["transcripts"]:
             return check_transcripts(given["transcripts"], given["write"], lambda: Session(
-                isolated=not given["in_process"], keep_output=True, **options_of(given)))
-        session = Session(isolated=not given["in_process"], keep_output=given["json"], **options_of(given))
+                isolated=not given["in_process"], keep_output=True, **given_options(given)))
+        session = Session(isolated=not given["in_process"], keep_output=given["json"], **given_options(given))
         if interactive:
             return interact(session)
         text = given["text"]

@@ -4,10 +4,10 @@ import json
 import os
 
 from .. import _errors, _tarsia
-from .._compile_options import normalised
+from .._compile_options import ROWS, normalised
 
 # What a cell is not compiled with: it has no headers of its own, and exports nothing.
-_NOT_FOR_CELLS = ("functions", "headers")
+NOT_FOR_CELLS = ("functions", "headers")
 
 
 class Cell:
@@ -49,7 +49,7 @@ class Cell:
 
 def compile_options(options):
     """The options of cells, for a handle."""
-    for name in _NOT_FOR_CELLS:
+    for name in NOT_FOR_CELLS:
         if options.get(name) is not None:
             raise _errors.ArgumentTypeError(f"Session() takes no {name!r}: cells have no use for it")
     return _tarsia.CompileOptions("", normalised(options, "Session"), False)
@@ -83,6 +83,7 @@ class Session:
         else:
             self._handle = _tarsia.SessionHandle(checked, bool(keep_output))
         self.isolated = bool(isolated)
+        self.options = options
 
     def run(self, text):
         """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""
@@ -124,8 +125,14 @@ class Session:
             file.write(self.source)
 
     def set_options(self, **options):
-        """Compiles later cells with these options, and defaults for those that are left out."""
-        self._handle.set_options(compile_options(options) if not self.isolated else options)
+        """Changes the options of later cells; None gives an option its default."""
+        changed = {name: value for name, value in {**self.options, **options}.items() if value is not None or name not in ROWS}
+        self._handle.set_options(changed if self.isolated else compile_options(changed))
+        self.options = changed
+
+    def statistics(self):
+        """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.statistics()."""
+        return json.loads(self._handle.statistics() if self.isolated else _tarsia.statistics())
 
 
 def _forget_ops():

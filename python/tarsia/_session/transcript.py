@@ -38,10 +38,9 @@ def entries(text):
 def answer(session, commands, typed):
     """What a session answers to what was typed."""
     out = io.StringIO()
-    commands._out = out
     try:
         if typed.lstrip().startswith(":") and not typed.lstrip().startswith("::"):
-            commands.run(typed.strip())
+            commands.run(typed.strip(), out)
         else:
             cell = session.run(typed)
             commands.note(cell, typed)
@@ -60,13 +59,14 @@ def agrees(expected, got):
 def run(session, text):
     """Runs a transcript in a session. Returns (what differs, as (typed, expected, got) each, and the transcript as it is now)."""
     comments, all_entries = entries(text)
-    commands = Commands(session, io.StringIO())
+    commands = Commands(session)
     differences, lines = [], list(comments)
     for typed, expected in all_entries:
-        got = answer(session, commands, typed)
-        if not agrees(expected, got):
+        got = kept = answer(session, commands, typed)
+        if agrees(expected, got):
+            kept = expected
+        else:
             differences.append((typed, expected, got))
-        kept = expected if agrees(expected, got) else got
         first, *more = typed.split("\n")
         lines += [(">>> " + first).rstrip(), *(("... " + line).rstrip() for line in more), *([kept] if kept else [])]
     return differences, "\n".join(lines) + "\n"

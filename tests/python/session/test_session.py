@@ -283,12 +283,70 @@ def test_bad_texts(session):
 
 
 def test_kernels_are_declared_and_launched_in_cells_of_their_own(session):
-    kernel = session.run("__global__ void twice(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }")
-    if not kernel.ok and "lacks" in kernel.error:
-        pytest.skip(kernel.error)
-    kernel.raise_if_failed()
-    ok(session, "__device__ float one_more(float a) { return a + 1; }",
+    ok(session, "__global__ void twice(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }",
+       "__device__ float one_more(float a) { return a + 1; }",
        "__global__ void more(float* x) { x[threadIdx.x] = one_more(x[threadIdx.x]); }",
        "void go(float* p, int n) { twice<<<1, n>>>(p, n); more<<<1, n>>>(p); }",
        "template <class T> __global__ void fill(T* x, T v) { x[threadIdx.x] = v; }",
        "void filled(float* p) { fill<<<1, 32>>>(p, 1.0f); }")
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_statements_stand_between_kernels(compiler):
+    session = tarsia.Session(device_compiler=compiler)
+    ok(session, "template <class T> __global__ void fill(T* x, T v) { x[0] = v; }\nint a = 3; a += 4;\n__global__ void k(float* x) { x[0] = 1; }",
+       "for (int i = 0; i < 3; ++i) { auto same = [](int x) { return x; }; a += same(1); }",
+       "if (a > 100) fill<<<1, 1>>>((double*)nullptr, 1.0);", "if (a > 100) k<<<1, 1>>>(nullptr);")
+    assert session.run("a").value == "10"
+    assert not session.run("void open() { int x;").ok
+    assert session.run("k").value == "(void (float *)) function"
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_a_device_variable_belongs_to_the_kernels_of_its_cell(compiler):
+    session = tarsia.Session(device_compiler=compiler)
+    ok(session, "__device__ float total; __constant__ float unused = 1; __device__ void add(float a) { total += a; }\n"
+                "__global__ void own(float* x) { add(x[0]); }",
+       "__device__ float total_of(float a) { return total + a; }",
+       "__global__ void other(float* unused) { unused[0] = 1; }", "float* where() { void* at; cudaGetSymbolAddress(&at, total); return (float*)at; }")
+    for text in ("__global__ void direct(float* x) { x[0] = total; }", "__global__ void by_another(float* x) { x[0] = total_of(1); }",
+                 "__global__ void added(float* x) { add(x[0]); }"):
+        cell = session.run(text)
+        assert not cell.ok and "'total' (cell 1:1)" in cell.error and "define it together" in cell.error
+        assert [(one.file, one.line) for one in cell.diagnostics] == [(f"cell {cell.number}", 1)]
+    assert session.run("3").value == "3"
+
+
+def test_statements_have_lambdas_classes_and_static_variables(session):
+    ok(session, "#include <vector>", "#include <algorithm>", "template <class F> int call(F f) { return f(2); }", "int total = 0;",
+       "for (int i = 0; i < 3; ++i) { auto add = [i](int a) { return a + i; }; total += add(1); }",
+       "{ struct Pair { int a, b; int sum() const { return a + b; } }; Pair p{1, 2}; total += p.sum(); }",
+       "{ struct Pair { int a; int sum() const { return 10 * a; } }; Pair p{2}; total += p.sum(); }",
+       "{ static int n = total; total += n; }", "{ static int n = 1; total += n; auto f = [](auto x) { static int k = 1; return x + k; }; total += f(0); }",
+       "try { struct Thrown {}; throw Thrown(); } catch (...) { total += 100; }")
+    assert session.run("total").value == "160"
+    assert session.run("call([](int a) { return a * total; })").value == "320"
+    ok(session, "std::vector<int> v{3, 1, 2};", "{ std::sort(v.begin(), v.end(), [](int a, int b) { return a > b; }); }")
+    assert session.run("v").value == "{3, 2, 1}"
+    ok(session, "int twice_again() { return call([](int a) { return 2 * a; }); }\n{ total = call([](int a) { return 2 * a; }); }")
+    assert session.run("total + twice_again()").value == "8"
+
+
+def test_blank_cells_are_no_cells():
+    session = tarsia.Session(isolated=True)
+    ok(session, "int f() { return 1; }", "int f() { return 2; }", "", "// nothing")
+    assert session.run("").origin is None
+    assert session.undo() == ["f"]
+    assert not session.run("#include <cstdlib>\nabort();").ok
+    assert value(session, "f()") == "1"
+
+
+def test_standards(session):
+    old = tarsia.Session(std="c++17")
+    assert (value(old, "__cplusplus"), value(session, "__cplusplus")) == ("201703", "202002")
+    with pytest.raises(tarsia.ArgumentValueError, match=r"C\+\+17 or newer"):
+        tarsia.Session(std="c++14")
+    with pytest.raises(tarsia.ArgumentValueError, match=r"C\+\+17 or newer"):
+        old.set_options(std="c++11")
+    old.set_options(defines={"N": "3"})
+    assert value(old, "N + (__cplusplus == 201703L)") == "4"

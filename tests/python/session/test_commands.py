@@ -1,0 +1,116 @@
+"""The commands of the prompt."""
+
+import io
+import json
+
+import pytest
+
+import tarsia
+from tarsia._session.commands import Commands
+
+
+@pytest.fixture
+def ask():
+    """Runs cells and commands; gives what a command writes."""
+    session = tarsia.Session(std="c++17")
+    commands = Commands(session)
+
+    def run(text):
+        out = io.StringIO()
+        if not text.startswith(":"):
+            commands.note(session.run(text).raise_if_failed(), text)
+        elif not commands.run(text, out):
+            return "the end"
+        return out.getvalue()
+
+    run.session, run.commands = session, commands
+    return run
+
+
+def test_help_lists_each_with_a_text(ask):
+    rows = ask(":help").splitlines()
+    assert len(rows) > 15 and all(len(row.split(None, 1)) == 2 and row.startswith(":") for row in rows)
+
+
+def test_beginnings_of_names_do_and_unknown_ones_are_told(ask):
+    assert ask(":q") == ask(":quit") == "the end"
+    for text in (":nothing", ":", ":s"):
+        with pytest.raises(tarsia.ArgumentValueError, match="there is no command"):
+            ask(text)
+
+
+def test_load_save_and_source(ask, tmp_path):
+    (tmp_path / "f.cc").write_text("int f(int a) {\n  return a + 1; }\nf(2)")
+    assert ask(f":load {tmp_path}/f.cc") == "3\n"
+    assert "int f(int a) {" in ask(":source")
+    ask(f":save {tmp_path}/saved.cc")
+    assert tarsia.load(str(tmp_path / "saved.cc")).f(4) == 5
+    for text, said in ((":load /nowhere", "cannot read '/nowhere'"), (":save", "path"), (":save /nowhere/x.cc", "cannot write")):
+        with pytest.raises(tarsia.Error, match=said):
+            ask(text)
+
+
+def test_time_and_bench(ask):
+    with pytest.raises(tarsia.NotFound, match="no cell"):
+        ask(":time")
+    ask("int f(int a) { return a + 1; }")
+    assert ask(":time").startswith("compile ")
+    before = ask(":source")
+    assert "in the median of 7 rounds" in ask(":bench f(3)")
+    assert ask(":source") == before  # it leaves nothing behind
+    for text in (":bench", ":bench nope"):
+        with pytest.raises(tarsia.Error):
+            ask(text)
+
+
+def test_set_changes_options_and_keeps_the_others(ask):
+    ask(":set opt=1 defines=N=7,M lineinfo")
+    assert ask.session.options == {"std": "c++17", "opt": 1, "defines": {"N": "7", "M": None}, "lineinfo": True}
+    assert "opt=1\n" in ask(":set")
+    assert ask.session.run("N + (__cplusplus == 201703L)").value == "8"
+    ask(":set lineinfo=off opt")
+    assert ask.session.options["lineinfo"] is False and "opt" not in ask.session.options
+    for text, said in ((":set nothing=1", "no option 'nothing'"), (":set opt=x", "opt must be a number"), (":set opt=9", "opt must be"),
+                       (":set functions=f", "cells have no use for it")):
+        with pytest.raises(tarsia.Error, match=said):
+            ask(text)
+    assert ask.session.run("N").value == "7"
+
+
+def test_the_cache_tells_of_the_process_that_runs_the_cells():
+    session = tarsia.Session(isolated=True)
+    session.run("1 + 1").raise_if_failed()
+    out = io.StringIO()
+    Commands(session).run(":cache", out)
+    counts = json.loads(out.getvalue())
+    assert counts == session.statistics() and counts["disk"]["hits"] + counts["disk"]["stores"] > 0
+
+
+def test_gpus_or_what_they_lack(ask):
+    assert ask(":gpu").startswith(("GPU", "CUDA driver: "))
+
+
+def test_ops_undo_and_edit(ask, monkeypatch):
+    assert ask(":ops") == "none\n"
+    ask('TARSIA_OP(session_command).forward("cpu", [](tarsia::Context&) {});')
+    assert ask(":ops") == "session_command\n"
+    assert ask(":undo").startswith("taken back: ")
+    assert ask(":ops") == "none\n"
+    monkeypatch.setenv("VISUAL", "sh -c 'echo 6*7 > $0'")
+    assert ask(":edit") == "42\n"
+    monkeypatch.setenv("VISUAL", "/nowhere/editor")
+    with pytest.raises(tarsia.NotFound, match="set EDITOR"):
+        ask(":edit")
+
+
+def test_code_is_shown(ask):
+    ask("extern \"C\" int shown_here(int a) { return a * 3; }")
+    assert "shown_here" in ask(":asm shown_here") and "ret" in ask(":asm")
+    assert "define" in ask(":ir shown_here")
+
+
+def test_completion(ask):
+    ask("int some_long_name = 1;")
+    complete = ask.commands.complete
+    assert [complete("some_l", i) for i in range(2)] == ["some_long_name", None]
+    assert complete(":un", 0) == ":undo" and complete("__glo", 0) == "__global__"
