@@ -54,6 +54,13 @@ int32_t tarsia_session_run(tarsia_session* given, const char* text, uint64_t byt
   });
 }
 
+int32_t tarsia_session_complete(const tarsia_session* given, const char* text, uint64_t bytes,
+                                uint64_t offset, char** json) {
+  return guarded([&] {
+    *json = api::give_text(session::to_json(from_c(given)->complete(std::string(text, bytes), offset)));
+  });
+}
+
 int32_t tarsia_session_undo(tarsia_session* given, char** json) {
   return guarded([&] {
     Session& session = *from_c(given);

@@ -40,6 +40,15 @@ struct CompileRequest {
   uint32_t timeout_ms = 0;  ///< 0: the default
   /// The compiler crashed when NVRTC was to take the device code. Then options.device_compiler is "clang".
   bool after_crash = false;
+  /// Not to be compiled: what may stand there in the header options.cell? Both count from 1, columns in
+  /// bytes. 0: a compile.
+  int complete_line = 0, complete_column = 0;
+};
+
+/// A name that may stand at a place.
+struct Completion {
+  std::string text;
+  std::string detail;  ///< its declaration; may be empty
 };
 
 using tarsia::Diagnostic;
@@ -61,6 +70,8 @@ struct CompileResult {
   std::vector<std::string> missing_functions, exportable_functions;
   std::string module;                                   ///< the bytes of the shared library
   bool cacheable = true;                                ///< false when the text used __TIME__ or the like
+  std::string typed;                                    ///< of a name that is to be completed
+  std::vector<Completion> completions;                  ///< nothing else is filled in then
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds
 };
 

@@ -151,6 +151,8 @@ std::string encode(const CompileRequest& request) {
                {"host_cpu", request.host_cpu},
                {"source_dir", request.source_dir},
                {"after_crash", request.after_crash},
+               {"complete_line", request.complete_line},
+               {"complete_column", request.complete_column},
                {"cuda_parts",
                 {{"include_dirs", cuda.include_dirs},
                  {"nvrtc", cuda.nvrtc},
@@ -175,6 +177,8 @@ CompileRequest decode_request(std::string_view payload) {
     json.at("host_cpu").get_to(request.host_cpu);
     json.at("source_dir").get_to(request.source_dir);
     json.at("after_crash").get_to(request.after_crash);
+    json.at("complete_line").get_to(request.complete_line);
+    json.at("complete_column").get_to(request.complete_column);
     const Json& cuda = json.at("cuda_parts");
     cuda.at("include_dirs").get_to(request.cuda_parts.include_dirs);
     cuda.at("nvrtc").get_to(request.cuda_parts.nvrtc);
@@ -203,6 +207,8 @@ std::string encode(const CompileResult& result) {
   }
   Json timings = Json::array();
   for (const auto& [step, ms] : result.timings) timings.push_back({step, ms});
+  Json completions = Json::array();
+  for (const Completion& one : result.completions) completions.push_back({one.text, one.detail});
   return pack({{"ok", result.ok},
                {"stage", number(result.stage)},
                {"diagnostics", std::move(diagnostics)},
@@ -211,6 +217,8 @@ std::string encode(const CompileResult& result) {
                {"exportable_functions", result.exportable_functions},
                {"cacheable", result.cacheable},
                {"limit_reached", result.limit_reached},
+               {"typed", result.typed},
+               {"completions", std::move(completions)},
                {"timings", std::move(timings)}});
 }
 
@@ -234,6 +242,9 @@ CompileResult decode_result(std::string_view payload) {
     json.at("exportable_functions").get_to(result.exportable_functions);
     json.at("cacheable").get_to(result.cacheable);
     json.at("limit_reached").get_to(result.limit_reached);
+    json.at("typed").get_to(result.typed);
+    for (const Json& one : json.at("completions"))
+      result.completions.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>()});
     for (const Json& t : json.at("timings")) {
       result.timings.emplace_back(t.at(0).get<std::string>(), t.at(1).get<double>());
     }

@@ -171,6 +171,18 @@ Module Pipeline::compile(Source source) {
   return compile_once(request, key, stores);
 }
 
+Pipeline::Completed Pipeline::complete(Source source, int line, int column) {
+  take_cflags(source.options);
+  take_environment(source.options);
+  check(source);
+  Stores& stores = this->stores();
+  jit::CompileRequest request = resolve(std::move(source), stores);
+  request.complete_line = line;
+  request.complete_column = column;
+  jit::CompileResult result = m_pool.compile(request, stores.parts);
+  return {std::move(result.typed), std::move(result.completions)};
+}
+
 Pipeline::Stores& Pipeline::stores() {
   const std::string folder = cache_dir_name();
   {

@@ -55,6 +55,14 @@ class Pipeline final : public ForkAware {
   /// CompilerCrashed, ResourceLimit, NotFound, Unsupported. A failure leaves nothing in the cache.
   Module compile(Source source);
 
+  /// What may stand at a place of the header options.cell, which counts from 1. Nothing is compiled, and the
+  /// cache keeps preludes alone. Throws as compile() does, but no CompileError.
+  struct Completed {
+    std::string typed;  ///< of the name, before the place
+    std::vector<jit::Completion> completions;
+  };
+  Completed complete(Source source, int line, int column);
+
   /// This process's counts of the store that the environment names now.
   cache::Counters counters() { return stores().disk.counters(); }
   /// The reason why the cache's folder is not used; or empty.

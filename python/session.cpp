@@ -49,6 +49,16 @@ class Handle {
     }
     return taken(code, json);
   }
+  std::string complete(const nb::bytes& text, uint64_t offset) const {
+    char* json = nullptr;
+    int32_t code;
+    {
+      const nb::gil_scoped_release unlocked;
+      code = tarsia_session_complete(m_session, static_cast<const char*>(text.data()), text.size(), offset,
+                                     &json);
+    }
+    return taken(code, json);
+  }
   std::string undo() {
     char* json = nullptr;
     const int32_t code = tarsia_session_undo(m_session, &json);
@@ -89,6 +99,7 @@ void add_session(nb::module_& module) {
       .def(nb::init<const CompileOptions&, bool>(), nb::arg("options"), nb::arg("keep_output"))
       .def("run", &Handle::run)
       .def("set_next_number", &Handle::set_next_number)
+      .def("complete", &Handle::complete)
       .def("undo", &Handle::undo)
       .def("source", &Handle::source)
       .def("ops", &Handle::ops)

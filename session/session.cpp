@@ -236,6 +236,20 @@ CellResult Session::run(const std::string& text, int number) {
   return result;
 }
 
+Completed Session::complete(const std::string& text, std::size_t offset) const {
+  offset = std::min(offset, text.size());
+  const CellText cell(name_of_cell(m_next), text);
+  CellTexts earlier;
+  for (const Live& one : m_live) earlier.push_back(one.text);
+  const std::string_view before = std::string_view(text).substr(0, offset);
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  const InterruptScope scope(m_options.interrupted ? m_options.interrupted : [] { return false; });
+  pipeline::Pipeline::Completed found = pipeline::Pipeline::instance().complete(
+      compose(earlier, cell, m_options.compile), int(std::ranges::count(before, '\n')) + 1,
+      int(offset - line_begin) + 1);
+  return {offset - std::min(offset, found.typed.size()), std::move(found.completions)};
+}
+
 /// Says why the cell failed; within a `catch`.
 void Session::fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const {
   registry::capture_error();
@@ -363,6 +377,16 @@ std::string Session::source() const {
                      "\n" + declarations;
   if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
   return text;
+}
+
+std::string to_json(const Completed& completed) {
+  nlohmann::json matches = nlohmann::json::array(), details = nlohmann::json::array();
+  for (const jit::Completion& one : completed.completions) {
+    matches.push_back(one.text);
+    details.push_back(one.detail);
+  }
+  return nlohmann::json{{"start", completed.begin}, {"matches", matches}, {"details", details}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_json(const CellResult& result) {

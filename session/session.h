@@ -19,6 +19,7 @@
 
 #include "base/diagnostic.h"
 #include "base/origin.h"
+#include "jit/compile.h"
 #include "jit/compile_options.h"
 #include "session/cell_module.h"
 #include "session/cell_text.h"
@@ -39,6 +40,12 @@ struct CellResult {
   std::vector<std::string> notes;       ///< for people
   double compile_ms = 0, run_ms = 0;
   std::optional<Origin> origin;  ///< of its module; none: it has none
+};
+
+/// What may stand at a place of a cell.
+struct Completed {
+  std::size_t begin = 0;  ///< the byte where the name begins that is completed
+  std::vector<jit::Completion> completions;
 };
 
 struct SessionOptions {
@@ -62,6 +69,9 @@ class Session {
   /// then (output, values that it assigned) stays. Throws nothing that a cell can cause. `number`: the
   /// cell's; 0: one more than the last.
   CellResult run(const std::string& text, int number = 0);
+  /// What may stand at byte `offset` of a text that is to be a cell: names, members, keywords, headers.
+  /// Throws as the pipeline does where no compiler can be asked.
+  Completed complete(const std::string& text, std::size_t offset) const;
   /// Takes the last cell back and returns the names that it had defined; empty if there is none. Values that
   /// its statements assigned to variables of earlier cells stay.
   std::vector<std::string> undo();
@@ -98,5 +108,7 @@ class Session {
 /// The result as JSON: {"ok", "number", "value", "stdout", "diagnostics", "error", "error_class", "undone",
 /// "notes", "compile_ms", "run_ms", "origin"}.
 std::string to_json(const CellResult& result);
+/// {"start": the byte where the name begins, "matches": [names], "details": [declarations]}.
+std::string to_json(const Completed& completed);
 
 }  // namespace tarsia::session

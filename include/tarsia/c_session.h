@@ -29,6 +29,13 @@ TARSIA_API int32_t tarsia_session_run(tarsia_session* session, const char* text,
                                       int32_t number, int32_t (*interrupted)(void* context), void* context,
                                       char** json);
 
+/// What may stand at byte `offset` of a text that is to be a cell: names, members, keywords, headers. `*json`
+/// gets an object: `start`, the byte where the name begins that is completed; `matches`, an array of names;
+/// `details`, the declaration of each, which may be empty. Nothing is compiled. Free `*json` with
+/// tarsia_free.
+TARSIA_API int32_t tarsia_session_complete(const tarsia_session* session, const char* text, uint64_t bytes,
+                                           uint64_t offset, char** json);
+
 /// Takes the last cell back. `*json` gets the names that it had defined, as an array of strings; null, as
 /// JSON, if there is no cell. Free it with tarsia_free.
 TARSIA_API int32_t tarsia_session_undo(tarsia_session* session, char** json);

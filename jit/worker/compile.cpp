@@ -11,6 +11,7 @@
 #include "base/dependency.h"
 #include "base/error.h"
 #include "jit/worker/device/device_features.h"
+#include "jit/worker/host/completion.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/device_lambdas.h"
@@ -107,6 +108,7 @@ Compile::Compile(const CompileRequest& request, PartStore& parts, WorkerState& w
       m_worker(worker) {}
 
 CompileResult Compile::run() {
+  if (m_request.complete_line > 0) return complete();
   if (is_refused()) return fail(Stage::split);
 
   // 1 to 5. Prelude, parse, exports, split and code of each text. Compiling one may append another: what
@@ -330,15 +332,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
                                               "leading includes kept"};
   m_result.timings.emplace_back(k_origins[prelude.origin], milliseconds_since(start));
   if (prelude.needs_openmp) return {.needs_openmp = true};
-  auto files = make_files();
-  if (prelude.top) {
-    prelude.top->add_to(*files);
-    files->inherit(prelude.absent);
-    unit.prelude = prelude_path(prelude.top->depth);
-    unit.covered = prelude.covered;
-    unit.macros = &prelude.macros;
-    unit.names = prelude.top->header_names;
-  }
+  auto files = files_behind(prelude, unit);
 
   // 2. Parse. Behind the leading includes it may be held, for the sources to come, or written.
   HostHooks hooks;
@@ -394,6 +388,31 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   result.diagnostics.insert(result.diagnostics.end(), prelude.warnings.begin(), prelude.warnings.end());
   add(files->dependencies());
   return result;
+}
+
+llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& prelude, HostUnit& unit) {
+  auto files = make_files();
+  if (!prelude.top) return files;
+  prelude.top->add_to(*files);
+  files->inherit(prelude.absent);
+  unit.prelude = prelude_path(prelude.top->depth);
+  unit.covered = prelude.covered;
+  unit.macros = &prelude.macros;
+  unit.names = prelude.top->header_names;
+  return files;
+}
+
+CompileResult Compile::complete() {
+  HostUnit unit;
+  unit.request = &m_request;
+  unit.file = &m_request.files.front();
+  unit.language = language_of(*unit.file, m_request.cuda);
+  const Prelude prelude = m_worker.preludes.find_or_make(m_request, *unit.file, unit.language, m_parts,
+                                                         [&] { return make_files(); });
+  Completions found = complete_host(unit, files_behind(prelude, unit));
+  m_result.typed = std::move(found.typed);
+  m_result.completions = std::move(found.completions);
+  return fail(Stage::host);  // there is no module
 }
 
 llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::make_files() {

@@ -74,7 +74,13 @@ class Compile {
   void write_leading(const LeadingParse& parse, const SourceFileSystem& files, const Prelude& below,
                      ChildWriter& writer);
 
+  /// Answers CompileRequest::complete_line.
+  CompileResult complete();
+
   llvm::IntrusiveRefCntPtr<SourceFileSystem> make_files();
+
+  /// They and the prelude, behind which the unit is then parsed. The prelude must outlive the unit's use.
+  llvm::IntrusiveRefCntPtr<SourceFileSystem> files_behind(const Prelude& prelude, HostUnit& unit);
 
   void append(std::vector<Diagnostic>& diagnostics);
 

@@ -258,7 +258,7 @@ std::vector<std::string> readable_roots(const CompileRequest& request) {
 
 std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
                                                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                    clang::DiagnosticConsumer& collector, bool cuda) {
+                                                    clang::DiagnosticConsumer& collector, bool skips_bodies) {
   std::vector<const char*> pointers;
   for (const std::string& arg : args) pointers.push_back(arg.c_str());
   auto invocation = std::make_shared<clang::CompilerInvocation>();
@@ -266,7 +266,7 @@ std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::strin
   clang::DiagnosticsEngine early(clang::DiagnosticIDs::create(), options, &collector,
                                  /*ShouldOwnClient=*/false);
   if (!clang::CompilerInvocation::CreateFromArgs(*invocation, pointers, early)) return nullptr;
-  invocation->getFrontendOpts().SkipFunctionBodies = cuda;
+  invocation->getFrontendOpts().SkipFunctionBodies = skips_bodies;
   take_over_debug_pragmas(invocation->getPreprocessorOpts());
   // The choice of the prelude has already been checked against the options and the files.
   invocation->getPreprocessorOpts().DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::PCH;

@@ -27,10 +27,10 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
                                          const std::string& input, const std::string& prelude);
 
 /// A Clang set up for these arguments, ready to run an action. Null if it does not understand them. The
-/// collector must outlive it.
+/// collector must outlive it. `skips_bodies`: the action's consumer chooses bodies that are not read.
 std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,
                                                     llvm::IntrusiveRefCntPtr<SourceFileSystem> files,
-                                                    clang::DiagnosticConsumer& collector, bool cuda);
+                                                    clang::DiagnosticConsumer& collector, bool skips_bodies);
 
 /// g++ and nvcc without -std speak GNU's dialect, which takes all that the standard one takes: "c++20" →
 /// "gnu++20".

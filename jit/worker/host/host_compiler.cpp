@@ -458,21 +458,11 @@ class HostAction final : public clang::ASTFrontendAction {
       add_own_pragma(preprocessor, "hold",
                      [this](clang::Preprocessor& lexer, clang::SourceLocation) { hold(m_shared, lexer); });
     }
-    ignore_pragmas_of_nvcc(preprocessor);
-    preprocessor.addPPCallbacks(make_debug_pragmas());
-    preprocessor.addPPCallbacks(make_file_checks(preprocessor, *m_shared.files, m_shared.result.invalid));
     const HostUnit& unit = m_shared.unit;
+    prepare_preprocessor(preprocessor, unit, *m_shared.files, m_shared.result.invalid);
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
-    if (unit.names) preprocessor.setCounterValue(unit.names->counter);
-    if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
-    // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
-    // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
-    // from it, used or not. Names that are older than the prelude wait until they are used.
-    // Removal: Clang names the builtins without looking them up in the prelude.
-    preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
-                                                     preprocessor.getLangOpts());
     auto consumer = std::make_unique<HostConsumer>(m_shared, clang);
     if (!unit.writes_leading) return consumer;
     auto writer = std::make_unique<ParseWriter>(clang);

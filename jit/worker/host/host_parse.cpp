@@ -4,12 +4,29 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Preprocessor.h"
+#include "jit/worker/host/pragmas.h"
+#include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/source_fs.h"
 
 namespace tarsia::jit {
 
 std::string main_path_of(const HostUnit& unit) {
   return std::string(k_source_dir) + "/" + unit.file->name;
+}
+
+void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
+                          bool& invalid) {
+  ignore_pragmas_of_nvcc(preprocessor);
+  preprocessor.addPPCallbacks(make_debug_pragmas());
+  preprocessor.addPPCallbacks(make_file_checks(preprocessor, files, invalid));
+  if (unit.names) preprocessor.setCounterValue(unit.names->counter);
+  if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
+  // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
+  // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
+  // from it, used or not. Names that are older than the prelude wait until they are used.
+  // Removal: Clang names the builtins without looking them up in the prelude.
+  preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
+                                                   preprocessor.getLangOpts());
 }
 
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {

@@ -61,6 +61,11 @@ struct HostParse {
 /// The virtual path of the unit's file.
 std::string main_path_of(const HostUnit& unit);
 
+/// Makes ready to read the unit: what its prelude stands for is not read again. `invalid` is set where a file
+/// that it includes is no text.
+void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
+                          bool& invalid);
+
 /// The macros that the user's files define.
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor);
 

@@ -39,6 +39,25 @@ class TextFile final : public llvm::vfs::File {
   llvm::StringRef m_content;
 };
 
+/// A folder's entries.
+class Listing final : public llvm::vfs::detail::DirIterImpl {
+ public:
+  explicit Listing(std::map<std::string, file_type> entries) : m_entries(std::move(entries)) { show(); }
+  std::error_code increment() override {
+    ++m_next;
+    show();
+    return {};
+  }
+
+ private:
+  void show() {
+    CurrentEntry = m_next == m_entries.end() ? llvm::vfs::directory_entry()
+                                             : llvm::vfs::directory_entry(m_next->first, m_next->second);
+  }
+  std::map<std::string, file_type> m_entries;
+  std::map<std::string, file_type>::const_iterator m_next = m_entries.begin();
+};
+
 bool below(llvm::StringRef path, llvm::StringRef dir) {
   return path.starts_with(dir) && (path.size() == dir.size() || path[dir.size()] == '/');
 }
@@ -215,10 +234,35 @@ llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::open(const llv
   return std::make_unique<TextFile>(llvm::vfs::Status::copyWithNewName(status, asked), found.content);
 }
 
-llvm::vfs::directory_iterator SourceFileSystem::dir_begin(const llvm::Twine&, std::error_code& ec) {
-  // Clang lists folders only for module maps and framework headers. Neither is in use.
-  ec = std::make_error_code(std::errc::function_not_supported);
-  return {};
+// Clang lists folders where a header's name is completed. For a compile it does only for module maps and
+// framework headers, and neither is in use.
+llvm::vfs::directory_iterator SourceFileSystem::dir_begin(const llvm::Twine& twine, std::error_code& ec) {
+  const std::string dir = normal(twine);
+  std::map<std::string, file_type> entries;
+  const auto add = [&](llvm::StringRef path) {  // of a file below
+    const auto [name, rest] = path.drop_front(dir.size() + 1).split('/');
+    entries.emplace(dir + "/" + name.str(),
+                    rest.empty() ? file_type::regular_file : file_type::directory_file);
+  };
+  const auto add_real = [&](const std::string& real) {
+    std::error_code end;
+    for (llvm::sys::fs::directory_iterator at(real, end), last; at != last && !end; at.increment(end))
+      entries.emplace(dir + "/" + llvm::sys::path::filename(at->path()).str(), at->type());
+  };
+  for (auto next = m_texts.lower_bound(dir); next != m_texts.end() && next->first.starts_with(dir); ++next)
+    if (below(next->first, dir) && next->first.size() > dir.size()) add(next->first);
+  if (below(dir, k_cuda_dir)) {
+    for (const std::string& real : m_cuda_dirs) add_real(real + dir.substr(sizeof k_cuda_dir - 1));
+  } else if (below(dir, "/tarsia")) {
+    for (std::size_t i = m_pack->lower_bound(dir + "/");
+         i < m_pack->size() && m_pack->file(i).path.starts_with(dir + "/"); ++i)
+      add(m_pack->file(i).path);
+  } else if (allowed(dir)) {
+    add_real(dir);
+  }
+  ec = entries.empty() ? std::make_error_code(std::errc::no_such_file_or_directory) : std::error_code();
+  if (entries.empty()) return {};
+  return llvm::vfs::directory_iterator(std::make_shared<Listing>(std::move(entries)));
 }
 
 std::error_code SourceFileSystem::getRealPath(const llvm::Twine& twine, llvm::SmallVectorImpl<char>& out) {

@@ -44,6 +44,8 @@ def serve(connection):
                     result = handle.set_options(compile_options(request["options"]))
                 elif do == "source":
                     result = handle.source()
+                elif do == "complete":
+                    result = json.loads(handle.complete(request["text"].encode("utf-8", "surrogateescape"), request["offset"]))
                 elif do == "statistics":
                     result = json.loads(_tarsia.statistics())
                 else:

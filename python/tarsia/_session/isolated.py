@@ -176,6 +176,9 @@ class IsolatedHandle:
             self._restore()
             return self._child.ask(request)
 
+    def complete(self, text, offset):
+        return json.dumps(self._asked({"do": "complete", "text": text.decode("utf-8", "surrogateescape"), "offset": offset}))
+
     def undo(self):
         names = self._asked({"do": "undo"})
         if names is not None:

@@ -95,6 +95,17 @@ class Session:
         _forget_ops()
         return cell
 
+    def complete(self, text, position=None):
+        """What may stand at a place of a text that is to be a cell: names, members, keywords, headers, from Clang.
+
+        position: in characters; the end of the text by default. Returns a dict: `start`, where the name begins that is
+        completed, in characters; `matches`, the names, sorted; `details`, the declaration of each, which may be empty."""
+        position = len(text) if position is None else min(max(position, 0), len(text))
+        encoded = text.encode("utf-8", "surrogatepass")
+        found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", "surrogatepass"))))
+        found["start"] = len(encoded[:found["start"]].decode("utf-8", "surrogatepass"))
+        return found
+
     def undo(self):
         """Takes the last cell back. Returns the names that it had defined. Values that it assigned to variables of earlier
         cells stay. Without a cell it is a tarsia.NotFound."""

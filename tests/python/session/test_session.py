@@ -332,6 +332,22 @@ def test_statements_have_lambdas_classes_and_static_variables(session):
     assert session.run("total + twice_again()").value == "8"
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_completion(isolated):
+    session = tarsia.Session(isolated=isolated)
+    ok(session, "struct Punkt { int x; int länge(int a) const { return a; } };", "Punkt größe; int square(int a) { return a * a; }")
+    assert session.complete("squ") == {"start": 0, "matches": ["square"], "details": ["int square(int a)"]}
+    found = session.complete('"ä"; größe.')
+    assert found["start"] == 11 and {"x", "länge"} <= set(found["matches"]) and "square" not in found["matches"]
+    assert session.complete("größ") == {"start": 0, "matches": ["größe"], "details": ["Punkt größe"]}
+    assert session.complete("int y = squ + 1;", 11)["matches"] == ["square"]
+    assert session.complete("int f() {\n  if (squ", 18)["start"] == 16
+    assert "vector>" in session.complete("#include <vec")["matches"]
+    assert session.complete("")["matches"] and session.complete("nothing_like_it")["matches"] == []
+    assert session.complete("squ", 99)["matches"] == session.complete("square", 3)["matches"] == ["square"]
+    assert session.run("square(3)").value == "9"
+
+
 def test_blank_cells_are_no_cells():
     session = tarsia.Session(isolated=True)
     ok(session, "int f() { return 1; }", "int f() { return 2; }", "", "// nothing")

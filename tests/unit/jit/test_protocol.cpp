@@ -42,6 +42,8 @@ CompileRequest full_request() {
   request.cuda_parts.clang_identity = "both";
   request.host_cpu = "x86-64-v3";
   request.timeout_ms = 1234;
+  request.complete_line = 3;
+  request.complete_column = 14;
   return request;
 }
 
@@ -65,6 +67,8 @@ TEST(Protocol, request_survives) {
   const CompileRequest sent = full_request();
   const CompileRequest got = decode_request(encode(sent));
   EXPECT_EQ(got.name, sent.name);
+  EXPECT_EQ(got.complete_line, 3);
+  EXPECT_EQ(got.complete_column, 14);
   ASSERT_EQ(got.files.size(), 2u);
   EXPECT_EQ(got.files[1].name, "sub/b.c");
   EXPECT_EQ(got.files[1].text, sent.files[1].text);
