@@ -1,0 +1,34 @@
+"""The kernel's process: python -m tarsia._jupyter -f CONNECTION_FILE, as `tarsia jupyter install` writes it for Jupyter."""
+
+import fcntl
+import os
+
+from ipykernel.kernelapp import IPKernelApp
+
+from tarsia._jupyter.kernel import TarsiaKernel
+from tarsia._session.piped import Piped
+
+_PAUSE = 0.05
+_ROOM = 1 << 20  # bytes of output that cells may be ahead of what is sent
+
+
+def pipe_output():
+    """Puts a pipe in the place of standard output, also for the processes that this one starts."""
+    ours, theirs = os.pipe()
+    try:
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _ROOM)
+    except OSError:  # the user has large pipes already, and may have no more
+        pass
+    os.dup2(theirs, 1)
+    os.close(theirs)
+    return Piped(ours, lambda text: None, _PAUSE)
+
+
+def main():
+    TarsiaKernel.output = pipe_output()
+    # ipykernel's own watch of standard output does not say when all of it has come.
+    IPKernelApp.launch_instance(kernel_class=TarsiaKernel, capture_fd_output=False)
+
+
+if __name__ == "__main__":
+    main()
