@@ -31,7 +31,7 @@ def main(arguments=None):
     given = parser().parse_args(arguments)
     try:
         import ipykernel  # noqa: F401  (the kernel needs it)
-        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+        from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_core.paths import jupyter_data_dir
     except ImportError as error:
         sys.stderr.write(f"tarsia jupyter: {error}. The kernel needs ipykernel: pip install 'tarsia[jupyter]'\n")
@@ -52,7 +52,7 @@ def main(arguments=None):
             manager = KernelSpecManager(ensure_native_kernel=False)
             manager.kernel_dirs = [os.path.join(data, "kernels")]
             print(f"removed the kernel '{NAME}': {manager.remove_kernel_spec(NAME)}")
-    except NoSuchKernel:
+    except KeyError:  # jupyter_client's NoSuchKernel is one
         sys.stderr.write(f"tarsia jupyter: there is no kernel '{NAME}' in {os.path.join(data, 'kernels')}\n")
         return 1
     except OSError as error:

@@ -8,7 +8,7 @@ from html import escape
 # How session/ready_values.h describes a tensor: "float32[2, 3] cpu" and its elements.
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[\d, ]*)\] (?P<device>cpu|gpu:\d+)(?P<elements>[ \n].*)?", re.DOTALL)
 _TOKEN = re.compile(r"[{}]|[^\s{},]+")
-_CELL = "text-align:right;font-family:monospace;padding:0 0.5em"
+_STYLE = "text-align:right;font-family:monospace"
 
 
 def html_of_value(text):
@@ -57,8 +57,8 @@ def _tables(elements, at):
     rows = [one if isinstance(one, list) else [one] for one in elements] if deeper else [elements]
     if at:
         yield f"<div>[{', '.join(map(str, at))}]</div>"
-    yield "<table>" + "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{escape(one)}</td>' for one in row) + "</tr>" for row in rows if row) + "</table>"
+    yield f'<table style="{_STYLE}">' + "".join(
+        "<tr>" + "".join(f"<td>{escape(one)}</td>" for one in row) + "</tr>" for row in rows if row) + "</table>"
 
 
 def png(array):
