@@ -111,8 +111,9 @@ class TarsiaKernel(Kernel):
             start, word = start + 1, word[1:]  # of "std::": no command
         if not word.startswith(":") and hasattr(self._cells, "complete"):
             found = self._cells.complete(code, cursor_pos)
-            get = found.get if isinstance(found, dict) else lambda name: getattr(found, name)
-            start, matches = get("start"), list(get("matches"))
+            if not isinstance(found, dict):
+                found = {"start": found.start, "matches": found.matches}
+            start, matches = found["start"], found["matches"]
         else:
             while (one := self._commands.complete(word, len(matches))) is not None:
                 matches.append(one)

@@ -7,6 +7,9 @@ import threading
 import time
 
 
+ROOM = 1 << 20  # bytes that a pipe holds at most
+
+
 class Piped:
     """A thread reads the pipe and gives texts to `tell`, until nobody can write any more."""
 
@@ -29,21 +32,22 @@ class Piped:
                 return
 
     def _take(self):
-        """Tells what is in the pipe. Returns whether there was something, or None at the end."""
+        """Tells what is in the pipe. Returns how many bytes there were, or None at the end."""
         with self._lock:
             try:
-                data = os.read(self._descriptor, 1 << 20)
+                data = os.read(self._descriptor, ROOM)
             except BlockingIOError:
-                return False
+                return 0
             text = self._decode(data, not data)
             if text:
                 self.tell(text)
-            return True if data else None
+            return len(data) or None
 
     def finish(self):
-        """Returns when all that was written so far is told."""
-        while self._take():
-            pass
+        """Returns when all that was written so far is told. Others may go on writing."""
+        left = ROOM
+        while left > 0 and (n := self._take()):
+            left -= n
 
     def wait_for_end(self, seconds):
         """Returns when nobody can write any more and all is told, or after this time."""

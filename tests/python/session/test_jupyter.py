@@ -179,6 +179,7 @@ def test_cells_have_the_numbers_of_the_notebook(kernel):
 def test_an_exception_has_its_line(kernel):
     _, message, shown = kernel.error("#include <stdexcept>\n\nthrow std::runtime_error(\"ouch\");")
     assert message == "ouch" and re.match(r"cell \d+:3: error: ouch\n", shown)
+    assert "bad_alloc" in kernel.error("#include <vector>\nstd::vector<char> all_memory(1ul << 50);")[1]
 
 
 @pytest.mark.parametrize("text, how", [
@@ -395,3 +396,11 @@ def test_what_an_image_is():
     for array in (np.zeros(3), np.zeros((2, 2), np.int64), np.zeros((2, 2, 2)), np.zeros((0, 4)), np.zeros((1, 2, 3, 4))):
         with pytest.raises(ValueError, match="is no image"):
             display.png(array)
+
+
+def test_a_thread_that_writes_for_ever_does_not_keep_a_cell_from_its_end(kernel):
+    kernel.value('#include <atomic>\n#include <cstdio>\n#include <thread>\nstd::atomic<bool> writes{true};\n'
+                 'std::thread writer([] { while (writes) puts("a line"); });')
+    assert kernel.value("1") == "1"
+    kernel.value("writes = false; writer.join();")
+    assert kernel.value(":undo\n:undo\n:undo\n2") == "2"
