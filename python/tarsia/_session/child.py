@@ -113,7 +113,9 @@ def _end_with_parent(descriptor):
 
 
 def main():
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent may ignore Ctrl-C, and a child inherits that
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what has come so far was for the process before this one
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_parent, args=[int(sys.argv[1])], daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         serve(connection)

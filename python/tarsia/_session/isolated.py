@@ -11,11 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from .. import _errors
 from .piped import Piped
 
 _PATIENCE = 0.5  # seconds that a cell has to end after Ctrl-C, before it is ended
+_REPORT = 5  # seconds that it has then to tell where it was
+_DEAF = 2  # seconds in which Ctrl-C, pressed once more for the cell that has ended, takes nothing from what is restored
 _MOST_TOLD = 1 << 20  # characters of standard error that are kept, about
 
 
@@ -25,9 +28,14 @@ class _Child:
     def __init__(self, options, keep_output):
         ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno())], pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=not os.isatty(0))
+        # The child lets Ctrl-C in when it can handle it.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=not os.isatty(0))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         theirs.close()
         self._socket, self._lines = ours, ours.makefile("rb")
         self._told = []
@@ -41,14 +49,14 @@ class _Child:
         while len(self._told) > 1 and sum(map(len, self._told)) > _MOST_TOLD:
             del self._told[0]
 
-    def ask(self, request):
-        """The child's answer, a dict."""
+    def ask(self, request, deaf_until=0.0):
+        """The child's answer, a dict. Ctrl-C before this time (time.monotonic) is not for this request."""
         try:
             self._send(request)
             if not self._is_open:
-                self._answer()
+                self._answer(deaf_until)
                 self._is_open = True
-            return self._answer()
+            return self._answer(deaf_until)
         except KeyboardInterrupt:  # just before or after the answer was waited for: nobody knows which answer is the next
             self.kill()
             raise EOFError from None
@@ -59,15 +67,19 @@ class _Child:
         except OSError:
             raise EOFError from None
 
-    def _answer(self):
+    def _answer(self, deaf_until):
         interrupts = 0
         while True:
             try:
                 if interrupts:
-                    self._socket.settimeout(_PATIENCE)
+                    self._socket.settimeout(_PATIENCE if interrupts == 1 else _REPORT)
                 line = self._lines.readline()
                 break
+            except ConnectionError:
+                raise EOFError from None
             except KeyboardInterrupt:
+                if time.monotonic() < deaf_until:
+                    continue
                 interrupts += 1
                 if not self._same_group():
                     self._signal(signal.SIGINT)
@@ -128,6 +140,7 @@ class IsolatedHandle:
         self._texts = []  # of live cells
         self._number = 0
         self._is_closed = self._is_running = False
+        self._is_restored = True  # False if Ctrl-C has broken a restoration off
         self._child = _Child(options, self._keep_output)
 
     def __del__(self):
@@ -149,6 +162,8 @@ class IsolatedHandle:
 
     def run(self, text):
         text = text.decode("utf-8", "surrogateescape")
+        if not self._is_restored:
+            self._restore()
         self._number += 1
         self._is_running = True
         try:
@@ -165,6 +180,7 @@ class IsolatedHandle:
         return json.dumps(result)
 
     def _after_crash(self):
+        self._is_restored = False
         how, told = self._child.ended()
         notes = [] if self._is_closed else self._restore()
         error = f"the cell ended its process ({how})"
@@ -175,11 +191,13 @@ class IsolatedHandle:
 
     def _restore(self):
         """Starts anew and runs the live cells again. Notes for people."""
+        deaf_until = time.monotonic() + _DEAF
         self._child = _Child(self._options, self._keep_output)
+        self._is_restored = False
         notes, lost = [], []
         for number, text in self._texts:
             try:
-                result = self._child.ask({"do": "replay", "text": text, "number": number})
+                result = self._child.ask({"do": "replay", "text": text, "number": number}, deaf_until)
             except EOFError:
                 self._child.ended()
                 self._texts = [one for one in self._texts if one[0] != number]
@@ -192,6 +210,7 @@ class IsolatedHandle:
         if lost:
             notes.append(_cells(lost) + " failed when run again, and what they defined is gone")
             self._texts = [one for one in self._texts if one[0] not in lost]
+        self._is_restored = True
         return notes
 
     def _asked(self, request):
