@@ -70,8 +70,8 @@ int bench(const BenchCommand& command);
 /// a state, an object of a class.
 int new_op(const std::string& name, const std::string& folder, bool with_class);
 
-/// Lets Python run the prompt with these words; returns only if it cannot.
-int repl(const std::vector<std::string>& words);
+/// Lets Python run `tarsia COMMAND` with these words; returns only if it cannot.
+int run_in_python(const std::string& command, const std::vector<std::string>& words);
 
 int doctor(bool as_json);
 

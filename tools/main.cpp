@@ -188,8 +188,9 @@ int call(int argc, char** argv) {
   new_app->add_flag("--class", new_class,
                     "An op with a state: a class, of which each bound op has an object");
 
-  // Python's own parser reads what follows.
+  // Python's own parsers read what follows.
   app.add_subcommand("repl", "A prompt: C++ and CUDA are typed, compiled and run cell by cell");
+  app.add_subcommand("jupyter", "Makes the kernel of notebooks known to Jupyter: tarsia jupyter install");
 
   bool as_json = false;
   CLI::App* doctor_app =
@@ -202,7 +203,8 @@ int call(int argc, char** argv) {
     const auto found = std::ranges::find(all, words[0], [](const CLI::App* one) { return one->get_name(); });
     CLI::App* const command = found == all.end() ? nullptr : *found;
     if (!command) return refuse_command(app, words[0]);
-    if (words[0] == "repl") return repl({words.begin() + 1, words.end()});
+    if (words[0] == "repl" || words[0] == "jupyter")
+      return run_in_python(words[0], {words.begin() + 1, words.end()});
     std::vector<std::string> rest = in_own_spelling(*command, {words.begin() + 1, words.end()},
                                                     command == run_app || command == sanitize_app);
     if (command == bench_app)  // CLI11 takes lists in brackets apart

@@ -17,6 +17,10 @@ def main():
         from tarsia._session import repl
 
         sys.exit(repl.main(sys.argv[2:]))
+    if len(sys.argv) > 1 and sys.argv[1] == "jupyter":
+        from tarsia._jupyter import command
+
+        sys.exit(command.main(sys.argv[2:]))
     package = os.path.dirname(os.path.abspath(__file__))
     programs = [os.path.normpath(os.path.join(package, place, "tarsia")) for place in _PLACES]
     program = next((one for one in programs if os.access(one, os.X_OK)), None)

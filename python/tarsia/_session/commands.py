@@ -37,7 +37,7 @@ class Commands:
         """Runs `:name argument`, which writes to `out`. Errors are tarsia.Error. Returns whether the session goes on."""
         self._out = out
         name, _, argument = line[1:].partition(" ")
-        found = [one for one in _all() if one == name] or [one for one in _all() if one.startswith(name)]
+        found = [one for one in self._all() if one == name] or [one for one in self._all() if one.startswith(name)]
         if len(found) != 1 or not name:
             near = ", ".join(":" + one for one in found) or ":help lists the commands"
             raise _errors.ArgumentValueError(f"there is no command ':{name}'; {near}")
@@ -49,10 +49,14 @@ class Commands:
     def complete(self, text, state):
         """For readline."""
         if text.startswith(":"):
-            found = [":" + one for one in _all() if one.startswith(text[1:])]
+            found = [":" + one for one in self._all() if one.startswith(text[1:])]
         else:
             found = sorted(one for one in self._names.union(_WORDS) if one.startswith(text)) if text else []
         return found[state] if state < len(found) else None
+
+    @classmethod
+    def _all(cls):
+        return sorted(name[3:] for name in dir(cls) if name.startswith("do_"))
 
     def _say(self, text):
         self._out.write(text if text.endswith("\n") or not text else text + "\n")
@@ -60,7 +64,7 @@ class Commands:
 
     def do_help(self, _):
         """lists the commands"""
-        rows = [(f":{name}", (getattr(self, "do_" + name).__doc__ or "").strip()) for name in _all()]
+        rows = [(f":{name}", (getattr(self, "do_" + name).__doc__ or "").strip()) for name in self._all()]
         width = max(len(row[0]) for row in rows) + 2
         self._say("".join(f"{name:{width}}{text}\n" for name, text in rows))
 
@@ -203,10 +207,6 @@ class Commands:
     def do_ir(self, argument):
         """[FUNCTION]: shows LLVM's IR"""
         self._show_code("ir", argument)
-
-
-def _all():
-    return sorted(name[3:] for name in dir(Commands) if name.startswith("do_"))
 
 
 def _duration(nanoseconds):

@@ -11,11 +11,15 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
+import time
 
 from .. import _errors
+from .piped import Piped
 
 _PATIENCE = 0.5  # seconds that a cell has to end after Ctrl-C, before it is ended
+_REPORT = 5  # seconds that it has then to tell where it was
+_DEAF = 2  # seconds in which Ctrl-C, pressed once more for the cell that has ended, takes nothing from what is restored
+_MOST_TOLD = 1 << 20  # characters of standard error that are kept, about
 
 
 class _Child:
@@ -24,30 +28,38 @@ class _Child:
     def __init__(self, options, keep_output):
         ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno())], pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # The child lets Ctrl-C in when it can handle it.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno())], pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=not os.isatty(0))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         theirs.close()
         self._socket, self._lines = ours, ours.makefile("rb")
         self._told = []
-        self._reader = threading.Thread(target=self._read_errors, daemon=True)
-        self._reader.start()
+        self._errors = Piped(self._process.stderr.fileno(), self._note)
         # A prompt need not wait for it: the first answer does.
         self._send({"do": "open", "options": options, "keep_output": keep_output})
         self._is_open = False
 
-    def _read_errors(self):
-        for line in self._process.stderr:
-            self._told.append(line.decode("utf-8", "replace"))
-            del self._told[:-200]
+    def _note(self, text):
+        self._told.append(text)
+        while len(self._told) > 1 and sum(map(len, self._told)) > _MOST_TOLD:
+            del self._told[0]
 
-    def ask(self, request):
-        """The child's answer, a dict."""
-        self._send(request)
-        if not self._is_open:
-            self._answer()
-            self._is_open = True
-        return self._answer()
+    def ask(self, request, deaf_until=0.0):
+        """The child's answer, a dict. Ctrl-C before this time (time.monotonic) is not for this request."""
+        try:
+            self._send(request)
+            if not self._is_open:
+                self._answer(deaf_until)
+                self._is_open = True
+            return self._answer(deaf_until)
+        except KeyboardInterrupt:  # just before or after the answer was waited for: nobody knows which answer is the next
+            self.kill()
+            raise EOFError from None
 
     def _send(self, request):
         try:
@@ -55,15 +67,19 @@ class _Child:
         except OSError:
             raise EOFError from None
 
-    def _answer(self):
+    def _answer(self, deaf_until):
         interrupts = 0
         while True:
             try:
                 if interrupts:
-                    self._socket.settimeout(_PATIENCE)
+                    self._socket.settimeout(_PATIENCE if interrupts == 1 else _REPORT)
                 line = self._lines.readline()
                 break
+            except ConnectionError:
+                raise EOFError from None
             except KeyboardInterrupt:
+                if time.monotonic() < deaf_until:
+                    continue
                 interrupts += 1
                 if not self._same_group():
                     self._signal(signal.SIGINT)
@@ -80,7 +96,8 @@ class _Child:
         return answer["result"]
 
     def _same_group(self):
-        """Whether the terminal sends Ctrl-C to the child, too."""
+        """Whether the terminal sends Ctrl-C to the child, too. Without a terminal the child has a group of its own: who
+        interrupts all of this process's group interrupts the child once."""
         return os.getpgid(self._process.pid) == os.getpgid(0) and os.isatty(0)
 
     def _signal(self, number):
@@ -89,14 +106,19 @@ class _Child:
         except ProcessLookupError:
             pass
 
+    def kill(self):
+        self._signal(signal.SIGKILL)
+
     def ended(self):
         """How it ended, and what it said then."""
         code = self._process.wait()
-        self._reader.join(timeout=10)
+        self._errors.wait_for_end(10)
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return how, "".join(self._told)
 
     def take_told(self):
+        """What it has written to standard error since it was asked last."""
+        self._errors.finish()
         told, self._told = "".join(self._told), []
         return told
 
@@ -117,6 +139,8 @@ class IsolatedHandle:
         self._options, self._keep_output = options, bool(keep_output)
         self._texts = []  # of live cells
         self._number = 0
+        self._is_closed = self._is_running = False
+        self._is_restored = True  # False if Ctrl-C has broken a restoration off
         self._child = _Child(options, self._keep_output)
 
     def __del__(self):
@@ -124,13 +148,30 @@ class IsolatedHandle:
         if child is not None:
             child.close()
 
+    def number_next(self, number):
+        """Gives the next cell this number; otherwise it has the one after the last cell's."""
+        self._number = number - 1
+
+    def close(self):
+        """Ends the child. A cell that another thread is waiting for ends with it, and nothing is restored."""
+        self._is_closed = True
+        if self._is_running:
+            self._child.kill()
+        else:
+            self._child.close()
+
     def run(self, text):
         text = text.decode("utf-8", "surrogateescape")
+        if not self._is_restored:
+            self._restore()
         self._number += 1
+        self._is_running = True
         try:
             result = self._child.ask({"do": "run", "text": text, "number": self._number})
         except EOFError:
             return json.dumps(self._after_crash())
+        finally:
+            self._is_running = False
         told = self._child.take_told()
         if told:
             sys.stderr.write(told)
@@ -139,8 +180,9 @@ class IsolatedHandle:
         return json.dumps(result)
 
     def _after_crash(self):
+        self._is_restored = False
         how, told = self._child.ended()
-        notes = self._restore()
+        notes = [] if self._is_closed else self._restore()
         error = f"the cell ended its process ({how})"
         if told.strip():
             error += "\n" + told.rstrip()
@@ -149,11 +191,13 @@ class IsolatedHandle:
 
     def _restore(self):
         """Starts anew and runs the live cells again. Notes for people."""
+        deaf_until = time.monotonic() + _DEAF
         self._child = _Child(self._options, self._keep_output)
+        self._is_restored = False
         notes, lost = [], []
         for number, text in self._texts:
             try:
-                result = self._child.ask({"do": "replay", "text": text, "number": number})
+                result = self._child.ask({"do": "replay", "text": text, "number": number}, deaf_until)
             except EOFError:
                 self._child.ended()
                 self._texts = [one for one in self._texts if one[0] != number]
@@ -166,6 +210,7 @@ class IsolatedHandle:
         if lost:
             notes.append(_cells(lost) + " failed when run again, and what they defined is gone")
             self._texts = [one for one in self._texts if one[0] not in lost]
+        self._is_restored = True
         return notes
 
     def _asked(self, request):

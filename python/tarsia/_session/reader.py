@@ -30,6 +30,19 @@ def is_whole(text):
     return depth <= 0 and conditions <= 0 and not re.search(r"\b(template|else|do)\s*(<[^;{}]*>)?\s*$", text)
 
 
+def commands_of(text):
+    """The commands at the beginning of a cell, which are lines that begin with a colon; and the text with these lines
+    empty, or "" if there is nothing else."""
+    commands, lines = [], text.split("\n")
+    for i, line in enumerate(lines):
+        if line.startswith(":") and not line.startswith("::"):
+            commands.append(line.strip())
+            lines[i] = ""
+        elif line.strip():
+            return commands, "\n".join(lines)
+    return commands, ""
+
+
 def cells_of(text):
     """The cells of a script: parts between lines of %%, or else what is whole, line by line, as if it was typed."""
     if re.search(r"^%%[ \t]*$", text, re.MULTILINE):

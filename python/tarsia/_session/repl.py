@@ -31,27 +31,33 @@ def parser():
     return made
 
 
+def messages(cell, text):
+    """The lines that tell people about a cell: diagnostics with carets, its error, and notes."""
+    told, lines = [], text.splitlines()
+    for one in cell.diagnostics:
+        place = ":".join(str(part) for part in (one.file, one.line, one.column) if part)
+        told.append(f"{place}: {one.severity}: {one.message}" if place else f"{one.severity}: {one.message}")
+        if one.file == f"cell {cell.number}" and 0 < one.line <= len(lines):
+            told.append(f"    {lines[one.line - 1]}")
+            if one.column:
+                before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
+                told.append("    " + "".join("\t" if c == "\t" else " " for c in before) + "^")
+    if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
+        told.append(f"{cell.error_class}: {cell.error}")
+    told += [f"note: {note}" for note in cell.notes]
+    if cell.undone:
+        told.append(f"note: no longer there: {', '.join(cell.undone)}")
+    return told
+
+
 def show(cell, out, errors, text=""):
     """Writes what became of a cell, for people."""
     if cell.stdout:
         out.write(cell.stdout)
         if not cell.stdout.endswith("\n"):
             out.write("\n")
-    lines = text.splitlines()
-    for one in cell.diagnostics:
-        place = ":".join(str(part) for part in (one.file, one.line, one.column) if part)
-        errors.write(f"{place}: {one.severity}: {one.message}\n" if place else f"{one.severity}: {one.message}\n")
-        if one.file == f"cell {cell.number}" and 0 < one.line <= len(lines):
-            errors.write(f"    {lines[one.line - 1]}\n")
-            if one.column:
-                before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
-                errors.write("    " + "".join("\t" if c == "\t" else " " for c in before) + "^\n")
-    if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
-        errors.write(f"{cell.error_class}: {cell.error}\n")
-    for note in cell.notes:
-        errors.write(f"note: {note}\n")
-    if cell.undone:
-        errors.write(f"note: no longer there: {', '.join(cell.undone)}\n")
+    for line in messages(cell, text):
+        errors.write(line + "\n")
     if cell.value is not None:
         out.write(cell.value + "\n")
     out.flush()

@@ -154,3 +154,62 @@ def test_help_of_the_magic(shell, capsys):
 def test_ipython_is_not_imported_without_need():
     program = "import sys, tarsia; tarsia.load_inline('int f() { return 1; }').f(); sys.exit('IPython' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def run_session(shell, text, options=""):
+    result = shell.run_cell(f"%%tarsia --session {options}\n{text}")
+    result.raise_error()
+    return None if result.result is None else repr(result.result)
+
+
+def test_cells_of_a_session_share_what_they_define(shell, capsys):
+    assert run_session(shell, "struct Pair { int a, b; };\nint sum(Pair p) { return p.a + p.b; }") is None
+    assert run_session(shell, "Pair p{2, 3};\nsum(p)") == "5"
+    run_session(shell, "int sum(Pair p) { return 10 * (p.a + p.b); }")
+    assert run_session(shell, "sum(p)") == "50"
+    assert run_session(shell, "sum(p)", "-q") is None
+    capsys.readouterr()
+    assert run_session(shell, '#include <cstdio>\nprintf("hi\\n");') is None
+    assert capsys.readouterr().out == "hi\n"
+    assert run_session(shell, ":undo\n:undo\nsum(p)") == "50" and capsys.readouterr().out.count("taken back") == 2
+    shell.run_cell("%%tarsia\nint f() { return 1; }")  # a library, as ever
+    assert shell.user_ns["lib"].f() == 1
+    run_session(shell, ":quit")
+    assert isinstance(shell.run_cell("%%tarsia --session\nsum(p)").error_in_exec, tarsia.CompileError)
+
+
+def test_ops_of_a_session_are_there_for_python(shell):
+    run_session(shell, 'TARSIA_OP(notebook_op).forward("cpu", [](tarsia::Context&) {});')
+    assert "notebook_op" in dir(tarsia.ops)
+    run_session(shell, ":undo")
+
+
+def test_options_of_a_session_hold_for_later_cells(shell):
+    assert run_session(shell, "N * (__cplusplus == 201703L)", "-D N=7 -std=c++17") == "7"
+    assert run_session(shell, "N * (__cplusplus == 201703L)") == "7"
+
+
+def test_tensors_of_a_session_are_displayed_as_tables(shell):
+    html = shell.run_cell("%%tarsia --session\nfull({2, 2}, 0.5)").result._repr_html_()
+    assert "<b>float32</b> 2 × 2, cpu" in html and html.count("0.5</td>") == 4
+    assert shell.run_cell("%%tarsia --session\n1").result._repr_html_() is None
+
+
+def test_errors_of_a_session_are_shown_without_a_traceback(shell, capsys):
+    run_session(shell, "int kept = 3;")
+    result = shell.run_cell("%%tarsia --session\nint f() {\n  return nowhere;\n}")
+    assert isinstance(result.error_in_exec, tarsia.CompileError)
+    shown = "".join(capsys.readouterr())
+    assert "cell 2:2:10: error: use of undeclared identifier 'nowhere'\n      return nowhere;\n             ^" in shown
+    assert "_ipython.py" not in shown
+    result = shell.run_cell("%%tarsia --session\n#include <stdexcept>\n\nthrow std::runtime_error(\"ouch\");")
+    assert isinstance(result.error_in_exec, tarsia.Error) and "cell 3:3: error: ouch" in "".join(capsys.readouterr())
+    assert run_session(shell, "kept") == "3"
+
+
+@pytest.mark.parametrize("line, text", [("lib", "makes no library"), ("--names", "makes no library")])
+def test_a_session_refuses_what_is_for_libraries(shell, line, text):
+    from IPython.core.error import UsageError
+
+    with pytest.raises(UsageError, match=text):
+        shell.run_cell_magic("tarsia", "--session " + line, "1")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -19,17 +20,17 @@ def value(session, text):
     return session.run(text).raise_if_failed().value
 
 
-@pytest.mark.parametrize("text, signal", [
+@pytest.mark.parametrize("text, how", [
     ("int* p = nullptr; *p = 1;", "SIGSEGV"),
     ("#include <cstdlib>\nabort();", "SIGABRT"),
     ("int seven = 7, zero = 0; seven / zero", "SIGFPE"),
     ("#include <cstdlib>\nexit(3);", "exit code 3"),
     ("#include <signal.h>\n#include <unistd.h>\nkill(getpid(), SIGKILL);", "SIGKILL"),
 ])
-def test_a_crash_is_an_error_and_definitions_are_restored(session, text, signal):
+def test_a_crash_is_an_error_and_definitions_are_restored(session, text, how):
     value(session, "int kept = 3; int get() { return kept; }")
     cell = session.run(text)
-    assert not cell.ok and signal in cell.error
+    assert not cell.ok and how in cell.error
     assert any("again" in note for note in cell.notes)
     assert value(session, "get()") == "3"
 
@@ -126,3 +127,40 @@ def test_the_prompt_in_a_terminal(tmp_path):
     os.write(terminal, b"\x04")
     assert os.waitpid(pid, 0)[1] == 0
     assert "sq(12)" in (tmp_path / "tarsia" / "history").read_text()
+
+
+def test_what_a_cell_prints_is_seen_while_it_runs(tmp_path):
+    program = ("import tarsia; tarsia.Session(isolated=True, keep_output=False).run('#include <cstdio>\\n#include <unistd.h>\\n'"
+               f"'puts(\"begins\"); while (access(\"{tmp_path}/seen\", F_OK) != 0) usleep(1000); printf(\"ends\");')")
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        (tmp_path / "seen").touch()
+        assert process.stdout.read() == "ends"
+
+
+def test_definitions_are_restored_without_their_output(capfd):
+    session = tarsia.Session(isolated=True, keep_output=False)
+    value(session, '#include <cstdio>\nint kept = 3; puts("out"); fputs("error\\n", stderr);')
+    assert capfd.readouterr() == ("out\n", "error\n")
+    assert not session.run("int* null = nullptr; *null = 1;").ok
+    assert value(session, "kept") == "3" and capfd.readouterr() == ("", "")
+
+
+def test_a_cell_ends_with_the_process_that_waits_for_it():
+    program = ("import tarsia; tarsia.Session(isolated=True, keep_output=False).run('#include <cstdio>\\n'"
+               "'puts(\"begins\"); for (;;) {}')")
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        process.kill()
+        assert process.stdout.read() == ""  # it ends when the child, which holds it too, has ended
+
+
+def test_one_interrupt_of_all_processes_is_one_for_the_cell():
+    program = ("import signal, tarsia; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+               "cell = tarsia.Session(isolated=True, keep_output=False).run('#include <cstdio>\\n'"
+               "'puts(\"begins\"); for (;;) tarsia::check_interrupt();')\nprint(cell.error_class, cell.notes)")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stdout.read() == "Interrupted []\n"

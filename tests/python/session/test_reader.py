@@ -2,7 +2,7 @@
 
 import pytest
 
-from tarsia._session.reader import cells_of, is_whole
+from tarsia._session.reader import cells_of, commands_of, is_whole
 
 
 @pytest.mark.parametrize("text", [
@@ -27,3 +27,11 @@ def test_cells_of_lines():
 
 def test_cells_between_marks():
     assert cells_of("int x;\nint y;\n%%\n3\n%% \n4") == ["int x;\nint y;", "3", "4"]
+
+
+@pytest.mark.parametrize("text, commands, rest", [
+    ("int x;", [], "int x;"), ("\nx", [], "\nx"), (":undo", [":undo"], ""), ("\n:set opt=3 \n\n:undo\nf(x)\n:y", [":set opt=3", ":undo"], "\n\n\n\nf(x)\n:y"),
+    ("::f()", [], "::f()"), ("", [], ""),
+])
+def test_commands_stand_before_the_text_and_leave_its_lines_where_they_are(text, commands, rest):
+    assert commands_of(text) == (commands, rest)

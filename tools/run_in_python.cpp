@@ -1,4 +1,4 @@
-// `tarsia repl`, which the Python package runs.
+// `tarsia repl` and `tarsia jupyter`, which the Python package runs.
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,16 +10,16 @@
 
 namespace tarsia::tools {
 
-int repl(const std::vector<std::string>& words) {
+int run_in_python(const std::string& command, const std::vector<std::string>& words) {
   const char* const named = std::getenv("TARSIA_COMMAND_PYTHON");
   const std::string python = named && *named ? named : "python3";
-  std::vector<std::string> all = {python, "-m", "tarsia", "repl"};
+  std::vector<std::string> all = {python, "-m", "tarsia", command};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(python.c_str(), arguments.data());
-  print_error("tarsia repl needs Python with the package tarsia, and " + python +
+  print_error("tarsia " + command + " needs Python with the package tarsia, and " + python +
               " cannot be run: " + std::strerror(errno));
   return k_usage;
 }

@@ -1,0 +1,94 @@
+"""What notebooks show of tensors: tables and images."""
+
+import re
+import struct
+import zlib
+from html import escape
+
+# How session/ready_values.h describes a tensor: "float32[2, 3] cpu" and its elements.
+_TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[\d, ]*)\] (?P<device>cpu|gpu:\d+)(?P<elements>[ \n].*)?", re.DOTALL)
+_TOKEN = re.compile(r"[{}]|[^\s{},]+")
+_STYLE = "text-align:right;font-family:monospace"
+
+
+def html_of_value(text):
+    """The HTML of a cell's value if it is a tensor with a dimension at least; otherwise None.
+
+    Its text is read rather than its elements: the text has those that people can look at, and the expression whose value it is
+    must not run again."""
+    found = _TENSOR.fullmatch(text or "")
+    if found is None or not found["shape"] or found["elements"] is None:
+        return None
+    elements = _nested(found["elements"])
+    if elements is None:
+        return None
+    shape = " × ".join(found["shape"].split(", "))
+    caption = f"<div><b>{escape(found['dtype'])}</b> {shape}, {escape(found['device'])}</div>"
+    return f"<div>{caption}{''.join(_tables(elements, ()))}</div>"
+
+
+def _nested(text):
+    """Lists of lists of texts, as the braces have it; None if they do not close."""
+    levels = [[]]
+    for token in _TOKEN.findall(text):
+        if token == "{":
+            levels.append([])
+        elif token == "}":
+            if len(levels) < 2:
+                return None
+            levels[-2].append(levels.pop())
+        else:
+            levels[-1].append(token)
+    return levels[0][0] if len(levels) == 1 and len(levels[0]) == 1 and isinstance(levels[0][0], list) else None
+
+
+def _tables(elements, at):
+    """A table for each matrix of the last two dimensions, below its indices."""
+    deeper = [one for one in elements if isinstance(one, list)]
+    if any(isinstance(one, list) for sub in deeper for one in sub):
+        n_after = 0  # from the gap on, indices are not known: they count from the end
+        for i, one in enumerate(elements):
+            if isinstance(one, list):
+                yield from _tables(one, (*at, i - len(elements) if n_after else i))
+            else:
+                n_after = 1
+                yield f"<div>{escape(one)}</div>"
+        return
+    rows = [one if isinstance(one, list) else [one] for one in elements] if deeper else [elements]
+    if at:
+        yield f"<div>[{', '.join(map(str, at))}]</div>"
+    yield f'<table style="{_STYLE}">' + "".join(
+        "<tr>" + "".join(f"<td>{escape(one)}</td>" for one in row) + "</tr>" for row in rows if row) + "</table>"
+
+
+def png(array):
+    """An image as PNG, and what it is in words. ValueError if the array is none.
+
+    H x W is grey, H x W x C has 1, 3 or 4 channels: grey, RGB or RGBA. C x H x W is taken as well, if the last extent is none of
+    these. uint8 is shown as it is, bool as black and white, floats from 0 (dark) to 1."""
+    import numpy as np
+
+    channels = (1, 3, 4)
+    if array.ndim == 3 and array.shape[2] not in channels and array.shape[0] in channels:
+        array = np.moveaxis(array, 0, 2)
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim != 3 or array.shape[2] not in channels or 0 in array.shape:
+        raise ValueError(f"a tensor of shape {list(array.shape)} is no image: H x W, H x W x C or C x H x W is, with 1, 3 or 4 channels C")
+    if array.dtype == np.bool_:
+        array = array * np.uint8(255)
+    elif array.dtype.kind == "f":
+        array = np.rint(np.clip(np.nan_to_num(array.astype(np.float32)), 0, 1) * 255).astype(np.uint8)
+    elif array.dtype != np.uint8:
+        raise ValueError(f"a tensor of {array.dtype} is no image: elements are uint8, bool, or floats from 0 to 1")
+    height, width, n = array.shape
+    colours = {1: (0, "grey"), 3: (2, "RGB"), 4: (6, "RGBA")}[n]
+    # A row is its filter, none, and its bytes: https://www.w3.org/TR/png-3/
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), array.reshape(height, width * n)], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, 8, colours[0], 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(rows.tobytes())) + _chunk(b"IEND", b"")
+    return data, f"image, {width} x {height}, {colours[1]}"
+
+
+def _chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

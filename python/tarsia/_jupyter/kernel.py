@@ -1,0 +1,177 @@
+"""The kernel: what a Jupyter client asks, answered by a session. https://jupyter-client.readthedocs.io/en/stable/messaging.html"""
+
+import asyncio
+import base64
+import os
+import re
+import sys
+import tempfile
+
+from ipykernel.kernelbase import Kernel
+
+from .. import _errors, _tarsia
+from .._session.commands import Commands
+from .._session.reader import commands_of, is_whole
+from .._session.repl import messages
+from .._session.session import Session
+from . import display
+
+_WORD = re.compile(r":?\w*$")
+
+
+class TarsiaKernel(Kernel):
+    """Runs cells in a session of its own, in a child process: a crash ends the child and no kernel."""
+
+    implementation = "tarsia"
+    implementation_version = _tarsia.version
+    language_info = {"name": "c++", "mimetype": "text/x-c++src", "file_extension": ".cu", "codemirror_mode": "text/x-c++src",
+                     "pygments_lexer": "cuda", "version": _tarsia.version}
+    banner = f"Tarsia {_tarsia.version}: cells of C++ and CUDA share what they define. :help lists the commands."
+    help_links = [{"text": "C++", "url": "https://en.cppreference.com"},
+                  {"text": "CUDA C++", "url": "https://docs.nvidia.com/cuda/cuda-c-programming-guide/"}]
+    output = None  # a Piped, if standard output is watched
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._cells = Session(isolated=True, keep_output=False)
+        self._commands = _NotebookCommands(self._cells, self)
+        self._is_silent = False
+
+    # Cells
+
+    async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None,
+                         cell_id=None):
+        self._is_silent = silent
+        parent = self.get_parent()
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "set_parent"):  # ipykernel's: their texts belong to this cell
+                stream.set_parent(parent)
+        if self.output is not None:
+            self.output.tell = lambda text: self._publish("stream", {"name": "stdout", "text": text}, parent)
+        commands, text = commands_of(code)
+        try:
+            for line in commands:
+                if not self._commands.run(line, sys.stdout):
+                    raise _errors.Unsupported(":quit ends the prompt: a notebook's menu ends or restarts its kernel")
+            if text.strip():
+                self.show(self.run(text), text)
+        except _Failed as failed:
+            return self._failure(*failed.args)
+        except _errors.Error as error:
+            return self._failure(type(error).__name__, str(error), f"{type(error).__name__}: {error}".splitlines())
+        except KeyboardInterrupt:  # it came when no cell was running any more
+            return self._failure("Interrupted", "interrupted", ["Interrupted: interrupted"])
+        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def run(self, text):
+        """Runs a cell that has the number of the notebook's. What it writes is told when this returns."""
+        if not self._is_silent:
+            self._cells._handle.number_next(self.execution_count)
+        try:
+            return self._cells.run(text)
+        finally:
+            if self.output is not None:
+                self.output.finish()
+
+    def show(self, cell, text):
+        """Publishes what became of a cell; raises _Failed if it failed."""
+        self._commands.note(cell, text)
+        told = messages(cell, text)
+        if not cell.ok:
+            raise _Failed(cell.error_class, cell.error, told)
+        sys.stderr.write("".join(line + "\n" for line in told))
+        if cell.value is not None:
+            data = {"text/plain": cell.value}
+            html = display.html_of_value(cell.value)
+            if html is not None:
+                data["text/html"] = html
+            self.publish("execute_result", {"data": data, "metadata": {}, "execution_count": self.execution_count})
+
+    def publish(self, kind, content):
+        """Sends clients a message about the cell that runs, below what it has written."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not self._is_silent:
+            self._publish(kind, content, self.get_parent())
+
+    def _publish(self, kind, content, parent):
+        self.session.send(self.iopub_socket, kind, content, parent, ident=self._topic(kind))
+
+    def _failure(self, name, message, lines):
+        self.publish("error", {"ename": name, "evalue": message, "traceback": lines})
+        return {"status": "error", "execution_count": self.execution_count, "ename": name, "evalue": message, "traceback": lines}
+
+    # Typing
+
+    async def do_complete(self, code, cursor_pos):
+        word = _WORD.search(code[:cursor_pos]).group()
+        start, matches = cursor_pos - len(word), []
+        before = code[:start]
+        if word.startswith(":") and (before.endswith(":") or before.rpartition("\n")[2].strip()):
+            start, word = start + 1, word[1:]  # of "std::": no command
+        if not word.startswith(":") and hasattr(self._cells, "complete"):
+            found = self._cells.complete(code, cursor_pos)
+            if not isinstance(found, dict):
+                found = {"start": found.start, "matches": found.matches}
+            start, matches = found["start"], found["matches"]
+        else:
+            while (one := self._commands.complete(word, len(matches))) is not None:
+                matches.append(one)
+        return {"status": "ok", "matches": matches, "cursor_start": start, "cursor_end": cursor_pos, "metadata": {}}
+
+    async def do_is_complete(self, code):
+        if is_whole(commands_of(code)[1]):
+            return {"status": "complete"}
+        last = code.rpartition("\n")[2]
+        indent = last[:len(last) - len(last.lstrip())] + ("  " if last.rstrip().endswith(("{", "(")) else "")
+        return {"status": "incomplete", "indent": indent}
+
+    # The end
+
+    async def do_shutdown(self, restart):
+        self._cells._handle.close()
+        await asyncio.sleep(0.1)  # the reply of a cell that this has ended goes out
+        return {"status": "ok", "restart": restart}
+
+
+class _Failed(Exception):
+    """A cell failed: (name of the error, its message, lines for people)."""
+
+
+class _NotebookCommands(Commands):
+    """The commands of the prompt, and those that only notebooks have."""
+
+    def __init__(self, session, kernel):
+        super().__init__(session)
+        self._kernel = kernel
+
+    def do_image(self, argument):
+        """EXPRESSION: shows a tensor as an image"""
+        if not argument:
+            raise _errors.ArgumentValueError(":image takes a tensor, as in ':image x'")
+        import numpy as np
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "image.npy")
+            text = f'tarsia::repl::save_npy("{path}",\n{argument}\n);'
+            cell = self._kernel.run(text)
+            if not cell.ok:
+                raise _Failed(cell.error_class, cell.error, messages(cell, text))
+            self._session.undo()
+            array = np.load(path)
+        try:
+            data, words = display.png(array)
+        except ValueError as error:
+            raise _errors.ArgumentValueError(f":image {argument}: {error}") from None
+        self._kernel.publish("display_data", {"data": {"image/png": base64.b64encode(data).decode(), "text/plain": words},
+                                              "metadata": {}, "transient": {}})
+
+    def do_edit(self, _):
+        """is for the prompt alone"""
+        raise _errors.Unsupported(":edit needs a terminal")
+
+    def do_quit(self, _):
+        """is for the prompt alone"""
+
+    def _run_cell(self, text):
+        self._kernel.show(self._kernel.run(text), text)
