@@ -109,10 +109,8 @@ class TarsiaKernel(Kernel):
         before = code[:start]
         if word.startswith(":") and (before.endswith(":") or before.rpartition("\n")[2].strip()):
             start, word = start + 1, word[1:]  # of "std::": no command
-        if not word.startswith(":") and hasattr(self._cells, "complete"):
+        if not word.startswith(":"):
             found = self._cells.complete(code, cursor_pos)
-            if not isinstance(found, dict):
-                found = {"start": found.start, "matches": found.matches}
             start, matches = found["start"], found["matches"]
         else:
             while (one := self._commands.complete(word, len(matches))) is not None:
