@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import statistics as _statistics
 import subprocess
 import sys
@@ -17,6 +18,19 @@ _WORDS = ("alignas alignof auto bool break case catch char class concept const c
           "private protected public requires return short signed sizeof static static_assert struct switch template this throw "
           "true try typedef typename union unsigned using virtual void while __global__ __device__ __host__ __shared__ "
           "threadIdx blockIdx blockDim gridDim std tarsia").split()
+# A cell that writes a value to a file. A lambda that is generic, for what does not compile for all values.
+_WRITE_ARRAY = """[](const auto& tarsia_x) {
+  if constexpr (std::is_convertible_v<decltype(tarsia_x), const tarsia::Tensor&>) {
+    tarsia::repl::save_npy(%(path)s, tarsia_x);
+  } else {
+    long tarsia_n = 0;
+    for (auto&& tarsia_element : tarsia_x) ++tarsia_n, (void)tarsia_element;
+    auto tarsia_array = tarsia::repl::empty({tarsia_n}, tarsia::float64);
+    double* tarsia_to = tarsia_array.data<double>();
+    for (auto&& tarsia_element : tarsia_x) *tarsia_to++ = static_cast<double>(tarsia_element);
+    tarsia::repl::save_npy(%(path)s, tarsia_array);
+  }
+}(%(expression)s);"""
 
 
 class Commands:
@@ -122,6 +136,33 @@ class Commands:
         self._session.undo()
         return float(cell.value)
 
+    def do_plot(self, argument):
+        """EXPRESSION [FILE.png|FILE.svg]: draws a tensor, in the terminal or into a file"""
+        match = re.fullmatch(r"(.*\S)\s+(\S+\.(?:png|svg))", argument, re.DOTALL | re.IGNORECASE)
+        expression, path = match.groups() if match else (argument, None)
+        if not expression:
+            raise _errors.ArgumentValueError(":plot takes an expression, as in ':plot x' or ':plot x x.png'")
+        from . import plot
+
+        array = self._array(expression)
+        if path:
+            plot.write(os.path.expanduser(path), array)
+        else:
+            width, height, colours = _terminal(self._out)
+            self._say(plot.picture(array, width, height, colours, _shows(self._out, "⣿░▀┤")))
+
+    def _array(self, expression):
+        """The value of an expression as a NumPy array: a tensor, or a container of numbers."""
+        import json
+
+        import numpy as np
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "array.npy")
+            self._session.run(_WRITE_ARRAY % {"path": json.dumps(path), "expression": expression}).raise_if_failed()
+            self._session.undo()
+            return np.load(path)
+
     def do_ops(self, _):
         """lists the ops that the session's cells have registered"""
         self._say("\n".join(self._session.ops) or "none")
@@ -207,6 +248,30 @@ class Commands:
 
 def _all():
     return sorted(name[3:] for name in dir(Commands) if name.startswith("do_"))
+
+
+def _terminal(out):
+    """Columns and lines of what `out` writes to, and how many colours it has."""
+    if not out.isatty():
+        return 80, 24, 0
+    width, height = shutil.get_terminal_size()
+    return width, height - 2, colours_of(out)
+
+
+def colours_of(out):
+    """How many colours may be written to `out`: 0, 256 or 1 << 24."""
+    if not out.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return 0
+    return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256
+
+
+def _shows(out, text):
+    """Whether the encoding of `out` has the characters."""
+    try:
+        text.encode(getattr(out, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _duration(nanoseconds):
