@@ -11,6 +11,7 @@ import tempfile
 
 from .. import _errors
 from .._compile_options import option_of_text
+from .watch import Watches
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
@@ -38,6 +39,7 @@ class Commands:
 
     def __init__(self, session):
         self._session, self._out = session, sys.stdout
+        self._watches = Watches()
         self._last = None
         self._names = set()
 
@@ -88,12 +90,38 @@ class Commands:
 
     def do_load(self, argument):
         """FILE: runs a file as one cell"""
-        try:
-            with open(os.path.expanduser(argument), encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        except OSError as error:
-            raise _errors.NotFound(f"cannot read {argument!r}: {error.strerror}") from None
-        self._run_cell(text)
+        self._run_file(argument)
+
+    def do_watch(self, argument):
+        """[FILE]: runs a file as one cell, now and when it is saved; -FILE ends that; alone, lists the files"""
+        if not argument:
+            self._say("\n".join(self._watches.names) or "none")
+        elif argument.startswith("-"):
+            if not self._watches.remove(argument[1:].strip()):
+                raise _errors.NotFound(f"{argument[1:].strip()!r} is not watched")
+        else:
+            self._watches.add(argument)
+            try:
+                self._run_file(argument)
+            except _errors.NotFound:
+                self._watches.remove(argument)
+                raise
+
+    def changed_files(self, settled=False):
+        """The watched files that were saved since they last ran. settled: only those that no one writes just now."""
+        return self._watches.changed(settled)
+
+    def run_again(self, names, out):
+        """Runs files that have changed."""
+        for name in names:
+            self._out = out
+            self._say(f"{name} changed")
+            try:
+                self._run_file(name)
+            except _errors.Error as error:
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            except KeyboardInterrupt:
+                sys.stderr.write("interrupted\n")
 
     def do_save(self, argument):
         """FILE: writes the session as a source, or as a library if FILE ends in .so"""
@@ -203,16 +231,18 @@ class Commands:
                 raise _errors.NotFound(f"cannot start {editor!r} ({error.strerror}): set EDITOR") from None
             if code != 0 or not os.path.exists(path):
                 return
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        self._run_cell(text)
+            text = _text_of(path)
+        self._run_cell(text, argument or None)
 
-    def _run_cell(self, text):
+    def _run_file(self, name):
+        self._run_cell(_text_of(name), name)
+
+    def _run_cell(self, text, name=None):
         from .repl import show
 
         cell = self._session.run(text)
         self.note(cell, text)
-        show(cell, self._out, sys.stderr, text)
+        show(cell, self._out, sys.stderr, text, name)
 
     def _show_code(self, kind, name):
         with tempfile.TemporaryDirectory() as folder:
@@ -248,6 +278,14 @@ class Commands:
 
 def _all():
     return sorted(name[3:] for name in dir(Commands) if name.startswith("do_"))
+
+
+def _text_of(name):
+    try:
+        with open(os.path.expanduser(name), encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise _errors.NotFound(f"cannot read {name!r}: {error.strerror}") from None
 
 
 def _terminal(out):

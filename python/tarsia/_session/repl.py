@@ -8,12 +8,13 @@
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 
 from .. import _errors
 from .._compile_options import add_arguments, given_options
-from .commands import Commands
+from .commands import Commands, colours_of
 from .reader import cells_of, is_whole
 from .session import NOT_FOR_CELLS, Session
 
@@ -31,31 +32,42 @@ def parser():
     return made
 
 
-def show(cell, out, errors, text=""):
-    """Writes what became of a cell, for people."""
+def show(cell, out, errors, text="", name=None):
+    """Writes what became of a cell, for people. name: of the file that the text is from."""
     if cell.stdout:
         out.write(cell.stdout)
         if not cell.stdout.endswith("\n"):
             out.write("\n")
-    lines = text.splitlines()
+    lines, colours = text.splitlines(), colours_of(errors)
+    own = f"cell {cell.number}"
     for one in cell.diagnostics:
-        place = ":".join(str(part) for part in (one.file, one.line, one.column) if part)
-        errors.write(f"{place}: {one.severity}: {one.message}\n" if place else f"{one.severity}: {one.message}\n")
-        if one.file == f"cell {cell.number}" and 0 < one.line <= len(lines):
+        file = name if name and one.file == own else one.file
+        place = ":".join(str(part) for part in (file, one.line, one.column) if part)
+        errors.write((f"{place}: " if place else "") + _coloured(f"{one.severity}:", one.severity, colours) + f" {one.message}\n")
+        if one.file == own and 0 < one.line <= len(lines):
             errors.write(f"    {lines[one.line - 1]}\n")
             if one.column:
                 before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
-                errors.write("    " + "".join("\t" if c == "\t" else " " for c in before) + "^\n")
+                errors.write("    " + "".join("\t" if c == "\t" else " " for c in before) + _coloured("^", "caret", colours) + "\n")
     if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
-        errors.write(f"{cell.error_class}: {cell.error}\n")
+        error = re.sub(rf"\b{own}(?=:\d)", lambda _: name, cell.error) if name else cell.error
+        errors.write(_coloured(f"{cell.error_class}:", "error", colours) + f" {error}\n")
     for note in cell.notes:
-        errors.write(f"note: {note}\n")
+        errors.write(_coloured("note:", "note", colours) + f" {note}\n")
     if cell.undone:
-        errors.write(f"note: no longer there: {', '.join(cell.undone)}\n")
+        errors.write(_coloured("note:", "note", colours) + f" no longer there: {', '.join(cell.undone)}\n")
     if cell.value is not None:
-        out.write(cell.value + "\n")
+        out.write(_coloured(cell.value, "value", colours_of(out)) + "\n")
     out.flush()
     errors.flush()
+
+
+_COLOURS = {"error": "1;31", "fatal error": "1;31", "warning": "1;35", "note": "1;36", "caret": "1;32", "value": "36"}
+
+
+def _coloured(text, what, colours):
+    code = _COLOURS.get(what) if colours else None
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def as_json(cell):
