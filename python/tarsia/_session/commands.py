@@ -11,9 +11,11 @@ import tempfile
 
 from .. import _errors
 from .._compile_options import option_of_text
+from .reader import is_command
 from .watch import Watches
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_WORD_BEFORE = re.compile(r"(?:[A-Za-z_]\w*)?\Z")
 _WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
           "double else enum explicit extern false float for friend if inline int long namespace new noexcept nullptr operator "
           "private protected public requires return short signed sizeof static static_assert struct switch template this throw "
@@ -62,13 +64,42 @@ class Commands:
         getattr(self, "do_" + found[0])(argument.strip())
         return True
 
-    def complete(self, text, state):
-        """For readline."""
-        if text.startswith(":"):
-            found = [":" + one for one in _all() if one.startswith(text[1:])]
-        else:
-            found = sorted(one for one in self._names.union(_WORDS) if one.startswith(text)) if text else []
-        return found[state] if state < len(found) else None
+    def completions(self, text, position):
+        """What may be typed at a position of a text, in characters: where the word starts that it takes the place of, and
+        the matches."""
+        before = text[:position]
+        if not is_command(before):
+            return self._completions_of_code(text, position)
+        name, space, argument = before.lstrip()[1:].partition(" ")
+        if not space:
+            start = position - len(name) - 1
+            return start, [":" + one for one in _all() if one.startswith(name)]
+        start = position - len(argument)
+        if name in ("load", "save", "watch", "edit"):
+            word = argument.lstrip()
+            removes = name == "watch" and word.startswith("-")
+            return position - len(word) + removes, _files(word[removes:])
+        if name in ("bench", "plot"):
+            at, matches = self._completions_of_code(text[start:], position - start)
+            return start + at, matches
+        word = _WORD_BEFORE.search(argument).group()
+        return position - len(word), self._words(word)
+
+    def _completions_of_code(self, text, position):
+        complete = getattr(self._session, "complete", None)
+        if complete is not None:
+            try:
+                found = complete(text, position)
+            except _errors.Error:
+                pass
+            else:
+                return found["start"], found["matches"]
+        word = _WORD_BEFORE.search(text[:position]).group()
+        return position - len(word), self._words(word)
+
+    def _words(self, word):
+        """Words that were typed, and keywords."""
+        return sorted(one for one in self._names.union(_WORDS) if one.startswith(word)) if word else []
 
     def _say(self, text):
         self._out.write(text if text.endswith("\n") or not text else text + "\n")
@@ -106,6 +137,11 @@ class Commands:
             except _errors.NotFound:
                 self._watches.remove(argument)
                 raise
+
+    @property
+    def watches(self):
+        """Whether there are files to look after."""
+        return bool(self._watches.names)
 
     def changed_files(self, settled=False):
         """The watched files that were saved since they last ran. settled: only those that no one writes just now."""
@@ -278,6 +314,18 @@ class Commands:
 
 def _all():
     return sorted(name[3:] for name in dir(Commands) if name.startswith("do_"))
+
+
+def _files(beginning):
+    """Paths that begin so; folders end in a slash."""
+    name = beginning.rpartition("/")[2]
+    shown = beginning[:len(beginning) - len(name)]
+    try:
+        with os.scandir(os.path.expanduser(shown) or ".") as found:
+            return sorted(shown + one.name + ("/" if one.is_dir() else "") for one in found
+                          if one.name.startswith(name) and (name or not one.name.startswith(".")))
+    except OSError:
+        return []
 
 
 def _text_of(name):
