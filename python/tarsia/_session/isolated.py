@@ -43,11 +43,15 @@ class _Child:
 
     def ask(self, request):
         """The child's answer, a dict."""
-        self._send(request)
-        if not self._is_open:
-            self._answer()
-            self._is_open = True
-        return self._answer()
+        try:
+            self._send(request)
+            if not self._is_open:
+                self._answer()
+                self._is_open = True
+            return self._answer()
+        except KeyboardInterrupt:  # just before or after the answer was waited for: nobody knows which answer is the next
+            self._signal(signal.SIGKILL)
+            raise EOFError from None
 
     def _send(self, request):
         try:
