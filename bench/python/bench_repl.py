@@ -47,8 +47,8 @@ def clang_repl_time(program, cells):
     return (min(whole(cells) for _ in range(3)) - min(whole([]) for _ in range(3))) / len(cells)
 
 
-def start_time():
-    """From the start of the program to its prompt."""
+def start_times():
+    """From the start of the program to its prompt, and to the answer to what was typed before that."""
     import pty
     import select
 
@@ -56,17 +56,35 @@ def start_time():
         begin = time.perf_counter()
         pid, terminal = pty.fork()
         if pid == 0:
+            os.environ["TERM"] = "xterm-256color"
             os.execv(sys.executable, [sys.executable, "-m", "tarsia", "repl"])
-        told = b""
-        while b">>> " not in told:
-            select.select([terminal], [], [], 10)
-            told += os.read(terminal, 4096)
-        took = 1e3 * (time.perf_counter() - begin)
-        os.write(terminal, b"\x04")
-        os.waitpid(pid, 0)
-        return took
+        os.write(terminal, b"6 * 7\r")
 
-    return statistics.median(once() for _ in range(7))
+        told = b""
+
+        def until(text):
+            nonlocal told
+            while text not in told:
+                if not select.select([terminal], [], [], 10)[0]:
+                    sys.exit(f"no {text!r} in {told!r}")
+                told += os.read(terminal, 4096)
+            told = told[told.index(text) + len(text):]
+            return 1e3 * (time.perf_counter() - begin)
+
+        times = until(b">>> "), until(b"42")
+        until(b">>> ")
+        os.write(terminal, b"\x04")
+        while True:  # the terminal's queue is short
+            try:
+                if not os.read(terminal, 4096):
+                    break
+            except OSError:
+                break
+        os.waitpid(pid, 0)
+        return times
+
+    once()  # from now on the cell is in the cache
+    return [statistics.median(times) for times in zip(*(once() for _ in range(5)))]
 
 
 def main():
@@ -84,7 +102,7 @@ def main():
             print(f"{name:24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
         mine = statistics.median(times)
         print(f"{'all cells':24}{statistics.median(times[early]):10.1f}{statistics.median(times[late]):10.1f}")
-        print(f"start to prompt: {start_time():.0f} ms")
+        print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))
         program = shutil.which("clang-repl-22")
         if program:
             theirs = clang_repl_time(program, cells)

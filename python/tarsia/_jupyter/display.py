@@ -1,9 +1,10 @@
 """What notebooks show of tensors: tables and images."""
 
 import re
-import struct
-import zlib
 from html import escape
+
+from .. import _errors
+from .._session import plot
 
 # How session/ready_values.h describes a tensor: "float32[2, 3] cpu" and its elements.
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[\d, ]*)\] (?P<device>cpu|gpu:\d+)(?P<elements>[ \n].*)?", re.DOTALL)
@@ -62,7 +63,7 @@ def _tables(elements, at):
 
 
 def png(array):
-    """An image as PNG, and what it is in words. ValueError if the array is none.
+    """An image as PNG, and what it is in words. Errors, as for what is no image, are tarsia.Error.
 
     H x W is grey, H x W x C has 1, 3 or 4 channels: grey, RGB or RGBA. C x H x W is taken as well, if the last extent is none of
     these. uint8 is shown as it is, bool as black and white, floats from 0 (dark) to 1."""
@@ -74,21 +75,12 @@ def png(array):
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or array.shape[2] not in channels or 0 in array.shape:
-        raise ValueError(f"a tensor of shape {list(array.shape)} is no image: H x W, H x W x C or C x H x W is, with 1, 3 or 4 channels C")
+        raise _errors.ArgumentValueError(f"a tensor of shape {list(array.shape)} is no image: H x W, H x W x C or C x H x W is, with 1, 3 or 4 channels C")
     if array.dtype == np.bool_:
         array = array * np.uint8(255)
     elif array.dtype.kind == "f":
         array = np.rint(np.clip(np.nan_to_num(array.astype(np.float32)), 0, 1) * 255).astype(np.uint8)
     elif array.dtype != np.uint8:
-        raise ValueError(f"a tensor of {array.dtype} is no image: elements are uint8, bool, or floats from 0 to 1")
+        raise _errors.ArgumentValueError(f"a tensor of {array.dtype} is no image: elements are uint8, bool, or floats from 0 to 1")
     height, width, n = array.shape
-    colours = {1: (0, "grey"), 3: (2, "RGB"), 4: (6, "RGBA")}[n]
-    # A row is its filter, none, and its bytes: https://www.w3.org/TR/png-3/
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), array.reshape(height, width * n)], axis=1)
-    header = struct.pack(">IIBBBBB", width, height, 8, colours[0], 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(rows.tobytes())) + _chunk(b"IEND", b"")
-    return data, f"image, {width} x {height}, {colours[1]}"
-
-
-def _chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return plot.png(array), f"image, {width} x {height}, {({1: 'grey', 3: 'RGB', 4: 'RGBA'}[n])}"

@@ -2,21 +2,17 @@
 
 import asyncio
 import base64
-import os
-import re
 import sys
-import tempfile
 
 from ipykernel.kernelbase import Kernel
 
 from .. import _errors, _tarsia
+from .._session import plot
 from .._session.commands import Commands
 from .._session.reader import commands_of, is_whole
 from .._session.repl import messages
 from .._session.session import Session
 from . import display
-
-_WORD = re.compile(r":?\w*$")
 
 
 class TarsiaKernel(Kernel):
@@ -36,12 +32,13 @@ class TarsiaKernel(Kernel):
         self._cells = Session(isolated=True, keep_output=False)
         self._commands = _NotebookCommands(self._cells, self)
         self._is_silent = False
+        self._failed = None  # the reply that a failed cell gives
 
     # Cells
 
     async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None,
                          cell_id=None):
-        self._is_silent = silent
+        self._is_silent, self._failed = silent, None
         parent = self.get_parent()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "set_parent"):  # ipykernel's: their texts belong to this cell
@@ -50,18 +47,19 @@ class TarsiaKernel(Kernel):
             self.output.tell = lambda text: self._publish("stream", {"name": "stdout", "text": text}, parent)
         commands, text = commands_of(code)
         try:
+            self._commands.run_again(self._commands.changed_files(), sys.stdout)
             for line in commands:
                 if not self._commands.run(line, sys.stdout):
                     raise _errors.Unsupported(":quit ends the prompt: a notebook's menu ends or restarts its kernel")
+                if self._failed:
+                    return self._failed
             if text.strip():
                 self.show(self.run(text), text)
-        except _Failed as failed:
-            return self._failure(*failed.args)
         except _errors.Error as error:
             return self._failure(type(error).__name__, str(error), f"{type(error).__name__}: {error}".splitlines())
         except KeyboardInterrupt:  # it came when no cell was running any more
             return self._failure("Interrupted", "interrupted", ["Interrupted: interrupted"])
-        return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+        return self._failed or {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
 
     def run(self, text):
         """Runs a cell that has the number of the notebook's. What it writes is told when this returns."""
@@ -73,12 +71,13 @@ class TarsiaKernel(Kernel):
             if self.output is not None:
                 self.output.finish()
 
-    def show(self, cell, text):
-        """Publishes what became of a cell; raises _Failed if it failed."""
+    def show(self, cell, text, name=None):
+        """Publishes what became of a cell. name: of the file that the text is from."""
         self._commands.note(cell, text)
-        told = messages(cell, text)
+        told = messages(cell, text, name)
         if not cell.ok:
-            raise _Failed(cell.error_class, cell.error, told)
+            self._failed = self._failure(cell.error_class, cell.error, told)
+            return
         sys.stderr.write("".join(line + "\n" for line in told))
         if cell.value is not None:
             data = {"text/plain": cell.value}
@@ -104,17 +103,7 @@ class TarsiaKernel(Kernel):
     # Typing
 
     async def do_complete(self, code, cursor_pos):
-        word = _WORD.search(code[:cursor_pos]).group()
-        start, matches = cursor_pos - len(word), []
-        before = code[:start]
-        if word.startswith(":") and (before.endswith(":") or before.rpartition("\n")[2].strip()):
-            start, word = start + 1, word[1:]  # of "std::": no command
-        if not word.startswith(":"):
-            found = self._cells.complete(code, cursor_pos)
-            start, matches = found["start"], found["matches"]
-        else:
-            while (one := self._commands.complete(word, len(matches))) is not None:
-                matches.append(one)
+        start, matches = self._commands.completions(code, cursor_pos)
         return {"status": "ok", "matches": matches, "cursor_start": start, "cursor_end": cursor_pos, "metadata": {}}
 
     async def do_is_complete(self, code):
@@ -132,10 +121,6 @@ class TarsiaKernel(Kernel):
         return {"status": "ok", "restart": restart}
 
 
-class _Failed(Exception):
-    """A cell failed: (name of the error, its message, lines for people)."""
-
-
 class _NotebookCommands(Commands):
     """The commands of the prompt, and those that only notebooks have."""
 
@@ -147,22 +132,14 @@ class _NotebookCommands(Commands):
         """EXPRESSION: shows a tensor as an image"""
         if not argument:
             raise _errors.ArgumentValueError(":image takes a tensor, as in ':image x'")
-        import numpy as np
+        data, words = display.png(self._array(argument))
+        self._display({"image/png": base64.b64encode(data).decode(), "text/plain": words})
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "image.npy")
-            text = f'tarsia::repl::save_npy("{path}",\n{argument}\n);'
-            cell = self._kernel.run(text)
-            if not cell.ok:
-                raise _Failed(cell.error_class, cell.error, messages(cell, text))
-            self._session.undo()
-            array = np.load(path)
-        try:
-            data, words = display.png(array)
-        except ValueError as error:
-            raise _errors.ArgumentValueError(f":image {argument}: {error}") from None
-        self._kernel.publish("display_data", {"data": {"image/png": base64.b64encode(data).decode(), "text/plain": words},
-                                              "metadata": {}, "transient": {}})
+    def _draw(self, array):
+        self._display({"image/svg+xml": plot.file_content(array, svg=True).decode(), "text/plain": plot.picture(array)})
+
+    def _display(self, data):
+        self._kernel.publish("display_data", {"data": data, "metadata": {}, "transient": {}})
 
     def do_edit(self, _):
         """is for the prompt alone"""
@@ -171,5 +148,5 @@ class _NotebookCommands(Commands):
     def do_quit(self, _):
         """is for the prompt alone"""
 
-    def _run_cell(self, text):
-        self._kernel.show(self._kernel.run(text), text)
+    def _run_cell(self, text, name=None):
+        self._kernel.show(self._kernel.run(text), text, name)

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import statistics as _statistics
 import subprocess
 import sys
@@ -10,13 +11,31 @@ import tempfile
 
 from .. import _errors
 from .._compile_options import option_of_text
+from .reader import is_command
+from .watch import Watches
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_WORD_BEFORE = re.compile(r"(?:[A-Za-z_]\w*)?\Z")
 _WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
           "double else enum explicit extern false float for friend if inline int long namespace new noexcept nullptr operator "
           "private protected public requires return short signed sizeof static static_assert struct switch template this throw "
           "true try typedef typename union unsigned using virtual void while __global__ __device__ __host__ __shared__ "
           "threadIdx blockIdx blockDim gridDim std tarsia").split()
+# A cell that writes a value to a file. A lambda that is generic, for what does not compile for all values.
+_WRITE_ARRAY = """[](const auto& tarsia_x) {
+  if constexpr (std::is_convertible_v<decltype(tarsia_x), const tarsia::Tensor&>) {
+    tarsia::repl::save_npy(%(path)s, tarsia_x);
+  } else if constexpr (std::is_arithmetic_v<std::decay_t<decltype(tarsia_x)>>) {
+    tarsia::repl::save_npy(%(path)s, tarsia::repl::full({}, static_cast<double>(tarsia_x), tarsia::float64));
+  } else {
+    long tarsia_n = 0;
+    for (auto&& tarsia_element : tarsia_x) ++tarsia_n, (void)tarsia_element;
+    auto tarsia_array = tarsia::repl::empty({tarsia_n}, tarsia::float64);
+    double* tarsia_to = tarsia_array.data<double>();
+    for (auto&& tarsia_element : tarsia_x) *tarsia_to++ = static_cast<double>(tarsia_element);
+    tarsia::repl::save_npy(%(path)s, tarsia_array);
+  }
+}(%(expression)s);"""
 
 
 class Commands:
@@ -24,6 +43,7 @@ class Commands:
 
     def __init__(self, session):
         self._session, self._out = session, sys.stdout
+        self._watches = Watches()
         self._last = None
         self._names = set()
 
@@ -46,13 +66,39 @@ class Commands:
         getattr(self, "do_" + found[0])(argument.strip())
         return True
 
-    def complete(self, text, state):
-        """For readline."""
-        if text.startswith(":"):
-            found = [":" + one for one in self._all() if one.startswith(text[1:])]
-        else:
-            found = sorted(one for one in self._names.union(_WORDS) if one.startswith(text)) if text else []
-        return found[state] if state < len(found) else None
+    def completions(self, text, position):
+        """What may be typed at a position of a text, in characters: where the word starts that it takes the place of, and
+        the matches."""
+        before = text[:position]
+        if not is_command(before):
+            return self._completions_of_code(text, position)
+        name, space, argument = before.lstrip()[1:].partition(" ")
+        if not space:
+            start = position - len(name) - 1
+            return start, [":" + one for one in self._all() if one.startswith(name)]
+        start = position - len(argument)
+        if name in ("load", "save", "watch", "edit"):
+            word = argument.lstrip()
+            removes = name == "watch" and word.startswith("-")
+            return position - len(word) + removes, _files(word[removes:])
+        if name in ("bench", "plot"):
+            at, matches = self._completions_of_code(text[start:], position - start)
+            return start + at, matches
+        word = _WORD_BEFORE.search(argument).group()
+        return position - len(word), self._words(word)
+
+    def _completions_of_code(self, text, position):
+        try:
+            found = self._session.complete(text, position)
+            return found["start"], found["matches"]
+        except _errors.Error:
+            pass  # no compiler can be asked
+        word = _WORD_BEFORE.search(text[:position]).group()
+        return position - len(word), self._words(word)
+
+    def _words(self, word):
+        """Words that were typed, and keywords."""
+        return sorted(one for one in self._names.union(_WORDS) if one.startswith(word)) if word else []
 
     @classmethod
     def _all(cls):
@@ -78,12 +124,43 @@ class Commands:
 
     def do_load(self, argument):
         """FILE: runs a file as one cell"""
-        try:
-            with open(os.path.expanduser(argument), encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        except OSError as error:
-            raise _errors.NotFound(f"cannot read {argument!r}: {error.strerror}") from None
-        self._run_cell(text)
+        self._run_file(argument)
+
+    def do_watch(self, argument):
+        """[FILE]: runs a file as one cell, now and when it is saved; -FILE ends that; alone, lists the files"""
+        if not argument:
+            self._say("\n".join(self._watches.names) or "none")
+        elif argument.startswith("-"):
+            if not self._watches.remove(argument[1:].strip()):
+                raise _errors.NotFound(f"{argument[1:].strip()!r} is not watched")
+        else:
+            self._watches.add(argument)
+            try:
+                self._run_file(argument)
+            except _errors.NotFound:
+                self._watches.remove(argument)
+                raise
+
+    @property
+    def watches(self):
+        """Whether there are files to look after."""
+        return bool(self._watches.names)
+
+    def changed_files(self, settled=False):
+        """The watched files that were saved since they last ran. settled: only those that no one writes just now."""
+        return self._watches.changed(settled)
+
+    def run_again(self, names, out):
+        """Runs files that have changed."""
+        for name in names:
+            self._out = out
+            self._say(f"{name} changed")
+            try:
+                self._run_file(name)
+            except _errors.Error as error:
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            except KeyboardInterrupt:
+                sys.stderr.write("interrupted\n")
 
     def do_save(self, argument):
         """FILE: writes the session as a source, or as a library if FILE ends in .so"""
@@ -126,6 +203,38 @@ class Commands:
         self._session.undo()
         return float(cell.value)
 
+    def do_plot(self, argument):
+        """EXPRESSION [FILE.png|FILE.svg]: draws a tensor, in the terminal or into a file"""
+        match = re.fullmatch(r"(.*\S)\s+(\S+\.(?:png|svg))", argument, re.DOTALL | re.IGNORECASE)
+        expression, path = match.groups() if match else (argument, None)
+        if not expression:
+            raise _errors.ArgumentValueError(":plot takes an expression, as in ':plot x' or ':plot x x.png'")
+        from . import plot
+
+        array = self._array(expression)
+        if path:
+            plot.write(os.path.expanduser(path), array)
+        else:
+            self._draw(array)
+
+    def _draw(self, array):
+        from . import plot
+
+        width, height, colours = _terminal(self._out)
+        self._say(plot.picture(array, width, height, colours, _shows(self._out, "⣿░▀┤")))
+
+    def _array(self, expression):
+        """The value of an expression as a NumPy array: a tensor, or a container of numbers."""
+        import json
+
+        import numpy as np
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "array.npy")
+            self._session.run(_WRITE_ARRAY % {"path": json.dumps(path), "expression": expression}).raise_if_failed()
+            self._session.undo()
+            return np.load(path)
+
     def do_ops(self, _):
         """lists the ops that the session's cells have registered"""
         self._say("\n".join(self._session.ops) or "none")
@@ -166,16 +275,18 @@ class Commands:
                 raise _errors.NotFound(f"cannot start {editor!r} ({error.strerror}): set EDITOR") from None
             if code != 0 or not os.path.exists(path):
                 return
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        self._run_cell(text)
+            text = _text_of(path)
+        self._run_cell(text, argument or None)
 
-    def _run_cell(self, text):
+    def _run_file(self, name):
+        self._run_cell(_text_of(name), name)
+
+    def _run_cell(self, text, name=None):
         from .repl import show
 
         cell = self._session.run(text)
         self.note(cell, text)
-        show(cell, self._out, sys.stderr, text)
+        show(cell, self._out, sys.stderr, text, name)
 
     def _show_code(self, kind, name):
         with tempfile.TemporaryDirectory() as folder:
@@ -207,6 +318,50 @@ class Commands:
     def do_ir(self, argument):
         """[FUNCTION]: shows LLVM's IR"""
         self._show_code("ir", argument)
+
+
+def _files(beginning):
+    """Paths that begin so; folders end in a slash."""
+    name = beginning.rpartition("/")[2]
+    shown = beginning[:len(beginning) - len(name)]
+    try:
+        with os.scandir(os.path.expanduser(shown) or ".") as found:
+            return sorted(shown + one.name + ("/" if one.is_dir() else "") for one in found
+                          if one.name.startswith(name) and (name or not one.name.startswith(".")))
+    except OSError:
+        return []
+
+
+def _text_of(name):
+    try:
+        with open(os.path.expanduser(name), encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise _errors.NotFound(f"cannot read {name!r}: {error.strerror}") from None
+
+
+def _terminal(out):
+    """Columns and lines of what `out` writes to, and how many colours it has."""
+    if not out.isatty():
+        return 80, 24, 0
+    width, height = shutil.get_terminal_size()
+    return width, height - 2, colours_of(out)
+
+
+def colours_of(out):
+    """How many colours may be written to `out`: 0, 256 or 1 << 24."""
+    if not out.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return 0
+    return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256
+
+
+def _shows(out, text):
+    """Whether the encoding of `out` has the characters."""
+    try:
+        text.encode(getattr(out, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _duration(nanoseconds):

@@ -8,6 +8,14 @@ _TOKEN = re.compile(
     re.DOTALL | re.MULTILINE)
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 
+FIRST, NEXT = ">>> ", "... "  # the prompts of a cell's first line and of the others
+
+
+def is_command(text):
+    """Whether it is a command of the prompt. `::f()` is C++."""
+    text = text.lstrip()
+    return text.startswith(":") and not text.startswith("::")
+
 
 def is_whole(text):
     """Whether nothing is missing at the end of a cell's text: all brackets, comments, raw strings and conditions are

@@ -7,14 +7,14 @@
 
 import argparse
 import json
-import os
+import re
 import signal
 import sys
 
 from .. import _errors
 from .._compile_options import add_arguments, given_options
-from .commands import Commands
-from .reader import cells_of, is_whole
+from .commands import Commands, colours_of
+from .reader import FIRST, NEXT, cells_of, is_command, is_whole
 from .session import NOT_FOR_CELLS, Session
 
 
@@ -31,37 +31,51 @@ def parser():
     return made
 
 
-def messages(cell, text):
-    """The lines that tell people about a cell: diagnostics with carets, its error, and notes."""
-    told, lines = [], text.splitlines()
+def messages(cell, text, name=None, colours=0):
+    """The lines that tell people about a cell: diagnostics with carets, its error, and notes. name: of the file that the text
+    is from. colours: whether to write in them."""
+    def coloured(what, kind):
+        return _coloured(what, kind, colours)
+
+    told, lines, own = [], text.splitlines(), f"cell {cell.number}"
     for one in cell.diagnostics:
-        place = ":".join(str(part) for part in (one.file, one.line, one.column) if part)
-        told.append(f"{place}: {one.severity}: {one.message}" if place else f"{one.severity}: {one.message}")
-        if one.file == f"cell {cell.number}" and 0 < one.line <= len(lines):
+        file = name if name and one.file == own else one.file
+        place = ":".join(str(part) for part in (file, one.line, one.column) if part)
+        told.append((f"{place}: " if place else "") + coloured(f"{one.severity}:", one.severity) + f" {one.message}")
+        if one.file == own and 0 < one.line <= len(lines):
             told.append(f"    {lines[one.line - 1]}")
             if one.column:
                 before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
-                told.append("    " + "".join("\t" if c == "\t" else " " for c in before) + "^")
+                told.append("    " + "".join("\t" if c == "\t" else " " for c in before) + coloured("^", "caret"))
     if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
-        told.append(f"{cell.error_class}: {cell.error}")
-    told += [f"note: {note}" for note in cell.notes]
+        error = re.sub(rf"\b{own}(?=:\d)", lambda _: name, cell.error) if name else cell.error
+        told.append(coloured(f"{cell.error_class}:", "error") + f" {error}")
+    told += [coloured("note:", "note") + f" {note}" for note in cell.notes]
     if cell.undone:
-        told.append(f"note: no longer there: {', '.join(cell.undone)}")
+        told.append(coloured("note:", "note") + f" no longer there: {', '.join(cell.undone)}")
     return told
 
 
-def show(cell, out, errors, text=""):
-    """Writes what became of a cell, for people."""
+def show(cell, out, errors, text="", name=None):
+    """Writes what became of a cell, for people. name: of the file that the text is from."""
     if cell.stdout:
         out.write(cell.stdout)
         if not cell.stdout.endswith("\n"):
             out.write("\n")
-    for line in messages(cell, text):
+    for line in messages(cell, text, name, colours_of(errors)):
         errors.write(line + "\n")
     if cell.value is not None:
-        out.write(cell.value + "\n")
+        out.write(_coloured(cell.value, "value", colours_of(out)) + "\n")
     out.flush()
     errors.flush()
+
+
+_COLOURS = {"error": "1;31", "fatal error": "1;31", "warning": "1;35", "note": "1;36", "caret": "1;32", "value": "36"}
+
+
+def _coloured(text, what, colours):
+    code = _COLOURS.get(what) if colours else None
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def as_json(cell):
@@ -75,7 +89,7 @@ def run_cells(session, cells, with_json):
     """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
     commands, code = Commands(session), 0
     for text in cells:
-        if text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
+        if is_command(text):
             try:
                 if not commands.run(text.strip(), sys.stdout):
                     break
@@ -93,60 +107,31 @@ def run_cells(session, cells, with_json):
     return code
 
 
-class _Lines:
-    """Lines by Python's own line editor, which is GNU readline or libedit."""
-
-    def __init__(self, commands):
-        self._readline = None
-        try:
-            import readline
-        except ImportError:  # a Python without it reads plain lines
-            return
-        self._path = os.path.join(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "tarsia", "history")
-        try:
-            readline.read_history_file(self._path)
-        except OSError:
-            pass
-        readline.set_history_length(10000)
-        readline.set_completer_delims(" \t\n()[]{};,+-*/%&|^~!=<>?\"'")
-        readline.set_completer(commands.complete)
-        readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
-        self._readline = readline
-
-    def read(self, prompt):
-        return input(prompt)
-
-    def close(self):
-        if self._readline is None:
-            return
-        try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            self._readline.write_history_file(self._path)
-        except OSError as error:
-            sys.stderr.write(f"the history was not kept: {error.strerror}: {self._path}\n")
-
-
 def interact(session):
     """The prompt, until the end of the input."""
+    from .editor import open_editor
+
     commands = Commands(session)
-    lines = _Lines(commands)
+    editor = open_editor(commands, FIRST)
     typed = []
     try:
         while True:
             try:
-                typed.append(lines.read("... " if typed else ">>> "))
+                if not typed:
+                    commands.run_again(commands.changed_files(), sys.stdout)
+                typed.append(editor.read(NEXT if typed else FIRST))
+                if len(typed) == 1:  # what is typed is meant for files as they are now
+                    commands.run_again(commands.changed_files(), sys.stdout)
             except EOFError:
-                sys.stdout.write("\n")
                 return 0
             except KeyboardInterrupt:
-                sys.stdout.write("\n")
                 typed = []
                 continue
             text = "\n".join(typed)
             if not text.strip():
                 typed = []
                 continue
-            if len(typed) == 1 and text.lstrip().startswith(":") and not text.lstrip().startswith("::"):
+            if len(typed) == 1 and is_command(text):
                 typed = []
                 try:
                     if not commands.run(text.strip(), sys.stdout):
@@ -154,7 +139,7 @@ def interact(session):
                 except KeyboardInterrupt:
                     sys.stdout.write("\n")
                 except _errors.Error as error:
-                    sys.stderr.write(f"{type(error).__name__}: {error}\n")
+                    sys.stderr.write(_coloured(f"{type(error).__name__}:", "error", colours_of(sys.stderr)) + f" {error}\n")
                 continue
             if not is_whole(text):
                 continue
@@ -167,7 +152,7 @@ def interact(session):
             commands.note(cell, text)
             show(cell, sys.stdout, sys.stderr, text)
     finally:
-        lines.close()
+        editor.close()
 
 
 def check_transcripts(paths, write, make_session):

@@ -14,6 +14,7 @@ import re
 
 from .. import _errors
 from .commands import Commands
+from .reader import is_command
 from .repl import show
 
 
@@ -39,7 +40,7 @@ def answer(session, commands, typed):
     """What a session answers to what was typed."""
     out = io.StringIO()
     try:
-        if typed.lstrip().startswith(":") and not typed.lstrip().startswith("::"):
+        if is_command(typed):
             commands.run(typed.strip(), out)
         else:
             cell = session.run(typed)

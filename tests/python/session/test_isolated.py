@@ -83,52 +83,6 @@ def test_options_are_those_of_the_command():
     assert run("--nonsense").returncode == 2
 
 
-def test_the_prompt_in_a_terminal(tmp_path):
-    import pty
-    import select
-    import time
-
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.update(XDG_STATE_HOME=str(tmp_path), TERM="dumb")
-        os.execv(sys.executable, [sys.executable, "-m", "tarsia", "repl"])
-    told = b""
-
-    def expect(text):
-        nonlocal told
-        end = time.monotonic() + 60
-        while text not in told:
-            assert time.monotonic() < end, told
-            if select.select([terminal], [], [], 1)[0]:
-                told += os.read(terminal, 4096)
-        told = told[told.index(text) + len(text):]
-
-    expect(b">>> ")
-    os.write(terminal, b"int sq(int a) {\n")
-    expect(b"... ")
-    os.write(terminal, b"return a * a; }\n")
-    expect(b">>> ")
-    os.write(terminal, b"sq(12)\n")
-    expect(b"144")
-    expect(b">>> ")
-    os.write(terminal, b":hel\t\n")
-    expect(b":undo")
-    expect(b">>> ")
-    os.write(terminal, b"extern \"C\" int puts(const char*); int loop() { puts(\"it\" \"runs\"); for (;;) {} }\n")
-    expect(b">>> ")
-    os.write(terminal, b"loop()\n")
-    expect(b"itruns")
-    os.write(terminal, b"\x03")
-    expect(b"cell 3")
-    expect(b">>> ")
-    os.write(terminal, b"sq(3)\n")
-    expect(b"9")
-    expect(b">>> ")
-    os.write(terminal, b"\x04")
-    assert os.waitpid(pid, 0)[1] == 0
-    assert "sq(12)" in (tmp_path / "tarsia" / "history").read_text()
-
-
 def test_what_a_cell_prints_is_seen_while_it_runs(tmp_path):
     program = ("import tarsia; tarsia.Session(isolated=True, keep_output=False).run('#include <cstdio>\\n#include <unistd.h>\\n'"
                f"'puts(\"begins\"); while (access(\"{tmp_path}/seen\", F_OK) != 0) usleep(1000); printf(\"ends\");')")

@@ -13,6 +13,7 @@ import zlib
 import pytest
 from places import REPO
 
+import tarsia
 from tarsia._jupyter import display
 
 pytest.importorskip("ipykernel")
@@ -282,9 +283,20 @@ def test_images(kernel):
     assert kind == "display_data" and content["data"]["text/plain"] == "image, 5 x 4, grey"
     assert base64.b64decode(content["data"]["image/png"]).startswith(b"\x89PNG")
     assert kernel.written(":source") == before
-    for text, said in ((":image", "takes a tensor"), (":image nope", "nope"), (":image 3", "Tensor"),
+    for text, said in ((":image", "takes a tensor"), (":image nope", "nope"), (":image 3", "is no image"),
                        (":image zeros({3})", "is no image"), (":image zeros({3, 4}, tarsia::int32)", "uint8")):
         assert said in kernel.error(text)[2]
+
+
+def test_pictures_and_watched_files(kernel, tmp_path):
+    [(kind, content)] = kernel.run(":plot arange(5)")[1]
+    assert kind == "display_data" and content["data"]["image/svg+xml"].startswith("<svg") and content["data"]["text/plain"]
+    file = tmp_path / "watched.cc"
+    file.write_text("int watched() { return 1; }")
+    assert kernel.value(f":watch {file}\nwatched()") == "1"
+    file.write_text("int watched() { return 22; }")
+    assert kernel.value("watched()") == "22"
+    kernel.run(f":watch -{file}")
 
 
 def test_a_silent_cell_runs_without_a_trace(kernel):
@@ -404,7 +416,7 @@ def test_what_an_image_is():
     assert pixels(rgb)[1] == "image, 5 x 2, RGB" and pixels(rgb) == pixels(np.moveaxis(rgb, 2, 0))
     assert pixels(np.zeros((2, 5, 4), np.float16))[1] == "image, 5 x 2, RGBA"
     for array in (np.zeros(3), np.zeros((2, 2), np.int64), np.zeros((2, 2, 2)), np.zeros((0, 4)), np.zeros((1, 2, 3, 4))):
-        with pytest.raises(ValueError, match="is no image"):
+        with pytest.raises(tarsia.ArgumentValueError, match="is no image"):
             display.png(array)
 
 

@@ -1,0 +1,278 @@
+"""The prompt in a terminal, with both line editors."""
+
+import os
+import re
+import sys
+
+import pytest
+
+pexpect = pytest.importorskip("pexpect")
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
+
+
+def _has(name):
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None
+
+
+class Terminal:
+    """A prompt in a terminal of 100 columns."""
+
+    def __init__(self, state, **environment):
+        kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM")}
+        self._child = pexpect.spawn(sys.executable, ["-m", "tarsia", "repl"], encoding="utf-8", timeout=30, dimensions=(30, 100), env={
+            **kept, "XDG_STATE_HOME": str(state), "TERM": "xterm-256color", **environment})
+        self._child.delaybeforesend = None
+        self.told = ""
+
+    def type(self, text):
+        self._child.send(text)
+
+    def expect(self, text):
+        """Reads until the text has been written. Escapes between its characters do not count."""
+        between = r"(?:\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\x00)*"
+        self._child.expect(between.join(map(re.escape, text)))
+        self.told += self._child.before + self._child.after
+
+    def ask(self, text, answer):
+        """Types a line and reads its answer, which begins a line."""
+        self.type(text + "\r")
+        self.expect("\n" + answer)
+        self.expect(">>> ")
+
+    def end(self):
+        self.type("\x04")
+        self._child.expect(pexpect.EOF)
+        self.told += self._child.before
+        self._child.close()
+        return self._child.exitstatus
+
+
+@pytest.fixture(params=["toolkit", "plain"])
+def editor(request, tmp_path_factory):
+    """The environment that chooses an editor."""
+    if request.param == "toolkit":
+        if not _has("prompt_toolkit"):
+            pytest.skip("prompt_toolkit is not installed")
+        return {}
+    stub = tmp_path_factory.mktemp("stub")
+    (stub / "prompt_toolkit.py").write_text("raise ImportError('not here')")
+    return {"PYTHONPATH": os.pathsep.join([str(stub), *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+@pytest.fixture
+def toolkit():
+    pytest.importorskip("prompt_toolkit")
+    return {}
+
+
+def test_cells_of_one_and_of_many_lines(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.type("int sq(int a) {\r")
+    terminal.expect("... ")
+    terminal.type("return a * a; }\r")
+    terminal.expect(">>> ")
+    terminal.ask("sq(12)", "144")
+    terminal.ask(":undo", "taken back: a cell without declarations")
+    terminal.type("nope\r")
+    terminal.expect("error: use of undeclared identifier 'nope'")
+    terminal.ask("::sq(3)", "9")
+    assert terminal.end() == 0
+    assert [ESCAPES.sub("", line) for line in (tmp_path / "tarsia" / "history").read_text().splitlines()] == [
+        "int sq(int a) {\u2424return a * a; }", "sq(12)", ":undo", "nope", "::sq(3)"]
+
+
+def test_what_is_typed_before_the_prompt_is_there_counts(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.type("6 * 7\r")
+    terminal.expect("\n42")
+    terminal.expect(">>> ")
+    assert terminal.end() == 0
+
+
+def test_control_c_drops_the_input_and_control_d_ends(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.ask("1 + 1", "2")
+    terminal.type("int f() {\r")
+    terminal.expect("... ")
+    terminal.type("dropped\x03")
+    terminal.expect(">>> ")
+    terminal.ask("2 + 3", "5")
+    assert terminal.end() == 0
+
+
+def test_control_c_ends_a_cell(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.ask("int kept = 3; kept", "3")
+    terminal.type('extern "C" int puts(const char*); puts("it" "runs"); for (;;) {}\r')
+    terminal.expect("itruns")
+    terminal.type("\x03")
+    terminal.expect("ended its process")
+    terminal.expect(">>> ")
+    terminal.ask("kept", "3")
+    assert terminal.end() == 0
+
+
+def test_tab_completes(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.ask("int some_long_name = 17; 0", "0")
+    terminal.type("some_lo\t")
+    terminal.expect("some_long_name")
+    terminal.ask(" + 1", "18")
+    terminal.type(":hel\t\r")
+    terminal.expect("lists the commands")
+    terminal.expect(">>> ")
+    (tmp_path / "some_file.cc").write_text("3 * 7")
+    terminal.type(f":load {tmp_path}/some_\t")
+    terminal.expect("file.cc")
+    terminal.ask("", "21")
+    assert terminal.end() == 0
+
+
+def test_the_history_is_there_in_the_next_prompt(tmp_path, editor):
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.ask("100 + 11", "111")
+    assert terminal.end() == 0
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.type("\x1b[A")
+    terminal.expect("100 + 11")
+    terminal.ask("1", "1111".replace("1111", "211"))
+    assert terminal.end() == 0
+
+
+def test_two_prompts_at_once_lose_nothing(tmp_path, editor):
+    terminals = [Terminal(tmp_path, **editor) for _ in range(2)]
+    for terminal in terminals:
+        terminal.expect(">>> ")
+    for i in range(3):
+        for j, terminal in enumerate(terminals):
+            terminal.ask(f"{i} * 100 + {j}", str(100 * i + j))
+    assert [terminal.end() for terminal in terminals] == [0, 0]
+    assert (tmp_path / "tarsia" / "history").read_text().splitlines() == [f"{i} * 100 + {j}" for i in range(3) for j in range(2)]
+
+
+def test_a_history_that_cannot_be_written_is_told_once(tmp_path, editor):
+    (tmp_path / "tarsia").write_text("a file where the folder should be")
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    for i in range(3):
+        terminal.ask(f"{i} + 10", str(10 + i))
+    assert terminal.end() == 0
+    assert terminal.told.count("the history is not kept: ") == 1
+
+
+def test_a_terminal_that_can_do_nothing(tmp_path):
+    terminal = Terminal(tmp_path, TERM="dumb")
+    terminal.expect(">>> ")
+    terminal.ask("6 * 7", "42")
+    assert terminal.end() == 0
+    assert "\x1b[3" not in terminal.told and "\x1b[1" not in terminal.told
+
+
+def test_no_color(tmp_path, editor):
+    colour = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:1|3[0-8]|9[0-7])(?:;[0-9;]*)?m")
+    for environment, expected in (({"NO_COLOR": "1"}, False), ({}, True)):
+        terminal = Terminal(tmp_path, **editor, **environment)
+        terminal.expect(">>> ")
+        terminal.ask('"text"', '"text"')
+        terminal.type("int x = nope;\r")
+        terminal.expect("error:")
+        terminal.expect("^")
+        terminal.expect(">>> ")
+        assert terminal.end() == 0
+        assert bool(colour.search(terminal.told)) == expected, terminal.told
+
+
+def test_a_paste_of_many_lines_is_one_cell(tmp_path, toolkit):
+    terminal = Terminal(tmp_path)
+    terminal.expect(">>> ")
+    terminal.expect("\x1b[?2004h")
+    terminal.type("\x1b[200~int pasted = 4;\nint more = pasted * 2;\n\npasted + more\x1b[201~")
+    terminal.ask("", "12")
+    assert terminal.end() == 0
+
+
+def test_a_cell_from_the_history_is_edited_as_a_whole(tmp_path, toolkit):
+    terminal = Terminal(tmp_path)
+    terminal.expect(">>> ")
+    terminal.ask("int whole = [] {\r  return 5; }(); whole", "5")
+    terminal.type("\x1b[A")
+    terminal.expect("return 5; }(); whole")
+    terminal.ask(" + 1", "6")
+    assert terminal.end() == 0
+
+
+def test_a_watched_file_runs_when_it_is_saved(tmp_path, editor):
+    file = tmp_path / "watched.cc"
+    file.write_text("int f() { return 1; }\nf() * 1000")
+    terminal = Terminal(tmp_path, **editor)
+    terminal.expect(">>> ")
+    terminal.ask(f":watch {file}", "1000")
+    (tmp_path / "new").write_text("int f() { return 2; }\nf() * 1000")
+    os.replace(tmp_path / "new", file)
+    if editor:
+        terminal.type("f() * 11\r")  # readline sees it at the next input
+    else:
+        terminal.type("f() * 1")  # is there still after the file has run
+    terminal.expect("watched.cc changed")
+    terminal.expect("2000")
+    if editor:
+        terminal.expect("\n22")
+        terminal.expect(">>> ")
+    else:
+        terminal.expect(">>> ")
+        terminal.ask("1", "22")
+    assert terminal.end() == 0
+
+
+def test_control_c_ends_a_watched_file(tmp_path, toolkit):
+    file = tmp_path / "watched.cc"
+    file.write_text("int n = 1;")
+    terminal = Terminal(tmp_path)
+    terminal.expect(">>> ")
+    terminal.ask(f":watch {file}\r1 + 1", "2")
+    file.write_text('extern "C" int puts(const char*); puts("it" "runs"); for (;;) {}')
+    terminal.expect("itruns")
+    terminal.type("\x03")
+    terminal.expect(">>> ")
+    terminal.ask("n + 4", "5")
+    assert terminal.end() == 0
+
+
+def test_the_terminal_is_as_it_was(tmp_path, editor):
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        for number in range(3):
+            os.dup2(theirs, number)
+        os.environ.update(XDG_STATE_HOME=str(tmp_path), TERM="xterm", **editor)
+        os.execv(sys.executable, [sys.executable, "-m", "tarsia", "repl"])
+    told = b""
+    while b">>> " not in told:
+        told += os.read(ours, 4096)
+    os.write(ours, b":quit\r")
+    status = None
+    while status is None:
+        os.set_blocking(ours, False)
+        try:
+            os.read(ours, 4096)
+        except BlockingIOError:
+            pass
+        ended, code = os.waitpid(child, os.WNOHANG)
+        status = code if ended else None
+    assert status == 0 and termios.tcgetattr(theirs) == before
+    os.close(ours)
+    os.close(theirs)
