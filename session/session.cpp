@@ -269,8 +269,10 @@ void Session::run_module(CellModule& module, CellResult& result) {
   const std::string name = name_of_cell(result.number);
   function.function.name = name.c_str();
   function.function.signature = name.c_str();
-  function.function.flags = module.library()->uses_cuda() ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
-  function.errors = module.library()->launch_errors();
+  const bool uses_cuda = module.library()->uses_cuda() || std::ranges::any_of(m_live, [](const Live& one) {
+                           return one.module && one.module->library()->uses_cuda();
+                         });
+  function.function.flags = uses_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
   function.display_name = name.c_str();
   std::int32_t code = TARSIA_OK;
   {
@@ -289,7 +291,10 @@ void Session::run_module(CellModule& module, CellResult& result) {
     frame.context().function = nullptr;
     if (code == TARSIA_OK)
       code = registry::guarded([&] {
-        if (module.library()->uses_cuda()) registry::check_launches(function.function);
+        if (uses_cuda) {
+          function.errors = launch_errors(module);
+          registry::check_launches(function.function);
+        }
         module.add_ops();
       });
   }
@@ -304,6 +309,24 @@ void Session::run_module(CellModule& module, CellResult& result) {
     place.message = error.message;
     result.diagnostics.insert(result.diagnostics.begin(), std::move(place));
   }
+}
+
+registry::LaunchErrors Session::launch_errors(const CellModule& running) const {
+  registry::LaunchErrors all{.from_launches_alone = true};
+  bool has_failed = false;
+  const auto add = [&](const CellModule& module) {
+    const registry::LaunchErrors& one = module.library()->launch_errors();
+    if (!one.runtime) return;
+    all.runtime = one.runtime;
+    all.from_launches_alone &= one.from_launches_alone;
+    has_failed |= one.take_launch_error && one.take_launch_error() != 0;
+  };
+  for (const Live& one : m_live)
+    if (one.module) add(*one.module);
+  add(running);
+  all.take_launch_error = has_failed ? +[]() -> std::int32_t { return 1; }
+                                     : +[]() -> std::int32_t { return 0; };
+  return all;
 }
 
 std::string Session::relink(const std::vector<Live>& live) const {

@@ -95,6 +95,8 @@ class Session {
 
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
+  /// What launches in the cell that has run have left behind, in its module or in one whose code it called.
+  registry::LaunchErrors launch_errors(const CellModule& running) const;
   std::string relink(const std::vector<Live>& live) const;
   void note_stale(const std::vector<Live>& live, CellResult& result) const;
 

@@ -1,10 +1,11 @@
-"""Cells of a session: how long an expression and a new function take, early and late in a session, and in clang-repl.
+"""Cells of a session: how long an expression, a new function and a new kernel take, early and late in a session; the first two
+beside clang-repl, the kernel beside bare NVRTC.
 
     python bench/python/bench_repl.py [--cells 200]
 
 Each is typed once: nothing is in the cache. A session alternates functions and expressions that call them; the medians are of
 ten cells around the 10th and of the last ten. clang-repl gets the same text on standard input; its time is that of all cells,
-less that of none, by their number.
+less that of none, by their number. Kernels have a session of their own; after each, NVRTC alone compiles the same text.
 """
 
 import argparse
@@ -36,6 +37,26 @@ def tarsia_times(cells):
         session.run(text).raise_if_failed()
         times.append(1e3 * (time.perf_counter() - begin))
     return times
+
+
+def kernel_times(n):
+    """Of so many cells with a new kernel each, and of NVRTC for the same texts."""
+    import tarsia
+    from nvrtc import Nvrtc
+
+    bare, session = Nvrtc(), tarsia.Session(arch="sm_90")
+    session.run("__global__ void first(float* x) { x[0] = 1; }").raise_if_failed()  # starts the compiler and its NVRTC
+    bare.compile("__global__ void first(float* x) { x[0] = 1; }", "sm_90")
+    mine, theirs = [], []
+    for i in range(n):
+        text = f"__global__ void k{i}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * {i}.5f; }}"
+        begin = time.perf_counter()
+        session.run(text).raise_if_failed()
+        middle = time.perf_counter()
+        bare.compile(text, "sm_90")
+        mine.append(1e3 * (middle - begin))
+        theirs.append(1e3 * (time.perf_counter() - middle))
+    return mine, theirs
 
 
 def clang_repl_time(program, cells):
@@ -100,6 +121,15 @@ def main():
         for name, some in (("a new function", functions), ("an expression", expressions)):
             first, last = statistics.median(some[5:10]), statistics.median(some[-5:])
             print(f"{name:24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
+        try:
+            kernels, bare = kernel_times(len(cells) // 4)
+        except RuntimeError as error:  # there is no NVRTC
+            print(error)
+        else:
+            first, last = statistics.median(kernels[5:15]), statistics.median(kernels[-10:])
+            print(f"{'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
+            print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
+                  f"   Tarsia takes {statistics.median(kernels) / statistics.median(bare):.2f} of it")
         mine = statistics.median(times)
         print(f"{'all cells':24}{statistics.median(times[early]):10.1f}{statistics.median(times[late]):10.1f}")
         print("start to prompt: {:.0f} ms; to the answer to what was typed meanwhile: {:.0f} ms".format(*start_times()))

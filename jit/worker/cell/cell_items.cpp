@@ -208,20 +208,25 @@ std::size_t CellItems::begin_of_item() const {
   return first == m_tokens.end() ? m_text.size() : first->begin;
 }
 
-std::size_t CellItems::end_of_item(std::size_t last, bool may_have_body) const {
+std::size_t CellItems::begin_of_body(std::size_t parameters_end) const {
+  for (const RawToken& token : m_tokens)
+    if (token.kind == '{' && token.begin >= parameters_end) return token.begin;
+  return m_text.size();
+}
+
+std::size_t CellItems::end_of_item(std::size_t last, std::size_t body) const {
   auto at = std::ranges::find_if(m_tokens, [&](const RawToken& token) { return token.end > last; });
-  if (at == m_tokens.end()) return m_text.size();
-  std::size_t end = at->end;
-  // A body that the parse stepped over.
-  if (auto next = at + 1; may_have_body && next != m_tokens.end() && next->kind == '{') {
+  if (body < m_text.size()) {
     int depth = 0;
-    for (; next != m_tokens.end(); ++next) {
+    at = std::ranges::find_if(m_tokens, [&](const RawToken& token) { return token.begin >= body; });
+    for (auto next = at; next != m_tokens.end(); ++next) {
       depth += next->kind == '{' ? 1 : next->kind == '}' ? -1 : 0;
       at = next;
-      end = next->end;
       if (depth == 0) break;
     }
   }
+  if (at == m_tokens.end()) return m_text.size();
+  std::size_t end = at->end;
   if (auto next = at + 1; next != m_tokens.end() && next->kind == ';') end = next->end;
   return end;
 }
@@ -237,8 +242,12 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
   const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&first);
   CellItem item;
   item.begin = begin_of_item();
-  const clang::FunctionDecl* code = last.getAsFunction();  // a template's, too
-  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), code && code->hasSkippedBody());
+  // A body that the parse stepped over. Where it lies, the declaration's range does not tell.
+  std::size_t skipped_body = m_text.size();
+  if (const clang::FunctionDecl* code = last.getAsFunction(); code && code->hasSkippedBody())
+    if (const clang::FunctionTypeLoc type = code->getFunctionTypeLoc())
+      skipped_body = begin_of_body(last_offset_of(sources, type.getRParenLoc()));
+  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body);
   if (item.end <= item.begin) return;
   item.kind = kind_of(last);
   for (const clang::Decl* decl : group) {
@@ -251,15 +260,8 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
              !function->isTemplated() && !function->isInlined() && function->doesThisDeclarationHaveABody()) {
     item.later = "";
   } else if (function && function->isThisDeclarationADefinition() && has_separate_body(*function)) {
-    std::size_t body = item.end;
-    if (const clang::Stmt* code = function->getBody())
-      body = offset_of(sources, code->getBeginLoc());
-    else
-      for (const RawToken& token : m_tokens)
-        if (token.kind == '{' && token.begin >= last_offset_of(sources, last.getEndLoc())) {
-          body = token.begin;
-          break;
-        }
+    const clang::Stmt* code = skipped_body == m_text.size() ? function->getBody() : nullptr;
+    const std::size_t body = code ? offset_of(sources, code->getBeginLoc()) : skipped_body;
     if (body > item.begin && body < item.end)
       item.later = trimmed(m_text.substr(item.begin, body - item.begin)) + ";";
   } else if (const auto* member = llvm::dyn_cast<clang::VarDecl>(&first);

@@ -53,7 +53,11 @@ class CellItems {
     std::size_t begin, end;
     char kind;  ///< '{', '}', ';' or 0
   };
-  std::size_t end_of_item(std::size_t last, bool may_have_body) const;
+  /// The brace behind a function's parameters; the text's end if there is none.
+  std::size_t begin_of_body(std::size_t parameters_end) const;
+  /// Of an item whose last token lies at `last`, or whose body begins at `body` (the text's end: it has
+  /// none).
+  std::size_t end_of_item(std::size_t last, std::size_t body) const;
   std::size_t begin_of_item() const;
 
   std::string m_path, m_text;

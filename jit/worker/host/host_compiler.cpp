@@ -207,6 +207,7 @@ class HostConsumer final : public clang::SemaConsumer {
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    if (m_shared.cell) note_in_cell(m_shared, group);  // while bodies that were stepped over are known
     for (clang::Decl* decl : group) {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
         name_main(*function);
@@ -215,7 +216,6 @@ class HostConsumer final : public clang::SemaConsumer {
       m_shared.result.has_effects |= runs_at_load(m_clang.getSourceManager(), *decl);
     }
     if (m_line_tables) m_line_tables->choose(group);
-    if (m_shared.cell) note_in_cell(m_shared, group);
     later([=, this] {
       if (m_shared.cuda())
         for (clang::Decl* decl : group) order(decl);
@@ -255,7 +255,8 @@ class HostConsumer final : public clang::SemaConsumer {
     HostResult& result = m_shared.result;
     result.timings.emplace_back("parse", milliseconds_since(m_shared.start));
     forget_passed_over(m_clang.getDiagnostics(), m_shared.diagnostics);
-    if (m_shared.cuda() && !m_clang.getDiagnostics().hasErrorOccurred()) complain_of_open_braces(context);
+    if (m_shared.cuda() && m_shared.closed_braces == 0 && !m_clang.getDiagnostics().hasErrorOccurred())
+      complain_of_open_braces(context);
     if (m_clang.getDiagnostics().hasErrorOccurred() || m_shared.lacks_openmp()) return;
     if (m_shared.closed_braces > 0) return;
     if (m_shared.unit.language == Language::c)
@@ -331,6 +332,9 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
     for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);
     hasher.field(m_shared.export_text);
+    // A cell's object tells where its items lie, kernels among them.
+    if (m_shared.cell)
+      hasher.field(m_shared.cell->json()).field(std::uint64_t(unit.request->options.cell_shows));
     for (const Dependency& dependency : m_shared.files->dependencies())
       if (!dependency.absent) hasher.field(dependency.path).field(dependency.content);
     return hasher.finish();

@@ -291,6 +291,30 @@ def test_kernels_are_declared_and_launched_in_cells_of_their_own(session):
        "void filled(float* p) { fill<<<1, 32>>>(p, 1.0f); }")
 
 
+@pytest.mark.skipif(any(line["part"] == "CUDA driver" and line["found"] for line in tarsia.doctor()["lines"]),
+                    reason="there is a GPU: launches do not fail")
+def test_launches_of_earlier_kernels_fail_as_those_of_the_cell(session):
+    ok(session, "__global__ void kernel(float* x) { x[0] = 1; }", "void go() { kernel<<<1, 1>>>(nullptr); }")
+    for text in ("kernel<<<1, 1>>>(nullptr);", "go();", "__global__ void own() {}\nown<<<1, 1>>>();"):
+        cell = session.run(text)
+        assert not cell.ok and cell.error_class == "CudaError" and "launches a kernel" in cell.error, text
+    assert session.run("1").value == "1"
+
+
+def test_a_kernel_with_another_body_is_another_cell():
+    for body in ("x[0] = 1;", "if (x) { x[0] = 1; }", "x[0] = 1; x[1] = 2;"):
+        session = tarsia.Session()  # the host's half of these cells is the same
+        ok(session, "__global__ void same_host_half(float* x) { " + body + " }", "int after;", "auto* at = &same_host_half;")
+
+
+def test_a_kernel_replaces_one_that_earlier_code_launches(session):
+    ok(session, "__global__ void k(float* x, int n) { if (n) { x[0] = n; } }", "auto* before = &k; auto* at() { return &k; }",
+       "__global__ void k(float* x, int n) { x[0] = n + 1; }", "__global__ void other(int* a) { *a = 1; } int between = 3;")
+    assert session.run("at() == &k").value == "true" and session.run("before == &k").value == "false"
+    session.undo(), session.undo(), session.undo(), session.undo()
+    assert session.run("before == &k").value == "true"
+
+
 @pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
 def test_statements_stand_between_kernels(compiler):
     session = tarsia.Session(device_compiler=compiler)
@@ -298,7 +322,8 @@ def test_statements_stand_between_kernels(compiler):
        "for (int i = 0; i < 3; ++i) { auto same = [](int x) { return x; }; a += same(1); }",
        "if (a > 100) fill<<<1, 1>>>((double*)nullptr, 1.0);", "if (a > 100) k<<<1, 1>>>(nullptr);")
     assert session.run("a").value == "10"
-    assert not session.run("void open() { int x;").ok
+    cell = session.run("void open() { int x;")
+    assert not cell.ok and {one.file for one in cell.diagnostics} == {f"cell {cell.number}"}, cell.diagnostics
     assert session.run("k").value == "(void (float *)) function"
 
 

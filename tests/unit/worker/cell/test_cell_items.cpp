@@ -12,8 +12,8 @@ namespace {
 
 class CellItemsTest : public CompileTest {
  protected:
-  CompileRequest cell(const std::string& text) {
-    CompileRequest made = request("session.cc", "#include \"cell 1\"\n#include \"cell 2\"\n");
+  CompileRequest cell(const std::string& text, const std::string& name = "session.cc") {
+    CompileRequest made = request(name, "#include \"cell 1\"\n#include \"cell 2\"\n");
     made.headers.push_back({"cell 1", "int earlier(int a);\nextern int x;\n"});
     made.headers.push_back({"cell 2", text + "\n;\n"});
     made.options.functions.emplace();
@@ -22,8 +22,8 @@ class CellItemsTest : public CompileTest {
   }
 
   /// What the module says of the cell's items.
-  nlohmann::json items(const std::string& text) {
-    const CompileResult result = compile(cell(text));
+  nlohmann::json items(const std::string& text, const std::string& name = "session.cc") {
+    const CompileResult result = compile(cell(text, name));
     EXPECT_TRUE(result.ok) << errors(result);
     const std::size_t begin = result.module.find("{\"items\":");
     if (begin == result.module.npos) return {};
@@ -31,8 +31,8 @@ class CellItemsTest : public CompileTest {
   }
 
   /// What later cells read in the place of a cell's only item: "same" if it stays.
-  std::string later(const std::string& text) {
-    const nlohmann::json all = items(text);
+  std::string later(const std::string& text, const std::string& name = "session.cc") {
+    const nlohmann::json all = items(text, name);
     if (all.size() != 1) return std::to_string(all.size()) + " items";
     return all[0]["later"].is_null() ? "same" : all[0]["later"].get<std::string>();
   }
@@ -68,6 +68,21 @@ TEST_F(CellItemsTest, an_item_names_what_it_declares) {
   EXPECT_EQ(all[0]["begin"], 9);
   EXPECT_EQ(all[1]["kind"], "variable");
   EXPECT_EQ(all[2]["kind"], "statement");
+}
+
+TEST_F(CellItemsTest, later_cells_read_no_body_of_a_kernel) {
+  if (!have_nvrtc()) GTEST_SKIP() << "there is no NVRTC";
+  EXPECT_EQ(later("__global__ void k(float* x, int n = {3}) { if (n) { x[0] = 1; } }", "session.cu"),
+            "__global__ void k(float* x, int n = {3});");
+  EXPECT_EQ(later("template <class T> __global__ void f(T* x) { x[0] = 1; }", "session.cu"), "same");
+  EXPECT_EQ(later("__device__ float g(float x) { return x; }", "session.cu"), "same");
+  const nlohmann::json all = items(
+      "__global__ void __launch_bounds__(64) a(int* x) { x[0] = 1; }\nint b;\n"
+      "template <class T> __global__ void c(T* x) { }\nvoid d() { }",
+      "session.cu");
+  ASSERT_EQ(all.size(), 4u);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(all[std::size_t(i)]["names"], nlohmann::json({std::string(1, char('a' + i))}));
 }
 
 TEST_F(CellItemsTest, modules_name_the_functions_and_variables_of_other_cells) {
