@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,11 @@ class CellItems {
   const std::string& path() const { return m_path; }
   /// The diagnostics of a brace that the cell leaves open, in `file`; none if there is none.
   std::vector<Diagnostic> open_braces(const std::string& file) const;
+  /// The first `return` between two offsets that is none of the known.
+  std::optional<std::size_t> return_without(const std::set<std::size_t>& known, std::size_t begin,
+                                            std::size_t end) const;
+  /// Where the item begins that is noted next.
+  std::size_t begin_of_item() const;
   /// Whether nothing but semicolons follows what ends with the token at this offset.
   bool ends_at(std::size_t offset) const;
 
@@ -58,9 +64,9 @@ class CellItems {
   /// Of an item whose last token lies at `last`, or whose body begins at `body` (the text's end: it has
   /// none).
   std::size_t end_of_item(std::size_t last, std::size_t body) const;
-  std::size_t begin_of_item() const;
 
   std::string m_path, m_text;
+  std::vector<std::size_t> m_returns;
   std::vector<RawToken> m_tokens;  ///< without directives
   std::vector<CellItem> m_items;
 };

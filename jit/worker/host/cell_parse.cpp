@@ -1,10 +1,12 @@
 // Calls the parts of jit/worker/cell/ where a parse comes to them.
 #include "jit/worker/host/cell_parse.h"
 
+#include <set>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Sema/Sema.h"
@@ -34,8 +36,54 @@ bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::So
   return true;
 }
 
+namespace {
+
+/// The places of `return` in the functions and lambdas of a statement.
+class Returns : public clang::RecursiveASTVisitor<Returns> {
+ public:
+  explicit Returns(const clang::SourceManager& sources) : m_sources(sources) {}
+  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+    offsets.insert(m_sources.getFileOffset(m_sources.getSpellingLoc(statement->getReturnLoc())));
+    return true;
+  }
+  std::set<std::size_t> offsets;
+
+ private:
+  const clang::SourceManager& m_sources;
+};
+
+/// Clang leaves out a `return` that stands in no function, and says nothing of it. False if it has.
+bool check_returns(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
+  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+  if (diagnostics.hasErrorOccurred()) return true;
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  const auto file = shared.clang->getFileManager().getOptionalFileRef(shared.cell->path());
+  if (!file) return true;
+  const std::size_t begin = shared.cell->begin_of_item();
+  Returns returns(sources);
+  std::size_t end = std::string::npos;
+  if (clang::Stmt* statement = const_cast<clang::Stmt*>(decl.getStmt())) {
+    if (!is_in_cell(sources, decl, shared.cell->path())) return true;
+    returns.TraverseStmt(statement);
+    end = sources.getFileOffset(sources.getExpansionRange(statement->getEndLoc()).getEnd());
+  }
+  const auto found = shared.cell->return_without(returns.offsets, begin, end);
+  if (!found && decl.getStmt()) return true;
+  const clang::SourceLocation place =
+      sources.getLocForStartOfFile(sources.translateFile(*file)).getLocWithOffset(int(found.value_or(begin)));
+  diagnostics.Report(place, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0"))
+      << (found ? "'return' stands outside of a function" : "this statement belongs into a function");
+  return false;
+}
+
+}  // namespace
+
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
+  for (const clang::Decl* decl : group)
+    if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
+        statement && !check_returns(shared, *statement))
+      return;
   shared.cell->note(group, shared.clang->getASTContext());
   if (!shared.unit.request->options.cell_shows || !shared.sema) return;
   for (clang::Decl* decl : group) {
@@ -74,13 +122,17 @@ void give_locals_a_function(HostParse& shared, clang::TopLevelStmtDecl& statemen
   for (clang::Decl* decl : named) decl->setDeclContext(function);
 }
 
-/// The statement at the top level that declares it; null if none does. An instantiation is complete before
-/// its statement is.
-clang::TopLevelStmtDecl* statement_around(clang::Decl* decl) {
-  if (auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl)) return statement;
-  for (clang::DeclContext* scope = decl->getDeclContext(); scope; scope = scope->getParent())
-    if (auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(scope)) return statement;
-  return nullptr;
+/// Does so for all statements, also for one whose parse is not complete: what is instantiated for its lambdas
+/// is generated before it.
+void name_locals(HostParse& shared) {
+  clang::TranslationUnitDecl* unit = shared.clang->getASTContext().getTranslationUnitDecl();
+  clang::Decl* decl = shared.last_statement;
+  if (!decl && unit->noload_decls_begin() != unit->noload_decls_end()) decl = *unit->noload_decls_begin();
+  for (; decl; decl = decl->getNextDeclInContext())
+    if (auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl)) {
+      give_locals_a_function(shared, *statement);
+      shared.last_statement = statement;
+    }
 }
 
 }  // namespace
@@ -88,10 +140,9 @@ clang::TopLevelStmtDecl* statement_around(clang::Decl* decl) {
 void generate_in_cell(HostParse& shared, clang::CodeGenerator& generator, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
   bool has_statement = false;
+  name_locals(shared);
   for (clang::Decl* decl : group) {
     has_statement |= llvm::isa<clang::TopLevelStmtDecl>(decl);
-    if (clang::TopLevelStmtDecl* statement = statement_around(decl))
-      give_locals_a_function(shared, *statement);
     if (is_in_earlier_cell(sources, *decl, shared.cell->path()))
       forget_definitions(*decl);
     else if (is_in_cell(sources, *decl, shared.cell->path()))

@@ -48,6 +48,7 @@ struct HostParse {
   int closed_braces = 0;            // that it left open
   // What its statements at the top level declare belongs to these (give_locals_a_function).
   std::map<const clang::TopLevelStmtDecl*, clang::FunctionDecl*> statement_functions;
+  clang::TopLevelStmtDecl* last_statement = nullptr;
   std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;
   std::string export_text;

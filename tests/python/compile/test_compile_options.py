@@ -11,7 +11,7 @@ import places
 import pytest
 
 import tarsia
-from tarsia._compile_options import ROWS
+from tarsia._compile_options import ROWS, given_options
 
 SCRIPT = places.REPO / "scripts" / "options"
 IN_COMMAND = [row for row in ROWS.values() if row.command]
@@ -109,7 +109,7 @@ def test_the_magic_takes_each_option_of_the_command(row):
             words = [word for name, one in value.items() for word in (flag, f"{name}={one}")]
         else:
             words = [flag, ",".join(value) if isinstance(value, list) else str(value)]
-        given = _ipython._options(vars(_ipython._parser().parse_args(words)))
+        given = given_options(vars(_ipython._parser().parse_args(words)))
         if row.kind == "defines":
             value = {name: str(one) for name, one in value.items()}
         assert given == {row.name: [value] if row.kind == "archs" else value}

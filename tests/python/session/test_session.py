@@ -301,6 +301,16 @@ def test_launches_of_earlier_kernels_fail_as_those_of_the_cell(session):
     assert session.run("1").value == "1"
 
 
+@pytest.mark.parametrize("text, line", [("return 3;", 1), ("int b = 1;\nreturn;", 2), ("{\n  return; }", 2), ("if (1)\n return; else 2;", 2),
+                                        ("{ auto f = [] { return 1; }; f(); return; }", 1)])
+def test_statements_that_belong_into_a_function(session, text, line):
+    cell = session.run(text)
+    assert not cell.ok and cell.error_class == "CompileError" and cell.diagnostics[0].line == line, cell
+    assert session.run("[] { struct A { int f() { return 1; } }; return A().f(); }()").value == "1"
+    ok(session, "#define NEGATED(x) [&] { return -(x); }()")
+    assert session.run("NEGATED([] { return 4; }())").value == "-4"
+
+
 def test_a_kernel_with_another_body_is_another_cell():
     for body in ("x[0] = 1;", "if (x) { x[0] = 1; }", "x[0] = 1; x[1] = 2;"):
         session = tarsia.Session()  # the host's half of these cells is the same
@@ -353,6 +363,7 @@ def test_statements_have_lambdas_classes_and_static_variables(session):
     assert session.run("call([](int a) { return a * total; })").value == "320"
     ok(session, "std::vector<int> v{3, 1, 2};", "{ std::sort(v.begin(), v.end(), [](int a, int b) { return a > b; }); }")
     assert session.run("v").value == "{3, 2, 1}"
+    assert session.run("std::transform(v.begin(), v.end(), v.begin(), [](auto x) { return x * x; }); v").value == "{9, 4, 1}"
     ok(session, "int twice_again() { return call([](int a) { return 2 * a; }); }\n{ total = call([](int a) { return 2 * a; }); }")
     assert session.run("total + twice_again()").value == "8"
 
