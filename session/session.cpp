@@ -243,7 +243,6 @@ Completed Session::complete(const std::string& text, std::size_t offset) const {
   for (const Live& one : m_live) earlier.push_back(one.text);
   const std::string_view before = std::string_view(text).substr(0, offset);
   const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
-  const InterruptScope scope(m_options.interrupted ? m_options.interrupted : [] { return false; });
   pipeline::Pipeline::Completed found = pipeline::Pipeline::instance().complete(
       compose(earlier, cell, m_options.compile), int(std::ranges::count(before, '\n')) + 1,
       int(offset - line_begin) + 1);

@@ -123,7 +123,7 @@ class TarsiaMagics(Magics):
         if not text.strip():
             return None
         cell = self._session.run(text)
-        self._commands.note(cell, text)
+        self._commands.note(cell)
         sys.stdout.write(cell.stdout)
         told = messages(cell, text)
         if not cell.ok:

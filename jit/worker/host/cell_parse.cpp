@@ -125,14 +125,20 @@ void give_locals_a_function(HostParse& shared, clang::TopLevelStmtDecl& statemen
 /// Does so for all statements, also for one whose parse is not complete: what is instantiated for its lambdas
 /// is generated before it.
 void name_locals(HostParse& shared) {
+  if (shared.last_statement) give_locals_a_function(shared, *shared.last_statement);
   clang::TranslationUnitDecl* unit = shared.clang->getASTContext().getTranslationUnitDecl();
-  clang::Decl* decl = shared.last_statement;
-  if (!decl && unit->noload_decls_begin() != unit->noload_decls_end()) decl = *unit->noload_decls_begin();
-  for (; decl; decl = decl->getNextDeclInContext())
+  clang::Decl* decl = nullptr;
+  if (shared.last_seen)
+    decl = shared.last_seen->getNextDeclInContext();
+  else if (unit->noload_decls_begin() != unit->noload_decls_end())
+    decl = *unit->noload_decls_begin();
+  for (; decl; decl = decl->getNextDeclInContext()) {
+    shared.last_seen = decl;
     if (auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl)) {
       give_locals_a_function(shared, *statement);
       shared.last_statement = statement;
     }
+  }
 }
 
 }  // namespace

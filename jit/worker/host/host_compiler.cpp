@@ -41,7 +41,6 @@
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
 #include "jit/worker/source/diagnostics.h"
-#include "jit/worker/source/file_checks.h"
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"

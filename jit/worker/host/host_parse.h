@@ -18,6 +18,7 @@
 #include "jit/worker/split/token_recorder.h"
 
 namespace clang {
+class Decl;
 class FunctionDecl;
 class Sema;
 class TopLevelStmtDecl;
@@ -48,6 +49,7 @@ struct HostParse {
   int closed_braces = 0;            // that it left open
   // What its statements at the top level declare belongs to these (give_locals_a_function).
   std::map<const clang::TopLevelStmtDecl*, clang::FunctionDecl*> statement_functions;
+  clang::Decl* last_seen = nullptr;  // of the unit's declarations
   clang::TopLevelStmtDecl* last_statement = nullptr;
   std::unique_ptr<Slicer> slicer;
   DeviceSlice slice;

@@ -73,7 +73,7 @@ class TarsiaKernel(Kernel):
 
     def show(self, cell, text, name=None):
         """Publishes what became of a cell. name: of the file that the text is from."""
-        self._commands.note(cell, text)
+        self._commands.note(cell)
         told = messages(cell, text, name)
         if not cell.ok:
             self._failed = self._failure(cell.error_class, cell.error, told)

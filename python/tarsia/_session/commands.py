@@ -14,13 +14,6 @@ from .._compile_options import option_of_text
 from .reader import is_command
 from .watch import Watches
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_WORD_BEFORE = re.compile(r"(?:[A-Za-z_]\w*)?\Z")
-_WORDS = ("alignas alignof auto bool break case catch char class concept const constexpr continue decltype default delete do "
-          "double else enum explicit extern false float for friend if inline int long namespace new noexcept nullptr operator "
-          "private protected public requires return short signed sizeof static static_assert struct switch template this throw "
-          "true try typedef typename union unsigned using virtual void while __global__ __device__ __host__ __shared__ "
-          "threadIdx blockIdx blockDim gridDim std tarsia").split()
 # A cell that writes a value to a file. A lambda that is generic, for what does not compile for all values.
 _WRITE_ARRAY = """[](const auto& tarsia_x) {
   if constexpr (std::is_convertible_v<decltype(tarsia_x), const tarsia::Tensor&>) {
@@ -45,13 +38,10 @@ class Commands:
         self._session, self._out = session, sys.stdout
         self._watches = Watches()
         self._last = None
-        self._names = set()
 
-    def note(self, cell, text):
-        """Remembers a cell, for :time and for completion."""
+    def note(self, cell):
+        """Remembers a cell, for :time."""
         self._last = cell
-        if cell.ok:
-            self._names.update(_NAME.findall(text))
 
     def run(self, line, out):
         """Runs `:name argument`, which writes to `out`. Errors are tarsia.Error. Returns whether the session goes on."""
@@ -81,24 +71,15 @@ class Commands:
             word = argument.lstrip()
             removes = name == "watch" and word.startswith("-")
             return position - len(word) + removes, _files(word[removes:])
-        if name in ("bench", "plot"):
-            at, matches = self._completions_of_code(text[start:], position - start)
-            return start + at, matches
-        word = _WORD_BEFORE.search(argument).group()
-        return position - len(word), self._words(word)
+        at, matches = self._completions_of_code(text[start:], position - start)
+        return start + at, matches
 
     def _completions_of_code(self, text, position):
         try:
             found = self._session.complete(text, position)
             return found["start"], found["matches"]
         except _errors.Error:
-            pass  # no compiler can be asked
-        word = _WORD_BEFORE.search(text[:position]).group()
-        return position - len(word), self._words(word)
-
-    def _words(self, word):
-        """Words that were typed, and keywords."""
-        return sorted(one for one in self._names.union(_WORDS) if one.startswith(word)) if word else []
+            return position, []  # no compiler can be asked
 
     @classmethod
     def _all(cls):
@@ -285,7 +266,7 @@ class Commands:
         from .repl import show
 
         cell = self._session.run(text)
-        self.note(cell, text)
+        self.note(cell)
         show(cell, self._out, sys.stderr, text, name)
 
     def _show_code(self, kind, name):

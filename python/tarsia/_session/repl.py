@@ -149,7 +149,7 @@ def interact(session):
             except KeyboardInterrupt:
                 sys.stderr.write("interrupted\n")
                 continue
-            commands.note(cell, text)
+            commands.note(cell)
             show(cell, sys.stdout, sys.stderr, text)
     finally:
         editor.close()

@@ -44,7 +44,7 @@ def answer(session, commands, typed):
             commands.run(typed.strip(), out)
         else:
             cell = session.run(typed)
-            commands.note(cell, typed)
+            commands.note(cell)
             show(cell, out, out, typed)
     except _errors.Error as error:
         out.write(f"{type(error).__name__}: {error}\n")

@@ -25,7 +25,7 @@ class Terminal:
         self._child = pexpect.spawn(sys.executable, ["-m", "tarsia", "repl"], encoding="utf-8", timeout=30, dimensions=(30, 100), env={
             **kept, "XDG_STATE_HOME": str(state), "TERM": "xterm-256color", **environment})
         self._child.delaybeforesend = None
-        self.told = ""
+        self.told, self.has_ended = "", False
 
     def type(self, text):
         self._child.send(text)
@@ -43,6 +43,8 @@ class Terminal:
         self.expect(">>> ")
 
     def end(self):
+        """Types Ctrl-D. The exit code."""
+        self.has_ended = True
         self.type("\x04")
         self._child.expect(pexpect.EOF)
         self.told += self._child.before
@@ -65,12 +67,24 @@ def editor(request, tmp_path_factory):
 @pytest.fixture
 def toolkit():
     pytest.importorskip("prompt_toolkit")
-    return {}
 
 
-def test_cells_of_one_and_of_many_lines(tmp_path, editor):
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+@pytest.fixture
+def prompt(tmp_path):
+    """Opens prompts in terminals of their own. Those that a test leaves open end well with Ctrl-D."""
+    opened = []
+
+    def begin(**environment):
+        opened.append(Terminal(tmp_path, **environment))
+        opened[-1].expect(">>> ")
+        return opened[-1]
+
+    yield begin
+    assert all(one.has_ended or one.end() == 0 for one in opened)
+
+
+def test_cells_of_one_and_of_many_lines(tmp_path, editor, prompt):
+    terminal = prompt(**editor)
     terminal.type("int sq(int a) {\r")
     terminal.expect("... ")
     terminal.type("return a * a; }\r")
@@ -90,24 +104,20 @@ def test_what_is_typed_before_the_prompt_is_there_counts(tmp_path, editor):
     terminal.type("6 * 7\r")
     terminal.expect("\n42")
     terminal.expect(">>> ")
-    assert terminal.end() == 0
 
 
-def test_control_c_drops_the_input_and_control_d_ends(tmp_path, editor):
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+def test_control_c_drops_the_input_and_control_d_ends(prompt, editor):
+    terminal = prompt(**editor)
     terminal.ask("1 + 1", "2")
     terminal.type("int f() {\r")
     terminal.expect("... ")
     terminal.type("dropped\x03")
     terminal.expect(">>> ")
     terminal.ask("2 + 3", "5")
-    assert terminal.end() == 0
 
 
-def test_control_c_ends_a_cell(tmp_path, editor):
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+def test_control_c_ends_a_cell(prompt, editor):
+    terminal = prompt(**editor)
     terminal.ask("int kept = 3; kept", "3")
     terminal.type('extern "C" int puts(const char*); puts("it" "runs"); for (;;) {}\r')
     terminal.expect("itruns")
@@ -115,12 +125,10 @@ def test_control_c_ends_a_cell(tmp_path, editor):
     terminal.expect("ended its process")
     terminal.expect(">>> ")
     terminal.ask("kept", "3")
-    assert terminal.end() == 0
 
 
-def test_tab_completes(tmp_path, editor):
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+def test_tab_completes(tmp_path, editor, prompt):
+    terminal = prompt(**editor)
     terminal.ask("int some_long_name = 17; 0", "0")
     terminal.type("some_lo\t")
     terminal.expect("some_long_name")
@@ -132,26 +140,20 @@ def test_tab_completes(tmp_path, editor):
     terminal.type(f":load {tmp_path}/some_\t")
     terminal.expect("file.cc")
     terminal.ask("", "21")
-    assert terminal.end() == 0
 
 
-def test_the_history_is_there_in_the_next_prompt(tmp_path, editor):
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+def test_the_history_is_there_in_the_next_prompt(prompt, editor):
+    terminal = prompt(**editor)
     terminal.ask("100 + 11", "111")
     assert terminal.end() == 0
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+    terminal = prompt(**editor)
     terminal.type("\x1b[A")
     terminal.expect("100 + 11")
     terminal.ask("1", "1111".replace("1111", "211"))
-    assert terminal.end() == 0
 
 
-def test_two_prompts_at_once_lose_nothing(tmp_path, editor):
-    terminals = [Terminal(tmp_path, **editor) for _ in range(2)]
-    for terminal in terminals:
-        terminal.expect(">>> ")
+def test_two_prompts_at_once_lose_nothing(tmp_path, editor, prompt):
+    terminals = [prompt(**editor) for _ in range(2)]
     for i in range(3):
         for j, terminal in enumerate(terminals):
             terminal.ask(f"{i} * 100 + {j}", str(100 * i + j))
@@ -159,29 +161,26 @@ def test_two_prompts_at_once_lose_nothing(tmp_path, editor):
     assert (tmp_path / "tarsia" / "history").read_text().splitlines() == [f"{i} * 100 + {j}" for i in range(3) for j in range(2)]
 
 
-def test_a_history_that_cannot_be_written_is_told_once(tmp_path, editor):
+def test_a_history_that_cannot_be_written_is_told_once(tmp_path, editor, prompt):
     (tmp_path / "tarsia").write_text("a file where the folder should be")
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+    terminal = prompt(**editor)
     for i in range(3):
         terminal.ask(f"{i} + 10", str(10 + i))
     assert terminal.end() == 0
     assert terminal.told.count("the history is not kept: ") == 1
 
 
-def test_a_terminal_that_can_do_nothing(tmp_path):
-    terminal = Terminal(tmp_path, TERM="dumb")
-    terminal.expect(">>> ")
+def test_a_terminal_that_can_do_nothing(prompt):
+    terminal = prompt(TERM="dumb")
     terminal.ask("6 * 7", "42")
     assert terminal.end() == 0
     assert "\x1b[3" not in terminal.told and "\x1b[1" not in terminal.told
 
 
-def test_no_color(tmp_path, editor):
+def test_no_color(prompt, editor):
     colour = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:1|3[0-8]|9[0-7])(?:;[0-9;]*)?m")
     for environment, expected in (({"NO_COLOR": "1"}, False), ({}, True)):
-        terminal = Terminal(tmp_path, **editor, **environment)
-        terminal.expect(">>> ")
+        terminal = prompt(**editor, **environment)
         terminal.ask('"text"', '"text"')
         terminal.type("int x = nope;\r")
         terminal.expect("error:")
@@ -191,30 +190,25 @@ def test_no_color(tmp_path, editor):
         assert bool(colour.search(terminal.told)) == expected, terminal.told
 
 
-def test_a_paste_of_many_lines_is_one_cell(tmp_path, toolkit):
-    terminal = Terminal(tmp_path)
-    terminal.expect(">>> ")
+def test_a_paste_of_many_lines_is_one_cell(prompt, toolkit):
+    terminal = prompt()
     terminal.expect("\x1b[?2004h")
     terminal.type("\x1b[200~int pasted = 4;\nint more = pasted * 2;\n\npasted + more\x1b[201~")
     terminal.ask("", "12")
-    assert terminal.end() == 0
 
 
-def test_a_cell_from_the_history_is_edited_as_a_whole(tmp_path, toolkit):
-    terminal = Terminal(tmp_path)
-    terminal.expect(">>> ")
+def test_a_cell_from_the_history_is_edited_as_a_whole(prompt, toolkit):
+    terminal = prompt()
     terminal.ask("int whole = [] {\r  return 5; }(); whole", "5")
     terminal.type("\x1b[A")
     terminal.expect("return 5; }(); whole")
     terminal.ask(" + 1", "6")
-    assert terminal.end() == 0
 
 
-def test_a_watched_file_runs_when_it_is_saved(tmp_path, editor):
+def test_a_watched_file_runs_when_it_is_saved(tmp_path, editor, prompt):
     file = tmp_path / "watched.cc"
     file.write_text("int f() { return 1; }\nf() * 1000")
-    terminal = Terminal(tmp_path, **editor)
-    terminal.expect(">>> ")
+    terminal = prompt(**editor)
     terminal.ask(f":watch {file}", "1000")
     (tmp_path / "new").write_text("int f() { return 2; }\nf() * 1000")
     os.replace(tmp_path / "new", file)
@@ -230,21 +224,18 @@ def test_a_watched_file_runs_when_it_is_saved(tmp_path, editor):
     else:
         terminal.expect(">>> ")
         terminal.ask("1", "22")
-    assert terminal.end() == 0
 
 
-def test_control_c_ends_a_watched_file(tmp_path, toolkit):
+def test_control_c_ends_a_watched_file(tmp_path, toolkit, prompt):
     file = tmp_path / "watched.cc"
     file.write_text("int n = 1;")
-    terminal = Terminal(tmp_path)
-    terminal.expect(">>> ")
+    terminal = prompt()
     terminal.ask(f":watch {file}\r1 + 1", "2")
     file.write_text('extern "C" int puts(const char*); puts("it" "runs"); for (;;) {}')
     terminal.expect("itruns")
     terminal.type("\x03")
     terminal.expect(">>> ")
     terminal.ask("n + 4", "5")
-    assert terminal.end() == 0
 
 
 def test_the_terminal_is_as_it_was(tmp_path, editor):
