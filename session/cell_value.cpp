@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
 
-#include "base/cuda/cuda_driver.h"
+#include "session/bench_clock.h"
 #include "session/cell_module.h"
 #include "session/ready_values.h"
 
@@ -146,10 +145,13 @@ void cell_put_tensor(const tarsia_tensor* tensor) {
   put(tensor ? describe_tensor(*tensor) : "no tensor");
 }
 
-double cell_nanoseconds() {
-  if (is_cuda_in_use()) check_cuda(cuda_driver().cuCtxSynchronize(), "cuCtxSynchronize");
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+void cell_bench_end() {
+  const BenchTime time = end_bench();
+  put_real(time.host_ns);
+  if (!time.gpu_ns) return;
+  put(" ");
+  put_real(*time.gpu_ns);
+  put(time.is_ahead ? " 1" : " 0");
 }
 
 void cell_note_place(const char* cell, int line) {
@@ -175,7 +177,8 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_put_type", cell_put_type),
     BUILTIN("tarsia_cell_put_tensor", cell_put_tensor),
     BUILTIN("tarsia_cell_has_room", cell_has_room),
-    BUILTIN("tarsia_cell_nanoseconds", cell_nanoseconds),
+    BUILTIN("tarsia_cell_bench_begin", begin_bench),
+    BUILTIN("tarsia_cell_bench_end", cell_bench_end),
     BUILTIN("tarsia_cell_empty", cell_empty),
     BUILTIN("tarsia_cell_fill", cell_fill),
     BUILTIN("tarsia_cell_allclose", cell_allclose),

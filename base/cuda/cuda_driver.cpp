@@ -54,6 +54,7 @@ Driver open_driver() {
   need("cuStreamCreate", t.cuStreamCreate);
   need("cuStreamDestroy_v2", t.cuStreamDestroy);
   need("cuStreamSynchronize", t.cuStreamSynchronize);
+  need("cuStreamQuery", t.cuStreamQuery);
   need("cuStreamWaitEvent", t.cuStreamWaitEvent);
   need("cuStreamIsCapturing", t.cuStreamIsCapturing);
   need("cuThreadExchangeStreamCaptureMode", t.cuThreadExchangeStreamCaptureMode);
@@ -61,6 +62,7 @@ Driver open_driver() {
   need("cuEventDestroy_v2", t.cuEventDestroy);
   need("cuEventRecord", t.cuEventRecord);
   need("cuEventQuery", t.cuEventQuery);
+  need("cuEventElapsedTime", t.cuEventElapsedTime);
   need("cuMemPoolCreate", t.cuMemPoolCreate);
   need("cuMemPoolSetAttribute", t.cuMemPoolSetAttribute);
   need("cuMemAllocFromPoolAsync", t.cuMemAllocFromPoolAsync);

@@ -57,6 +57,7 @@ struct CudaDriver {
   CuResult (*cuStreamCreate)(CuStream*, unsigned);
   CuResult (*cuStreamDestroy)(CuStream);
   CuResult (*cuStreamSynchronize)(CuStream);
+  CuResult (*cuStreamQuery)(CuStream);
   CuResult (*cuStreamWaitEvent)(CuStream, CuEvent, unsigned);
   CuResult (*cuStreamIsCapturing)(CuStream, int*);
   CuResult (*cuThreadExchangeStreamCaptureMode)(int*);
@@ -64,6 +65,7 @@ struct CudaDriver {
   CuResult (*cuEventDestroy)(CuEvent);
   CuResult (*cuEventRecord)(CuEvent, CuStream);
   CuResult (*cuEventQuery)(CuEvent);
+  CuResult (*cuEventElapsedTime)(float* milliseconds, CuEvent, CuEvent);
   CuResult (*cuMemPoolCreate)(CuPool*, const void*);
   CuResult (*cuMemPoolSetAttribute)(CuPool, int, void*);
   CuResult (*cuMemAllocFromPoolAsync)(CuPointer*, size_t, CuPool, CuStream);

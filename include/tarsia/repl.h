@@ -32,8 +32,11 @@ void tarsia_cell_fill(const tarsia_tensor* tensor, int how, double a, double b);
 int tarsia_cell_allclose(const tarsia_tensor* x, const tarsia_tensor* y, double rtol, double atol);
 tarsia_storage* tarsia_cell_load_npy(const char* path, const char* device);
 void tarsia_cell_save_npy(const char* path, const tarsia_tensor* tensor);
-/// Waits for the GPU if the process uses one, and returns a clock that never goes back, in nanoseconds.
-double tarsia_cell_nanoseconds(void);
+/// Begin and end what is timed. Both wait for the GPU if the process uses one. The end writes nanoseconds
+/// into the value: by the host's clock; with a GPU also by CUDA's events, and 1 if it still had work to do,
+/// else 0.
+void tarsia_cell_bench_begin(void);
+void tarsia_cell_bench_end(void);
 tarsia_storage* tarsia_cell_empty(const long* shape, unsigned long n, tarsia_dtype dtype, const char* device);
 }
 
@@ -234,15 +237,15 @@ void show(T_&& value_) {
 
 #endif  // C++17
 
-/// Runs `body` `runs` times and shows how long that took, in nanoseconds. Work that it gives to a GPU counts.
+/// Runs `body` `runs` times and shows how long that took. Work that it gives to a GPU counts.
 template <class Body_>
 void bench(long runs_, Body_&& body_) {
-  const double begin_ = tarsia_cell_nanoseconds();
+  tarsia_cell_bench_begin();
   for (long i_ = 0; i_ < runs_; ++i_) {
     body_();
     __asm__ volatile("" ::: "memory");
   }
-  tarsia_cell_put_double(tarsia_cell_nanoseconds() - begin_);
+  tarsia_cell_bench_end();
 }
 
 /* Values to try ops with. Shapes are lists of extents; devices are "cpu", "gpu", "gpu:1". */

@@ -2,6 +2,11 @@
 
 import io
 import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -56,11 +61,47 @@ def test_time_and_bench(ask):
     ask("int f(int a) { return a + 1; }")
     assert ask(":time").startswith("compile ")
     before = ask(":source")
-    assert "in the median of 7 rounds" in ask(":bench f(3)")
+    assert re.fullmatch(r"\S+ .s in the median of 7 rounds of \d+, \S+ .s at least\n", ask(":bench f(3)"))
     assert ask(":source") == before  # it leaves nothing behind
     for text in (":bench", ":bench nope"):
         with pytest.raises(tarsia.Error):
             ask(text)
+
+
+FAKE = """
+#include <stdlib.h>
+int cuCtxGetCurrent(void** context) { *context = (void*)1; return 0; }
+int cuEventCreate(void** event, unsigned flags) { *event = (void*)2; return flags; }
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) { *milliseconds = 4000; return 0; }
+int cuStreamQuery(void* stream) { return atoi(getenv("FAKE_QUERY")); }
+int cuCtxSynchronize() { return atoi(getenv("FAKE_WAIT")); }
+"""
+
+
+@pytest.fixture(scope="module")
+def fake_driver(tmp_path_factory):
+    """The folder of a driver whose events are four seconds apart; all else that Tarsia asks for does nothing."""
+    names = re.findall(r'need\("(\w+)"', pathlib.Path(__file__).parents[3].joinpath("base/cuda/cuda_driver.cpp").read_text())
+    folder = tmp_path_factory.mktemp("driver")
+    folder.joinpath("driver.c").write_text(FAKE + "".join(f"int {name}() {{ return 0; }}\n" for name in names if f" {name}(" not in FAKE))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", "libcuda.so.1"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("options", [[], ["--in-process"]])
+@pytest.mark.parametrize("query, wait, clock", [(600, 0, "events"), (0, 0, "host"), (0, 700, "error")])
+def test_bench_takes_the_gpus_time_if_it_is_the_gpu_that_works(fake_driver, options, query, wait, clock):
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl", *options], input="int f(int a) { return a; }\n:bench f(3)\n", text=True,
+                          capture_output=True, timeout=100,
+                          env={**os.environ, "LD_LIBRARY_PATH": str(fake_driver), "FAKE_QUERY": str(query), "FAKE_WAIT": str(wait)})
+    if clock == "error":
+        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("CudaError: cuCtxSynchronize: "), done.stderr
+        return
+    found = re.fullmatch(r"(\S+) (.s) in the median of 7 rounds of (\d+), (\S+) (.s) at least(.*)\n", done.stdout)
+    assert found and done.returncode == 0, done
+    assert found[6] == (", GPU time by CUDA's events" if clock == "events" else "")
+    nanoseconds = float(found[1]) * {"ns": 1, "us": 1e3, "ms": 1e6}[found[2]]
+    assert (abs(nanoseconds - 4e9 / int(found[3])) < 0.01 * nanoseconds) == (clock == "events")
 
 
 def test_set_changes_options_and_keeps_the_others(ask):
