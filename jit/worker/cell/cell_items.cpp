@@ -172,8 +172,6 @@ CellItems::CellItems(std::string path, std::string text) : m_path(std::move(path
                       : token.is(clang::tok::r_brace) ? '}'
                       : token.is(clang::tok::semi)    ? ';'
                                                       : 0;
-    if (token.is(clang::tok::raw_identifier) && token.getRawIdentifier() == "return")
-      m_returns.push_back(offset);
     m_tokens.push_back({offset, offset + token.getLength(), kind});
   });
 }
@@ -201,13 +199,6 @@ std::vector<Diagnostic> CellItems::open_braces(const std::string& file) const {
   const std::size_t end = m_tokens.size() > 1 ? m_tokens[m_tokens.size() - 2].end : open.back();
   return {place(end, Severity::error, "expected '}'"),
           place(open.back(), Severity::note, "to match this '{'")};
-}
-
-std::optional<std::size_t> CellItems::return_without(const std::set<std::size_t>& known, std::size_t begin,
-                                                     std::size_t end) const {
-  for (const std::size_t offset : m_returns)
-    if (offset >= begin && offset < end && !known.contains(offset)) return offset;
-  return std::nullopt;
 }
 
 std::size_t CellItems::begin_of_item() const {

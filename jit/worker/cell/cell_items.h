@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -46,9 +45,6 @@ class CellItems {
   const std::string& path() const { return m_path; }
   /// The diagnostics of a brace that the cell leaves open, in `file`; none if there is none.
   std::vector<Diagnostic> open_braces(const std::string& file) const;
-  /// The first `return` between two offsets that is none of the known.
-  std::optional<std::size_t> return_without(const std::set<std::size_t>& known, std::size_t begin,
-                                            std::size_t end) const;
   /// Where the item begins that is noted next.
   std::size_t begin_of_item() const;
   /// Whether nothing but semicolons follows what ends with the token at this offset.
@@ -66,7 +62,6 @@ class CellItems {
   std::size_t end_of_item(std::size_t last, std::size_t body) const;
 
   std::string m_path, m_text;
-  std::vector<std::size_t> m_returns;
   std::vector<RawToken> m_tokens;  ///< without directives
   std::vector<CellItem> m_items;
 };

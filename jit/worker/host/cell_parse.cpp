@@ -1,6 +1,7 @@
 // Calls the parts of jit/worker/cell/ where a parse comes to them.
 #include "jit/worker/host/cell_parse.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
 #include "jit/worker/cell/cell_linkage.h"
 #include "jit/worker/cell/cell_value.h"
@@ -41,15 +43,11 @@ namespace {
 /// The places of `return` in the functions and lambdas of a statement.
 class Returns : public clang::RecursiveASTVisitor<Returns> {
  public:
-  explicit Returns(const clang::SourceManager& sources) : m_sources(sources) {}
   bool VisitReturnStmt(clang::ReturnStmt* statement) {
-    offsets.insert(m_sources.getFileOffset(m_sources.getSpellingLoc(statement->getReturnLoc())));
+    places.insert(statement->getReturnLoc());
     return true;
   }
-  std::set<std::size_t> offsets;
-
- private:
-  const clang::SourceManager& m_sources;
+  std::set<clang::SourceLocation> places;
 };
 
 /// Clang leaves out a `return` that stands in no function, and says nothing of it. False if it has.
@@ -60,23 +58,36 @@ bool check_returns(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
   const auto file = shared.clang->getFileManager().getOptionalFileRef(shared.cell->path());
   if (!file) return true;
   const std::size_t begin = shared.cell->begin_of_item();
-  Returns returns(sources);
+  Returns returns;
   std::size_t end = std::string::npos;
   if (clang::Stmt* statement = const_cast<clang::Stmt*>(decl.getStmt())) {
     if (!is_in_cell(sources, decl, shared.cell->path())) return true;
     returns.TraverseStmt(statement);
     end = sources.getFileOffset(sources.getExpansionRange(statement->getEndLoc()).getEnd());
   }
-  const auto found = shared.cell->return_without(returns.offsets, begin, end);
-  if (!found && decl.getStmt()) return true;
+  const auto found = std::ranges::find_if(shared.returns, [&](clang::SourceLocation place) {
+    const std::size_t offset = sources.getFileOffset(sources.getExpansionLoc(place));
+    return offset >= begin && offset <= end && !returns.places.contains(place);
+  });
+  if (found == shared.returns.end() && decl.getStmt()) return true;
   const clang::SourceLocation place =
-      sources.getLocForStartOfFile(sources.translateFile(*file)).getLocWithOffset(int(found.value_or(begin)));
+      found != shared.returns.end()
+          ? sources.getFileLoc(*found)
+          : sources.getLocForStartOfFile(sources.translateFile(*file)).getLocWithOffset(int(begin));
   diagnostics.Report(place, diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0"))
-      << (found ? "'return' stands outside of a function" : "this statement belongs into a function");
+      << (found != shared.returns.end() ? "'return' stands outside of a function"
+                                        : "this statement belongs into a function");
   return false;
 }
 
 }  // namespace
+
+void note_token(HostParse& shared, const clang::Token& token) {
+  if (token.isNot(clang::tok::kw_return)) return;
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  if (sources.getFilename(sources.getExpansionLoc(token.getLocation())) == shared.cell->path())
+    shared.returns.push_back(token.getLocation());
+}
 
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();

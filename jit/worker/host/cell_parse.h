@@ -9,7 +9,8 @@
 
 namespace clang {
 class CodeGenerator;
-}
+class Token;
+}  // namespace clang
 
 namespace tarsia::jit {
 
@@ -19,6 +20,9 @@ std::unique_ptr<CellItems> cell_of(const CompileRequest& request);
 /// Closes a brace that a cell leaves open, and lets `ending` be read again. False if there is none.
 bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place,
                  std::string_view ending);
+
+/// The preprocessor has handed out a token.
+void note_token(HostParse& shared, const clang::Token& token);
 
 /// The parse of a declaration at the top level is complete: notes it, and lets the last expression show its
 /// value.

@@ -466,6 +466,11 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
+    if (m_shared.tokens || m_shared.cell)
+      preprocessor.setTokenWatcher([this](const clang::Token& token) {
+        if (m_shared.tokens) m_shared.tokens->record(token);
+        if (m_shared.cell) note_token(m_shared, token);
+      });
     auto consumer = std::make_unique<HostConsumer>(m_shared, clang);
     if (!unit.writes_leading) return consumer;
     auto writer = std::make_unique<ParseWriter>(clang);

@@ -87,7 +87,6 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
 TokenRecorder::TokenRecorder(clang::Preprocessor& preprocessor, const File* leading)
     : m_preprocessor(preprocessor), m_leading(leading) {
   preprocessor.addPPCallbacks(std::make_unique<Callbacks>(*this));
-  preprocessor.setTokenWatcher([this](const clang::Token& token) { record(token); });
 }
 
 TokenRecorder::File* TokenRecorder::file_of(clang::FileID id, clang::SourceLocation place) {

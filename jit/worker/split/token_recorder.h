@@ -11,9 +11,8 @@
 
 namespace tarsia::jit {
 
-/// Records the tokens of the user's files as the preprocessor hands them out, and the names by which the
-/// files are included. The split attributes them to declarations. It is made before the parse starts, and
-/// outlives it.
+/// Records the tokens of the user's files that it is told of, and the names by which the files are included.
+/// The split attributes them to declarations. It is made before the parse starts, and outlives it.
 class TokenRecorder {
  public:
   struct Token {
@@ -39,6 +38,8 @@ class TokenRecorder {
   /// `leading`: what was recorded of the main file when a text that begins like it was parsed; that part is
   /// not read again. It must outlive the parse.
   explicit TokenRecorder(clang::Preprocessor& preprocessor, const File* leading = nullptr);
+  /// Notes a token that the preprocessor has handed out.
+  void record(const clang::Token& token);
 
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
@@ -52,7 +53,6 @@ class TokenRecorder {
 
  private:
   class Callbacks;
-  void record(const clang::Token& token);
   File* file_of(clang::FileID id, clang::SourceLocation place);
   clang::Preprocessor& m_preprocessor;
   const File* m_leading;

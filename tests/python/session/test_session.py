@@ -302,13 +302,20 @@ def test_launches_of_earlier_kernels_fail_as_those_of_the_cell(session):
 
 
 @pytest.mark.parametrize("text, line", [("return 3;", 1), ("int b = 1;\nreturn;", 2), ("{\n  return; }", 2), ("if (1)\n return; else 2;", 2),
-                                        ("{ auto f = [] { return 1; }; f(); return; }", 1)])
+                                        ("{ auto f = [] { return 1; }; f(); return; }", 1),
+                                        ("#define GIVE(x) return x\n\nGIVE(3);", 3), ("#define GIVE(x) return x\n{\n GIVE(3); }", 3),
+                                        ("#define GIVE(x) return x\n{ auto f = [] { GIVE(1); };\n f(); GIVE(f()); }", 3),
+                                        ("#define ALL if (1) { return; }\nALL", 2), ("#define SAME(x) x\nSAME(if (1) {\n return; })", 3),
+                                        ("__global__ void k() { return; }\n#define GIVE return\n{ GIVE; }", 3)])
 def test_statements_that_belong_into_a_function(session, text, line):
     cell = session.run(text)
     assert not cell.ok and cell.error_class == "CompileError" and cell.diagnostics[0].line == line, cell
     assert session.run("[] { struct A { int f() { return 1; } }; return A().f(); }()").value == "1"
     ok(session, "#define NEGATED(x) [&] { return -(x); }()")
     assert session.run("NEGATED([] { return 4; }())").value == "-4"
+    ok(session, "#define NOTHING(x)", "#define GIVE(x) return x", "{ NOTHING(return 1) auto f = [](auto a) { GIVE(a); }; f(1); }",
+       "#define BOTH(x) int both() { return x; } int from_both = both();", "BOTH(7) from_both += both();")
+    assert session.run("from_both").value == "14"
 
 
 def test_a_kernel_with_another_body_is_another_cell():
