@@ -63,17 +63,15 @@ std::string fill_slots(std::span<const LiveCell> cells) {
     for (const CellSymbol& symbol : cell.module->symbols()) {
       void* address = nullptr;
       if (const auto found = defined.find(symbol.name); found != defined.end()) {
-        const std::vector<Definition>& all = found->second;
-        if (symbol.kind == k_cell_shared) {
-          address = all.front().address;
-        } else {
-          for (const Definition& one : all)
-            if (std::string_view(one.type) == symbol.type) address = one.address;
+        for (const Definition& one : found->second) {
+          if (std::string_view(one.type) == symbol.type) address = one.address;
+          if (address && symbol.kind == k_cell_shared) break;
         }
       }
       if (!address) address = symbol.definition;
       if (!address) address = cell_builtin(symbol.name);
-      if (!address) address = cell.module->find_elsewhere(symbol.name);
+      if (!address && symbol.kind != k_cell_thread_variable)
+        address = cell.module->find_elsewhere(symbol.name);
       if (!address && symbol.kind == k_cell_function) address = reinterpret_cast<void*>(&call_of_nothing);
       if (!address && missing.empty()) missing = symbol.name;
       *symbol.slot = address;

@@ -22,10 +22,11 @@ struct CellSymbol {
   const char* name;  ///< mangled
   const char* type;  ///< canonical, as Clang prints it; "" for what has none in C++
   void** slot;       ///< what the cell's code reads at each use
-  void* definition;  ///< in this module; null: elsewhere
+  void* definition;  ///< in this module, or the function that gives the calling thread's; null: elsewhere
   std::int64_t kind;
 };
-inline constexpr std::int64_t k_cell_function = 0, k_cell_variable = 1, k_cell_shared = 2;
+inline constexpr std::int64_t k_cell_function = 0, k_cell_variable = 1, k_cell_shared = 2,
+                              k_cell_thread_variable = 3;
 
 /// An initial value that names what another cell defines: at `base + offset`, the address of symbol number
 /// `symbol` plus `addend`.
@@ -75,7 +76,7 @@ struct LiveCell {
 };
 
 /// Fills the slots: a function or variable is the newest of its name and type, what every module would have
-/// for itself is the oldest. Returns the first variable that nobody defines, or "".
+/// for itself is the oldest of its name and type. Returns the first variable that nobody defines, or "".
 std::string fill_slots(std::span<const LiveCell> cells);
 
 /// Writes the newest cell's initial values that other cells define, after fill_slots().

@@ -80,7 +80,6 @@ std::optional<std::string> extern_of(const clang::VarDecl& variable) {
   if (!variable.getIdentifier() || variable.isStaticDataMember() || variable.isInline() ||
       variable.isConstexpr() || variable.isTemplated() || is_of_device(variable) ||
       llvm::isa<clang::DecompositionDecl, clang::VarTemplateSpecializationDecl>(variable) ||
-      variable.getTLSKind() != clang::VarDecl::TLS_None ||
       variable.getFormalLinkage() != clang::Linkage::External || variable.isExternC() ||
       variable.hasAttrs() || type.isConstQualified() || !can_be_named(type))
     return std::nullopt;
@@ -89,7 +88,10 @@ std::optional<std::string> extern_of(const clang::VarDecl& variable) {
   if (text.find("(lambda") != text.npos || text.find("(unnamed") != text.npos ||
       text.find("(anonymous") != text.npos)
     return std::nullopt;
-  return "extern " + text + ";";
+  const char* storage = variable.getTSCSpec() == clang::TSCS_thread_local   ? "thread_local "
+                        : variable.getTLSKind() != clang::VarDecl::TLS_None ? "__thread "
+                                                                            : "";
+  return std::string("extern ") + storage + text + ";";
 }
 
 /// Whether later cells need no more of a function than its declaration.

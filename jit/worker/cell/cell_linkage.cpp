@@ -2,6 +2,7 @@
 #include "jit/worker/cell/cell_linkage.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
@@ -17,6 +18,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ReplaceConstant.h"
@@ -25,15 +27,20 @@ namespace tarsia::jit {
 namespace {
 
 constexpr char k_builtin_prefix[] = "tarsia_cell_";
+constexpr char k_initialiser[] = "__tls_init";  // of a module's thread_local variables, as Clang calls it
 
-enum class Kind { function, variable, shared };
+enum class Kind { function, variable, shared, thread_variable };
 
 struct Symbol {
   llvm::GlobalValue* value;
   Kind kind;
   std::string type;
   llvm::GlobalVariable* slot = nullptr;
+  llvm::Function* accessor =
+      nullptr;  ///< gives the calling thread's; null: it is not thread_local, or not defined here
   bool defined() const { return !value->isDeclaration(); }
+  /// What the slot of its own module holds at first.
+  llvm::GlobalValue* definition() const { return accessor ? accessor : value; }
 };
 
 class CellLinker {
@@ -45,6 +52,8 @@ class CellLinker {
     note_places();
     take_run();
     find_symbols();
+    find_initialisers();
+    for (Symbol& symbol : m_symbols) add_accessor(symbol);
     for (Symbol& symbol : m_symbols) add_slot(symbol);
     for (Symbol& symbol : m_symbols) use_slot(symbol);
     move_initial_values();
@@ -144,13 +153,13 @@ class CellLinker {
       m_symbols.push_back({&function, Kind::function, type_of(*decl)});
     }
     for (llvm::GlobalVariable& variable : m_module.globals()) {
-      if (variable.getName().starts_with("llvm.") || variable.isThreadLocal() || variable.hasSection())
-        continue;
+      if (variable.getName().starts_with("llvm.") || variable.hasSection()) continue;
+      const bool is_of_thread = variable.isThreadLocal();
       if (variable.hasWeakLinkage() || variable.hasLinkOnceLinkage()) {
         // What ties a module to libtarsia is its own.
         if (variable.getName().starts_with("tarsia_")) continue;
         if (!variable.isConstant() && !variable.isDeclaration())
-          m_symbols.push_back({&variable, Kind::shared, {}});
+          m_symbols.push_back({&variable, Kind::shared, is_of_thread ? "thread_local" : ""});
         continue;
       }
       const clang::Decl* decl = decl_of(variable);
@@ -159,7 +168,10 @@ class CellLinker {
       // Each module has the constants of the language that it uses; those of others are kept here
       // (keep_definitions).
       if (variable.isConstant() && variable.hasLocalLinkage() && !decl->hasAttr<clang::UsedAttr>()) continue;
-      m_symbols.push_back({&variable, Kind::variable, type_of(*decl)});
+      if (is_of_thread)
+        m_symbols.push_back({&variable, Kind::thread_variable, "thread_local " + type_of(*decl)});
+      else
+        m_symbols.push_back({&variable, Kind::variable, type_of(*decl)});
     }
   }
 
@@ -172,7 +184,8 @@ class CellLinker {
     llvm::GlobalValue& value = *symbol.value;
     symbol.slot = new llvm::GlobalVariable(
         m_module, m_pointer, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
-        symbol.defined() ? static_cast<llvm::Constant*>(&value) : llvm::ConstantPointerNull::get(m_pointer),
+        symbol.defined() ? static_cast<llvm::Constant*>(symbol.definition())
+                         : llvm::ConstantPointerNull::get(m_pointer),
         "tarsia.slot." + value.getName());
     symbol.slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
     symbol.slot->setDSOLocal(true);
@@ -183,19 +196,104 @@ class CellLinker {
     return symbol.kind == Kind::function && symbol.defined() && symbol.value->hasLocalLinkage();
   }
 
+  /// What Clang calls where a thread_local variable may have to be initialised first; null if there is none.
+  llvm::Function* wrapper_of(const llvm::GlobalValue& variable) const {
+    const std::string name = variable.getName().str();
+    return m_module.getFunction(name.starts_with("_Z") ? "_ZTW" + name.substr(2)
+                                                       : "_ZTW" + std::to_string(name.size()) + name);
+  }
+
+  /// Finds the functions that initialise thread_local variables of this module.
+  void find_initialisers() {
+    for (llvm::GlobalAlias& alias : m_module.aliases())
+      if (alias.getName().starts_with("_ZTH"))
+        m_initialisers.insert(llvm::dyn_cast<llvm::Function>(alias.getAliaseeObject()));
+    llvm::Function* all = m_module.getFunction(k_initialiser);
+    if (!all) return;
+    for (llvm::Instruction& instruction : llvm::instructions(*all))
+      if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        m_initialisers.insert(call->getCalledFunction());
+  }
+
+  void add_accessor(Symbol& symbol) {
+    if (!symbol.value->isThreadLocal() || !symbol.defined()) return;
+    symbol.accessor =
+        llvm::Function::Create(llvm::FunctionType::get(m_pointer, false), llvm::GlobalValue::InternalLinkage,
+                               "tarsia.thread." + symbol.value->getName(), m_module);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(m_module.getContext(), "", symbol.accessor));
+    // Clang makes no wrapper for a variable that only this module has and does not use.
+    llvm::Function* const initialiser = wrapper_of(*symbol.value);
+    if (llvm::Function* first = initialiser ? initialiser : m_module.getFunction(k_initialiser))
+      builder.CreateCall(first);
+    builder.CreateRet(builder.CreateThreadLocalAddress(symbol.value));
+  }
+
+  /// Lets code ask the function in the slot. What initialises the variable means its own.
+  void use_accessor(Symbol& symbol) {
+    llvm::GlobalValue& variable = *symbol.value;
+    llvm::Function* const wrapper = wrapper_of(variable);
+    std::vector<llvm::Use*> uses;
+    for (llvm::Use& use : variable.uses()) {
+      auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+      const llvm::Function* function = user ? user->getFunction() : nullptr;
+      const bool is_own =
+          symbol.defined() && (function == symbol.accessor || m_initialisers.contains(function));
+      if (function && function != wrapper && !is_own) uses.push_back(&use);
+    }
+    for (llvm::Use* use : uses) {
+      auto* user = llvm::cast<llvm::Instruction>(use->getUser());
+      llvm::Value* own = thread_address(symbol, *use);
+      const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(user);
+      if (!call || call->getIntrinsicID() != llvm::Intrinsic::threadlocal_address) {
+        use->set(own);
+        continue;
+      }
+      user->replaceAllUsesWith(own);
+      user->eraseFromParent();
+    }
+    if (!wrapper) return;
+    const auto* decl = llvm::dyn_cast_or_null<clang::VarDecl>(decl_of(variable));
+    uses.clear();
+    for (llvm::Use& use : wrapper->uses()) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(use.getUser());
+      if (call && call->isCallee(&use) && call->getFunction() != symbol.accessor) uses.push_back(&use);
+    }
+    for (llvm::Use* use : uses) {
+      auto* call = llvm::cast<llvm::CallInst>(use->getUser());
+      llvm::Value* own = thread_address(symbol, *use);
+      // The wrapper gives what a reference refers to.
+      if (decl && decl->getType()->isReferenceType())
+        own = llvm::IRBuilder<>(call).CreateLoad(m_pointer, own);
+      call->replaceAllUsesWith(own);
+      call->eraseFromParent();
+    }
+    if (!symbol.defined() && wrapper->use_empty()) wrapper->eraseFromParent();
+  }
+
+  /// The address of the calling thread's variable, for this use.
+  llvm::Value* thread_address(const Symbol& symbol, const llvm::Use& use) {
+    llvm::IRBuilder<> builder(place_before(use));
+    return builder.CreateCall(llvm::FunctionType::get(m_pointer, false),
+                              builder.CreateLoad(m_pointer, symbol.slot));
+  }
+
+  /// Where an instruction can stand that makes what is used.
+  static llvm::Instruction* place_before(const llvm::Use& use) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    return phi ? phi->getIncomingBlock(use)->getTerminator() : user;
+  }
+
   void use_slot(Symbol& symbol) {
     llvm::GlobalValue& value = *symbol.value;
     if (is_direct(symbol)) return;
+    if (value.isThreadLocal()) return use_accessor(symbol);
     llvm::convertUsersOfConstantsToInstructions({&value});
     std::vector<llvm::Use*> uses;
     for (llvm::Use& use : value.uses())
       if (llvm::isa<llvm::Instruction>(use.getUser())) uses.push_back(&use);
     for (llvm::Use* use : uses) {
-      auto* user = llvm::cast<llvm::Instruction>(use->getUser());
-      llvm::Instruction* before = user;
-      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
-        before = phi->getIncomingBlock(*use)->getTerminator();
-      llvm::IRBuilder<> builder(before);
+      llvm::IRBuilder<> builder(place_before(*use));
       use->set(builder.CreateLoad(m_pointer, symbol.slot));
     }
   }
@@ -289,7 +387,7 @@ class CellLinker {
       }
       symbols.push_back(llvm::ConstantStruct::get(
           symbol_type, {text(symbol.value->getName().str()), text(symbol.type), symbol.slot,
-                        symbol.defined() ? static_cast<llvm::Constant*>(symbol.value)
+                        symbol.defined() ? static_cast<llvm::Constant*>(symbol.definition())
                                          : llvm::ConstantPointerNull::get(m_pointer),
                         number(std::int64_t(symbol.kind))}));
     }
@@ -323,6 +421,7 @@ class CellLinker {
   clang::ASTContext& m_context;
   llvm::PointerType* m_pointer;
   std::vector<Symbol> m_symbols;
+  std::set<const llvm::Function*> m_initialisers;  ///< of thread_local variables
   std::vector<Fixup> m_fixups;
   std::string m_error;
 };

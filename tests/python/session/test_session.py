@@ -318,6 +318,40 @@ def test_statements_that_belong_into_a_function(session, text, line):
     assert session.run("from_both").value == "14"
 
 
+@pytest.mark.parametrize("text, name", [
+    ("thread_local int x = 5;", "x"), ("int five() { return 5; } thread_local int x = five();", "x"), ("static thread_local int x = 5;", "x"),
+    ("int five() { return 5; } static thread_local int x = five();", "x"), ("__thread int x = 5;", "x"), ("namespace { thread_local int x = 5; }", "x"),
+    ("namespace n { thread_local int x = 5; }", "n::x"), ("struct S { static thread_local int x; }; thread_local int S::x = 5;", "S::x"),
+    ("int five() { return 5; } inline thread_local int x = five();", "x"), ("thread_local int own = 5; thread_local int& x = own;", "x"),
+    ("template <class T> thread_local T y = 5;", "y<int>"), ("inline int& x() { thread_local int own = 5; return own; }", "x()"),
+    ("__global__ void k() {} thread_local int x = 5;", "x"), ("extern \"C\" { thread_local int x = 5; }", "x")])
+def test_thread_local_variables_live_on_for_each_thread(session, text, name):
+    ok(session, "#include <thread>", text, f"{name} += 2;", f"int get() {{ return {name}; }}", f"int* at() {{ return &{name}; }}")
+    assert session.run(f"{name} + 10 * get()").value == "77"
+    assert session.run(f"int other = 0; std::thread([] {{ {name} *= 3; other = get(); }}).join(); 100 * other + {name}").value == "1507"
+    assert session.run(f"at() == &{name}").value == "true"
+
+
+def test_thread_local_variables_are_defined_again_and_taken_back(session):
+    ok(session, "thread_local int x = 5; int own() { return x; }", "int get() { return x; }", "int start() { return 7; }",
+       "thread_local int x = start(); int both() { return x + get(); }")
+    assert session.run("both() + own()").value == "21"
+    session.undo(), session.undo()
+    assert session.run("get() + own()").value == "10"
+    cell = session.run("int x = 1;").raise_if_failed()
+    assert cell.notes == [f"'{name}' of cell {number} keeps the earlier 'thread_local int': this one is 'int'" for name, number in
+                          (("own", 1), ("get", 2))]
+    assert session.run("x + get()").value == "6"
+
+
+def test_thread_local_objects_end_with_their_thread(session):
+    ok(session, "#include <thread>", "int alive = 0;", "struct Counted { Counted() { ++alive; } ~Counted() { --alive; } int n = 1; };",
+       "thread_local Counted counted;", "int within = 0; std::thread([] { counted.n = 2; within = 10 * alive + counted.n; }).join();")
+    assert session.run("100 * within + alive").value == "1200"
+    cell = session.run("extern thread_local int nowhere;\nnowhere")
+    assert not cell.ok and "nowhere" in cell.error and "define it" in cell.error
+
+
 def test_a_kernel_with_another_body_is_another_cell():
     for body in ("x[0] = 1;", "if (x) { x[0] = 1; }", "x[0] = 1; x[1] = 2;"):
         session = tarsia.Session()  # the host's half of these cells is the same

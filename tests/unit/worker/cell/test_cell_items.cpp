@@ -42,6 +42,8 @@ TEST_F(CellItemsTest, functions_become_declarations_and_variables_extern_ones) {
   EXPECT_EQ(later("int f(int a, int b = 2) { return a + b; }"), "int f(int a, int b = 2);");
   EXPECT_EQ(later("int a = 3, *b = &a, c[2] = {1, 2};"), "extern int a; extern int *b; extern int c[2];");
   EXPECT_EQ(later("auto d = 2.5;"), "extern double d;");
+  EXPECT_EQ(later("thread_local int t = 3;"), "extern thread_local int t;");
+  EXPECT_EQ(later("__thread int t = 3;"), "extern __thread int t;");
   EXPECT_EQ(later("struct S { void f(); };\nvoid S::f() {}"), "2 items");
 }
 
