@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -18,6 +19,7 @@
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
+#include "registry/resources/recent_launches.h"
 #include "session/cell_value.h"
 #include "session/output_capture.h"
 
@@ -296,6 +298,9 @@ void Session::run_module(CellModule& module, CellResult& result) {
         }
         module.add_ops();
       });
+    if (const std::string failure = uses_cuda ? failure_of_gpu(result) : "";
+        code == TARSIA_OK && !failure.empty())
+      code = registry::guarded([&] { throw CudaError(failure); });
   }
   if (capture) result.output = capture->finish();
   result.value = take_cell_value();
@@ -308,6 +313,17 @@ void Session::run_module(CellModule& module, CellResult& result) {
     place.message = error.message;
     result.diagnostics.insert(result.diagnostics.begin(), std::move(place));
   }
+}
+
+std::string Session::failure_of_gpu(CellResult& result) {
+  CuContext context = nullptr;
+  if (m_has_lost_gpu || !is_cuda_in_use() || find_cuda_driver()->cuCtxGetCurrent(&context) || !context)
+    return {};
+  const CuResult code = find_cuda_driver()->cuCtxSynchronize();
+  if (!registry::is_fatal(code)) return {};  // while a stream is captured, nothing can be waited for
+  m_has_lost_gpu = result.lost_gpu = true;
+  return name_of_cell(result.number) + " gave the GPU work that failed: " + cuda_error_text(code) +
+         ". CUDA cannot be used any more in this process";
 }
 
 registry::LaunchErrors Session::launch_errors(const CellModule& running) const {
@@ -425,6 +441,7 @@ std::string to_json(const CellResult& result) {
                          {"diagnostics", std::move(diagnostics)},
                          {"undone", result.undone},
                          {"notes", result.notes},
+                         {"lost_gpu", result.lost_gpu},
                          {"compile_ms", result.compile_ms},
                          {"run_ms", result.run_ms}};
   json["origin"] = result.origin ? nlohmann::json(origin_name(*result.origin)) : nlohmann::json();

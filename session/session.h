@@ -38,6 +38,7 @@ struct CellResult {
   std::string error_class;              ///< "CompileError" and so on: Python's class
   std::vector<std::string> undone;      ///< names of earlier cells that are no longer there
   std::vector<std::string> notes;       ///< for people
+  bool lost_gpu = false;                ///< CUDA cannot be used any more in this process
   double compile_ms = 0, run_ms = 0;
   std::optional<Origin> origin;  ///< of its module; none: it has none
 };
@@ -95,6 +96,8 @@ class Session {
 
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
+  /// Waits for what the cell has given to the GPU. Says why that has failed; "" if it has not.
+  std::string failure_of_gpu(CellResult& result);
   /// What launches in the cell that has run have left behind, in its module or in one whose code it called.
   registry::LaunchErrors launch_errors(const CellModule& running) const;
   std::string relink(const std::vector<Live>& live) const;
@@ -105,10 +108,11 @@ class Session {
   /// Before each live cell: the others as they were.
   std::vector<std::vector<Live>> m_before;
   int m_next = 1;
+  bool m_has_lost_gpu = false;  ///< and has told of it
 };
 
 /// The result as JSON: {"ok", "number", "value", "stdout", "diagnostics", "error", "error_class", "undone",
-/// "notes", "compile_ms", "run_ms", "origin"}.
+/// "notes", "lost_gpu", "compile_ms", "run_ms", "origin"}.
 std::string to_json(const CellResult& result);
 /// {"start": the byte where the name begins, "matches": [names], "details": [declarations]}.
 std::string to_json(const Completed& completed);

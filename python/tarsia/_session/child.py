@@ -102,7 +102,7 @@ def _uninterrupted(lines):
 
 def _interrupted(request):
     return {"ok": False, "number": request.get("number", 0), "value": None, "stdout": "", "diagnostics": [], "undone": [],
-            "notes": [], "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": "interrupted", "error_class": "Interrupted"}
+            "notes": [], "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": "interrupted", "error_class": "Interrupted"}
 
 
 def _end_with_parent(descriptor):

@@ -175,9 +175,17 @@ class IsolatedHandle:
         told = self._child.take_told()
         if told:
             sys.stderr.write(told)
+        if result["lost_gpu"]:
+            self._end_child()
+            result["notes"] += self._restore()
         if result["ok"] and result["origin"] is not None:
             self._texts.append((self._number, text))
         return json.dumps(result)
+
+    def _end_child(self):
+        self._is_restored = False
+        self._child.kill()
+        self._child.ended()
 
     def _after_crash(self):
         self._is_restored = False
@@ -187,7 +195,7 @@ class IsolatedHandle:
         if told.strip():
             error += "\n" + told.rstrip()
         return {"ok": False, "number": self._number, "value": None, "stdout": "", "diagnostics": [], "undone": [], "notes": notes,
-                "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error"}
+                "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error"}
 
     def _restore(self):
         """Starts anew and runs the live cells again. Notes for people."""
@@ -202,6 +210,10 @@ class IsolatedHandle:
                 self._child.ended()
                 self._texts = [one for one in self._texts if one[0] != number]
                 return [f"cell {number} crashed when it ran again, and is taken back", *self._restore()]
+            if result["lost_gpu"]:
+                self._end_child()
+                self._texts = [one for one in self._texts if one[0] != number]
+                return [f"cell {number} broke the GPU's work when it ran again, and is taken back", *self._restore()]
             if not result["ok"]:
                 lost.append(number)
         if self._texts:

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -66,26 +65,6 @@ def test_time_and_bench(ask):
     for text in (":bench", ":bench nope"):
         with pytest.raises(tarsia.Error):
             ask(text)
-
-
-FAKE = """
-#include <stdlib.h>
-int cuCtxGetCurrent(void** context) { *context = (void*)1; return 0; }
-int cuEventCreate(void** event, unsigned flags) { *event = (void*)2; return flags; }
-int cuEventElapsedTime(float* milliseconds, void* begin, void* end) { *milliseconds = 4000; return 0; }
-int cuStreamQuery(void* stream) { return atoi(getenv("FAKE_QUERY")); }
-int cuCtxSynchronize() { return atoi(getenv("FAKE_WAIT")); }
-"""
-
-
-@pytest.fixture(scope="module")
-def fake_driver(tmp_path_factory):
-    """The folder of a driver whose events are four seconds apart; all else that Tarsia asks for does nothing."""
-    names = re.findall(r'need\("(\w+)"', pathlib.Path(__file__).parents[3].joinpath("base/cuda/cuda_driver.cpp").read_text())
-    folder = tmp_path_factory.mktemp("driver")
-    folder.joinpath("driver.c").write_text(FAKE + "".join(f"int {name}() {{ return 0; }}\n" for name in names if f" {name}(" not in FAKE))
-    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", "libcuda.so.1"], cwd=folder, check=True)
-    return folder
 
 
 @pytest.mark.parametrize("options", [[], ["--in-process"]])

@@ -46,8 +46,42 @@ def test_errors_of_cells_are_those_of_sessions_in_the_process(session):
     assert cell.diagnostics[0].file == f"cell {cell.number}"
 
 
-def run(*arguments, text=None):
-    return subprocess.run([sys.executable, "-m", "tarsia", "repl", *arguments], input=text, capture_output=True, text=True, timeout=120)
+def run(*arguments, text=None, **environment):
+    return subprocess.run([sys.executable, "-m", "tarsia", "repl", *arguments], input=text, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+
+
+@pytest.fixture
+def run_with_fake(fake_driver):
+    """Runs cells where there is that driver. NVRTC cannot stand it: what it compiles is in the cache by then."""
+    def run_twice(*cells, options=()):
+        cells = "\n%%\n".join(cells)
+        run("--arch", "sm_90", *options, text=cells)
+        return run("--arch", "sm_90", *options, text=cells, LD_LIBRARY_PATH=str(fake_driver))
+
+    return run_twice
+
+
+@pytest.mark.parametrize("options", [["--json"], ["--json", "--in-process"]])
+def test_work_of_a_gpu_that_fails_is_an_error_of_its_cell(run_with_fake, options):
+    done = run_with_fake("#include <cstdlib>", "__global__ void k() {} int kept = 3;", "{ kept = 4;\nsetenv(\"FAKE_WAIT\", \"700\", 1); }",
+                         "kept", "1 + 1", options=options)
+    cells = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [cell["ok"] for cell in cells] == [True, True, False, True, True], done
+    assert cells[2]["error_class"] == "CudaError" and "cell 3 gave the GPU work that failed: error 700" in cells[2]["error"]
+    assert [(one["file"], one["line"]) for one in cells[2]["diagnostics"]] == [("cell 3", 2)]
+    assert cells[3]["value"] == ("4" if options[1:] else "3")
+    assert [("cells 1, 2 again" in note, "memory of GPUs is new" in note) for note in cells[2]["notes"]] == [(True, True)][len(options[1:]):]
+
+
+def test_a_cell_whose_work_fails_when_it_runs_again_is_taken_back(run_with_fake, tmp_path):
+    done = run_with_fake(
+        "#include <cstdlib>", "#include <cstdio>\n#include <unistd.h>", "__global__ void k() {} int kept = 3;",
+        f"{{ if (access(\"{tmp_path}/again\", F_OK) == 0) setenv(\"FAKE_WAIT\", \"719\", 1); }}", f"fclose(fopen(\"{tmp_path}/again\", \"w\"));",
+        "int gone = 1;", f"remove(\"{tmp_path}/again\");", "gone", f"fclose(fopen(\"{tmp_path}/again\", \"w\"));", "abort();", "kept",
+        f"remove(\"{tmp_path}/again\");")
+    assert done.stdout == "1\n3\n" and "note: cell 4 broke the GPU's work when it ran again, and is taken back\n" in done.stderr, done
+    assert "note: a new process has run cells 1, 2, 3, 5, 6, 7, 8, 9 again" in done.stderr
 
 
 def test_cells_of_a_text():
