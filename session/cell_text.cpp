@@ -10,7 +10,8 @@
 namespace tarsia::session {
 namespace {
 
-constexpr std::string_view k_prologue = "#include <tarsia/repl.h>\n";
+// Device code gets the headers that the source itself includes.
+constexpr std::string_view k_prologue = "#include <tarsia/op.h>\n#include <tarsia/repl.h>\n";
 
 /// Goes through a text and skips comments, strings and characters: calls see(offset) for each other byte that
 /// is no space.

@@ -411,8 +411,8 @@ std::string Session::source() const {
     kept = without_empty_lines(kept);
     if (!kept.empty()) declarations += "// " + one.text->name() + "\n" + kept + "\n";
   }
-  std::string text = "#include <tarsia/repl.h>\n" + includes + "\n" + m_live.front().text->later_text() +
-                     "\n" + declarations;
+  std::string text = "#include <tarsia/op.h>\n#include <tarsia/repl.h>\n" + includes + "\n" +
+                     m_live.front().text->later_text() + "\n" + declarations;
   if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
   return text;
 }

@@ -358,6 +358,13 @@ def test_a_kernel_with_another_body_is_another_cell():
         ok(session, "__global__ void same_host_half(float* x) { " + body + " }", "int after;", "auto* at = &same_host_half;")
 
 
+def test_kernels_have_what_op_h_gives_them(session, tmp_path):
+    ok(session, "__global__ void twice(const float* x, float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = 2 * x[i]; }",
+       "void go(float* x, long n) { twice<<<tarsia::blocks(n), 256>>>(x, x, n); }")
+    session.save(tmp_path / "saved.cu")
+    assert tarsia.load(str(tmp_path / "saved.cu")).twice
+
+
 def test_a_kernel_replaces_one_that_earlier_code_launches(session):
     ok(session, "__global__ void k(float* x, int n) { if (n) { x[0] = n; } }", "auto* before = &k; auto* at() { return &k; }",
        "__global__ void k(float* x, int n) { x[0] = n + 1; }", "__global__ void other(int* a) { *a = 1; } int between = 3;")

@@ -73,7 +73,7 @@ TEST(CellText, a_diagnostic_of_a_moved_include_has_its_place) {
   CellText one("cell 1", "#include <a>\n"), two("cell 2", "\n#include <b>\n");
   one.move_includes();
   two.move_includes();
-  Diagnostic diagnostic{k_main_name, 3, 10, Severity::error, "not found"};
+  Diagnostic diagnostic{k_main_name, 4, 10, Severity::error, "not found"};
   place_includes(diagnostic, {std::make_shared<const CellText>(one)}, two);
   EXPECT_EQ(diagnostic.file, "cell 2");
   EXPECT_EQ(diagnostic.line, 2);
