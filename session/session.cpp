@@ -339,6 +339,7 @@ registry::LaunchErrors Session::launch_errors(const CellModule& running) const {
   for (const Live& one : m_live)
     if (one.module) add(*one.module);
   add(running);
+  if (m_has_lost_gpu) all.from_launches_alone = true;  // what was told once is no error of this cell
   all.take_launch_error = has_failed ? +[]() -> std::int32_t { return 1; }
                                      : +[]() -> std::int32_t { return 0; };
   return all;
