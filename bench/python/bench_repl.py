@@ -5,7 +5,8 @@ beside clang-repl, the kernel beside bare NVRTC.
 
 Each is typed once: nothing is in the cache. A session alternates functions and expressions that call them; the medians are of
 ten cells around the 10th and of the last ten. clang-repl gets the same text on standard input; its time is that of all cells,
-less that of none, by their number. Kernels have a session of their own; after each, NVRTC alone compiles the same text.
+less that of none, by their number. Kernels have a session of their own; after each, NVRTC alone compiles the same text. Where there
+is a GPU, the cell launches its kernel, too, and the driver does so with what NVRTC made; both wait for it.
 """
 
 import argparse
@@ -40,23 +41,29 @@ def tarsia_times(cells):
 
 
 def kernel_times(n):
-    """Of so many cells with a new kernel each, and of NVRTC for the same texts."""
+    """Of so many cells with a new kernel each, of NVRTC for the same texts, and whether the kernels were launched."""
     import tarsia
-    from nvrtc import Nvrtc
+    from nvrtc import Driver, Nvrtc
 
-    bare, session = Nvrtc(), tarsia.Session(arch="sm_90")
-    session.run("__global__ void first(float* x) { x[0] = 1; }").raise_if_failed()  # starts the compiler and its NVRTC
-    bare.compile("__global__ void first(float* x) { x[0] = 1; }", "sm_90")
+    gpu = next((line["detail"] for line in tarsia.doctor()["lines"] if line["part"] == "GPU 0" and line["found"]), None)
+    arch = gpu.rpartition(" ")[2] if gpu else "sm_90"
+    bare, driver, session = Nvrtc(), None, tarsia.Session(arch=arch)
+    if gpu:
+        session.run("float* p; cudaMalloc(&p, 4096);").raise_if_failed()  # makes the context
+        driver = Driver()
     mine, theirs = [], []
-    for i in range(n):
-        text = f"__global__ void k{i}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * {i}.5f; }}"
+    for i in range(n + 1):
+        name = f"k{i}"
+        text = f"__global__ void {name}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = x[i] * {i}.5f; }}"
         begin = time.perf_counter()
-        session.run(text).raise_if_failed()
+        session.run(text + (f"\n{name}<<<1, 32>>>(p, 32);" if gpu else "")).raise_if_failed()
         middle = time.perf_counter()
-        bare.compile(text, "sm_90")
+        cubin = bare.compile(text, arch)
+        if driver:
+            driver.launch(cubin, f"_Z{len(name)}{name}Pfi")
         mine.append(1e3 * (middle - begin))
         theirs.append(1e3 * (time.perf_counter() - middle))
-    return mine, theirs
+    return mine[1:], theirs[1:], gpu is not None  # the first one starts the compiler and its NVRTC
 
 
 def clang_repl_time(program, cells):
@@ -122,12 +129,12 @@ def main():
             first, last = statistics.median(some[5:10]), statistics.median(some[-5:])
             print(f"{name:24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
         try:
-            kernels, bare = kernel_times(len(cells) // 4)
+            kernels, bare, launches = kernel_times(len(cells) // 4)
         except RuntimeError as error:  # there is no NVRTC
             print(error)
         else:
             first, last = statistics.median(kernels[5:15]), statistics.median(kernels[-10:])
-            print(f"{'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
+            print(f"{'a new kernel, launched' if launches else 'a new kernel':24}{first:10.1f}{last:10.1f}{last / first:8.2f}")
             print(f"{'the same in bare NVRTC':24}{statistics.median(bare[5:15]):10.1f}{statistics.median(bare[-10:]):10.1f}"
                   f"   Tarsia takes {statistics.median(kernels) / statistics.median(bare):.2f} of it")
         mine = statistics.median(times)

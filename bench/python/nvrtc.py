@@ -1,4 +1,4 @@
-"""Bare NVRTC through ctypes: the yardstick for device code."""
+"""Bare NVRTC and the bare driver through ctypes: the yardsticks for device code."""
 
 import ctypes
 
@@ -37,3 +37,25 @@ class Nvrtc:
         self.check(self.library.nvrtcGetCUBIN(program, cubin))
         self.library.nvrtcDestroyProgram(ctypes.byref(program))
         return cubin.raw
+
+
+class Driver:
+    """The CUDA driver, in the context that is current on this thread."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libcuda.so.1")
+        self.memory = ctypes.c_uint64()
+        self.check(self.library.cuMemAlloc_v2(ctypes.byref(self.memory), ctypes.c_size_t(4096)))
+
+    def check(self, code):
+        if code != 0:
+            raise RuntimeError(f"the CUDA driver answers {code}")
+
+    def launch(self, cubin, name):
+        """Loads a cubin, launches its kernel `name` (float*, int) on one block of 32 threads, and waits for it."""
+        module, function, n = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(32)
+        self.check(self.library.cuModuleLoadData(ctypes.byref(module), cubin))
+        self.check(self.library.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+        arguments = (ctypes.c_void_p * 2)(ctypes.addressof(self.memory), ctypes.addressof(n))
+        self.check(self.library.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, arguments, None))
+        self.check(self.library.cuCtxSynchronize())
