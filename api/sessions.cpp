@@ -76,6 +76,10 @@ int32_t tarsia_session_source(const tarsia_session* given, char** text) {
   return guarded([&] { *text = api::give_text(from_c(given)->source()); });
 }
 
+int32_t tarsia_session_shown_source(const tarsia_session* given, char** text) {
+  return guarded([&] { *text = api::give_text(from_c(given)->shown_source()); });
+}
+
 int32_t tarsia_session_ops(const tarsia_session* given, char** json) {
   return guarded([&] { *json = api::give_text(array_of(from_c(given)->ops())); });
 }

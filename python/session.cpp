@@ -69,6 +69,11 @@ class Handle {
     const int32_t code = tarsia_session_source(m_session, &text);
     return taken(code, text);
   }
+  std::string shown_source() const {
+    char* text = nullptr;
+    const int32_t code = tarsia_session_shown_source(m_session, &text);
+    return taken(code, text);
+  }
   std::string ops() const {
     char* json = nullptr;
     const int32_t code = tarsia_session_ops(m_session, &json);
@@ -102,6 +107,7 @@ void add_session(nb::module_& module) {
       .def("complete", &Handle::complete)
       .def("undo", &Handle::undo)
       .def("source", &Handle::source)
+      .def("shown_source", &Handle::shown_source)
       .def("ops", &Handle::ops)
       .def("set_options", &Handle::set_options);
 }

@@ -389,7 +389,17 @@ std::vector<std::string> Session::ops() const {
   return names;
 }
 
-std::string Session::source() const {
+std::string Session::typed_text(const Item& item, const std::string& typed) {
+  return item.replaced ? item.later : typed;
+}
+
+std::string Session::shown_text(const Item& item, const std::string& typed) {
+  if (item.kind != "variable" || !item.later.starts_with("extern ")) return typed_text(item, typed);
+  return "\n#pragma clang attribute push(__attribute__((weak)), apply_to = variable)\n" + item.later +
+         "\n#pragma clang attribute pop\n";
+}
+
+std::string Session::source_with(ItemText text_of) const {
   std::string includes, declarations, statements;
   std::set<std::string> seen;
   for (const Live& one : m_live) {
@@ -405,7 +415,7 @@ std::string Session::source() const {
       if (item.kind == "statement")
         statements += "  " + ended(typed) + "\n";
       else if (!item.dropped)
-        kept += item.replaced ? item.later : typed;
+        kept += text_of(item, typed);
       done = item.end;
     }
     kept += code.substr(done);

@@ -80,7 +80,10 @@ class Session {
   std::size_t size() const { return m_before.size(); }
   /// A source that can be compiled: what the cells declare, and their statements within a function
   /// `void session()`. What was replaced or taken back is not in it.
-  std::string source() const;
+  std::string source() const { return source_with(&typed_text); }
+  /// A source to look at the code of: variables are declared alone. To be compiled with
+  /// TARSIA_DETAIL_CODE_IS_SHOWN.
+  std::string shown_source() const { return source_with(&shown_text); }
   /// The names of the ops that live cells have registered.
   std::vector<std::string> ops() const;
   /// Compiles later cells with these options. Throws as the constructor does.
@@ -94,6 +97,11 @@ class Session {
     std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
   };
 
+  /// What stands for an item in a source. `typed`: its text.
+  using ItemText = std::string (*)(const Item& item, const std::string& typed);
+  static std::string typed_text(const Item& item, const std::string& typed);
+  static std::string shown_text(const Item& item, const std::string& typed);
+  std::string source_with(ItemText text_of) const;
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
   /// Waits for what the cell has given to the GPU. Says why that has failed; "" if it has not.

@@ -46,6 +46,11 @@ TARSIA_API int32_t tarsia_session_set_options(tarsia_session* session, const tar
 /// Writes the live cells as one source that can be compiled. Free `*text` with tarsia_free.
 TARSIA_API int32_t tarsia_session_source(const tarsia_session* session, char** text);
 
+/// Writes a source whose machine code is that of the live cells' functions and kernels. It is for looking at:
+/// its variables have no values, and it is compiled with the macro TARSIA_DETAIL_CODE_IS_SHOWN. Free `*text`
+/// with tarsia_free.
+TARSIA_API int32_t tarsia_session_shown_source(const tarsia_session* session, char** text);
+
 /// The names of the ops that live cells have registered, as a JSON array. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_session_ops(const tarsia_session* session, char** json);
 

@@ -70,8 +70,8 @@ def serve(connection):
                                 output.flush()
                 elif do == "set_options":
                     result = handle.set_options(compile_options(request["options"]))
-                elif do == "source":
-                    result = handle.source()
+                elif do in ("source", "shown_source"):
+                    result = getattr(handle, do)()
                 elif do == "complete":
                     result = json.loads(handle.complete(request["text"].encode("utf-8", "surrogateescape"), request["offset"]))
                 elif do == "statistics":

@@ -279,9 +279,9 @@ class Commands:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "session")  # whether it is CUDA is for its text to say
             with open(path, "w", encoding="utf-8") as file:
-                file.write(self._session.source)
-            done = subprocess.run([sys.executable, "-m", "tarsia", "show", path, *([name] if name else []), "--" + kind],
-                                  capture_output=True, text=True)
+                file.write(self._session._shown_source())
+            words = [path, *([name] if name else []), "--" + kind, "-DTARSIA_DETAIL_CODE_IS_SHOWN"]
+            done = subprocess.run([sys.executable, "-m", "tarsia", "show", *words], capture_output=True, text=True)
         self._say(done.stdout)
         if done.returncode != 0:
             raise _errors.Error(done.stderr.strip() or f"tarsia show ended with code {done.returncode}")

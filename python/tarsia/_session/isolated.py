@@ -248,6 +248,9 @@ class IsolatedHandle:
     def source(self):
         return self._asked({"do": "source"})
 
+    def shown_source(self):
+        return self._asked({"do": "shown_source"})
+
     def set_options(self, options):
         self._asked({"do": "set_options", "options": options})
         self._options = options

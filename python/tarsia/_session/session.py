@@ -125,6 +125,10 @@ class Session:
         """The session as one source that compiles: what cells have declared, and their statements in `void session()`."""
         return self._handle.source()
 
+    def _shown_source(self):
+        """A source to look at the code of, compiled with TARSIA_DETAIL_CODE_IS_SHOWN: nothing of it runs when it is loaded."""
+        return self._handle.shown_source()
+
     def save(self, path):
         """Writes the session as a source; or, to a path that ends in .so, as a library that tarsia.load takes."""
         path = os.fspath(path)

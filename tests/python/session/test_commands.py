@@ -129,6 +129,22 @@ def test_code_is_shown(ask):
     assert "define" in ask(":ir shown_here")
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_code_is_shown_of_sessions_with_values(isolated):
+    session, out = tarsia.Session(isolated=isolated), io.StringIO()
+    for text in ("__global__ void shown_kernel(float* x) { x[threadIdx.x] *= 3; }", 'tarsia::Tensor x = zeros({2}), y = randn({2});',
+                 "float* p = x.data<float>(); const tarsia::Tensor z = ones({3}); static long n = z.numel(); thread_local int per_thread = p[0];",
+                 "float first() { return p[0] + allclose(x, z) + n + per_thread; }", "struct S { static int a; }; int S::a = 3; x", "p[1] = 2;"):
+        session.run(text).raise_if_failed()
+    Commands(session).run(":asm first", out)
+    assert "first" in out.getvalue() and "ret" in out.getvalue()
+    for command, said in (("ptx", ".entry"), ("regs", "registers")):
+        for name in ("", " shown_kernel"):
+            out = io.StringIO()
+            Commands(session).run(f":{command}{name}", out)
+            assert "shown_kernel" in out.getvalue() and said in out.getvalue()
+
+
 def test_completion(ask, tmp_path):
     ask("int some_long_name = 1; __global__ void some_kernel() {}")
 

@@ -13,7 +13,7 @@ import tarsia
 from tarsia._session import transcript
 from tarsia._session.commands import Commands
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpu"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples" / "gpu"
 
 ADD = """__global__ void add(float* x, int n, float by) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,7 +140,8 @@ def test_ops_of_cells_work_on_the_gpu(session):
 
 def test_code_of_kernels_is_shown(make):
     session = make()
-    ok(session, ADD, "__global__ void other(int* x) { *x = 1; }")
+    ok(session, ADD, "__global__ void other(int* x) { *x = 1; }", 'tarsia::Tensor x = zeros({4}, tarsia::float32, "gpu");',
+       "add<<<1, 4>>>(x.data<float>(), 4, 1);")
     ptx = ask(session, ":ptx add")
     assert ".entry" in ptx and "add" in ptx and "other" not in ptx
     assert "add" in ask(session, ":regs add") and "other" in ask(session, ":regs")
