@@ -14,7 +14,7 @@ extern "C" {
 
 /// The version of this interface. It rises when a struct below changes in a way that breaks older modules.
 /// Structs that may grow carry their size, so that a newer libtarsia reads older modules.
-#define TARSIA_ABI_VERSION 1
+#define TARSIA_ABI_VERSION 2
 
 /// Device types, those of DLPack (https://dmlc.github.io/dlpack/latest/c_api.html).
 typedef enum tarsia_device_type {

@@ -115,6 +115,14 @@ typedef struct tarsia_bind_info {
   tarsia_device device;
   const char* op; /* the op's name */
   const struct tarsia_op* declared;
+  const char* chosen; /* the implementation that inference chose; null: none */
+  /// During inference, chooses the implementation of this name. Returns 0, or a code with the last error set
+  /// if no forward has it. Null at other times.
+  int32_t (*choose)(const struct tarsia_bind_info* self, const char* name);
+  /// During inference, replaces the value of an attribute. It is checked as a caller's. Returns 0, or a code
+  /// with the last error set. Null at other times.
+  int32_t (*set_attribute)(const struct tarsia_bind_info* self, const char* name, const tarsia_value* value);
+  void* caller; /* libtarsia's own */
 } tarsia_bind_info;
 
 /// The arguments of an implementation, valid for one call.
@@ -141,8 +149,16 @@ typedef struct tarsia_op_context {
 /// Whether an op runs, or its gradient.
 typedef enum tarsia_pass { TARSIA_FORWARD = 0, TARSIA_BACKWARD = 1 } tarsia_pass;
 
+/// An in-place pair of a pass: its output `output` may share the memory of its input `input`. Both then begin
+/// at one address.
+typedef struct tarsia_inplace {
+  uint32_t input;
+  uint32_t output;
+} tarsia_inplace;
+
 /// An implementation of an op. In backward, it takes the output gradients, the inputs and the outputs, in
-/// this order, and writes the input gradients.
+/// this order, and writes the input gradients. An output shares memory with an input only by a pair of the
+/// op (in forward) or of the implementation.
 typedef struct tarsia_implementation {
   uint32_t size;
   uint32_t pass;       /* tarsia_pass */
@@ -158,6 +174,13 @@ typedef struct tarsia_implementation {
   /// Runs the op. Returns 0, or a code after it has captured the exception.
   int32_t (*run)(void* user, const tarsia_op_context* context);
   void* run_user;
+  const tarsia_inplace* inplace; /* of its pass, beyond those of the op */
+  uint32_t n_inplace;
+  uint32_t reserved;
+  /// Returns the most bytes of scratch that a run takes. Below 0: the last error is set, and nothing is
+  /// bound. Null: it is not known.
+  int64_t (*workspace)(void* user, const tarsia_bind_info* info);
+  void* workspace_user;
 } tarsia_implementation;
 
 /// Flags of tarsia_op.
@@ -166,12 +189,6 @@ enum {
   TARSIA_OP_INFERS_STORAGE = 2, /* sparse inputs are allowed: infer fills storage types */
   TARSIA_OP_RANDOM = 4          /* draws random numbers: two calls differ */
 };
-
-/// An in-place pair: output `output` may share the memory of input `input`.
-typedef struct tarsia_inplace {
-  uint32_t input;
-  uint32_t output;
-} tarsia_inplace;
 
 /// The description of an op. Its functions may be called from several threads at once. Those that return an
 /// int32_t return 0, or a code with the last error set.
@@ -191,8 +208,8 @@ typedef struct tarsia_op {
   const tarsia_port* outputs;
   const tarsia_attribute* attributes;
   const tarsia_implementation* implementations;
-  const tarsia_inplace* inplace;
-  void* user; /* first argument of the functions below */
+  const tarsia_inplace* inplace; /* of the forward of every implementation */
+  void* user;                    /* first argument of the functions below */
   /// Sets the numbers of inputs and outputs if they depend on attributes. Null: they are those of the ports.
   int32_t (*arity)(void* user, const tarsia_bind_info* info, uint32_t* n_inputs, uint32_t* n_outputs);
   /// Makes the author's own struct of the attributes, into which attributes with `set` are stored. Null:

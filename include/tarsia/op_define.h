@@ -324,12 +324,39 @@ class OpDefinition {
     if (follows_implementation("honours_requests")) m_implementations.last().requests = 15;
     return *this;
   }
-  /// Names the last implementation, for people.
+  /// Names the last implementation, for people and for BindInfo::choose.
   TARSIA_DETAIL_SUPPORT OpDefinition& named(const char* name_) {
     if (follows_implementation("named")) m_implementations.last().name = name_ ? name_ : "";
     return *this;
   }
-  /// Allows output `output_` to share the memory of input `input_`. Both are counted from 0.
+  /// Allows output `output_` of the last implementation, a forward, to share the memory of input `input_`.
+  /// Both are counted from 0.
+  TARSIA_DETAIL_SUPPORT OpDefinition& forward_inplace(unsigned input_, unsigned output_) {
+    return pair("forward_inplace", TARSIA_FORWARD, input_, output_);
+  }
+  /// Allows input gradient `output_` of the last implementation, a backward, to share the memory of what
+  /// backward takes at `input_`: output gradients, inputs and outputs are counted in one row, from 0.
+  TARSIA_DETAIL_SUPPORT OpDefinition& backward_inplace(unsigned input_, unsigned output_) {
+    return pair("backward_inplace", TARSIA_BACKWARD, input_, output_);
+  }
+  /// Tells how many bytes of scratch the last implementation takes at most: `int64_t f(const BindInfo&)`.
+  template <class F_>
+  OpDefinition& workspace(F_ f_) {
+    require("workspace", f_);
+    if (!follows_implementation("workspace")) return *this;
+    m_implementations.last().workspace_user = detail::keep(m_kept, new F_(f_));
+    m_implementations.last().workspace = [](void* user_, const tarsia_bind_info* info_) -> int64_t {
+      try {
+        const int64_t bytes_ = static_cast<int64_t>((*static_cast<F_*>(user_))(BindInfo(info_)));
+        if (bytes_ < 0) throw ValueError("there cannot be fewer than no bytes of scratch");
+        return bytes_;
+      } catch (...) {
+        return detail::host()->capture_exception(), -1;
+      }
+    };
+    return *this;
+  }
+  /// Allows output `output_` of every forward to share the memory of input `input_`. Both are counted from 0.
   TARSIA_DETAIL_SUPPORT OpDefinition& inplace(unsigned input_, unsigned output_) {
     tarsia_inplace& p_ = m_inplace.add();
     p_.input = input_;
@@ -369,6 +396,7 @@ class OpDefinition {
       drop_default(m_attributes.items[i_]);
       delete[] m_attributes.items[i_].choices;
     }
+    for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) delete[] m_implementations.items[i_].inplace;
     delete[] m_kept.items;
     delete[] m_inputs.items;
     delete[] m_outputs.items;
@@ -448,6 +476,24 @@ class OpDefinition {
     i_.name = "";
     m_last = 0;
     return i_;
+  }
+
+  TARSIA_DETAIL_SUPPORT OpDefinition& pair(const char* function_, tarsia_pass pass_, unsigned input_,
+                                           unsigned output_) {
+    if (!follows_implementation(function_)) return *this;
+    tarsia_implementation& i_ = m_implementations.last();
+    if (i_.pass != static_cast<uint32_t>(pass_))
+      fault(Message("has .") << function_ << "(…) after a "
+                             << (pass_ == TARSIA_FORWARD ? ".backward(…): write .backward_inplace"
+                                                         : ".forward(…): write .forward_inplace")
+                             << "(…), or put it behind the implementation that it is about");
+    tarsia_inplace* more_ = new tarsia_inplace[i_.n_inplace + 1];
+    for (uint32_t k_ = 0; k_ < i_.n_inplace; ++k_) more_[k_] = i_.inplace[k_];
+    more_[i_.n_inplace].input = input_;
+    more_[i_.n_inplace++].output = output_;
+    delete[] i_.inplace;
+    i_.inplace = more_;
+    return *this;
   }
 
   TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {

@@ -33,6 +33,15 @@ std::string device_text(tarsia_device device) {
   return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
 }
 
+/// What people call an implementation: its name, or "cpu #2", the second of its device and pass.
+std::string name_of(const tarsia_op& op, const tarsia_implementation& implementation) {
+  if (*implementation.name) return implementation.name;
+  int number = 1;
+  for (const tarsia_implementation* one = op.implementations; one != &implementation; ++one)
+    number += one->pass == implementation.pass && one->device_type == implementation.device_type;
+  return std::string(device_name(implementation.device_type == TARSIA_GPU)) + " #" + std::to_string(number);
+}
+
 /// The devices that an op has a pass for, for messages.
 std::string devices_of(const tarsia_op& op, tarsia_pass pass) {
   std::string text;
@@ -52,9 +61,8 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
     : m_entry(std::move(entry)), m_bound(m_entry->op(), request) {
   const tarsia_op& op = m_entry->op();
   m_bound.require_complete();
-  m_forward = choose(TARSIA_FORWARD);
-  m_backward = choose(TARSIA_BACKWARD);
-  if (!m_forward) {
+  m_passes = {plan(TARSIA_FORWARD), plan(TARSIA_BACKWARD)};
+  if (!implementation(TARSIA_FORWARD)) {
     const bool gpu = is_gpu(request.device);
     std::string has = devices_of(op, TARSIA_FORWARD);
     if (has.find(device_name(gpu)) != std::string::npos)
@@ -116,11 +124,35 @@ const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
   return best;
 }
 
+BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
+  const tarsia_op& op = m_entry->op();
+  const tarsia_bind_info& info = m_bound.info();
+  Pass plan;
+  plan.implementation = choose(pass);
+  if (!plan.implementation) return plan;
+  const tarsia_implementation& implementation = *plan.implementation;
+  plan.pairs = InplacePairs(op, implementation, info);
+  if (implementation.workspace) {
+    const std::int64_t bytes = run_step(op, "workspace", &info, [&] {
+      return implementation.workspace(implementation.workspace_user, &info);
+    });
+    if (bytes < 0) throw_op_error(op, "workspace");
+    plan.workspace = static_cast<std::uint64_t>(bytes);
+  }
+  return plan;
+}
+
+std::string BoundOp::implementation_name(tarsia_pass pass) const {
+  const tarsia_implementation* implementation = m_passes[pass].implementation;
+  return implementation ? name_of(m_entry->op(), *implementation) : "";
+}
+
 std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   // 1. Choose the implementation of the pass.
   const tarsia_bind_info& info = m_bound.info();
   const bool backward = call.pass == TARSIA_BACKWARD;
-  const tarsia_implementation* implementation = backward ? m_backward : m_forward;
+  const Pass& pass = m_passes[backward];
+  const tarsia_implementation* implementation = pass.implementation;
   const std::uint32_t n_inputs = backward ? info.n_outputs * 2 + info.n_inputs : info.n_inputs;
   const std::uint32_t n_outputs = backward ? info.n_inputs : info.n_outputs;
   if (!implementation)
@@ -153,13 +185,14 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
 
-  // 4. See whether the implementation honours the requests. If it does not, it runs with copies.
+  // 4. See whether the implementation honours the requests, and whether its pairs allow how outputs lie to
+  // inputs. If not, it runs with copies.
   std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
   if (call.requests || backward) {
     asked = 0;
     for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
   }
-  const bool honoured = (asked & ~implementation->requests) == 0;
+  const bool honoured = (asked & ~implementation->requests) == 0 && pass.pairs.allow(context);
 
   if (!is_gpu(info.device)) {
     // 5. Enter the device. The CPU has no stream.
@@ -167,7 +200,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
     frame.runs(m_entry->op(), context);
 
     // 6. Run. Nothing was launched, so step 7 has nothing to look for.
-    return honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+    return honoured ? run(*implementation, context) : run_with_copies(pass, context);
   }
   try {
     // 5. Enter the device and the stream.
@@ -177,8 +210,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
     frame.runs(m_entry->op(), context);
 
     // 6. Run.
-    const std::int32_t code =
-        honoured ? run(*implementation, context) : run_with_copies(*implementation, context);
+    const std::int32_t code = honoured ? run(*implementation, context) : run_with_copies(pass, context);
 
     // 7. Look for launch errors.
     return code ? code : check_launches(*implementation);
@@ -225,11 +257,10 @@ std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation
   });
 }
 
-std::int32_t BoundOp::run_with_copies(const tarsia_implementation& implementation,
-                                      tarsia_op_context& context) noexcept {
+std::int32_t BoundOp::run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept {
   try {
-    RequestCopies copies(m_entry->op(), implementation, context);
-    if (std::int32_t code = run(implementation, copies.context())) return code;
+    RequestCopies copies(*pass.implementation, pass.pairs, context);
+    if (std::int32_t code = run(*pass.implementation, copies.context())) return code;
     copies.finish();
     return 0;
   } catch (...) {

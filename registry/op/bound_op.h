@@ -4,10 +4,14 @@
 #include <tarsia/c_api.h>
 #include <tarsia/op_abi.h>
 
+#include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "registry/op/infer.h"
+#include "registry/op/inplace.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/ref.h"
 #include "registry/resources/turn.h"
@@ -21,8 +25,20 @@ class BoundOp : public Counted<BoundOp> {
   BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request);
 
   const BoundInfo& bound() const { return m_bound; }
-  const tarsia_implementation& forward() const { return *m_forward; }
-  bool has_backward() const { return m_backward != nullptr; }
+  bool has_backward() const { return implementation(TARSIA_BACKWARD) != nullptr; }
+
+  /// The implementation of a pass; null if it has none, which a forward never is.
+  const tarsia_implementation* implementation(tarsia_pass pass) const {
+    return m_passes[pass].implementation;
+  }
+  /// What people call it: its name, or "cpu #2", the second of its device and pass; "" if there is none.
+  std::string implementation_name(tarsia_pass pass) const;
+  /// The pairs by which it may share memory: the op's, if it is a forward, and its own.
+  std::span<const tarsia_inplace> inplace(tarsia_pass pass) const { return m_passes[pass].pairs.pairs(); }
+  /// The most bytes of scratch that it says it takes; 0 if it says nothing.
+  std::uint64_t workspace(tarsia_pass pass) const { return m_passes[pass].workspace; }
+  /// What is converted for it, as in "input 'x': csr -> dense".
+  const std::vector<std::string>& conversions(tarsia_pass pass) const { return m_passes[pass].conversions; }
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
@@ -42,18 +58,25 @@ class BoundOp : public Counted<BoundOp> {
   ~BoundOp();
   void destroy() { delete this; }
 
+  /// What runs in forward or backward.
+  struct Pass {
+    const tarsia_implementation* implementation = nullptr;
+    InplacePairs pairs;
+    std::uint64_t workspace = 0;
+    std::vector<std::string> conversions;
+  };
+
   /// Chooses by device, predicate and priority; null if none applies.
   const tarsia_implementation* choose(tarsia_pass pass) const;
+  Pass plan(tarsia_pass pass) const;
   std::int32_t run(const tarsia_implementation& implementation, const tarsia_op_context& context) noexcept;
-  std::int32_t run_with_copies(const tarsia_implementation& implementation,
-                               tarsia_op_context& context) noexcept;
+  std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;
   std::int32_t check_launches(const tarsia_implementation& implementation) noexcept;
 
   Ref<OpEntry> m_entry;
   BoundInfo m_bound;
-  const tarsia_implementation* m_forward = nullptr;
-  const tarsia_implementation* m_backward = nullptr;
+  std::array<Pass, 2> m_passes;                 ///< by tarsia_pass
   std::vector<std::uint8_t> m_write;            ///< "write" for every output
   std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
   void* m_state = nullptr;

@@ -182,7 +182,7 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
     m_inputs[i].present = 0;
   }
   for (unsigned i = 0; i < n_outputs && request.outputs && request.n_outputs; ++i)
-    m_outputs[i] = request.outputs[i];
+    m_outputs[i] = request.outputs[i], m_outputs[i].present = 1;
   check_ndim();
   m_info.inputs = m_inputs.data();
   m_info.outputs = m_outputs.data();

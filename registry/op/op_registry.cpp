@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -86,6 +87,23 @@ void check_bounds(const tarsia_attribute& attribute, const std::function<void(co
         fail("has " + name + " with choice '" + attribute.choices[i] + "' twice: list it once");
 }
 
+/// Refuses pairs of tensors that an implementation does not have. How many it has may depend on the call.
+void check_pairs(const tarsia_op& op, const tarsia_implementation& implementation,
+                 const std::function<void(const std::string&)>& fail) {
+  const bool backward = implementation.pass == TARSIA_BACKWARD;
+  const bool any_number =
+      op.arity || (op.n_inputs && op.inputs[op.n_inputs - 1].flags & TARSIA_PORT_VARIADIC);
+  const std::uint32_t n_in = backward ? 2 * op.n_outputs + op.n_inputs : op.n_inputs,
+                      n_out = backward ? op.n_inputs : op.n_outputs;
+  for (const tarsia_inplace& pair : std::span(implementation.inplace, implementation.n_inplace)) {
+    if (any_number || (pair.input < n_in && pair.output < n_out)) continue;
+    const std::string word = backward ? "backward" : "forward";
+    fail("has ." + word + "_inplace(" + std::to_string(pair.input) + ", " + std::to_string(pair.output) +
+         "), and its " + word + " takes " + std::to_string(n_in) + " tensors and writes " +
+         std::to_string(n_out) + ", counted from 0");
+  }
+}
+
 /// " at relu.cpp:12"
 std::string located(const tarsia_op& op) {
   return op.location && *op.location ? std::string(" at ") + op.location : "";
@@ -138,7 +156,10 @@ void check_op(const tarsia_op& op, const Library& library) {
     const char* pass = a.pass == TARSIA_BACKWARD ? "backward" : "forward";
     if (a.device_type != TARSIA_CPU && a.device_type != TARSIA_GPU)
       fail(std::string("has a ") + pass + " for an unknown device: \"cpu\" and \"gpu\" are known");
+    if (a.size < sizeof(tarsia_implementation))
+      fail("is described for an older Tarsia: build the library again");
     if (!a.run) fail(std::string("has a ") + pass + " without a function");
+    check_pairs(op, a, fail);
     has_forward |= a.pass == TARSIA_FORWARD;
     for (unsigned k = 0; k < i; ++k) {
       const tarsia_implementation& b = op.implementations[k];

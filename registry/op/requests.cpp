@@ -13,47 +13,51 @@
 
 namespace tarsia::registry {
 
-RequestCopies::RequestCopies(const tarsia_op& op, const tarsia_implementation& implementation,
+RequestCopies::RequestCopies(const tarsia_implementation& implementation, const InplacePairs& pairs,
                              const tarsia_op_context& context)
     : m_context(context), m_asked(context), m_temporaries(context.n_outputs), m_sparse(context.n_outputs) {
   const bool backward = implementation.pass == TARSIA_BACKWARD;
   const tarsia_bind_info& info = *context.info;
   m_outputs.assign(context.outputs, context.outputs + context.n_outputs);
   m_requests.assign(context.requests, context.requests + context.n_outputs);
-  // A declared pair may share memory. If both are the same tensor, overwriting is writing in place.
-  auto is_pair = [&](std::uint32_t output) {
-    if (backward) return false;
-    for (unsigned i = 0; i < op.n_inplace; ++i) {
-      if (op.inplace[i].input >= context.n_inputs) continue;  // the attributes decide how many there are
-      const tarsia_tensor* input = context.inputs[op.inplace[i].input];
-      if (op.inplace[i].output == output && input && data_of(*input) == data_of(*context.outputs[output]))
-        return true;
-    }
-    return false;
-  };
   for (std::uint32_t i = 0; i < context.n_outputs; ++i) {
-    if (implementation.requests & (1u << (m_requests[i] & 3))) continue;
     const std::uint8_t asked = m_requests[i];
-    m_requests[i] = TARSIA_REQUEST_WRITE;
-    if (asked == TARSIA_REQUEST_INPLACE && is_pair(i)) continue;
-    const tarsia_meta& meta = backward ? info.inputs[i] : info.outputs[i];
-    if (meta.storage != TARSIA_DENSE && asked == TARSIA_REQUEST_INPLACE) continue;
-    if (backward && !meta.present) continue;
-    if (meta.storage != TARSIA_DENSE) {
-      m_sparse[i] = empty_sparse(meta, info.device);
-      m_outputs[i] = &m_sparse[i].whole;
+    const bool honours = implementation.requests & (1u << (asked & 3));
+    if (asked == TARSIA_REQUEST_NULL) {
+      if (!honours) m_outputs[i] = separate(i, backward ? info.inputs[i] : info.outputs[i], info.device);
       continue;
     }
-    tarsia_tensor& temporary = m_temporaries[i];
-    temporary.device = info.device;
-    temporary.ndim = meta.ndim;
-    temporary.dtype = meta.dtype;
-    temporary.shape = const_cast<std::int64_t*>(meta.shape);
-    temporary.data = call_scratch(bytes_of(meta.shape, meta.ndim, meta.dtype), info.device);
-    m_outputs[i] = &temporary;
+    const tarsia_meta& meta = backward ? info.inputs[i] : info.outputs[i];
+    // The caller's tensor, if the implementation overwrites it. By a pair that shares, overwriting is writing
+    // in place; "in place" without one is overwriting.
+    const Sharing sharing = m_outputs[i] ? pairs.sharing_of(context, i) : Sharing::none;
+    if (sharing != Sharing::wrong) {
+      if (honours && (asked != TARSIA_REQUEST_INPLACE || sharing == Sharing::by_pair)) continue;
+      if (asked == TARSIA_REQUEST_INPLACE || asked == TARSIA_REQUEST_WRITE) {
+        m_requests[i] = TARSIA_REQUEST_WRITE;
+        continue;
+      }
+    }
+    m_outputs[i] = separate(i, meta, info.device);
   }
   m_context.outputs = m_outputs.data();
   m_context.requests = m_requests.data();
+}
+
+const tarsia_tensor* RequestCopies::separate(std::uint32_t i, const tarsia_meta& meta, tarsia_device device) {
+  if (!meta.present) return m_outputs[i];
+  m_requests[i] = TARSIA_REQUEST_WRITE;
+  if (meta.storage != TARSIA_DENSE) {
+    m_sparse[i] = empty_sparse(meta, device);
+    return &m_sparse[i].whole;
+  }
+  tarsia_tensor& temporary = m_temporaries[i];
+  temporary.device = device;
+  temporary.ndim = meta.ndim;
+  temporary.dtype = meta.dtype;
+  temporary.shape = const_cast<std::int64_t*>(meta.shape);
+  temporary.data = call_scratch(bytes_of(meta.shape, meta.ndim, meta.dtype), device);
+  return &temporary;
 }
 
 RequestCopies::~RequestCopies() {

@@ -1,5 +1,5 @@
-// Write requests for implementations that only overwrite. They get separate outputs, which are then copied
-// or added to the caller's.
+// Write requests for implementations that only overwrite, and outputs in memory that they may not share. They
+// get separate outputs, which are then copied or added to the caller's.
 #pragma once
 
 #include <tarsia/op_abi.h>
@@ -7,14 +7,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "registry/op/inplace.h"
+
 namespace tarsia::registry {
 
-/// The context of one run, with only requests that the implementation honours. Lives in the call's frame
-/// and uses its scratch.
+/// The context of one run, with only requests that the implementation honours, and without memory shared
+/// otherwise than by its pairs. Lives in the call's frame and uses its scratch.
 class RequestCopies {
  public:
   /// Throws.
-  RequestCopies(const tarsia_op& op, const tarsia_implementation& implementation,
+  RequestCopies(const tarsia_implementation& implementation, const InplacePairs& pairs,
                 const tarsia_op_context& context);
   ~RequestCopies();
   RequestCopies(const RequestCopies&) = delete;
@@ -26,6 +28,9 @@ class RequestCopies {
   void finish();
 
  private:
+  /// New memory for output i, to be overwritten.
+  const tarsia_tensor* separate(std::uint32_t i, const tarsia_meta& meta, tarsia_device device);
+
   tarsia_op_context m_context;
   const tarsia_op_context& m_asked;
   std::vector<tarsia_tensor> m_temporaries;  ///< one an output; null data where there is none

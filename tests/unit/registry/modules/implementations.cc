@@ -1,0 +1,107 @@
+// Ops with several implementations each, which tell what they see.
+#include <cstring>
+#include <string>
+
+#include <tarsia/op.h>
+
+namespace {
+
+bool is_same(const tarsia::Tensor& a, const tarsia::Tensor& b) {
+  return a && b && a.data<const float>() == b.data<const float>();
+}
+
+// A convolution of one dimension with three weights: y[i] = Σ w[k] x[i + k - 1]. Each implementation adds its
+// mark to y[0] and dx[0]: 1000 for the plain one, 2000 for the one that is like cuDNN's. To that it adds 100
+// for each tensor that shares memory with x or dy, and 10 times the request that it sees.
+void convolve(const float* x, const float* w, float* y, int64_t n, bool backward) {
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = 0;
+    for (int64_t k = 0; k < 3; ++k) {
+      const int64_t at = backward ? i - k + 1 : i + k - 1;
+      if (at >= 0 && at < n) y[i] += w[k] * x[at];
+    }
+  }
+}
+void plain_forward(tarsia::Context& c) {
+  const tarsia::Tensor x = c.input(0), y = c.output(0);
+  convolve(x.data<const float>(), c.input(1).data<const float>(), y.data<float>(), x.numel(), false);
+  y.data<float>()[0] += 1000 + 100 * is_same(x, y) + 10 * int(c.request(0));
+}
+void plain_backward(tarsia::Context& c) {
+  const tarsia::Tensor dy = c.out_grad(0), dx = c.in_grad(0);
+  convolve(dy.data<const float>(), c.forward_input(1).data<const float>(), dx.data<float>(), dy.numel(),
+           true);
+  dx.data<float>()[0] +=
+      1000 + 100 * (is_same(dx, dy) || is_same(dx, c.forward_input(0))) + 10 * int(c.request(0));
+}
+// Has a buffer of its own for what it takes, as cuDNN its workspace, so it may write where x was.
+const float* copy_of(tarsia::Context& c, const tarsia::Tensor& x) {
+  float* copy = c.scratch<float>(x.numel());
+  std::memcpy(copy, x.data<const float>(), sizeof(float) * x.numel());
+  return copy;
+}
+void buffered_forward(tarsia::Context& c) {
+  const tarsia::Tensor x = c.input(0), y = c.output(0);
+  const bool same = is_same(x, y);
+  convolve(copy_of(c, x), c.input(1).data<const float>(), y.data<float>(), x.numel(), false);
+  y.data<float>()[0] += 2000 + 100 * same + 10 * int(c.request(0));
+}
+void buffered_backward(tarsia::Context& c) {
+  const tarsia::Tensor dy = c.out_grad(0), dx = c.in_grad(0);
+  const bool same = is_same(dx, dy) || is_same(dx, c.forward_input(0));
+  convolve(copy_of(c, dy), c.forward_input(1).data<const float>(), dx.data<float>(), dy.numel(), true);
+  dx.data<float>()[0] += 2000 + 100 * same + 10 * int(c.request(0));
+}
+int64_t workspace(const tarsia::BindInfo& i) {
+  return i.input(0).shape().numel() * 4;
+}
+
+}  // namespace
+
+TARSIA_OP(test_conv)
+    .input("x")
+    .input("w")
+    .no_gradient()
+    .output("y")
+    .infer([](tarsia::BindInfo& i) { i.output(0) = i.input(0); })
+    .forward("cpu", plain_forward)
+    .honours_requests()
+    .backward("cpu", plain_backward)
+    .honours_requests()
+    .forward("cpu", buffered_forward)
+    .named("buffered")
+    .when([](const tarsia::BindInfo& i) { return i.input(0).size(0) >= 4; })
+    .priority(1)
+    .honours_requests()
+    .forward_inplace(0, 0)
+    .workspace(workspace)
+    .backward("cpu", buffered_backward)
+    .named("buffered")
+    .when([](const tarsia::BindInfo& i) { return i.input(0).size(0) >= 4; })
+    .priority(1)
+    .backward_inplace(1, 0)
+    .backward_inplace(0, 0)
+    .workspace(workspace);
+
+// The op's pair holds for all of its forwards, in addition to their own.
+void first_of_two(tarsia::Context& c) {
+  const float a = c.input(0).data<const float>()[0], b = c.input(1).data<const float>()[0];
+  c.output(0).data<float>()[0] = a + b;
+  c.output(0).data<float>()[0] +=
+      100 * is_same(c.input(0), c.output(0)) + 200 * is_same(c.input(1), c.output(0));
+}
+TARSIA_OP(test_pairs)
+    .input("a")
+    .input("b")
+    .inplace(0, 0)
+    .forward("cpu", first_of_two)
+    .forward("cpu", first_of_two)
+    .named("both")
+    .when([](const tarsia::BindInfo& i) { return i.input(0).size(0) == 2; })
+    .priority(1)
+    .forward_inplace(1, 0)
+    .forward_inplace(0, 0);
+
+TARSIA_OP(test_workspace_fails)
+    .forward("cpu", first_of_two)
+    .workspace([](const tarsia::BindInfo&) -> int64_t { throw tarsia::ValueError("no plan"); });

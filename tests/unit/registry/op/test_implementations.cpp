@@ -1,0 +1,129 @@
+// Ops of modules/implementations.cc: which implementation runs, and what it may share.
+#include <cstdint>
+
+#include "tests/unit/registry/op_fixture.h"
+
+namespace tarsia::registry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+Pairs pairs_of(const BoundOp& bound, tarsia_pass pass) {
+  Pairs pairs;
+  for (const tarsia_inplace& pair : bound.inplace(pass)) pairs.emplace_back(pair.input, pair.output);
+  return pairs;
+}
+
+class Implementations : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { s_library = load("implementations"); }
+  static void TearDownTestSuite() {
+    OpRegistry::instance().remove(*s_library);
+    s_library = {};
+  }
+  static inline Ref<Library> s_library;
+};
+
+/// The convolution: the plain one for vectors of 3, the one that may share x with y and dx for vectors of 4.
+class Convolution : public Implementations {
+ protected:
+  static Ref<BoundOp> bound(const Array<float>& x) { return bind("test_conv", {meta(x.shape), meta({3})}); }
+  /// dx, in place of dy or x.
+  void backward_into(Array<float>& dx, const Array<float>& dy, const Array<float>& x) {
+    Array<float> y(x.shape, {});
+    run(*bound(x), {&dy.tensor, &x.tensor, &w.tensor, &y.tensor}, {&dx.tensor, nullptr},
+        {TARSIA_REQUEST_INPLACE, TARSIA_REQUEST_NULL}, TARSIA_BACKWARD);
+  }
+  Array<float> w{{1, 0, 0}};  // y[i] = x[i - 1]
+};
+
+TEST_F(Convolution, pairs_and_workspace_are_those_of_the_implementation) {
+  const Ref<BoundOp> plain = bind("test_conv", {meta({3}), meta({3})});
+  EXPECT_EQ(plain->implementation_name(TARSIA_FORWARD), "cpu #1");
+  EXPECT_EQ(plain->implementation_name(TARSIA_BACKWARD), "cpu #1");
+  EXPECT_THAT(plain->inplace(TARSIA_FORWARD), IsEmpty());
+  EXPECT_THAT(plain->inplace(TARSIA_BACKWARD), IsEmpty());
+  EXPECT_EQ(plain->workspace(TARSIA_FORWARD), 0u);
+  const Ref<BoundOp> buffered = bind("test_conv", {meta({4}), meta({3})});
+  EXPECT_EQ(buffered->implementation_name(TARSIA_FORWARD), "buffered");
+  EXPECT_EQ(pairs_of(*buffered, TARSIA_FORWARD), (Pairs{{0, 0}}));
+  EXPECT_EQ(pairs_of(*buffered, TARSIA_BACKWARD), (Pairs{{1, 0}, {0, 0}}));
+  EXPECT_EQ(buffered->workspace(TARSIA_FORWARD), 16u);
+  EXPECT_EQ(buffered->workspace(TARSIA_BACKWARD), 16u);
+}
+
+TEST_F(Convolution, one_without_a_pair_neither_sees_the_request_inplace_nor_shares) {
+  Array<float> x({1, 2, 3});
+  run(*bound(x), {&x.tensor, &w.tensor}, {&x.tensor}, {TARSIA_REQUEST_INPLACE});
+  EXPECT_THAT(x.data, ElementsAre(1000 + 10, 1, 2));  // 10: it was asked to write
+}
+
+TEST_F(Convolution, an_output_that_overlaps_an_input_is_written_after_that_was_read) {
+  Array<float> x({1, 2, 3});
+  run(*bound(x), {&x.tensor, &w.tensor}, {&x.tensor});
+  EXPECT_THAT(x.data, ElementsAre(1010, 1, 2));
+  run(*bound(x), {&x.tensor, &w.tensor}, {&x.tensor}, {TARSIA_REQUEST_ADD});
+  EXPECT_THAT(x.data, ElementsAre(1010 + 1010, 1 + 1010, 2 + 1));
+  Array<float> memory({1, 2, 3, 4}), first({3}, {}), last({3}, {});  // of which two elements are both's
+  first.tensor.data = memory.data.data();
+  last.tensor.data = memory.data.data() + 1;
+  run(*bound(first), {&first.tensor, &w.tensor}, {&last.tensor});
+  EXPECT_THAT(memory.data, ElementsAre(1, 1010, 1, 2));
+}
+
+TEST_F(Convolution, one_with_a_pair_shares) {
+  Array<float> x({1, 2, 3, 4}), y({4}, {});
+  run(*bound(x), {&x.tensor, &w.tensor}, {&y.tensor}, {TARSIA_REQUEST_INPLACE});  // in place of nothing
+  EXPECT_THAT(y.data, ElementsAre(2000 + 10, 1, 2, 3));
+  run(*bound(x), {&x.tensor, &w.tensor}, {&x.tensor}, {TARSIA_REQUEST_INPLACE});
+  EXPECT_THAT(x.data, ElementsAre(2000 + 100 + 20, 1, 2, 3));
+}
+
+TEST_F(Convolution, a_pair_with_one_input_is_none_with_another) {
+  Array<float> x({1, 2, 3, 4});
+  w.tensor.data = x.data.data() + 1;
+  run(*bound(x), {&x.tensor, &w.tensor}, {&x.tensor});
+  EXPECT_THAT(x.data, ElementsAre(2000 + 10 + 3 * 1 + 4 * 2, 2 * 1 + 3 * 2 + 4 * 3, 2 * 2 + 3 * 3 + 4 * 4,
+                                  2 * 3 + 3 * 4));
+}
+
+TEST_F(Convolution, backward_shares_by_pairs_of_its_own) {
+  Array<float> dy({1, 2, 3}), x({1, 2, 3});
+  backward_into(x, dy, x);
+  EXPECT_THAT(x.data, ElementsAre(2 + 1000 + 10, 3, 0));
+  Array<float> dy4({1, 2, 3, 4}), x4({1, 2, 3, 4});
+  backward_into(x4, dy4, x4);
+  EXPECT_THAT(x4.data, ElementsAre(2 + 2000 + 100 + 10, 3, 4, 0));  // 10: it does not honour requests
+  backward_into(dy4, dy4, x4);
+  EXPECT_THAT(dy4.data, ElementsAre(2 + 2000 + 100 + 10, 3, 4, 0));
+}
+
+TEST_F(Implementations, the_ops_pairs_hold_beside_their_own) {
+  const Ref<BoundOp> one = bind("test_pairs", {meta({1}), meta({1})}),
+                     both = bind("test_pairs", {meta({2}), meta({2})});
+  EXPECT_EQ(pairs_of(*one, TARSIA_FORWARD), (Pairs{{0, 0}}));
+  EXPECT_EQ(pairs_of(*both, TARSIA_FORWARD), (Pairs{{0, 0}, {1, 0}}));
+  EXPECT_EQ(one->implementation(TARSIA_BACKWARD), nullptr);
+  EXPECT_EQ(one->implementation_name(TARSIA_BACKWARD), "");
+  Array<float> a({1}), b({2});
+  run(*one, {&a.tensor, &b.tensor}, {&a.tensor});
+  EXPECT_EQ(a.data[0], 103);
+  a.data[0] = 1;
+  run(*one, {&a.tensor, &b.tensor}, {&b.tensor});
+  EXPECT_EQ(b.data[0], 3);
+  Array<float> c({1, 0}), d({2, 0});
+  run(*both, {&c.tensor, &d.tensor}, {&d.tensor});
+  EXPECT_EQ(d.data[0], 203);
+}
+
+TEST_F(Implementations, a_workspace_that_throws_is_an_error_of_binding) {
+  EXPECT_EQ(error_of([] { bind("test_workspace_fails", {meta({1})}); }),
+            "op 'test_workspace_fails', workspace: no plan");
+}
+
+}  // namespace
+}  // namespace tarsia::registry
