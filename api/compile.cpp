@@ -27,6 +27,7 @@
 #include "pipeline/pipeline.h"
 #include "registry/crash/literal.h"
 #include "registry/loader.h"
+#include "registry/op/conversions.h"
 #include "registry/resources/last_error.h"
 
 using namespace tarsia;
@@ -203,6 +204,7 @@ int32_t tarsia_statistics(char** text) {
   return guarded([&] {
     Pipeline& pipeline = Pipeline::instance();
     const cache::Counters disk = pipeline.counters();
+    const registry::ConversionCounters& conversions = registry::conversion_counters();
     nlohmann::json warnings = nlohmann::json::array();
     for (const Diagnostic& one : t_last_warnings)
       warnings.push_back({one.file, one.line, one.column, severity_name(one.severity), one.message});
@@ -216,6 +218,9 @@ int32_t tarsia_statistics(char** text) {
                                    {"evictions", disk.evictions}}},
                                  {"cache_refusal", pipeline.cache_refusal()},
                                  {"workers_started", pipeline.workers_started()},
+                                 {"conversions",
+                                  {{"bindings", conversions.bindings.load(std::memory_order_relaxed)},
+                                   {"tensors", conversions.tensors.load(std::memory_order_relaxed)}}},
                                  {"last_compile", t_last_compile},
                                  {"last_warnings", warnings}};
     *text = api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "api/handles.h"
+#include "api/text.h"
 #include "base/error.h"
 #include "registry/resources/last_error.h"
 
@@ -101,6 +102,28 @@ int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound) {
 
 int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i) {
   return i < from_c(bound)->bound().inputs().size() && from_c(bound)->has_gradient(i);
+}
+
+int32_t tarsia_bound_describe(const tarsia_bound_op* bound, uint32_t pass, tarsia_bound_pass* description) {
+  return guarded([&] {
+    if (pass > TARSIA_BACKWARD)
+      throw ArgumentError::value_error("there is no pass " + std::to_string(pass) +
+                                       ": 0 is forward, 1 backward");
+    const registry::BoundOp& op = *from_c(bound);
+    const auto which = static_cast<tarsia_pass>(pass);
+    tarsia_bound_pass full{};
+    full.size = description->size;
+    full.implementation = op.implementation(which);
+    full.name = op.implementation_name(which).c_str();
+    full.inplace = give(op.inplace(which), &full.n_inplace);
+    full.workspace = op.workspace(which);
+    full.conversions = give(op.conversion_texts(which), &full.n_conversions);
+    std::memcpy(description, &full, std::min<size_t>(description->size, sizeof full));
+  });
+}
+
+int32_t tarsia_op_explain(tarsia_op_handle* op, const tarsia_op_request* request, char** text) {
+  return guarded([&] { *text = give_text(registry::explain(from_c(op)->op(), *request)); });
 }
 
 int32_t tarsia_bound_call(tarsia_bound_op* bound, const tarsia_op_call* call) {

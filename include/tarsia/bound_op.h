@@ -9,6 +9,7 @@
 #include <array>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -128,6 +129,31 @@ class BoundOp {
   bool has_gradient(uint32_t i) const { return tarsia_bound_has_gradient(m_bound, i) != 0; }
   /// Whether the op has a gradient for the device that it is bound to.
   bool has_backward() const { return tarsia_bound_has_backward(m_bound) != 0; }
+  /// What runs a pass: its implementation, pairs, workspace and conversions. It lives as long as the bound
+  /// op.
+  tarsia_bound_pass describe(tarsia_pass pass = TARSIA_FORWARD) const {
+    tarsia_bound_pass description{};
+    description.size = sizeof(description);
+    detail::check(tarsia_bound_describe(m_bound, pass, &description));
+    return description;
+  }
+  /// The name of the implementation of a pass, or "cpu #2", the second of its device and pass; "" if there is
+  /// none.
+  std::string implementation(tarsia_pass pass = TARSIA_FORWARD) const { return describe(pass).name; }
+  /// The pairs of input and output of a pass that may share memory. Backward counts output gradients, inputs
+  /// and outputs on one side and input gradients on the other.
+  std::vector<std::pair<uint32_t, uint32_t>> inplace(tarsia_pass pass = TARSIA_FORWARD) const {
+    const tarsia_bound_pass d = describe(pass);
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+    for (uint32_t i = 0; i < d.n_inplace; ++i) pairs.emplace_back(d.inplace[i].input, d.inplace[i].output);
+    return pairs;
+  }
+  /// What every call of a pass converts, as in "input 'x': csr -> dense", since no implementation takes the
+  /// storage types.
+  std::vector<std::string> conversions(tarsia_pass pass = TARSIA_FORWARD) const {
+    const tarsia_bound_pass d = describe(pass);
+    return {d.conversions, d.conversions + d.n_conversions};
+  }
   /// The handle of the C interface, borrowed.
   tarsia_bound_op* get() const { return m_bound; }
 
@@ -222,6 +248,19 @@ class Op {
     return bind(views, detail::device_of(inputs), attributes);
   }
 
+  /// Says which implementations bind_any() would choose, and why it would not choose each other. Throws what
+  /// bind() throws, except that no implementation applies.
+  std::string explain(const std::vector<AnyTensor>& inputs, const Attributes& attributes = {}) const {
+    detail::AnyViews views;
+    for (const AnyTensor& t : inputs) views.add(t);
+    char* text = nullptr;
+    request(views, detail::device_of(inputs), attributes, [&](const tarsia_op_request& request) {
+      detail::check(tarsia_op_explain(m_op, &request, &text));
+    });
+    const std::unique_ptr<char, void (*)(void*)> owned(text, tarsia_free);
+    return text;
+  }
+
   /// Binds the op and runs it. Throws what bind() and BoundOp::operator() throw.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const Attributes& attributes = {}) const {
     return bind(inputs, attributes)(inputs);
@@ -229,6 +268,15 @@ class Op {
 
  private:
   BoundOp bind(const detail::AnyViews& inputs, Device device, const Attributes& attributes) const {
+    tarsia_bound_op* bound = nullptr;
+    request(inputs, device, attributes,
+            [&](const tarsia_op_request& request) { detail::check(tarsia_op_bind(m_op, &request, &bound)); });
+    return BoundOp(bound);
+  }
+  /// Calls f with the request of binding to these inputs.
+  template <class F>
+  static void request(const detail::AnyViews& inputs, Device device, const Attributes& attributes,
+                      const F& f) {
     std::vector<tarsia_meta> metas;
     for (size_t k = 0; k < inputs.size(); ++k) {
       const tarsia_tensor* t = inputs.data()[k];
@@ -255,9 +303,7 @@ class Op {
     request.attribute_names = names.data();
     request.attributes = values.data();
     request.device = device;
-    tarsia_bound_op* bound = nullptr;
-    detail::check(tarsia_op_bind(m_op, &request, &bound));
-    return BoundOp(bound);
+    f(request);
   }
 
   tarsia_op_handle* m_op = nullptr;

@@ -433,6 +433,26 @@ TARSIA_API int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound);
 /// without a gradient have none.
 TARSIA_API int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i);
 
+/// What runs a pass of a bound op. It lives as long as the bound op.
+typedef struct tarsia_bound_pass {
+  uint32_t size; /* sizeof(tarsia_bound_pass), set by the caller */
+  uint32_t n_inplace;
+  const tarsia_implementation* implementation; /* null: there is none */
+  const char* name; /* the implementation's, or "cpu #2", the second of its device and pass; or "" */
+  const tarsia_inplace* inplace;  /* the pairs that may share memory: the op's, in forward, and its own */
+  uint64_t workspace;             /* the most bytes of scratch that it says it takes; 0 if it says nothing */
+  const char* const* conversions; /* of every call, as in "input 'x': csr -> dense" */
+  uint64_t n_conversions;
+} tarsia_bound_pass;
+
+/// Fills in what runs a pass (tarsia_pass). Error: TARSIA_ARGUMENT_VALUE for another pass.
+TARSIA_API int32_t tarsia_bound_describe(const tarsia_bound_op* bound, uint32_t pass,
+                                         tarsia_bound_pass* description);
+
+/// Says for people which implementations tarsia_op_bind would choose, and why it would not choose each other.
+/// Free `*text` with tarsia_free. Errors: those of tarsia_op_bind, except that no implementation applies.
+TARSIA_API int32_t tarsia_op_explain(tarsia_op_handle* op, const tarsia_op_request* request, char** text);
+
 /// Runs a bound op, forward or backward as `call->pass` says. The tensors must match its metas and device:
 /// the caller checks them, or calls tarsia_bound_check. Allocates nothing and takes no lock if the
 /// implementation honours the requests. Threads that run a bound op with state take turns; without state,

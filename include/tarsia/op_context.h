@@ -195,10 +195,41 @@ class BindInfo {
     return *static_cast<const P_*>(m_info->params);
   }
 
+  /// During inference: chooses the forward of this name (OpDefinition::named) for the device, whatever
+  /// predicates and priorities say. Backward is then the one of that name, if there is one, and else chosen
+  /// as usual. The last call counts. Throws ValueError if no forward has the name, or at other times.
+  void choose(const char* name_) const {
+    require_name(m_info, "implementation", name_);
+    amended(m_info, m_info->choose && !m_info->choose(m_info, name_), m_info->choose != nullptr);
+  }
+  /// During inference: replaces the value of an attribute, also in the op's struct. It is checked as a value
+  /// of a caller's. Throws ValueError or TypeError if it does not fit, ValueError at other times.
+  template <class T_>
+  void set_attribute(const char* name_, const T_& value_) const {
+    set(m_info, name_, detail::attribute_type<T_>::default_of(value_));
+  }
+  /// The same for a text, which is read as a caller's.
+  void set_attribute(const char* name_, const char* text_) const {
+    set(m_info, name_, detail::attribute_type<const char*>::default_of(text_));
+  }
+
   /// The struct that this refers to.
   const tarsia_bind_info* get() const { return m_info; }
 
  private:
+  TARSIA_DETAIL_SUPPORT static void amended(const tarsia_bind_info* info_, bool done_, bool inferring_) {
+    if (done_) return;
+    if (inferring_) detail::throw_last(detail::host());
+    throw ValueError(Message("op '") << info_->op
+                                     << "': only its inference, .infer(…), may choose or change attributes");
+  }
+  TARSIA_DETAIL_SUPPORT static void set(const tarsia_bind_info* info_, const char* name_,
+                                        tarsia_value value_) {
+    require_name(info_, "attribute", name_);
+    const bool done_ = info_->set_attribute && !info_->set_attribute(info_, name_, &value_);
+    detail::free_value(value_);
+    amended(info_, done_, info_->set_attribute != nullptr);
+  }
   TARSIA_DETAIL_SUPPORT static int port(const tarsia_bind_info* info_, const char* what_,
                                         const tarsia_port* ports_, uint32_t n_, const char* name_) {
     require_name(info_, what_, name_);

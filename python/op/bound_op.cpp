@@ -221,6 +221,40 @@ PyObject* get_has_backward(PyObject* object, void*) {
   return PyBool_FromLong(tarsia_bound_has_backward(self_of(object)->bound.bound));
 }
 
+tarsia_bound_pass pass_of(PyObject* object, tarsia_pass pass) {
+  return describe_pass(self_of(object)->bound.bound, pass);
+}
+
+PyObject* pairs_object(const tarsia_bound_pass& pass) {
+  Ref list(PyList_New(0));
+  for (uint32_t i = 0; list && i < pass.n_inplace; ++i) {
+    const Ref pair(Py_BuildValue("II", pass.inplace[i].input, pass.inplace[i].output));
+    if (!pair || PyList_Append(list.get(), pair.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* conversions_object(const tarsia_bound_pass& pass) {
+  Ref list(PyList_New(0));
+  for (uint64_t i = 0; list && i < pass.n_conversions; ++i) {
+    const Ref text(PyUnicode_FromString(pass.conversions[i]));
+    if (!text || PyList_Append(list.get(), text.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
+/// The getters of a property, of forward and of backward.
+template <PyObject* (*k_object)(const tarsia_bound_pass&), tarsia_pass k_pass>
+PyObject* get_of_pass(PyObject* object, void*) {
+  return k_object(pass_of(object, k_pass));
+}
+PyObject* name_object(const tarsia_bound_pass& pass) {
+  return pass.implementation ? PyUnicode_FromString(pass.name) : Ref::borrow(Py_None).release();
+}
+PyObject* workspace_object(const tarsia_bound_pass& pass) {
+  return PyLong_FromUnsignedLongLong(pass.workspace);
+}
+
 PyMethodDef g_methods[] = {
     TARSIA_PICKLING_METHODS,
     {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
@@ -230,6 +264,24 @@ PyMethodDef g_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef g_properties[] = {
     {"has_backward", get_has_backward, nullptr, "Whether backward() can be called.", nullptr},
+    {"implementation", get_of_pass<name_object, TARSIA_FORWARD>, nullptr,
+     "The name of the implementation that runs, or 'cpu #2', the second of its device and pass.", nullptr},
+    {"backward_implementation", get_of_pass<name_object, TARSIA_BACKWARD>, nullptr,
+     "The same of backward; None if it cannot be called.", nullptr},
+    {"inplace", get_of_pass<pairs_object, TARSIA_FORWARD>, nullptr,
+     "Pairs of the numbers of an input and an output that may share memory.", nullptr},
+    {"backward_inplace", get_of_pass<pairs_object, TARSIA_BACKWARD>, nullptr,
+     "The same of backward, which counts output gradients, inputs and outputs in one row, and input "
+     "gradients.",
+     nullptr},
+    {"workspace", get_of_pass<workspace_object, TARSIA_FORWARD>, nullptr,
+     "The most bytes of scratch that the implementation says it takes; 0 if it says nothing.", nullptr},
+    {"backward_workspace", get_of_pass<workspace_object, TARSIA_BACKWARD>, nullptr, "The same of backward.",
+     nullptr},
+    {"conversions", get_of_pass<conversions_object, TARSIA_FORWARD>, nullptr,
+     "What every call converts, such as \"input 'x': csr -> dense\".", nullptr},
+    {"backward_conversions", get_of_pass<conversions_object, TARSIA_BACKWARD>, nullptr,
+     "What every call of backward converts.", nullptr},
     {"name", get_name, nullptr, "The op's name.", nullptr},
     {"inputs", get_inputs, nullptr, "(shape, dtype) of each input, None for an absent one.", nullptr},
     {"outputs", get_outputs, nullptr, "(shape, dtype) of each output, hidden ones included.", nullptr},
@@ -257,6 +309,23 @@ PyType_Spec g_spec = {"tarsia.BoundOp", sizeof(BoundObject), 0,
 
 bool add_bound_type(PyObject* module) {
   return add_type(module, g_spec, "BoundOp", g_type);
+}
+
+tarsia_bound_pass describe_pass(const tarsia_bound_op* bound, tarsia_pass pass) {
+  tarsia_bound_pass description{};
+  description.size = sizeof description;
+  tarsia_bound_describe(bound, pass, &description);
+  return description;
+}
+
+bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tarsia_pass pass) {
+  const tarsia_bound_pass description = describe_pass(bound, pass);
+  if (!description.n_conversions) [[likely]]
+    return true;
+  const Ref module(PyImport_ImportModule("tarsia._sparse")), conversions(conversions_object(description));
+  return module && conversions &&
+         Ref(PyObject_CallMethod(module.get(), "warn_of_conversions", "ssO", op.name,
+                                 pass == TARSIA_BACKWARD ? "backward" : "forward", conversions.get()));
 }
 
 PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device) {
@@ -329,6 +398,7 @@ PyObject* run_bound(PyObject* bound, Frame& frame, const tarsia_tensor* const* i
 PyObject* run_backward(PyObject* object, PyObject* const* args, Py_ssize_t n,
                        const OutputArguments& output_arguments) {
   const Bound& bound = self_of(object)->bound;
+  if (!warn_of_conversions(*bound.description, bound.bound, TARSIA_BACKWARD)) return nullptr;
   Frame frame;
   std::vector<PyObject*> all;
   if (!flatten(frame, bound, args, n, all)) return nullptr;

@@ -14,6 +14,13 @@ bool add_bound_type(PyObject* module);
 /// A BoundOp over a reference that it takes over, even on failure; bound for `device`.
 PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device);
 
+/// What runs a pass of a bound op.
+tarsia_bound_pass describe_pass(const tarsia_bound_op* bound, tarsia_pass pass);
+
+/// Warns, once in a process, if calls of a pass convert sparse tensors. False with an error set if a filter
+/// makes an error of it.
+bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tarsia_pass pass);
+
 /// Reads the inputs of an op's call, null for None. False with an error set on failure.
 bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint32_t n,
                  const tarsia_tensor** inputs);

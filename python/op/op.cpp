@@ -96,23 +96,59 @@ class Current {
   uint64_t m_generation = 0;
 };
 
-/// Binds for inputs that were read. Null with an error set on failure.
-PyObject* bind_for(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                   PyObject* names, PyObject* const* values) {
+/// Calls `run` with the request of binding to inputs that were read, without the GIL. False with an error
+/// set.
+template <class Run>
+bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                  PyObject* names, PyObject* const* values, const Run& run) {
   Attributes attributes;
-  if (!read_attributes(frame, *op, names, values, attributes)) return nullptr;
+  if (!read_attributes(frame, *op, names, values, attributes)) return false;
   std::vector<tarsia_meta> metas;
   for (uint32_t i = 0; i < n; ++i)
     metas.push_back(inputs[i] ? meta_of(inputs[i], storage_of(frame, inputs[i])) : meta_of(nullptr));
   const tarsia_op_request request = request_for(metas, attributes, device_of(frame));
-  tarsia_bound_op* bound = nullptr;
   int32_t code;
   {
     const Call call(frame);
     const Unlocked unlocked(true);
-    code = tarsia_op_bind(op.get(), &request, &bound);
+    code = run(request);
   }
-  return code ? raise_last_error() : make_bound(op.get(), bound, request.device);
+  if (code) raise_last_error();
+  return code == 0;
+}
+
+/// Binds for inputs that were read. Null with an error set on failure.
+PyObject* bind_for(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
+                   PyObject* names, PyObject* const* values) {
+  tarsia_bound_op* bound = nullptr;
+  if (!with_request(op, frame, inputs, n, names, values, [&](const tarsia_op_request& request) {
+        return tarsia_op_bind(op.get(), &request, &bound);
+      }))
+    return nullptr;
+  Ref object(make_bound(op.get(), bound, device_of(frame)));
+  if (object && !warn_of_conversions(*op, bound, TARSIA_FORWARD)) return nullptr;
+  return object.release();
+}
+
+/// op.explain(*inputs, **attributes).
+PyObject* explain(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    const Current op(object);
+    if (!op) return nullptr;
+    Frame frame;
+    auto** inputs = frame.room_for<const tarsia_tensor*>(n);
+    if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
+    char* text = nullptr;
+    if (!with_request(
+            op, frame, inputs, static_cast<uint32_t>(n), names, args + n,
+            [&](const tarsia_op_request& request) { return tarsia_op_explain(op.get(), &request, &text); }))
+      return nullptr;
+    PyObject* explanation = PyUnicode_FromString(text);
+    tarsia_free(text);
+    return explanation;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
 }
 
 PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -330,6 +366,10 @@ PyMethodDef g_methods[] = {
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
      "inputs "
      "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
+    {"explain", as_method(explain), METH_FASTCALL | METH_KEYWORDS,
+     "explain($self, /, *inputs, **attributes)\n--\n\nSays which implementations bind() would choose, and "
+     "why it "
+     "would not choose each other."},
     {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, /, out_grads, inputs, outputs=None, *, out=None, req=None, **attributes)\n--\n\nBinds "
      "for "

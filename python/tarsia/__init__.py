@@ -35,6 +35,7 @@ _ERRORS = (
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "StorageFallbackWarning",
     "UndefinedBehaviour",
     "Unsupported",
 )

@@ -30,6 +30,7 @@ from ._errors import (
     OpValueError as OpValueError,
     OutOfMemory as OutOfMemory,
     ResourceLimit as ResourceLimit,
+    StorageFallbackWarning as StorageFallbackWarning,
     UndefinedBehaviour as UndefinedBehaviour,
     Unsupported as Unsupported,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "OpValueError",
     "OutOfMemory",
     "ResourceLimit",
+    "StorageFallbackWarning",
     "UndefinedBehaviour",
     "Unsupported",
     "BoundOp",

@@ -108,6 +108,12 @@ class CompileWarning(UserWarning):
     diagnostic = None
 
 
+class StorageFallbackWarning(UserWarning):
+    """An op has no implementation for the storage types of its tensors, so every call converts them. Shown once in a process
+    for each op and list of conversions, which ``bound.conversions`` has.
+    """
+
+
 class CompileError(Error):
     """A source that does not compile or link. ``diagnostics`` is a list of Diagnostic."""
 

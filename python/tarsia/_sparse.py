@@ -2,7 +2,7 @@
 
 import sys
 
-from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, told
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, told
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
@@ -174,3 +174,17 @@ def _int64(array):
     import numpy
 
     return numpy.ascontiguousarray(array, numpy.int64)
+
+
+_warned = set()  # what this process has shown
+
+
+def warn_of_conversions(op, direction, conversions):
+    """Warns, once in a process, that calls of an op convert sparse tensors."""
+    import warnings
+
+    text = (f"op '{op}', {direction}: no implementation takes these storage types, so every call converts "
+            f"{', '.join(conversions)}")
+    if text not in _warned:
+        warnings.warn(StorageFallbackWarning(text), stacklevel=2)
+        _warned.add(text)  # not if it became an error: then it is one the next time, too

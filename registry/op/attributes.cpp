@@ -314,26 +314,8 @@ Attributes::Attributes(const tarsia_op& op, std::span<const char* const> names,
   m_values.resize(op.n_attributes);
   std::vector<bool> given(op.n_attributes);
   for (unsigned i = 0; i < op.n_attributes; ++i) m_names.push_back(op.attributes[i].name);
-  for (size_t k = 0; k < names.size(); ++k) {
-    unsigned i = 0;
-    while (i < op.n_attributes && std::strcmp(op.attributes[i].name, names[k]) != 0) ++i;
-    if (i < op.n_attributes) {
-      m_values[i] = parse(op, op.attributes[i], values[k]);
-      given[i] = true;
-    } else if (op.flags & TARSIA_OP_ANY_ATTRIBUTES) {
-      tarsia_type text{};
-      text.kind = TARSIA_KIND_STRING;
-      m_values.push_back(parse(text, values[k]));
-      m_texts.emplace_back(names[k]);
-      m_names.push_back(m_texts.back().c_str());
-    } else {
-      std::string known;
-      for (unsigned n = 0; n < op.n_attributes; ++n)
-        known += (n ? ", '" : "'") + std::string(op.attributes[n].name) + "'";
-      throw ArgumentError::type_error(std::string("op '") + op.name + "' has no attribute '" + names[k] +
-                                      "'; it has " + (known.empty() ? "none" : known));
-    }
-  }
+  for (size_t k = 0; k < names.size(); ++k)
+    if (const size_t i = set(op, names[k], values[k]); i < op.n_attributes) given[i] = true;
   for (unsigned i = 0; i < op.n_attributes; ++i) {
     if (given[i]) continue;
     const tarsia_attribute& attribute = op.attributes[i];
@@ -350,6 +332,33 @@ Attributes::Attributes(const tarsia_op& op, std::span<const char* const> names,
       m_values[i] = make(TARSIA_KIND_NONE);
     }
   }
+}
+
+size_t Attributes::set(const tarsia_op& op, const char* name, const tarsia_value& value) {
+  size_t i = 0;
+  while (i < m_names.size() && std::strcmp(m_names[i], name) != 0) ++i;
+  if (i < op.n_attributes) {
+    m_values[i] = parse(op, op.attributes[i], value);
+    return i;
+  }
+  if (!(op.flags & TARSIA_OP_ANY_ATTRIBUTES)) {
+    std::string known;
+    for (unsigned n = 0; n < op.n_attributes; ++n)
+      known += (n ? ", '" : "'") + std::string(op.attributes[n].name) + "'";
+    throw ArgumentError::type_error(std::string("op '") + op.name + "' has no attribute '" + name +
+                                    "'; it has " + (known.empty() ? "none" : known));
+  }
+  tarsia_type text{};
+  text.kind = TARSIA_KIND_STRING;
+  const tarsia_value parsed = parse(text, value);
+  if (i < m_names.size()) {
+    m_values[i] = parsed;
+    return i;
+  }
+  m_values.push_back(parsed);
+  m_texts.emplace_back(name);
+  m_names.push_back(m_texts.back().c_str());
+  return i;
 }
 
 void check_default(const tarsia_op& op, const tarsia_attribute& attribute) {

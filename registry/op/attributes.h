@@ -23,6 +23,10 @@ class Attributes {
   /// malformed or out-of-range values.
   Attributes(const tarsia_op& op, std::span<const char* const> names, std::span<const tarsia_value> values);
 
+  /// Replaces the value of an attribute, or adds an undeclared one where the op allows these. Throws as the
+  /// constructor. Returns its number.
+  size_t set(const tarsia_op& op, const char* name, const tarsia_value& value);
+
   const std::vector<tarsia_value>& values() const { return m_values; }
   const std::vector<const char*>& names() const { return m_names; }
 

@@ -8,6 +8,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "registry/op/choice.h"
 #include "registry/op/op_step.h"
 #include "registry/op/requests.h"
 #include "registry/op/sparse.h"
@@ -22,24 +23,8 @@ namespace {
 std::string op_name(const tarsia_op& op) {
   return std::string("op '") + op.name + "'";
 }
-const char* pass_name(std::uint32_t pass) {
-  return pass == TARSIA_BACKWARD ? "backward" : "forward";
-}
-const char* device_name(bool gpu) {
-  return gpu ? "gpu" : "cpu";
-}
-
 std::string device_text(tarsia_device device) {
   return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
-}
-
-/// What people call an implementation: its name, or "cpu #2", the second of its device and pass.
-std::string name_of(const tarsia_op& op, const tarsia_implementation& implementation) {
-  if (*implementation.name) return implementation.name;
-  int number = 1;
-  for (const tarsia_implementation* one = op.implementations; one != &implementation; ++one)
-    number += one->pass == implementation.pass && one->device_type == implementation.device_type;
-  return std::string(device_name(implementation.device_type == TARSIA_GPU)) + " #" + std::to_string(number);
 }
 
 /// The devices that an op has a pass for, for messages.
@@ -61,6 +46,7 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
     : m_entry(std::move(entry)), m_bound(m_entry->op(), request) {
   const tarsia_op& op = m_entry->op();
   m_bound.require_complete();
+  if (has_sparse(m_bound)) m_dense = std::make_unique<DenseInfo>(m_bound);
   m_passes = {plan(TARSIA_FORWARD), plan(TARSIA_BACKWARD)};
   if (!implementation(TARSIA_FORWARD)) {
     const bool gpu = is_gpu(request.device);
@@ -74,7 +60,7 @@ BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
   m_write.assign(m_bound.outputs().size() + 1, TARSIA_REQUEST_WRITE);
   for (std::uint32_t i = 0; i < m_bound.inputs().size(); ++i)
     m_write_gradients.push_back(has_gradient(i) ? TARSIA_REQUEST_WRITE : TARSIA_REQUEST_NULL);
-  const tarsia_bind_info& info = m_bound.info();
+  const tarsia_bind_info& info = *m_passes[TARSIA_FORWARD].info;
   if (op.create_state &&
       run_step(op, "state", &info, [&] { return op.create_state(op.user, &info, &m_state); }))
     throw_op_error(op, "state");
@@ -93,45 +79,24 @@ bool BoundOp::has_gradient(std::uint32_t i) const {
   return meta.present && !(flags & (TARSIA_PORT_MUTABLE | TARSIA_PORT_NO_GRADIENT));
 }
 
-const tarsia_implementation* BoundOp::choose(tarsia_pass pass) const {
-  const tarsia_op& op = m_entry->op();
-  const tarsia_bind_info& info = m_bound.info();
-  const std::int32_t type = is_gpu(info.device) ? TARSIA_GPU : TARSIA_CPU;
-  auto is_sparse = [](const tarsia_meta& meta) { return meta.present && meta.storage != TARSIA_DENSE; };
-  const bool sparse =
-      std::ranges::any_of(m_bound.inputs(), is_sparse) || std::ranges::any_of(m_bound.outputs(), is_sparse);
-  const tarsia_implementation* best = nullptr;
-  for (unsigned i = 0; i < op.n_implementations; ++i) {
-    const tarsia_implementation& candidate = op.implementations[i];
-    if (candidate.pass != static_cast<std::uint32_t>(pass) || candidate.device_type != type) continue;
-    if (sparse && !candidate.storage_any) continue;
-    // Among equals, an implementation for dense tensors alone is the better one for dense tensors.
-    const bool plainer = best && best->storage_any && !candidate.storage_any;
-    if (best && (candidate.priority < best->priority || (candidate.priority == best->priority && !plainer)))
-      continue;
-    const std::int32_t applies =
-        candidate.applies
-            ? run_step(op, "when", &info, [&] { return candidate.applies(candidate.applies_user, &info); })
-            : 1;
-    if (applies < 0) throw_op_error(op, "when");
-    if (!applies) continue;
-    best = &candidate;
-  }
-  if (best)
-    log().debug("op '{}': {} on {} by implementation {} of {}{}{}", op.name, pass_name(pass),
-                device_name(is_gpu(info.device)), best - op.implementations + 1, op.n_implementations,
-                *best->name ? ", " : "", best->name);
-  return best;
-}
-
 BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   const tarsia_op& op = m_entry->op();
-  const tarsia_bind_info& info = m_bound.info();
+  const Choice choice = choose({op, m_bound.info(), m_dense ? &m_dense->info() : nullptr}, pass);
   Pass plan;
-  plan.implementation = choose(pass);
+  plan.implementation = choice.implementation;
   if (!plan.implementation) return plan;
   const tarsia_implementation& implementation = *plan.implementation;
-  plan.pairs = InplacePairs(op, implementation, info);
+  plan.name = name_of(op, implementation);
+  plan.is_dense = choice.is_dense;
+  plan.info = choice.is_dense ? &m_dense->info() : &m_bound.info();
+  const tarsia_bind_info& info = *plan.info;
+  // What is converted lies in memory of its own, so the pairs are those of the caller's dense tensors.
+  plan.pairs = InplacePairs(op, implementation, m_bound.info());
+  if (choice.is_dense) {
+    plan.conversions = describe_conversions(m_bound, pass);
+    for (const std::string& one : plan.conversions) plan.conversion_texts.push_back(one.c_str());
+    tell_conversions(op, pass, plan.conversions);
+  }
   if (implementation.workspace) {
     const std::int64_t bytes = run_step(op, "workspace", &info, [&] {
       return implementation.workspace(implementation.workspace_user, &info);
@@ -142,9 +107,23 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   return plan;
 }
 
-std::string BoundOp::implementation_name(tarsia_pass pass) const {
-  const tarsia_implementation* implementation = m_passes[pass].implementation;
-  return implementation ? name_of(m_entry->op(), *implementation) : "";
+std::string explain(const tarsia_op& op, const tarsia_op_request& request) {
+  const BoundInfo bound(op, request);
+  bound.require_complete();
+  std::string text = op_name(op) + " on " + device_text(request.device);
+  for (unsigned i = 0; i < bound.inputs().size(); ++i)
+    if (bound.inputs()[i].present) text += ", " + bound.input_name(i) + " " + describe(bound.inputs()[i]);
+  text += "\n";
+  std::unique_ptr<DenseInfo> dense;
+  if (has_sparse(bound)) dense = std::make_unique<DenseInfo>(bound);
+  const ChoiceOf of{op, bound.info(), dense ? &dense->info() : nullptr};
+  for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {
+    if (pass == TARSIA_BACKWARD && devices_of(op, pass).empty()) continue;
+    text += explain_choice(of, pass);
+    if (!choose(of, pass).is_dense) continue;
+    for (const std::string& one : describe_conversions(bound, pass)) text += "  " + one + "\n";
+  }
+  return text;
 }
 
 std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
@@ -185,34 +164,25 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
 
-  // 4. See whether the implementation honours the requests, and whether its pairs allow how outputs lie to
-  // inputs. If not, it runs with copies.
-  std::uint32_t asked = 1u << TARSIA_REQUEST_WRITE;
-  if (call.requests || backward) {
-    asked = 0;
-    for (std::uint32_t i = 0; i < n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
-  }
-  const bool honoured = (asked & ~implementation->requests) == 0 && pass.pairs.allow(context);
-
+  // 4. Enter the device. The CPU has no stream.
   if (!is_gpu(info.device)) {
-    // 5. Enter the device. The CPU has no stream.
     CallFrame frame(info.device);
     frame.runs(m_entry->op(), context);
 
-    // 6. Run. Nothing was launched, so step 7 has nothing to look for.
-    return honoured ? run(*implementation, context) : run_with_copies(pass, context);
+    // 5. Run. Nothing was launched, so step 6 has nothing to look for.
+    return pass.is_dense ? run_dense(pass, context) : run_honouring(pass, context);
   }
   try {
-    // 5. Enter the device and the stream.
+    // 4. Enter the device and the stream.
     CudaDeviceScope scope(info.device.id);
     context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
     CallFrame frame(info.device, context.stream);
     frame.runs(m_entry->op(), context);
 
-    // 6. Run.
-    const std::int32_t code = honoured ? run(*implementation, context) : run_with_copies(pass, context);
+    // 5. Run.
+    const std::int32_t code = pass.is_dense ? run_dense(pass, context) : run_honouring(pass, context);
 
-    // 7. Look for launch errors.
+    // 6. Look for launch errors.
     return code ? code : check_launches(*implementation);
   } catch (...) {
     return capture_error();
@@ -255,6 +225,24 @@ std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation
                     device_text(m_bound.info().device) + ": " + runtime->cudaGetErrorName(result) + ": " +
                     runtime->cudaGetErrorString(result));
   });
+}
+
+inline std::int32_t BoundOp::run_honouring(const Pass& pass, tarsia_op_context& context) noexcept {
+  std::uint32_t asked = 0;
+  for (std::uint32_t i = 0; i < context.n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
+  const bool honoured = (asked & ~pass.implementation->requests) == 0 && pass.pairs.allow(context);
+  return honoured ? run(*pass.implementation, context) : run_with_copies(pass, context);
+}
+
+std::int32_t BoundOp::run_dense(const Pass& pass, tarsia_op_context& context) noexcept {
+  try {
+    DenseRun dense(context, *pass.info);
+    if (const std::int32_t code = run_honouring(pass, dense.context())) return code;
+    dense.finish();
+    return 0;
+  } catch (...) {
+    return capture_error();
+  }
 }
 
 std::int32_t BoundOp::run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept {

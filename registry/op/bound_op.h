@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "registry/op/conversions.h"
 #include "registry/op/infer.h"
 #include "registry/op/inplace.h"
 #include "registry/op/op_registry.h"
@@ -24,6 +26,7 @@ class BoundOp : public Counted<BoundOp> {
   /// Throws ArgumentError, OpError, Unsupported (no implementation for the device).
   BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request);
 
+  /// With the metas of the caller's tensors.
   const BoundInfo& bound() const { return m_bound; }
   bool has_backward() const { return implementation(TARSIA_BACKWARD) != nullptr; }
 
@@ -32,13 +35,16 @@ class BoundOp : public Counted<BoundOp> {
     return m_passes[pass].implementation;
   }
   /// What people call it: its name, or "cpu #2", the second of its device and pass; "" if there is none.
-  std::string implementation_name(tarsia_pass pass) const;
+  const std::string& implementation_name(tarsia_pass pass) const { return m_passes[pass].name; }
   /// The pairs by which it may share memory: the op's, if it is a forward, and its own.
   std::span<const tarsia_inplace> inplace(tarsia_pass pass) const { return m_passes[pass].pairs.pairs(); }
   /// The most bytes of scratch that it says it takes; 0 if it says nothing.
   std::uint64_t workspace(tarsia_pass pass) const { return m_passes[pass].workspace; }
   /// What is converted for it, as in "input 'x': csr -> dense".
   const std::vector<std::string>& conversions(tarsia_pass pass) const { return m_passes[pass].conversions; }
+  std::span<const char* const> conversion_texts(tarsia_pass pass) const {
+    return m_passes[pass].conversion_texts;
+  }
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 
@@ -61,26 +67,36 @@ class BoundOp : public Counted<BoundOp> {
   /// What runs in forward or backward.
   struct Pass {
     const tarsia_implementation* implementation = nullptr;
+    const tarsia_bind_info* info = nullptr;  ///< what it sees
+    bool is_dense = false;                   ///< it gets dense tensors in place of the sparse ones
     InplacePairs pairs;
     std::uint64_t workspace = 0;
+    std::string name;
     std::vector<std::string> conversions;
+    std::vector<const char*> conversion_texts;  ///< of `conversions`
   };
 
-  /// Chooses by device, predicate and priority; null if none applies.
-  const tarsia_implementation* choose(tarsia_pass pass) const;
   Pass plan(tarsia_pass pass) const;
   std::int32_t run(const tarsia_implementation& implementation, const tarsia_op_context& context) noexcept;
+  /// Runs with copies where the requests, or how outputs lie to inputs, need them.
+  std::int32_t run_honouring(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;
+  std::int32_t run_dense(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;
   std::int32_t check_launches(const tarsia_implementation& implementation) noexcept;
 
   Ref<OpEntry> m_entry;
   BoundInfo m_bound;
+  std::unique_ptr<DenseInfo> m_dense;           ///< null: every tensor is dense
   std::array<Pass, 2> m_passes;                 ///< by tarsia_pass
   std::vector<std::uint8_t> m_write;            ///< "write" for every output
   std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
   void* m_state = nullptr;
   Turn m_state_turn;  ///< of the state: its author's code sees one thread at a time
 };
+
+/// Says which implementations an op would be bound to, and why it would not be to each other. Throws what
+/// binding throws, except that none applies.
+std::string explain(const tarsia_op& op, const tarsia_op_request& request);
 
 }  // namespace tarsia::registry

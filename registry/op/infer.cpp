@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "registry/library/library.h"
+#include "registry/op/choice.h"
 #include "registry/op/op_step.h"
 #include "registry/resources/last_error.h"
 
@@ -107,9 +108,8 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
   m_info.op = op.name;
   m_info.declared = &op;
   m_info.device = request.device;
-  m_info.attributes = m_attributes.values().data();
-  m_info.attribute_names = m_attributes.names().data();
-  m_info.n_attributes = static_cast<std::uint32_t>(m_attributes.values().size());
+  m_info.caller = this;
+  publish_attributes();
   settle_arity(request);
   try {
     create_params();
@@ -201,25 +201,79 @@ void BoundInfo::check_ndim() const {
     if (m_outputs[i].ndim > TARSIA_MAX_NDIM) refuse(m_outputs[i], output_name(i));
 }
 
+void BoundInfo::publish_attributes() {
+  m_info.attributes = m_attributes.values().data();
+  m_info.attribute_names = m_attributes.names().data();
+  m_info.n_attributes = static_cast<std::uint32_t>(m_attributes.values().size());
+}
+
 void BoundInfo::infer() {
-  if (!(m_op.flags & TARSIA_OP_INFERS_STORAGE)) {
-    for (unsigned i = 0; i < m_inputs.size(); ++i) {
-      if (m_inputs[i].present && m_inputs[i].storage != TARSIA_DENSE &&
-          m_inputs[i].storage != TARSIA_ANY_STORAGE)
-        throw ArgumentError::type_error(op_name(m_op) + " takes dense tensors only, and " + input_name(i) +
-                                        " is sparse");
-      m_inputs[i].storage = TARSIA_DENSE;
+  if (m_op.flags & TARSIA_OP_INFERS_STORAGE) return infer_metas();
+  std::vector<std::uint8_t> storages;
+  for (std::vector<tarsia_meta>* metas : {&m_inputs, &m_outputs})
+    for (tarsia_meta& meta : *metas) {
+      storages.push_back(meta.storage == TARSIA_ANY_STORAGE || !meta.present
+                             ? static_cast<std::uint8_t>(TARSIA_DENSE)
+                             : meta.storage);
+      meta.storage = TARSIA_DENSE;
     }
-    for (tarsia_meta& meta : m_outputs)
-      if (meta.storage == TARSIA_ANY_STORAGE) meta.storage = TARSIA_DENSE;
+  infer_metas();
+  size_t next = 0;
+  for (std::vector<tarsia_meta>* metas : {&m_inputs, &m_outputs})
+    for (tarsia_meta& meta : *metas) meta.storage = storages[next++];
+}
+
+void BoundInfo::take_choice(const char* name) {
+  for (unsigned i = 0; i < m_op.n_implementations; ++i) {
+    const tarsia_implementation& one = m_op.implementations[i];
+    if (one.pass != TARSIA_FORWARD || !*name || std::strcmp(one.name, name) != 0) continue;
+    m_info.chosen = one.name;
+    return;
   }
+  const std::string others = names_of(m_op, TARSIA_FORWARD, 0);
+  throw Error(ErrorCode::op_value, "there is no forward of the name '" + std::string(name) +
+                                       "' to choose; there " +
+                                       (others.find("' ") == others.npos ? "is " : "are ") + others);
+}
+
+void BoundInfo::take_attribute(const char* name, const tarsia_value& value) {
+  size_t i = 0;
+  try {
+    i = m_attributes.set(m_op, name, value);
+  } catch (const ArgumentError& e) {  // of the author, whose op is named anyway
+    const std::string prefix = op_name(m_op), text = e.what();
+    const size_t skipped =
+        text.starts_with(prefix) ? prefix.size() + (text[prefix.size()] == ':' ? 2 : 1) : 0;
+    const bool is_type = e.code() == ErrorCode::argument_type;
+    throw Error(is_type ? ErrorCode::op_type : ErrorCode::op_value, "set_attribute: " + text.substr(skipped));
+  }
+  publish_attributes();
+  if (i >= m_op.n_attributes || !m_op.attributes[i].set) return;
+  const tarsia_attribute& attribute = m_op.attributes[i];
+  if (attribute.set(static_cast<char*>(m_info.params) + attribute.offset, &m_attributes.values()[i]))
+    throw_last_error();
+}
+
+void BoundInfo::infer_metas() {
   const std::vector<tarsia_meta> inputs = m_inputs, outputs = m_outputs;
   if (!m_op.infer) {
     infer_elementwise();
     return;
   }
-  if (run_step(m_op, "inference", &m_info, [&] { return m_op.infer(m_op.user, &m_info); }))
-    throw_op_error(m_op, "inference");
+  static constexpr auto self = [](const tarsia_bind_info* info) {
+    return static_cast<BoundInfo*>(info->caller);
+  };
+  m_info.choose = [](const tarsia_bind_info* info, const char* name) {
+    return guarded([&] { self(info)->take_choice(name); });
+  };
+  m_info.set_attribute = [](const tarsia_bind_info* info, const char* name, const tarsia_value* value) {
+    return guarded([&] { self(info)->take_attribute(name, *value); });
+  };
+  const std::int32_t code =
+      run_step(m_op, "inference", &m_info, [&] { return m_op.infer(m_op.user, &m_info); });
+  m_info.choose = nullptr;
+  m_info.set_attribute = nullptr;
+  if (code) throw_op_error(m_op, "inference");
   auto compare = [&](const std::vector<tarsia_meta>& known, std::vector<tarsia_meta>& inferred,
                      bool is_input) {
     for (unsigned i = 0; i < known.size(); ++i) {

@@ -20,7 +20,8 @@ tarsia_meta meta_of(const tarsia_tensor& tensor);
 /// "float32 (2, 3)", with ? for unknown parts.
 std::string describe(const tarsia_meta& meta);
 
-/// An op with parsed attributes and metas, to be bound or only asked about. Owns the author's params.
+/// An op with parsed attributes and metas, to be bound or only asked about. Owns the author's params. The
+/// metas are those of the caller's tensors; an op that infers no storage sees dense ones in their place.
 class BoundInfo {
  public:
   /// Parses attributes, settles the number of inputs and outputs, and infers. Throws ArgumentError, and
@@ -46,7 +47,11 @@ class BoundInfo {
   void create_params();
   void destroy_params() noexcept;
   void infer();
+  void infer_metas();
   void infer_elementwise();
+  void take_choice(const char* name);
+  void take_attribute(const char* name, const tarsia_value& value);
+  void publish_attributes();
   std::string port_name(const char* what, const tarsia_port* ports, unsigned n, unsigned i) const;
 
   const tarsia_op& m_op;

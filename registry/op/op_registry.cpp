@@ -15,14 +15,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/op/attributes.h"
+#include "registry/op/choice.h"
 
 namespace tarsia::registry {
 
 namespace {
-
-const char* device_name(std::int32_t type) {
-  return type == TARSIA_GPU ? "gpu" : "cpu";
-}
 
 /// Refuses two inputs, or outputs, of one name: neither could be asked for by it.
 void check_ports(const char* what, const tarsia_port* ports, std::uint32_t n,
@@ -163,10 +160,14 @@ void check_op(const tarsia_op& op, const Library& library) {
     has_forward |= a.pass == TARSIA_FORWARD;
     for (unsigned k = 0; k < i; ++k) {
       const tarsia_implementation& b = op.implementations[k];
+      const bool can_be_chosen = op.infer && *a.name && *b.name && std::strcmp(a.name, b.name) != 0;
       if (a.pass == b.pass && a.device_type == b.device_type && a.priority == b.priority &&
-          a.storage_any == b.storage_any && !a.applies && !b.applies)
-        fail(std::string("has two ") + pass + " implementations for " + device_name(a.device_type) +
-             " that always apply: give one a predicate, .when(…), or another .priority(…)");
+          a.storage_any == b.storage_any && !a.applies && !b.applies && !can_be_chosen)
+        fail(std::string("has two ") + pass + " implementations for " +
+             device_name(a.device_type == TARSIA_GPU) +
+             " that always apply: give one a predicate, .when(…), or another .priority(…), or name both and "
+             "let "
+             ".infer(…) choose");
     }
   }
   if (!has_forward) fail("has no forward: give one with .forward(\"cpu\", f) or .forward(\"gpu\", f)");

@@ -95,8 +95,8 @@ std::string ptx_of(const Sum& sum) {
   const std::string bytes = std::to_string(sum.bytes);
   return ".version 6.4\n.target sm_60\n.address_size 64\n"
          ".visible .entry tarsia_add(.param .u64 p_to, .param .u64 p_from, .param .u64 p_n) {\n"
-         ".reg .b64 %to,%from,%n,%i,%step,%o,%a,%b,%l1,%l2; .reg .b32 %t,%c,%w1,%w2,%w3; .reg .b16 %h1,%h2;\n"
-         ".reg .f32 %f1,%f2; .reg .f64 %d1,%d2; .reg .pred %p,%q;\n"
+         ".reg .b64 %to,%from,%n,%i,%step,%o; .reg .b32 %t,%c; .reg .pred %p;\n" +
+         std::string(k_sum_registers) +
          "ld.param.u64 %to,[p_to]; ld.param.u64 %from,[p_from]; ld.param.u64 %n,[p_n];\n"
          "mov.u32 %c,%ntid.x; mov.u32 %t,%ctaid.x; mul.wide.u32 %i,%t,%c; mov.u32 %t,%tid.x; cvt.u64.u32 "
          "%o,%t; add.u64 %i,%i,%o;\n"
@@ -107,19 +107,29 @@ std::string ptx_of(const Sum& sum) {
          "\nadd.u64 %i,%i,%step; bra LOOP;\nDONE: ret;\n}\n";
 }
 
-CuFunction add_function(const Sum& sum, int device) {
-  static std::mutex s_mutex;
-  static auto& functions = *new std::map<std::pair<int, const char*>, CuFunction>();
-  std::lock_guard lock(s_mutex);
-  CuFunction& function = functions[{device, sum.ptx}];
-  if (function) return function;
-  CuModule module = nullptr;  // kept as long as the context
-  check_cuda(cuda_driver().cuModuleLoadData(&module, ptx_of(sum).c_str()), "cuModuleLoadData");
-  check_cuda(cuda_driver().cuModuleGetFunction(&function, module, "tarsia_add"), "cuModuleGetFunction");
-  return function;
+}  // namespace
+
+const char* const k_sum_registers =
+    ".reg .b64 %a,%b,%l1,%l2; .reg .b32 %w1,%w2,%w3; .reg .b16 %h1,%h2; .reg .f32 %f1,%f2; .reg .f64 "
+    "%d1,%d2; "
+    ".reg .pred %q;\n";
+
+UnitSum unit_sum(tarsia_dtype dtype) {
+  const Sum sum = sum_of(dtype);
+  return {sum.bytes, sum.ptx};
 }
 
-}  // namespace
+CuFunction ptx_function(int device, const std::string& ptx, const char* entry) {
+  static std::mutex s_mutex;
+  static auto& functions = *new std::map<std::pair<int, std::string>, CuFunction>();
+  std::lock_guard lock(s_mutex);
+  CuFunction& function = functions[{device, ptx}];
+  if (function) return function;
+  CuModule module = nullptr;  // kept as long as the context
+  check_cuda(cuda_driver().cuModuleLoadData(&module, ptx.c_str()), "cuModuleLoadData");
+  check_cuda(cuda_driver().cuModuleGetFunction(&function, module, entry), "cuModuleGetFunction");
+  return function;
+}
 
 double load_float(tarsia_dtype dtype, const void* from) {
   double number = 0;
@@ -167,10 +177,10 @@ void add_to(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
   const std::uint64_t blocks = std::min<std::uint64_t>((n + k_threads - 1) / k_threads, 65535);
   CudaDeviceScope scope(to.device.id);
   void* params[] = {&out, &in, &n};
-  check_cuda(
-      cuda_driver().cuLaunchKernel(add_function(sum, to.device.id), static_cast<unsigned>(blocks), 1, 1,
-                                   k_threads, 1, 1, 0, static_cast<CuStream>(stream), params, nullptr),
-      "cuLaunchKernel");
+  check_cuda(cuda_driver().cuLaunchKernel(ptx_function(to.device.id, ptx_of(sum), "tarsia_add"),
+                                          static_cast<unsigned>(blocks), 1, 1, k_threads, 1, 1, 0,
+                                          static_cast<CuStream>(stream), params, nullptr),
+             "cuLaunchKernel");
 }
 
 }  // namespace tarsia::registry

@@ -4,8 +4,24 @@
 #include <tarsia/abi.h>
 
 #include <cstdint>
+#include <string>
+
+#include "base/cuda/cuda_driver.h"
 
 namespace tarsia::registry {
+
+/// How the GPU adds one unit of a dtype: PTX that adds what lies at %b to what lies at %a, with registers of
+/// k_sum_registers. An element is one unit, or two of a complex dtype.
+struct UnitSum {
+  int bytes;
+  const char* ptx;
+};
+extern const char* const k_sum_registers;
+/// Throws Unsupported.
+UnitSum unit_sum(tarsia_dtype dtype);
+
+/// The function `entry` of a text in PTX, compiled by the driver at first and kept. Thread-safe.
+CuFunction ptx_function(int device, const std::string& ptx, const char* entry);
 
 /// to += from, for contiguous tensors of one shape and dtype on one device. On a GPU, ordered on the
 /// stream. Throws Unsupported for dtypes without a sum (bool), and CudaError.

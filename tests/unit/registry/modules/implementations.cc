@@ -1,6 +1,7 @@
 // Ops with several implementations each, which tell what they see.
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <tarsia/op.h>
 
@@ -105,3 +106,94 @@ TARSIA_OP(test_pairs)
 TARSIA_OP(test_workspace_fails)
     .forward("cpu", first_of_two)
     .workspace([](const tarsia::BindInfo&) -> int64_t { throw tarsia::ValueError("no plan"); });
+
+// Inference chooses, and amends the attributes.
+struct PowerParams {
+  int power = 2;
+  std::vector<float> scales = {1};
+};
+template <int mark>
+void power(tarsia::Context& c) {
+  const PowerParams& p = c.params<PowerParams>();
+  const float x = c.input(0).data<const float>()[0];
+  float y = 1;
+  for (int i = 0; i < p.power; ++i) y *= x;
+  c.output(0).data<float>()[0] = mark + y * p.scales[0] + 100 * (c.attribute<int>("power") == p.power);
+}
+template <int mark>
+void power_gradient(tarsia::Context& c) {
+  c.in_grad(0).data<float>()[0] = mark;
+}
+TARSIA_OP(test_choose)
+    .attribute("power", &PowerParams::power)
+    .at_least(0)
+    .attribute("scales", &PowerParams::scales)
+    .attribute("how", "")
+    .choices({"", "loop", "square", "gpu_only", "wrong", "bad", "unknown"})
+    .attribute("twice", false)
+    .infer([](tarsia::BindInfo& i) {
+      i.output(0) = i.input(0);
+      const std::string how = i.attribute<std::string>("how");
+      if (how == "loop") {
+        i.choose("square");
+        i.choose("loop");
+        i.set_attribute("power", 3);
+        i.set_attribute("scales", std::vector<float>{2, 3});
+      } else if (how == "bad") {
+        i.set_attribute("power", -1);
+      } else if (how == "unknown") {
+        i.set_attribute("powers", 1);
+      } else if (how != "") {
+        i.choose(how.c_str());
+      }
+      if (i.attribute<bool>("twice")) i.set_attribute("power", "4");
+    })
+    .forward("cpu", power<1000>)
+    .priority(2)
+    .forward("cpu", power<2000>)
+    .named("loop")
+    .when([](const tarsia::BindInfo&) { return false; })
+    .forward("cpu", power<3000>)
+    .named("square")
+    .forward("gpu", power<4000>)
+    .named("gpu_only")
+    .backward("cpu", power_gradient<1>)
+    .priority(1)
+    .backward("cpu", power_gradient<2>)
+    .named("square");
+
+TARSIA_OP(test_choose_late).forward("cpu", [](tarsia::Context& c) { c.info().choose("x"); });
+
+// Takes dense tensors alone, and infers that y is as x is stored.
+void double_forward(tarsia::Context& c) {
+  for (int64_t i = 0; i < c.input(0).numel(); ++i)
+    c.output(0).data<float>()[i] = 2 * c.input(0).data<const float>()[i];
+}
+void double_backward(tarsia::Context& c) {
+  for (int64_t i = 0; i < c.out_grad(0).numel(); ++i)
+    c.in_grad(0).data<float>()[i] = 2 * c.out_grad(0).data<const float>()[i];
+}
+TARSIA_OP(test_dense_double).forward("cpu", double_forward).backward("cpu", double_backward).inplace(0, 0);
+
+// Its sparse implementation takes square matrices alone, and there is no sparse backward.
+TARSIA_OP(test_double)
+    .infer([](tarsia::BindInfo& i) {
+      i.output(0) = i.input(0);
+      i.output(0).set_storage(i.input(0).storage());
+    })
+    .forward("cpu", double_forward)
+    .named("dense")
+    .backward("cpu", double_backward)
+    .forward("cpu",
+             [](tarsia::Context& c) {
+               const tarsia::Sparse x = c.sparse_input(0), y = c.allocate_sparse(0, x.count());
+               for (int64_t k = 0; k < x.count(); ++k) {
+                 y.values<float>()[k] = 200 * x.values<float>()[k];
+                 y.indices()[k] = x.indices()[k];
+               }
+               if (x.storage() == TARSIA_CSR)
+                 std::memcpy(y.indptr(), x.indptr(), sizeof(int64_t) * (x.shape()[0] + 1));
+             })
+    .sparse()
+    .named("sparse")
+    .when([](const tarsia::BindInfo& i) { return i.input(0).size(0) == i.input(0).size(1); });

@@ -125,5 +125,94 @@ TEST_F(Implementations, a_workspace_that_throws_is_an_error_of_binding) {
             "op 'test_workspace_fails', workspace: no plan");
 }
 
+float chosen(const char* how, bool twice = false) {
+  Array<float> x({3}), y({1}, {});
+  const Ref<BoundOp> bound = bind("test_choose", {meta({1})}, {{"how", of(how)}, {"twice", of(twice)}});
+  run(*bound, {&x.tensor}, {&y.tensor});
+  return y.data[0];
+}
+
+TEST_F(Implementations, inference_chooses_whatever_predicates_and_priorities_say) {
+  EXPECT_EQ(chosen(""), 1000 + 9 + 100);
+  EXPECT_EQ(chosen("square"), 3000 + 9 + 100);
+  EXPECT_EQ(bind("test_choose", {meta({1})}, {{"how", of("square")}})->implementation_name(TARSIA_FORWARD),
+            "square");
+}
+
+TEST_F(Implementations, backward_is_that_of_the_chosen_name_or_else_the_usual_one) {
+  const auto backward = [](const char* how) {
+    Array<float> x({3}), dx({1}, {});
+    run(*bind("test_choose", {meta({1})}, {{"how", of(how)}}), {&x.tensor, &x.tensor, &x.tensor},
+        {&dx.tensor}, {}, TARSIA_BACKWARD);
+    return dx.data[0];
+  };
+  EXPECT_EQ(backward("square"), 2);
+  EXPECT_EQ(backward("loop"), 1);
+}
+
+TEST_F(Implementations, inference_amends_attributes_and_the_ops_struct) {
+  EXPECT_EQ(chosen("loop"), 2000 + 27 * 2 + 100);
+  EXPECT_EQ(chosen("", true), 1000 + 81 + 100);  // from a text
+}
+
+TEST_F(Implementations, what_inference_may_not_choose_or_set_is_a_clear_error) {
+  EXPECT_EQ(
+      error_of([] { chosen("wrong"); }),
+      "op 'test_choose', inference: there is no forward of the name 'wrong' to choose; there are 'cpu #1', "
+      "'loop', 'square' and 'gpu_only'");
+  EXPECT_EQ(
+      error_of([] { chosen("gpu_only"); }),
+      "op 'test_choose', inference: chose the implementation 'gpu_only', and no forward for cpu has that "
+      "name: there are 'cpu #1', 'loop' and 'square'");
+  EXPECT_EQ(error_of([] { chosen("bad"); }),
+            "op 'test_choose', inference: set_attribute: attribute 'power' has to be at least 0, not -1");
+  EXPECT_THAT(
+      error_of([] { chosen("unknown"); }),
+      HasSubstr("op 'test_choose', inference: set_attribute: has no attribute 'powers'; it has 'power', "));
+  Array<float> x({1}), y({1}, {});
+  EXPECT_THAT(error_of([&] { run(*bind("test_choose_late", {meta({1})}), {&x.tensor}, {&y.tensor}); }),
+              HasSubstr("only its inference, .infer(…), may choose or change attributes"));
+}
+
+TEST_F(Implementations, explain_says_why_each_other_was_not_taken) {
+  const auto explained = [](const std::string& op, std::vector<tarsia_meta> inputs, const Attrs& attrs = {}) {
+    const Request request(std::move(inputs), attrs);
+    return explain(OpRegistry::instance().find(op)->op(), request.request);
+  };
+  EXPECT_EQ(explained("test_conv", {meta({3}), meta({3})}),
+            "op 'test_conv' on the CPU, input 'x' float32 (3,), input 'w' float32 (3,)\n"
+            "forward: 'cpu #1'\n"
+            "  not 'buffered': its predicate says no\n"
+            "backward: 'cpu #1'\n"
+            "  not 'buffered': its predicate says no\n");
+  EXPECT_EQ(explained("test_conv", {meta({4}), meta({3})}),
+            "op 'test_conv' on the CPU, input 'x' float32 (4,), input 'w' float32 (3,)\n"
+            "forward: 'buffered'\n"
+            "  not 'cpu #1': its priority is 0, and there is one of 1\n"
+            "backward: 'buffered'\n"
+            "  not 'cpu #1': its priority is 0, and there is one of 1\n");
+  EXPECT_EQ(explained("test_choose", {meta({1})}, {{"how", of("square")}}),
+            "op 'test_choose' on the CPU, input 'x' float32 (1,)\n"
+            "forward: 'square', which inference chose\n"
+            "  not 'cpu #1': inference chose 'square'\n"
+            "  not 'loop': inference chose 'square'\n"
+            "  not 'gpu_only': it is for gpu\n"
+            "backward: 'square', which inference chose\n"
+            "  not 'cpu #1': inference chose 'square'\n");
+  tarsia_meta csr = meta({2, 3});
+  csr.storage = TARSIA_CSR;
+  EXPECT_EQ(explained("test_double", {csr}),
+            "op 'test_double' on the CPU, input 'x' float32 (2, 3) csr\n"
+            "forward: 'dense', with its sparse tensors made dense\n"
+            "  not 'sparse': its predicate says no\n"
+            "  input 'x': csr -> dense\n"
+            "  output 'y': dense -> csr\n"
+            "backward: 'cpu #1', with its sparse tensors made dense\n"
+            "  gradient of output 'y': csr -> dense\n"
+            "  input 'x': csr -> dense\n"
+            "  output 'y': csr -> dense\n"
+            "  gradient of input 'x': dense -> csr\n");
+}
+
 }  // namespace
 }  // namespace tarsia::registry

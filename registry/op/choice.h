@@ -1,0 +1,43 @@
+// The choice of an implementation: by inference, or by device, storage types, predicate and priority.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include <string>
+
+namespace tarsia::registry {
+
+/// What is known of an op when the implementations of its passes are chosen.
+struct ChoiceOf {
+  const tarsia_op& op;
+  const tarsia_bind_info& info;
+  /// The same with every tensor dense; null: every tensor is dense anyway.
+  const tarsia_bind_info* dense = nullptr;
+};
+
+/// The implementation that runs a pass.
+struct Choice {
+  const tarsia_implementation* implementation = nullptr;  ///< null: none applies
+  bool is_dense = false;                                  ///< it gets dense tensors, where some are sparse
+};
+
+/// Chooses, and tells the log. An implementation that takes the storage types comes before one that needs
+/// dense tensors. Throws if a predicate does, and OpError if inference chose a name that no forward for the
+/// device has.
+Choice choose(const ChoiceOf& of, tarsia_pass pass);
+
+/// Says what runs a pass, and why each other implementation of it does not: a line each. Throws as choose.
+std::string explain_choice(const ChoiceOf& of, tarsia_pass pass);
+
+/// What people call an implementation of the op: its name, or "cpu #2", the second of its device and pass.
+std::string name_of(const tarsia_op& op, const tarsia_implementation& implementation);
+
+/// The names of the implementations of a pass for messages, as in "'fast' and 'cpu #2'": those of the device
+/// type; of all, with type 0.
+std::string names_of(const tarsia_op& op, tarsia_pass pass, std::int32_t device_type);
+
+/// "forward", "backward"; "cpu", "gpu".
+const char* pass_name(std::uint32_t pass);
+const char* device_name(bool gpu);
+
+}  // namespace tarsia::registry
