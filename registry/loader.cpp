@@ -32,6 +32,7 @@
 #include "registry/host_table.h"
 #include "registry/library/elf.h"
 #include "registry/library/needed_libraries.h"
+#include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -265,8 +266,7 @@ class LibraryLoader {
     take_kernels(library, *module);
     for (auto* op = module->ops; op != module->ops_end; ++op) {
       if (!*op) continue;
-      library.m_ops.push_back(*op);
-      library.m_op_names.push_back((*op)->name);
+      add_op(library, *op);
     }
     library.m_has_extension =
         module->size >= offsetof(tarsia_module, extension) + sizeof(module->extension) && module->extension;
@@ -338,7 +338,7 @@ class LibraryLoader {
 
   static void add_op(Library& library, const tarsia_op* op) {
     library.m_ops.push_back(op);
-    library.m_op_names.push_back(op->name);
+    if (!is_extension(*op)) library.m_op_names.push_back(op->name);
   }
 
   [[noreturn]] void throw_extension_error() { throw LoadError(m_module.path + ": " + last_error().message); }
@@ -485,20 +485,19 @@ Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op*
   library->m_name = name;
   for (const tarsia_op* op : ops) {
     library->m_ops.push_back(op);
-    library->m_op_names.push_back(op->name);
+    if (!is_extension(*op)) library->m_op_names.push_back(op->name);
   }
   library->add_ops(library);
   return library;
 }
 
 void Library::add_ops(const Ref<Library>& self) {
-  m_warning_texts.reserve(m_warning_texts.size() + m_ops.size());  // m_warnings points into them
-  for (const Diagnostic& warning : m_warning_texts) m_warnings.push_back(to_c(warning));
   OpRegistry::instance().add(self, [this](const std::string& text) {
     m_warning_texts.push_back({"", 0, 0, Severity::warning, text});
-    m_warnings.push_back(to_c(m_warning_texts.back()));
     log().warn("{}: {}", m_name, text);
   });
+  m_warnings.clear();
+  for (const Diagnostic& warning : m_warning_texts) m_warnings.push_back(to_c(warning));
 }
 
 void Library::destroy() {

@@ -186,8 +186,10 @@ typedef struct tarsia_implementation {
 /// Flags of tarsia_op.
 enum {
   TARSIA_OP_ANY_ATTRIBUTES = 1, /* undeclared attributes are allowed and given as strings */
-  TARSIA_OP_INFERS_STORAGE = 2, /* sparse inputs are allowed: infer fills storage types */
-  TARSIA_OP_RANDOM = 4          /* draws random numbers: two calls differ */
+  TARSIA_OP_INFERS_STORAGE = 2, /* infer fills storage types; without it, it sees dense tensors alone */
+  TARSIA_OP_RANDOM = 4,         /* draws random numbers: two calls differ */
+  TARSIA_OP_EXTENDS =
+      8 /* adds its implementations to the op of its name that is registered; declares nothing */
 };
 
 /// The description of an op. Its functions may be called from several threads at once. Those that return an

@@ -67,6 +67,12 @@ class OpDefinition {
     tarsia_module_ops = &list;
     return *(all().definitions.add() = d_);
   }
+  /// Adds implementations to an op that another library declares. TARSIA_IMPLEMENTATION calls this.
+  TARSIA_DETAIL_SUPPORT static OpDefinition& extend(const char* name_, const char* location_) {
+    OpDefinition& d_ = add(name_, location_);
+    d_.m_op.flags |= TARSIA_OP_EXTENDS;
+    return d_;
+  }
   OpDefinition(const OpDefinition&) = delete;
 
   /// Sets the number of inputs for an op that declares none: 0 to 4. One is called "x"; more are called "a",
@@ -497,9 +503,14 @@ class OpDefinition {
   }
 
   TARSIA_DETAIL_SUPPORT const tarsia_op* finish() {
-    static const char* const names_[] = {"a", "b", "c", "d"};
-    for (int i_ = 0, n_ = m_inputs.n ? 0 : m_default_inputs; i_ < n_; ++i_) input(n_ == 1 ? "x" : names_[i_]);
-    if (!m_outputs.n) output("y");
+    if (m_op.flags & TARSIA_OP_EXTENDS) {
+      extends();
+    } else {
+      static const char* const names_[] = {"a", "b", "c", "d"};
+      for (int i_ = 0, n_ = m_inputs.n ? 0 : m_default_inputs; i_ < n_; ++i_)
+        input(n_ == 1 ? "x" : names_[i_]);
+      if (!m_outputs.n) output("y");
+    }
     m_op.inputs = m_inputs.items, m_op.n_inputs = m_inputs.n;
     m_op.outputs = m_outputs.items, m_op.n_outputs = m_outputs.n;
     m_op.attributes = m_attributes.items, m_op.n_attributes = m_attributes.n;
@@ -510,6 +521,24 @@ class OpDefinition {
     return &m_op;
   }
 
+  /// Notes the mistake if an extension declares what belongs to the op itself.
+  TARSIA_DETAIL_SUPPORT void extends() {
+    const char* what_ = m_inputs.n                              ? ".input"
+                        : m_outputs.n                           ? ".output"
+                        : m_attributes.n                        ? ".attribute"
+                        : m_infer                               ? ".infer"
+                        : m_arity                               ? ".arity"
+                        : m_state                               ? ".state"
+                        : m_op.create_params                    ? ".params"
+                        : m_op.flags & TARSIA_OP_RANDOM         ? ".random"
+                        : m_inplace.n                           ? ".inplace"
+                        : m_op.flags & TARSIA_OP_ANY_ATTRIBUTES ? ".any_attributes"
+                                                                : nullptr;
+    if (what_)
+      fault(Message("has ") << what_
+                            << "(…), which is for the op's own declaration: an added implementation has "
+                               ".forward(…), .backward(…) and what qualifies them");
+  }
   /// Keeps the first mistake of the declaration, for which the library is refused when it is loaded.
   TARSIA_DETAIL_SUPPORT void fault(const Message& text_) {
     if (!m_fault) m_fault = detail::keep(m_kept, new Message(text_));
@@ -583,3 +612,13 @@ class OpDefinition {
                                                                             __COUNTER__) =         \
       ::tarsia::OpDefinition::add(TARSIA_DETAIL_OP_NAME(#__VA_ARGS__),                             \
                                   __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__))
+
+/// Adds implementations to an op that another library has registered. Stands at namespace scope, with the
+/// op's name without quotes. OpDefinition::forward, backward and what qualifies them follow:
+///   TARSIA_IMPLEMENTATION(relu).forward("cpu", fast_relu).named("fast").priority(10);
+/// They go when their library is unloaded. The load fails with a LoadError if no such op is registered.
+#define TARSIA_IMPLEMENTATION(...)                                                                 \
+  __attribute__((unused)) static ::tarsia::OpDefinition& TARSIA_DETAIL_JOIN(tarsia_op_definition_, \
+                                                                            __COUNTER__) =         \
+      ::tarsia::OpDefinition::extend(TARSIA_DETAIL_OP_NAME(#__VA_ARGS__),                          \
+                                     __FILE__ ":" TARSIA_DETAIL_TEXT(__LINE__))

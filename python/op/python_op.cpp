@@ -19,6 +19,7 @@
 #include "python/core/dtype.h"
 #include "python/core/errors.h"
 #include "python/core/pending_exception.h"
+#include "python/op/attributes.h"
 #include "python/op/op_tensors.h"
 #include "python/op/op_text.h"
 #include "python/op/unwritten.h"
@@ -54,7 +55,9 @@ struct Defined {
   std::vector<tarsia_implementation> implementations;
   std::deque<PythonImplementation> python_implementations;
   std::vector<tarsia_inplace> inplace;
+  std::deque<std::vector<tarsia_inplace>> own_pairs;  ///< of implementations
   tarsia_op op{};
+  bool amends = false;                ///< infer takes what amendments() makes
   tarsia_library* library = nullptr;  ///< that of this op; lives as long as it
 
   const char* keep(const char* text) { return texts.emplace_back(text).c_str(); }
@@ -129,13 +132,13 @@ int32_t capture_error() {
 }
 
 /// A tuple of the declared attributes' values.
-PyObject* attributes_object(const Defined& defined, const tarsia_bind_info& info) {
-  return tuple_of(defined.attributes.size(), [&](uint64_t i) { return value_object(info.attributes[i]); });
+PyObject* attributes_object(const tarsia_bind_info& info) {
+  return tuple_of(info.declared->n_attributes, [&](uint64_t i) { return value_object(info.attributes[i]); });
 }
 
 /// A tuple of (name, value) of the undeclared ones.
-PyObject* other_attributes_object(const Defined& defined, const tarsia_bind_info& info) {
-  const uint64_t n_declared = defined.attributes.size();
+PyObject* other_attributes_object(const tarsia_bind_info& info) {
+  const uint64_t n_declared = info.declared->n_attributes;
   return tuple_of(info.n_attributes - n_declared, [&](uint64_t i) {
     return Py_BuildValue("sN", info.attribute_names[n_declared + i],
                          value_object(info.attributes[n_declared + i]));
@@ -155,6 +158,16 @@ int32_t count_outputs(void* user, const tarsia_bind_info* info, uint32_t*, uint3
   if (PyErr_Occurred()) return capture_error();
   *n_outputs = static_cast<uint32_t>(count);
   return 0;
+}
+
+/// What an implementation of `defined` gets as its instance: the object of the binding, or if it was added to
+/// an op of others, what its definition makes of the attributes. Null with an error set.
+Ref instance_of(const Defined& defined, const tarsia_bind_info& info) {
+  if (!(defined.op.flags & TARSIA_OP_EXTENDS)) return Ref::borrow(object_of(info.params));
+  const Ref values(attributes_object(info)), others(other_attributes_object(info));
+  return Ref(values && others
+                 ? PyObject_CallMethod(defined.definition.get(), "create", "OO", values.get(), others.get())
+                 : nullptr);
 }
 
 int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
@@ -223,6 +236,38 @@ bool set_meta(PyObject* found, tarsia_meta& meta) {
   return true;
 }
 
+/// What infer may change beside the metas, as functions of Python's: choose(name), and set_attribute(name,
+/// value), which gives the value as the op gets it. They live as long as the call of infer.
+nb::object amendments(const std::shared_ptr<const tarsia_bind_info*>& slot) {
+  const auto info_of = [](const std::shared_ptr<const tarsia_bind_info*>& kept) {
+    if (!*kept) throw nb::value_error("only infer, while it runs, may choose or change attributes");
+    return *kept;
+  };
+  const auto check = [](int32_t code) {
+    if (!code) return;
+    raise_last_error();
+    throw nb::python_error();
+  };
+  nb::object choose = nb::cpp_function([=](const std::string& name) {
+    const tarsia_bind_info* info = info_of(slot);
+    check(info->choose(info, name.c_str()));
+  });
+  nb::object set = nb::cpp_function([=](const std::string& name, nb::handle value) {
+    const tarsia_bind_info* info = info_of(slot);
+    Frame frame;
+    Attributes attributes;
+    const nb::tuple names = nb::make_tuple(name);
+    PyObject* const values[] = {value.ptr()};
+    if (!read_attributes(frame, *info->declared, names.ptr(), values, attributes)) throw nb::python_error();
+    check(info->set_attribute(info, name.c_str(), attributes.values.data()));
+    for (uint32_t i = 0; i < info->n_attributes; ++i)
+      if (name == info->attribute_names[i]) return nb::steal(value_object(info->attributes[i]));
+    return nb::none();
+  });
+  const char* device = (*slot)->device.type == TARSIA_CPU ? "cpu" : "gpu";
+  return nb::make_tuple(device, choose, set);
+}
+
 int32_t infer(void* user, const tarsia_bind_info* info) {
   if (!Py_IsInitialized()) return ended();
   const Locked locked;
@@ -230,10 +275,22 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   if (!defined->definition) return ended();
   const Ref inputs(metadata_of(info->inputs, info->n_inputs)),
       outputs(metadata_of(info->outputs, info->n_outputs));
-  const Ref found(inputs && outputs
-                      ? PyObject_CallMethod(defined->definition.get(), "infer", "OOO",
-                                            object_of(info->params), inputs.get(), outputs.get())
-                      : nullptr);
+  Ref found;
+  if (defined->amends) {
+    const auto slot = std::make_shared<const tarsia_bind_info*>(info);
+    try {
+      const nb::object more = amendments(slot);
+      if (inputs && outputs)
+        found = Ref(PyObject_CallMethod(defined->definition.get(), "infer", "OOOO", object_of(info->params),
+                                        inputs.get(), outputs.get(), more.ptr()));
+    } catch (nb::python_error& error) {
+      error.restore();
+    }
+    *slot = nullptr;
+  } else if (inputs && outputs) {
+    found = Ref(PyObject_CallMethod(defined->definition.get(), "infer", "OOO", object_of(info->params),
+                                    inputs.get(), outputs.get()));
+  }
   for (uint32_t i = 0; found && i < info->n_inputs + info->n_outputs; ++i) {
     PyObject* item = PyList_GetItem(found.get(), i);
     tarsia_meta& meta = i < info->n_inputs ? info->inputs[i] : info->outputs[i - info->n_inputs];
@@ -242,20 +299,37 @@ int32_t infer(void* user, const tarsia_bind_info* info) {
   return found ? 0 : capture_error();
 }
 
+/// What a function of an implementation says of an op that is being bound. Null with an error captured.
+Ref asked(const PythonImplementation& implementation, const char* method, const tarsia_bind_info& info) {
+  if (!implementation.defined->definition) {
+    ended();
+    return {};
+  }
+  const Ref inputs(metadata_of(info.inputs, info.n_inputs)),
+      outputs(metadata_of(info.outputs, info.n_outputs)),
+      instance(instance_of(*implementation.defined, info));
+  Ref answer(inputs && outputs && instance
+                 ? PyObject_CallMethod(implementation.defined->definition.get(), method, "iOOO",
+                                       implementation.index, instance.get(), inputs.get(), outputs.get())
+                 : nullptr);
+  if (!answer) capture_error();
+  return answer;
+}
+
 int32_t applies(void* user, const tarsia_bind_info* info) {
   if (!Py_IsInitialized()) return ended(), -1;
   const Locked locked;
-  const auto* implementation = static_cast<const PythonImplementation*>(user);
-  PyObject* definition = implementation->defined->definition.get();
-  if (!definition) return ended(), -1;
-  const Ref inputs(metadata_of(info->inputs, info->n_inputs)),
-      outputs(metadata_of(info->outputs, info->n_outputs));
-  const Ref answer(inputs && outputs
-                       ? PyObject_CallMethod(definition, "applies", "iOOO", implementation->index,
-                                             object_of(info->params), inputs.get(), outputs.get())
-                       : nullptr);
-  if (!answer) return capture_error(), -1;
-  return answer.get() == Py_True;
+  const Ref answer = asked(*static_cast<const PythonImplementation*>(user), "applies", *info);
+  return !answer ? -1 : answer.get() == Py_True;
+}
+
+int64_t workspace(void* user, const tarsia_bind_info* info) {
+  if (!Py_IsInitialized()) return ended(), -1;
+  const Locked locked;
+  const Ref answer = asked(*static_cast<const PythonImplementation*>(user), "workspace", *info);
+  if (!answer) return -1;
+  const int64_t bytes = PyLong_AsLongLong(answer.get());
+  return PyErr_Occurred() ? capture_error(), -1 : bytes;
 }
 
 int32_t run(void* user, const tarsia_op_context* context) {
@@ -269,6 +343,8 @@ int32_t run(void* user, const tarsia_op_context* context) {
   const UnwrittenOutputs unwritten(*context);
   {
     const Py_ssize_t n_in = context->n_inputs, n_out = context->n_outputs;
+    const Ref instance = instance_of(*defined, *context->info);
+    if (!instance) return capture_error();
     const Ref arguments(PyTuple_New(n_in + n_out)), requests(PyTuple_New(n_out));
     if (!arguments || !requests) return capture_error();
     static constexpr const char* k_requests[] = {"null", "write", "inplace", "add"};
@@ -283,8 +359,8 @@ int32_t run(void* user, const tarsia_op_context* context) {
                         PyUnicode_FromString(k_requests[context->requests[i - n_in] & 3]));
     }
     const Ref done(PyObject_CallMethod(defined->definition.get(), backward ? "backward" : "forward", "iOOO",
-                                       implementation->index, object_of(context->info->params),
-                                       arguments.get(), requests.get()));
+                                       implementation->index, instance.get(), arguments.get(),
+                                       requests.get()));
     if (!done) {
       const int32_t code = capture_error();
       // The traceback holds the frames' variables, and with them tensors that end with the call.
@@ -371,9 +447,10 @@ const tarsia_value& keep_value(Defined& defined, nb::handle object) {
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
 /// tarsia._define_attributes.Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
-/// predicate)], whether it counts its outputs, infers, takes undeclared attributes, takes sparse tensors, has
-/// state, is random.
-void define_op(nb::object definition, nb::dict spec) {
+/// predicate, in-place pairs, whether it tells its workspace)], whether it counts its outputs, infers, amends
+/// attributes, takes undeclared ones, takes sparse tensors, has state, is random, adds its implementations to
+/// an op that is registered. Returns a function that takes the op out of the registry.
+nb::object define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
   const auto text = [&](const char* key) { return defined->keep(nb::borrow<nb::str>(spec[key]).c_str()); };
@@ -447,6 +524,13 @@ void define_op(nb::object definition, nb::dict spec) {
     if (nb::cast<bool>(item[6])) implementation.applies = applies;
     implementation.applies_user = implementation.run_user = &defined->python_implementations.back();
     implementation.run = run;
+    std::vector<tarsia_inplace>& pairs = defined->own_pairs.emplace_back();
+    for (nb::handle pair : nb::borrow<nb::list>(item[7]))
+      pairs.push_back({nb::cast<uint32_t>(pair[0]), nb::cast<uint32_t>(pair[1])});
+    implementation.inplace = pairs.data();
+    implementation.n_inplace = static_cast<uint32_t>(pairs.size());
+    if (nb::cast<bool>(item[8])) implementation.workspace = workspace;
+    implementation.workspace_user = implementation.run_user;
     defined->implementations.push_back(implementation);
   }
   op.n_inputs = static_cast<uint32_t>(defined->inputs.size());
@@ -460,8 +544,13 @@ void define_op(nb::object definition, nb::dict spec) {
   op.implementations = defined->implementations.data();
   op.inplace = defined->inplace.data();
   op.user = defined.get();
-  op.create_params = create_params;
-  op.destroy_params = destroy_params;
+  defined->amends = flag("amends");
+  if (flag("extends")) {
+    op.flags |= TARSIA_OP_EXTENDS;
+  } else {
+    op.create_params = create_params;
+    op.destroy_params = destroy_params;
+  }
   if (flag("counts_outputs")) op.arity = count_outputs;
   if (flag("infers")) op.infer = infer;
   if (flag("stateful")) op.create_state = create_state;
@@ -482,8 +571,9 @@ void define_op(nb::object definition, nb::dict spec) {
   const tarsia_diagnostic* warnings = tarsia_library_warnings(library, &n);
   bool is_error = false;  // under -W error
   for (uint64_t i = 0; i < n; ++i) is_error |= PyErr_WarnEx(PyExc_UserWarning, warnings[i].message, 1) != 0;
-  tarsia_library_release(library);  // the registry keeps it
+  const std::shared_ptr<tarsia_library> held(library, tarsia_library_release);  // the registry keeps it, too
   if (is_error) throw nb::python_error();
+  return nb::cpp_function([held] { tarsia_library_unload(held.get()); });
 }
 
 }  // namespace

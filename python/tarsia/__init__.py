@@ -55,6 +55,7 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "SparseOutput",
     "Tensor",
     "__version__",
+    "add_implementation",
     "compile",
     "compile_all",
     "define_op",
@@ -81,7 +82,7 @@ def __getattr__(name):
         value = getattr(_sparse, name)
     elif name == "Range":
         from ._define_attributes import Range as value
-    elif name in ("define_op", "implementation"):
+    elif name in ("add_implementation", "define_op", "implementation"):
         from . import _define
 
         value = getattr(_define, name)

@@ -89,6 +89,7 @@ __all__ = [
     "SparseOutput",
     "Tensor",
     "__version__",
+    "add_implementation",
     "compile",
     "compile_all",
     "define_op",
@@ -105,6 +106,7 @@ __all__ = [
     "statistics",
 ]
 
+_Pair = str | tuple[int, int]
 _Author = TypeVar("_Author", bound=Callable[..., None])
 
 __version__: str
@@ -235,7 +237,9 @@ def define_op(
     mutable: str | Sequence[str] = (),
     no_gradient: str | Sequence[str] = (),
     hidden: str | Sequence[str] = (),
-    inplace: str | Sequence[str] = (),
+    inplace: str | Sequence[_Pair] = (),
+    forward_inplace: str | Sequence[_Pair] = (),
+    backward_inplace: str | Sequence[_Pair] = (),
     devices: str | Sequence[str] = ("cpu", "gpu"),
     sparse: bool = False,
     stateful: bool = False,
@@ -256,7 +260,33 @@ def implementation(
     when: Callable[..., bool] | None = None,
     priority: int = 0,
     name: str = "",
+    inplace: str | Sequence[_Pair] = (),
+    workspace: Callable[..., int] | None = None,
 ) -> Callable[[_Author], _Author]: ...
+
+class AddedImplementation:
+    """What add_implementation has added to an op."""
+
+    op: str
+    name: str
+    def remove(self) -> None: ...
+    def __enter__(self) -> AddedImplementation: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def add_implementation(
+    op: Op | str,
+    *,
+    forward: Callable[..., None] | None = None,
+    backward: Callable[..., None] | None = None,
+    devices: str | Sequence[str] = ("cpu", "gpu"),
+    sparse: bool = False,
+    when: Callable[..., bool] | None = None,
+    priority: int = 0,
+    name: str = "",
+    forward_inplace: str | Sequence[_Pair] = (),
+    backward_inplace: str | Sequence[_Pair] = (),
+    workspace: Callable[..., int] | None = None,
+) -> AddedImplementation: ...
 def elementwise(
     inputs: str,
     outputs: str,

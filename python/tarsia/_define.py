@@ -47,6 +47,25 @@ class Meta:
         return f"Meta(shape={self.shape}, dtype={self.dtype!r}, storage={self.storage!r})"
 
 
+class BindInfo:
+    """What a keyword-only parameter `info` of `infer` gets. device: "cpu" or "gpu"."""
+
+    __slots__ = ("_choose", "_put", "_set", "device")
+
+    def __init__(self, device, choose, set_attribute, put):
+        self.device, self._choose, self._set, self._put = device, choose, set_attribute, put
+
+    def choose(self, name):
+        """Chooses the forward of this name for the device, whatever predicates and priorities say. Backward is then the one of that
+        name, if there is one, and else chosen as usual. The last call counts.
+        """
+        self._choose(name)
+
+    def set_attribute(self, name, value):
+        """Replaces the value of an attribute. It is checked as a caller's."""
+        self._put(name, self._set(name, value))
+
+
 class _Implementation(typing.NamedTuple):
     """One implementation of an op: what `implementation` says of a function."""
 
@@ -56,9 +75,11 @@ class _Implementation(typing.NamedTuple):
     when: typing.Any = None
     priority: int = 0
     name: str = ""
+    inplace: typing.Any = ()
+    workspace: typing.Any = None
 
 
-def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name=""):
+def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name="", inplace=(), workspace=None):
     """Marks a method, or a function for `define_op(implementations=…)`, as one more implementation of the op.
 
         @tarsia.define_op
@@ -74,17 +95,22 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
     when(self, inputs…, outputs…): whether the implementation takes these tensors. It sees their shape, dtype and storage. Attributes are
         members of self, or keyword-only parameters of a function.
     priority: among the implementations that apply, the one with the highest priority runs.
-    name: for people.
+    name: for people, and for `info.choose(name)` in infer.
+    inplace: "x -> y", pairs of the function's own parameters that may share memory; in backward such as "dy -> dx". Also numbers,
+        (0, 0), which in backward count output gradients, inputs and outputs in one row, and input gradients.
+    workspace(self, inputs…, outputs…): the most bytes of scratch that a run takes.
     """
     if of not in ("forward", "backward"):
         raise error(f"an implementation is of 'forward' or 'backward', not {of!r}")
     if when is not None and not inspect.isfunction(when):
         raise error(f"implementation: when is a function of what is known of inputs and outputs, not {when!r}")
+    if workspace is not None and not inspect.isfunction(workspace):
+        raise error(f"implementation: workspace is a function of what is known of inputs and outputs, not {workspace!r}")
     if not isinstance(priority, int):
         raise error(f"implementation: priority is an int, not {priority!r}")
 
     def mark(function):
-        function.__tarsia_implementation__ = _Implementation(of, devices, bool(sparse), when, priority, str(name))
+        function.__tarsia_implementation__ = _Implementation(of, devices, bool(sparse), when, priority, str(name), inplace, workspace)
         return function
 
     return mark
@@ -92,6 +118,27 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
 
 def _implementation_of(function):
     return getattr(function, "__tarsia_implementation__", None)
+
+
+def _listed(pairs):
+    """In-place pairs as a list; a single one may stand alone."""
+    is_one = isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(k, int) for k in pairs)
+    return list(pairs) if hasattr(pairs, "__iter__") and not isinstance(pairs, str) and not is_one else [pairs]
+
+
+def _pairs(given, sources, targets, what):
+    """In-place pairs as numbers: each is a text such as "x -> y", or two numbers."""
+    pairs = []
+    for pair in _listed(given):
+        sides = [side.strip() for side in pair.split("->")] if isinstance(pair, str) else pair
+        for k, names in enumerate((sources, targets)) if isinstance(sides, (list, tuple)) and len(sides) == 2 else ():
+            if sides[k] in names:
+                sides = [*sides[:k], names.index(sides[k]), *sides[k + 1:]]
+        if not isinstance(sides, (list, tuple)) or len(sides) != 2 or not all(isinstance(side, int) and side >= 0 for side in sides):
+            raise error(f"{what} is pairs of an input and an output that may share memory, such as '{sources[0] if sources else 'x'} -> "
+                         f"{targets[0] if targets else 'y'}'")
+        pairs.append(tuple(sides))
+    return pairs
 
 
 def _takes_any(function):
@@ -122,7 +169,9 @@ class Definition:
             if what in ("forward", "backward") or what not in _FUNCTIONS:
                 declared[what] = _implementation_of(function) or _Implementation(what, sparse=bool(options["sparse"]))
         whens = {what: f"when of {what}" for what, one in declared.items() if one.when}
-        functions = {**functions, **{key: declared[what].when for what, key in whens.items()}}
+        workspaces = {what: f"workspace of {what}" for what, one in declared.items() if one.workspace}
+        functions = {**functions, **{key: declared[what].when for what, key in whens.items()},
+                     **{key: declared[what].workspace for what, key in workspaces.items()}}
         self.functions = functions
         self.attributes = attributes
         forward = functions.get("forward")
@@ -136,6 +185,8 @@ class Definition:
             if author is not None:
                 positional = positional[1:]
             known = {"requests", *(attribute.name for attribute in attributes)} if author is None else {"requests"}
+            if what == "infer":
+                known.add("info")
             unknown = sorted(set(keywords) - known)
             if unknown:
                 raise error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
@@ -153,7 +204,7 @@ class Definition:
                                                      "inputs, which it writes")}
         for what, wanted, order in (
                 *((what, *passes[one.of]) for what, one in declared.items()),
-                *((key, n_in + n_out, "what is known of inputs and outputs") for key in whens.values()),
+                *((key, n_in + n_out, "what is known of inputs and outputs") for key in (*whens.values(), *workspaces.values())),
                 ("arity", 0, "none"), ("infer_shape", n_in, "the shapes of the inputs"), ("infer_dtype", n_in, "the dtypes of the inputs"),
                 ("infer_storage", n_in, "the storages of the inputs"), ("infer", n_in + n_out, "what is known of inputs and outputs")):
             if what in tensors and len(tensors[what]) != wanted:
@@ -186,9 +237,16 @@ class Definition:
                 raise error(f"op '{name}': hidden names '{port}', of which there is any number")
             if port not in self.outputs:
                 raise error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
-        pairs = [[side.strip() for side in pair.split("->")] for pair in _names(options["inplace"], f"op '{name}': inplace")]
-        if any(len(pair) != 2 or pair[0] not in self.inputs or pair[1] not in self.outputs for pair in pairs):
-            raise error(f"op '{name}': inplace is pairs of an input and an output that may share memory, such as 'x -> y'")
+        pairs = _pairs(options["inplace"], self.inputs, self.outputs, f"op '{name}': inplace")
+        own_pairs = {}
+        for what, one in declared.items():
+            plain = options[f"{what}_inplace"] if what in ("forward", "backward") else ()
+            given = [*_listed(one.inplace), *_listed(plain)]
+            n_sources = n_in if one.of == "forward" else 2 * n_out + n_in
+            is_any = one.of == "backward" and (self.variadic or self.variadic_output) and any(isinstance(pair, str) for pair in given)
+            if is_any:
+                raise error(f"op '{name}': {what}: with any number of tensors, in-place pairs of backward are numbers, such as (0, 0)")
+            own_pairs[what] = _pairs(given, tensors[what][:n_sources], tensors[what][n_sources:], f"op '{name}': inplace of {what}")
         self.implementations = []  # the key of the function of each implementation, in the order of the registry
         implementations = []
         for what, one in declared.items():
@@ -198,7 +256,7 @@ class Definition:
             for device in devices:
                 self.implementations.append(what)
                 implementations.append((one.of == "backward", device == "gpu", one.sparse, "requests" in self.keywords[what],
-                                        one.priority, one.name, what in whens))
+                                        one.priority, one.name, what in whens, own_pairs[what], what in workspaces))
         descriptions = descriptions_of(forward)
         takes_any = _takes_any(forward) if author is None else inspect.isfunction(author.__init__) and _takes_any(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
@@ -209,10 +267,12 @@ class Definition:
             "inputs": [(port, flag, descriptions.get(port, "")) for port, flag in flags.items()],
             "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec(name) for attribute in attributes],
-            "inplace": [(self.inputs.index(x), self.outputs.index(y)) for x, y in pairs],
+            "inplace": pairs,
             "implementations": implementations,
             "counts_outputs": self.variadic_output,
             "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
+            "amends": "info" in self.keywords.get("infer", ()) and not any(attribute.name == "info" for attribute in attributes),
+            "extends": False,
             "any_attributes": takes_any,
             "sparse": is_sparse,
             "stateful": bool(options["stateful"]),
@@ -255,10 +315,17 @@ class Definition:
     def applies(self, index, instance, inputs, outputs):
         return bool(self._call(f"when of {self.implementations[index]}", instance, self._metas(inputs, outputs)[0]))
 
-    def infer(self, instance, inputs, outputs):
+    def workspace(self, index, instance, inputs, outputs):
+        n = self._call(f"workspace of {self.implementations[index]}", instance, self._metas(inputs, outputs)[0])
+        if not hasattr(n, "__index__") or n.__index__() < 0:
+            raise TypeError(f"workspace gives a number of bytes, not {n!r}")
+        return n.__index__()
+
+    def infer(self, instance, inputs, outputs, amendments=None):
         """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
         if "infer" in self.functions:
-            return self._infer_all(instance, inputs, outputs)
+            info = amendments and BindInfo(*amendments, lambda name, value: self._put(instance, name, value))
+            return self._infer_all(instance, inputs, outputs, info)
         n = len(outputs)
         shapes, dtypes, storages = [None] * n, [None] * n, [None] * n
         given = [meta for meta in inputs if meta is not None]
@@ -284,6 +351,15 @@ class Definition:
             setattr(instance, name, value)
         return instance
 
+    def _put(self, instance, name, value):
+        """Changes an attribute of an instance."""
+        if self.author is not None:
+            if any(attribute.name == name for attribute in self.attributes):
+                setattr(instance, name, value)
+            return
+        attributes, others = instance
+        (attributes if name in attributes else others)[name] = value
+
     def _by_port(self, items):
         """One item for each input, of the variadic one a list."""
         n = len(self.inputs) - 1
@@ -298,13 +374,15 @@ class Definition:
         if given is not None:
             raise TypeError(f"{what} writes to its outputs and returns nothing, but returned a {type(given).__name__}")
 
-    def _call(self, what, instance, arguments, requests=None):
+    def _call(self, what, instance, arguments, requests=None, info=None):
         function, keywords = self.functions[what], self.keywords[what]
         named = {"requests": requests} if "requests" in keywords else {}
+        if info is not None:
+            named["info"] = info
         if self.author is not None:
             return function(instance, *arguments, **named)
         attributes, others = instance
-        named.update((name, attributes[name]) for name in keywords if name != "requests")
+        named.update((name, attributes[name]) for name in keywords if name not in named and name != "requests")
         if what in self.takes_others:
             named.update(others)
         return function(*arguments, **named)
@@ -314,9 +392,9 @@ class Definition:
         metas = [given and Meta(*given) for given in (*inputs, *outputs)]
         return [*self._by_port(metas[: len(inputs)]), *self._by_output(metas[len(inputs) :])], metas
 
-    def _infer_all(self, instance, inputs, outputs):
+    def _infer_all(self, instance, inputs, outputs, info):
         arguments, metas = self._metas(inputs, outputs)
-        found = self._call("infer", instance, arguments)
+        found = self._call("infer", instance, arguments, info=info)
         if found is not None:
             raise TypeError(f"infer sets what it can in its arguments and returns nothing, but returned a {type(found).__name__}")
         return [meta and (None if meta.shape is None else self._shape("infer", meta.shape, None),
@@ -364,7 +442,7 @@ class Definition:
 
 
 _OPTIONS = {"outputs": None, "optional": (), "variadic": (), "mutable": (), "no_gradient": (), "hidden": (), "inplace": (),
-            "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
+            "forward_inplace": (), "backward_inplace": (), "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
 _INFERENCE = ("infer_shape", "infer_dtype", "infer_storage")
 _FUNCTIONS = ("forward", "backward", "arity", *_INFERENCE, "infer")
 
@@ -448,7 +526,8 @@ def define_op(author=None, /, **options):
 
     Without inference all outputs are like the first input. infer_shape(self, shapes…) and infer_dtype(self, dtypes…) return the
     shapes and dtypes of the outputs, infer_storage(self, storages…) says which are "csr" or "row_sparse". In place of these three,
-    infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any input or output.
+    infer(self, inputs…, outputs…) gets what is known, and sets shape, dtype and storage of any input or output. Its keyword-only
+    parameter `info` has info.choose(name), which picks an implementation, and info.set_attribute(name, value).
 
     A keyword-only parameter `requests` of forward or backward gets the write requests. Without it Tarsia deals with them.
 
@@ -458,7 +537,8 @@ def define_op(author=None, /, **options):
         optional, mutable, no_gradient: names of inputs.
         variadic: the last input, a list of any number of tensors; also the last output, whose number arity(self) gives.
         hidden: names of outputs that callers do not get.
-        inplace: "x -> y", pairs that may share memory.
+        inplace: "x -> y", pairs that may share memory in every forward.
+        forward_inplace, backward_inplace: such pairs of forward, or of backward ("dy -> dx"), alone.
         devices: ("cpu", "gpu").
         sparse: forward and backward also take scipy.sparse.csr_matrix, torch.sparse_csr and tarsia.RowSparse. A sparse output is a
             tarsia.SparseOutput.
@@ -487,3 +567,117 @@ def define_op(author=None, /, **options):
     forget_ops()
     _recipe.forget_ops(None, definition.name)
     return _tarsia.op(definition.name)
+
+
+class AddedImplementation:
+    """What add_implementation has added to an op. remove() takes it away again, as does the end of a `with`."""
+
+    def __init__(self, op, name, remove):
+        self.op, self.name, self._remove = op, name, remove
+
+    def remove(self):
+        """Takes the implementation away. What is bound to it goes on with it."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove()
+            forget_ops()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+    def __repr__(self):
+        return f"<tarsia.AddedImplementation {self.name or 'without a name'} of {self.op}{'' if self._remove else ', removed'}>"
+
+
+class _Extension(Definition):
+    """Functions that are added to a registered op."""
+
+    def __init__(self, name, functions, one):
+        described = _tarsia.op(name)._description
+        outputs = [port[0] for port in described["outputs"]]
+        self.name, self.author, self.functions = name, None, dict(functions)
+        self.attributes = []
+        self.inputs, self.outputs = [port[0] for port in described["inputs"]], outputs
+        self.variadic = any(port[1] & _VARIADIC for port in described["inputs"])
+        self.variadic_output = any(port[1] & _VARIADIC for port in described["outputs"])
+        self.names = [attribute[0] for attribute in described["attributes"]]
+        n_in, n_out = len(self.inputs), len(outputs)
+        wanted = {"forward": n_in + n_out, "backward": 2 * n_out + 2 * n_in, "when": n_in + n_out, "workspace": n_in + n_out}
+        tensors, self.keywords = {}, {}
+        for what, function in functions.items():
+            tensors[what], keywords = _positional(function)
+            unknown = sorted(set(keywords) - {"requests", *self.names})
+            if unknown:
+                raise error(f"add_implementation: {what} has a parameter '{unknown[0]}' that is no attribute of op '{name}'")
+            if len(tensors[what]) != wanted[what]:
+                raise error(f"add_implementation: {what} of op '{name}' takes {wanted[what]} tensors, not {len(tensors[what])}")
+            self.keywords[what] = list(keywords)
+        self.takes_others = {what for what, function in functions.items() if _takes_any(function)}
+        devices = _names(one.devices, "add_implementation: devices")
+        if not devices or set(devices) - {"cpu", "gpu"}:
+            raise error(f"add_implementation: devices are 'cpu' and 'gpu', not {devices}")
+        self.implementations, implementations = [], []
+        for what in ("forward", "backward"):
+            if what not in functions:
+                continue
+            n = n_in if what == "forward" else 2 * n_out + n_in
+            pairs = _pairs(one.inplace[what], tensors[what][:n], tensors[what][n:], f"add_implementation: {what}_inplace")
+            for device in devices:
+                self.implementations.append(what)
+                implementations.append((what == "backward", device == "gpu", bool(one.sparse), "requests" in self.keywords[what],
+                                        one.priority, one.name, one.when is not None, pairs, one.workspace is not None))
+        code = functions[self.implementations[0]].__code__
+        self.spec = {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}", "inputs": [], "outputs": [],
+                     "attributes": [], "inplace": [], "implementations": implementations, "counts_outputs": False, "infers": False,
+                     "amends": False, "any_attributes": False, "sparse": False, "stateful": False, "random": False, "extends": True}
+
+    def create(self, values, others):
+        return dict(zip(self.names, values)), dict(others)
+
+    def applies(self, index, instance, inputs, outputs):
+        return bool(self._call("when", instance, self._metas(inputs, outputs)[0]))
+
+    def workspace(self, index, instance, inputs, outputs):
+        n = self._call("workspace", instance, self._metas(inputs, outputs)[0])
+        if not hasattr(n, "__index__") or n.__index__() < 0:
+            raise TypeError(f"workspace gives a number of bytes, not {n!r}")
+        return n.__index__()
+
+
+def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"), sparse=False, when=None, priority=0, name="",
+                       forward_inplace=(), backward_inplace=(), workspace=None):
+    """Adds an implementation in Python to a registered op, whoever declares it.
+
+        added = tarsia.add_implementation("relu", forward=lambda x, y: fast.relu(x, y, x.size), devices="cpu", name="fast", priority=10)
+        …
+        added.remove()
+
+    op: a tarsia.Op or its name.
+    forward(inputs…, outputs…), backward(output gradients…, inputs…, outputs…, input gradients…): functions as of define_op. Attributes
+        are keyword-only parameters.
+    devices, sparse, when, priority, name, workspace: as of tarsia.implementation.
+    forward_inplace, backward_inplace: pairs of the functions' parameters that may share memory, such as "x -> y" and "dy -> dx".
+
+    The op keeps it until it is removed; also when a library registers the op anew, with the same signature. A later one of the same name
+    replaces it.
+    """
+    functions = {what: function for what, function in (("forward", forward), ("backward", backward), ("when", when),
+                                                       ("workspace", workspace)) if function is not None}
+    for what, function in functions.items():
+        if not inspect.isfunction(function):
+            raise error(f"add_implementation: {what} is a function, not {function!r}")
+    if forward is None and backward is None:
+        raise error("add_implementation takes forward=, backward= or both")
+    if not isinstance(priority, int):
+        raise error(f"add_implementation: priority is an int, not {priority!r}")
+    op = getattr(op, "name", op)
+    if not isinstance(op, str):
+        raise error(f"add_implementation takes an op or its name, not {op!r}")
+    one = _Implementation("", devices, sparse, when, priority, str(name), {"forward": forward_inplace, "backward": backward_inplace}, workspace)
+    definition = _Extension(op, functions, one)
+    remove = _tarsia.define_op(definition, definition.spec)
+    forget_ops()
+    return AddedImplementation(op, one.name, remove)

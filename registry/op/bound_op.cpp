@@ -215,7 +215,7 @@ std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int
 }
 
 std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation) noexcept {
-  const LaunchErrors& errors = m_entry->library().launch_errors();
+  const LaunchErrors& errors = m_entry->library_of(implementation).launch_errors();
   const CudaRuntime* runtime = errors.runtime;
   if (!runtime || errors.surely_none()) return 0;
   const int result = runtime->cudaGetLastError();

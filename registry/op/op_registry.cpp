@@ -4,247 +4,164 @@
 #include <tarsia/detail/spelling.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <map>
 #include <set>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "registry/op/attributes.h"
 #include "registry/op/choice.h"
+#include "registry/op/op_description.h"
 
 namespace tarsia::registry {
-
-namespace {
-
-/// Refuses two inputs, or outputs, of one name: neither could be asked for by it.
-void check_ports(const char* what, const tarsia_port* ports, std::uint32_t n,
-                 const std::function<void(const std::string&)>& fail) {
-  for (unsigned i = 0; i < n; ++i) {
-    if (!ports[i].name) fail(std::string("has an ") + what + " whose name is null");
-    for (unsigned k = 0; k < i; ++k)
-      if (*ports[i].name && !std::strcmp(ports[i].name, ports[k].name))
-        fail(std::string("declares ") + what + " '" + ports[i].name + "' twice");
-  }
-}
-
-bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
-/// Refuses names that callers could not write, or that say two things.
-void check_names(const tarsia_op& op, const std::function<void(const std::string&)>& fail) {
-  struct Named {
-    std::string_view name;
-    const char* what;
-  };
-  std::vector<Named> all;
-  for (unsigned i = 0; i < op.n_inputs; ++i) all.push_back({op.inputs[i].name, "input"});
-  for (unsigned i = 0; i < op.n_outputs; ++i) all.push_back({op.outputs[i].name, "output"});
-  for (unsigned i = 0; i < op.n_attributes; ++i) all.push_back({op.attributes[i].name, "attribute"});
-  std::map<std::string_view, const char*> known;
-  for (const auto& [name, what] : all) {
-    if (name.empty()) continue;  // ports of MXNet's API have no names
-    const std::string shown = std::string(what) + " '" + std::string(name) + "'";
-    if (!is_identifier(name)) fail("declares " + shown + ": write letters, digits and underscores");
-    const auto [before, is_new] = known.emplace(name, what);
-    // Ops for MXNet's API have no place, and may call an input and an output alike.
-    const bool is_declared = op.location && *op.location;
-    if (!is_new && before->second != what && is_declared)
-      fail("declares " + std::string(before->second) + " and " + what + " '" + std::string(name) +
-           "': give them two names");
-    if (!std::strcmp(what, "attribute") && (name == "out" || name == "req"))
-      fail("declares " + shown + ", but calls take " + std::string(name) + "= for " +
-           (name == "out" ? "output tensors" : "write requests") + ": choose another name");
-  }
-}
-
-/// Whether values of the type, or the items of its lists, are numbers.
-bool holds_numbers(const tarsia_type& type) {
-  if (type.kind != TARSIA_KIND_LIST && type.kind != TARSIA_KIND_TUPLE)
-    return type.kind == TARSIA_KIND_INT || type.kind == TARSIA_KIND_FLOAT || type.kind == TARSIA_KIND_NUMBER;
-  return std::any_of(type.elements, type.elements + type.n_elements, holds_numbers);
-}
-
-/// Refuses bounds of what has no order, and choices that are listed twice.
-void check_bounds(const tarsia_attribute& attribute, const std::function<void(const std::string&)>& fail) {
-  const std::string name = std::string("attribute '") + attribute.name + "'";
-  if ((attribute.flags & (TARSIA_ATTRIBUTE_MIN | TARSIA_ATTRIBUTE_MAX)) && !holds_numbers(attribute.type))
-    fail("bounds " + name + ", which is a " + describe(attribute.type) +
-         ": .range(…), .at_least(…) and .at_most(…) are for numbers; .choices({…}) lists texts");
-  for (unsigned i = 0; i < attribute.n_choices; ++i)
-    for (unsigned k = 0; k < i; ++k)
-      if (!std::strcmp(attribute.choices[i], attribute.choices[k]))
-        fail("has " + name + " with choice '" + attribute.choices[i] + "' twice: list it once");
-}
-
-/// Refuses pairs of tensors that an implementation does not have. How many it has may depend on the call.
-void check_pairs(const tarsia_op& op, const tarsia_implementation& implementation,
-                 const std::function<void(const std::string&)>& fail) {
-  const bool backward = implementation.pass == TARSIA_BACKWARD;
-  const bool any_number =
-      op.arity || (op.n_inputs && op.inputs[op.n_inputs - 1].flags & TARSIA_PORT_VARIADIC);
-  const std::uint32_t n_in = backward ? 2 * op.n_outputs + op.n_inputs : op.n_inputs,
-                      n_out = backward ? op.n_inputs : op.n_outputs;
-  for (const tarsia_inplace& pair : std::span(implementation.inplace, implementation.n_inplace)) {
-    if (any_number || (pair.input < n_in && pair.output < n_out)) continue;
-    const std::string word = backward ? "backward" : "forward";
-    fail("has ." + word + "_inplace(" + std::to_string(pair.input) + ", " + std::to_string(pair.output) +
-         "), and its " + word + " takes " + std::to_string(n_in) + " tensors and writes " +
-         std::to_string(n_out) + ", counted from 0");
-  }
-}
-
-/// " at relu.cpp:12"
-std::string located(const tarsia_op& op) {
-  return op.location && *op.location ? std::string(" at ") + op.location : "";
-}
-
-/// "scale(x, mean (mutable), *, k: float) -> y": all that callers depend on.
-std::string signature_of(const tarsia_op& op) {
-  constexpr std::pair<std::uint32_t, const char*> k_flags[] = {{TARSIA_PORT_OPTIONAL, "optional"},
-                                                               {TARSIA_PORT_VARIADIC, "variadic"},
-                                                               {TARSIA_PORT_MUTABLE, "mutable"},
-                                                               {TARSIA_PORT_HIDDEN, "hidden"}};
-  const auto ports = [&](const tarsia_port* list, std::uint32_t n) {
-    std::string text;
-    for (unsigned i = 0; i < n; ++i) {
-      text += (i ? ", " : "") + std::string(*list[i].name ? list[i].name : "_");
-      for (const auto& [flag, word] : k_flags)
-        if (list[i].flags & flag) text += std::string(" (") + word + ")";
-    }
-    return text;
-  };
-  std::string text = op.name + ("(" + ports(op.inputs, op.n_inputs));
-  for (unsigned i = 0; i < op.n_attributes; ++i) {
-    const tarsia_attribute& a = op.attributes[i];
-    text += (i             ? ", "
-             : op.n_inputs ? ", *, "
-                           : "*, ") +
-            std::string(a.name) + ": " + (a.n_choices ? "choice" : describe(a.type)) +
-            (a.flags & TARSIA_ATTRIBUTE_REQUIRED ? "" : " = …");
-  }
-  return text + ") -> " + ports(op.outputs, op.n_outputs);
-}
-
-/// Throws LoadError unless the op's description holds together.
-void check_op(const tarsia_op& op, const Library& library) {
-  const std::string where = library.name() + ": op '" + (op.name ? op.name : "") + "'" +
-                            (op.location && *op.location ? std::string(" (") + op.location + ")" : "");
-  auto fail = [&](const std::string& what) { throw LoadError(where + " " + what); };
-  if (!op.name || !*op.name) fail("has no name");
-  for (const char* c = op.name; *c; ++c)
-    if (*c == '"' || *c == '\'' || static_cast<unsigned char>(*c) <= ' ')
-      fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
-  if (op.size < offsetof(tarsia_op, fault)) fail("is described for an older Tarsia: build the library again");
-  if (op.size >= sizeof(tarsia_op) && op.fault) fail(op.fault);
-  check_ports("input", op.inputs, op.n_inputs, fail);
-  check_ports("output", op.outputs, op.n_outputs, fail);
-  check_names(op, fail);
-  bool has_forward = false;
-  for (unsigned i = 0; i < op.n_implementations; ++i) {
-    const tarsia_implementation& a = op.implementations[i];
-    const char* pass = a.pass == TARSIA_BACKWARD ? "backward" : "forward";
-    if (a.device_type != TARSIA_CPU && a.device_type != TARSIA_GPU)
-      fail(std::string("has a ") + pass + " for an unknown device: \"cpu\" and \"gpu\" are known");
-    if (a.size < sizeof(tarsia_implementation))
-      fail("is described for an older Tarsia: build the library again");
-    if (!a.run) fail(std::string("has a ") + pass + " without a function");
-    check_pairs(op, a, fail);
-    has_forward |= a.pass == TARSIA_FORWARD;
-    for (unsigned k = 0; k < i; ++k) {
-      const tarsia_implementation& b = op.implementations[k];
-      const bool can_be_chosen = op.infer && *a.name && *b.name && std::strcmp(a.name, b.name) != 0;
-      if (a.pass == b.pass && a.device_type == b.device_type && a.priority == b.priority &&
-          a.storage_any == b.storage_any && !a.applies && !b.applies && !can_be_chosen)
-        fail(std::string("has two ") + pass + " implementations for " +
-             device_name(a.device_type == TARSIA_GPU) +
-             " that always apply: give one a predicate, .when(…), or another .priority(…), or name both and "
-             "let "
-             ".infer(…) choose");
-    }
-  }
-  if (!has_forward) fail("has no forward: give one with .forward(\"cpu\", f) or .forward(\"gpu\", f)");
-  std::set<std::string> names;
-  for (unsigned i = 0; i < op.n_attributes; ++i) {
-    const tarsia_attribute& attribute = op.attributes[i];
-    if (!names.insert(attribute.name).second)
-      fail(std::string("declares attribute '") + attribute.name + "' twice");
-    check_bounds(attribute, fail);
-    try {
-      check_default(op, attribute);
-    } catch (const Error& e) {
-      fail(std::string("has a default that does not fit: ") + e.what());
-    }
-  }
-  for (unsigned i = 0; i + 1 < op.n_inputs; ++i)
-    if (op.inputs[i].flags & TARSIA_PORT_VARIADIC)
-      fail(std::string("has inputs after the variadic '") + op.inputs[i].name + "'");
-  for (unsigned i = 0; i < op.n_inplace; ++i)
-    if (op.inplace[i].input >= op.n_inputs || op.inplace[i].output >= op.n_outputs)
-      fail("declares an in-place pair of ports that it does not have");
-}
-
-}  // namespace
 
 OpRegistry& OpRegistry::instance() {
   static std::atomic<OpRegistry*> s_registry{nullptr};
   return made_once(s_registry, [] { return OpRegistry(); });
 }
 
-void OpRegistry::add(const Ref<Library>& library, const std::function<void(const std::string&)>& warn) {
-  std::vector<std::pair<std::string, Ref<OpEntry>>> entries;
+std::vector<Extension> OpRegistry::extensions_of(const std::vector<Added>& added, std::string_view op) {
+  std::vector<Extension> extensions;
+  for (const Added& one : added)
+    if (one.op == op) extensions.push_back(one.extension);
+  return extensions;
+}
+
+OpRegistry::Change OpRegistry::change_by(const Ref<Library>& library) const {
+  Change change;
+  std::map<std::string, Ref<OpEntry>, std::less<>> ops;
+  {
+    std::lock_guard lock(m_mutex);
+    ops = m_ops;
+    change.added = m_added;
+  }
+  const auto known = [&](const std::string& name) {
+    const auto changed = change.entries.find(name);
+    if (changed != change.entries.end()) return changed->second;
+    const auto it = ops.find(name);
+    return it == ops.end() ? Ref<OpEntry>() : it->second;
+  };
   for (const tarsia_op* op : library->ops()) {
-    check_op(*op, *library);
-    for (const auto& [name, entry] : entries)
-      if (name == op->name)
-        throw LoadError(library->name() + ": op '" + name + "' is registered twice, at " +
-                        entry->op().location + " and at " + op->location + ": give one another name");
-    entries.emplace_back(op->name, Ref<OpEntry>::adopt(new OpEntry(op, library)));
-  }
-  if (entries.empty()) return;
-  std::vector<Ref<OpEntry>> old;
-  {
-    std::lock_guard lock(m_mutex);
-    for (const auto& [name, entry] : entries)
-      if (const auto it = m_ops.find(name); it != m_ops.end()) old.push_back(it->second);
-  }
-  for (const auto& [name, entry] : entries)
-    for (const Ref<OpEntry>& replaced : old) {
-      if (name != replaced->op().name) continue;
-      const std::string before = signature_of(replaced->op()), now = signature_of(entry->op());
+    if (is_extension(*op)) continue;
+    const std::string name = op->name, now = signature_of(*op);
+    // What other libraries added to the op of this name.
+    std::vector<Extension> kept;
+    std::erase_if(change.added, [&](const Added& one) {
+      if (one.op != name) return false;
+      std::string reason;
+      if (one.signature != now) reason = "the op had another signature: " + one.signature;
+      kept.push_back(one.extension);
+      try {
+        if (reason.empty())
+          check_implementations(OpEntry(op, library, kept).op(), *one.extension.op,
+                                one.extension.library->name());
+      } catch (const Error& e) {
+        reason = e.what();
+      }
+      if (reason.empty()) return false;
+      kept.pop_back();
+      std::string names = names_of(*one.extension.op, TARSIA_FORWARD, 0);
+      if (names.empty()) names = names_of(*one.extension.op, TARSIA_BACKWARD, 0);
+      change.warnings.push_back("op '" + name + "' loses the implementation " + names + " that library '" +
+                                one.extension.library->name() + "' added" + located(*one.extension.op) +
+                                ": " + reason);
+      return true;
+    });
+    if (const Ref<OpEntry> replaced = known(name)) {
+      const std::string before = signature_of(replaced->op());
       if (before != now)
-        warn("op '" + name + "' replaces that of library '" + replaced->library().name() +
-             "', which has another signature: " + before + located(replaced->op()) + ", now " + now +
-             located(entry->op()));
+        change.warnings.push_back("op '" + name + "' replaces that of library '" +
+                                  replaced->library().name() + "', which has another signature: " + before +
+                                  located(replaced->op()) + ", now " + now + located(*op));
     }
-  {
-    std::lock_guard lock(m_mutex);
-    for (auto& [name, entry] : entries) std::swap(m_ops[name], entry);
-    m_generation.fetch_add(1, std::memory_order_release);
+    change.entries[name] = Ref<OpEntry>::adopt(new OpEntry(op, library, std::move(kept)));
   }
-  // After the swaps, `entries` holds the replaced ops. They are released at the end.
-  for (const auto& [name, entry] : entries)
-    if (entry && &entry->library() != library.get())
+  for (const tarsia_op* op : library->ops()) {
+    if (!is_extension(*op)) continue;
+    const Ref<OpEntry> base = known(op->name);
+    if (!base) {
+      std::string text = "there is no such op";
+      try {
+        find(op->name);
+      } catch (const NotFound& e) {
+        text = e.what();
+      }
+      throw LoadError(library->name() + ": TARSIA_IMPLEMENTATION of op '" + op->name + "'" + located(*op) +
+                      ": " + text);
+    }
+    change.added.push_back({op->name, signature_of(base->declared()), {op, library}});
+    Ref<OpEntry> entry = Ref<OpEntry>::adopt(
+        new OpEntry(&base->declared(), base->shared_library(), extensions_of(change.added, op->name)));
+    check_implementations(entry->op(), *op, library->name());
+    std::erase_if(change.added, [&](const Added& one) {  // those of which nothing is left
+      return one.op == op->name && std::ranges::none_of(entry->extensions(), [&](const Extension& extension) {
+               return extension.op == one.extension.op;
+             });
+    });
+    change.entries[op->name] = std::move(entry);
+  }
+  return change;
+}
+
+void OpRegistry::add(const Ref<Library>& library, const std::function<void(const std::string&)>& warn) {
+  if (library->ops().empty()) return;
+  std::map<std::string_view, const tarsia_op*> declared;
+  for (const tarsia_op* op : library->ops()) {
+    check_op(*op, library->name());
+    if (is_extension(*op)) continue;
+    const auto [first, is_new] = declared.emplace(op->name, op);
+    if (!is_new)
+      throw LoadError(library->name() + ": op '" + op->name + "' is registered twice, at " +
+                      first->second->location + " and at " + op->location + ": give one another name");
+  }
+  Change change;
+  std::set<std::string> told;
+  for (bool done = false; !done;) {  // again if another thread was faster
+    const std::uint64_t before = generation();
+    change = change_by(library);
+    for (const std::string& text : change.warnings)
+      if (told.insert(text).second) warn(text);
+    std::lock_guard lock(m_mutex);
+    if (generation() != before) continue;
+    for (auto& [name, entry] : change.entries) std::swap(m_ops[name], entry);
+    std::swap(m_added, change.added);
+    m_generation.fetch_add(1, std::memory_order_release);
+    done = true;
+  }
+  // After the swaps, `change` holds the replaced ops. They are released at the end.
+  for (const auto& [name, entry] : change.entries)
+    if (entry && &entry->library() != library.get() && declared.contains(name))
       log().info("op '{}': that of {} replaces that of {}", name, library->name(), entry->library().name());
 }
 
 void OpRegistry::remove(const Library& library) {
-  std::vector<Ref<OpEntry>> removed;  // outlives the lock: the last reference runs foreign code
+  std::vector<Ref<OpEntry>> removed;  // outlive the lock: the last reference runs foreign code
+  std::vector<Added> added;
   std::lock_guard lock(m_mutex);
+  std::set<std::string> changed;
+  for (auto it = m_added.begin(); it != m_added.end();) {
+    if (it->extension.library.get() == &library) {
+      changed.insert(it->op);
+      added.push_back(std::move(*it));
+      it = m_added.erase(it);
+    } else {
+      ++it;
+    }
+  }
   for (auto it = m_ops.begin(); it != m_ops.end();) {
     if (&it->second->library() == &library) {
       removed.push_back(std::move(it->second));
       it = m_ops.erase(it);
-    } else {
-      ++it;
+      continue;
     }
+    if (changed.contains(it->first)) {
+      const OpEntry& entry = *it->second;
+      Ref<OpEntry> without = Ref<OpEntry>::adopt(
+          new OpEntry(&entry.declared(), entry.shared_library(), extensions_of(m_added, it->first)));
+      removed.push_back(std::exchange(it->second, std::move(without)));
+    }
+    ++it;
   }
   if (!removed.empty()) m_generation.fetch_add(1, std::memory_order_release);
 }

@@ -14,24 +14,10 @@
 
 #include "base/fork.h"
 #include "registry/library/library.h"
+#include "registry/op/op_entry.h"
 #include "registry/resources/ref.h"
 
 namespace tarsia::registry {
-
-/// A registered op. Keeps its library. Immutable.
-class OpEntry : public Counted<OpEntry> {
- public:
-  OpEntry(const tarsia_op* op, Ref<Library> library) : m_op(op), m_library(std::move(library)) {}
-  const tarsia_op& op() const { return *m_op; }
-  const Library& library() const { return *m_library; }
-
- private:
-  friend class Counted<OpEntry>;
-  void destroy() { delete this; }
-
-  const tarsia_op* m_op;
-  Ref<Library> m_library;
-};
 
 /// The ops of this process. Thread-safe. Holds the owner of each name. Replacing or removing an op gives up
 /// that reference. Calls under way finish on the old code, which their bound op keeps.
@@ -40,12 +26,15 @@ class OpRegistry {
   /// Never destroyed: threads may call ops while the process exits.
   static OpRegistry& instance();
 
-  /// Registers all ops of the library, and replaces those of the same names. For inconsistent descriptions,
+  /// Registers all ops of the library, and replaces those of the same names. Adds its implementations of
+  /// other ops to these. They stay when such an op is replaced, or gone for a while, as long as its signature
+  /// is the same. For inconsistent descriptions, and implementations of ops that are not registered,
   /// registers none and throws LoadError, which names op and function. Gives `warn`, before anything is
-  /// registered, a text for each op of another library that is replaced and has another signature.
+  /// registered, a text for each op of another library that is replaced and has another signature, and for
+  /// each implementation that is dropped.
   void add(const Ref<Library>& library, const std::function<void(const std::string&)>& warn);
 
-  /// Removes the library's ops that are still registered.
+  /// Removes the library's ops that are still registered, and the implementations that it added to others.
   void remove(const Library& library);
 
   /// Throws NotFound, with similar names.
@@ -58,8 +47,24 @@ class OpRegistry {
   std::uint64_t generation() const { return m_generation.load(std::memory_order_acquire); }
 
  private:
+  /// Implementations that were added to an op of this signature.
+  struct Added {
+    std::string op, signature;
+    Extension extension;
+  };
+  /// What a library's ops change, worked out for one state of the registry.
+  struct Change {
+    std::map<std::string, Ref<OpEntry>> entries;
+    std::vector<Added> added;  ///< all of them, afterwards
+    std::vector<std::string> warnings;
+  };
+  Change change_by(const Ref<Library>& library) const;
+  /// The extensions of an op, the oldest first.
+  static std::vector<Extension> extensions_of(const std::vector<Added>& added, std::string_view op);
+
   mutable ForkSafeMutex m_mutex;
   std::map<std::string, Ref<OpEntry>, std::less<>> m_ops;
+  std::vector<Added> m_added;  ///< also to ops that are not there just now
   std::atomic<std::uint64_t> m_generation{1};
 };
 

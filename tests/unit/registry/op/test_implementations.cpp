@@ -214,5 +214,77 @@ TEST_F(Implementations, explain_says_why_each_other_was_not_taken) {
             "  gradient of input 'x': dense -> csr\n");
 }
 
+/// Implementations that other libraries add.
+class AddedImplementations : public Implementations {
+ protected:
+  static Ref<Library> load_mark(int mark) { return load("implementations_added" + std::to_string(mark)); }
+  static void remove(const Ref<Library>& library) { OpRegistry::instance().remove(*library); }
+};
+
+TEST_F(AddedImplementations, they_run_and_go_with_their_library) {
+  const Ref<BoundOp> before = bind("test_choose", {meta({1})});
+  Ref<Library> library = load_mark(5000);
+  const Ref<BoundOp> bound = bind("test_choose", {meta({1})});
+  EXPECT_EQ(chosen(""), 5002);
+  EXPECT_EQ(bound->implementation_name(TARSIA_FORWARD), "added");
+  EXPECT_EQ(bound->implementation_name(TARSIA_BACKWARD), "added");
+  EXPECT_EQ(pairs_of(*bound, TARSIA_FORWARD), (Pairs{{0, 0}}));
+  EXPECT_EQ(bound->workspace(TARSIA_FORWARD), 7u);
+  EXPECT_EQ(chosen("square"), 3109);
+  EXPECT_EQ(before->implementation_name(TARSIA_FORWARD), "cpu #1");
+  remove(library);
+  library = {};
+  EXPECT_EQ(chosen(""), 1109);
+  Array<float> x({3}), y({1}, {});
+  run(*bound, {&x.tensor}, {&y.tensor});  // keeps what it is bound to
+  EXPECT_EQ(y.data[0], 5002);
+}
+
+TEST_F(AddedImplementations, a_later_one_takes_the_place_of_one_of_its_name) {
+  const Ref<Library> first = load_mark(5000), second = load_mark(6000);
+  EXPECT_EQ(chosen(""), 6002);
+  EXPECT_EQ(bind("test_choose", {meta({1})})->implementation_name(TARSIA_BACKWARD),
+            "added");  // the first one's
+  remove(second);
+  EXPECT_EQ(chosen(""), 5002);
+  remove(first);
+  EXPECT_EQ(chosen(""), 1109);
+}
+
+TEST_F(AddedImplementations, they_stay_when_the_op_is_registered_anew) {
+  const Ref<Library> added = load_mark(5000);
+  const Ref<Library> again = load("implementations");
+  EXPECT_EQ(chosen(""), 5002);
+  remove(again);
+  EXPECT_THAT(error_of([] { chosen(""); }), HasSubstr("there is no op 'test_choose'"));
+  s_library = load("implementations");
+  EXPECT_EQ(chosen(""), 5002);
+  remove(added);
+  EXPECT_EQ(chosen(""), 1109);
+}
+
+TEST_F(AddedImplementations, an_op_of_another_signature_drops_them_with_a_warning) {
+  const Ref<Library> added = load_mark(5000), other = load_mark(10000);
+  ASSERT_EQ(other->warnings().size(), 2u);
+  EXPECT_THAT(other->warnings()[0].message,
+              HasSubstr("op 'test_choose' loses the implementation 'added' that library "));
+  EXPECT_THAT(other->warnings()[0].message, HasSubstr(": the op had another signature: test_choose("));
+  EXPECT_EQ(bind("test_choose", {meta({1})})->implementation_name(TARSIA_FORWARD), "cpu #1");
+  remove(other);
+  remove(added);
+  s_library = load("implementations");
+}
+
+TEST_F(AddedImplementations, what_cannot_be_added_is_refused_at_load) {
+  EXPECT_THAT(error_of([] { load_mark(7000); }),
+              testing::AllOf(HasSubstr("TARSIA_IMPLEMENTATION of op 'test_not_there' at "),
+                             HasSubstr("there is no op 'test_not_there'")));
+  EXPECT_THAT(error_of([] { load_mark(8000); }),
+              HasSubstr("has two forward implementations for cpu that always apply"));
+  EXPECT_THAT(error_of([] { load_mark(9000); }),
+              HasSubstr("has .input(…), which is for the op's own declaration"));
+  EXPECT_EQ(chosen(""), 1109);
+}
+
 }  // namespace
 }  // namespace tarsia::registry
