@@ -225,12 +225,17 @@ struct ElementwiseOp {
                              ++k_)...};
     (void)done_;
   }
+  /// The last gradient may take the place of all that the functors take: nothing reads that afterwards.
+  static void share(OpDefinition& op_) {
+    for (unsigned k_ = 0; k_ < static_cast<unsigned>(n) + 2; ++k_)
+      op_.backward_inplace(k_, static_cast<unsigned>(n) - 1);
+  }
   static OpDefinition& declare(OpDefinition& op_) {
     op_.template params<F_>().forward("cpu", &forward).honours_requests();
-    if (sizeof...(G_)) op_.backward("cpu", &backward).honours_requests();
+    if (sizeof...(G_)) share(op_.backward("cpu", &backward).honours_requests());
 #if defined(__CUDACC__) || defined(__CUDA__)
     op_.forward("gpu", &forward).honours_requests();
-    if (sizeof...(G_)) op_.backward("gpu", &backward).honours_requests();
+    if (sizeof...(G_)) share(op_.backward("gpu", &backward).honours_requests());
 #endif
     for (unsigned k_ = 0; k_ < static_cast<unsigned>(n); ++k_) op_.inplace(k_, 0);
     return op_.default_inputs(n);

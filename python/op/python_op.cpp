@@ -150,7 +150,7 @@ int32_t count_outputs(void* user, const tarsia_bind_info* info, uint32_t*, uint3
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
+  const Ref values(attributes_object(*info)), others(other_attributes_object(*info));
   const Ref n(values && others ? PyObject_CallMethod(defined->definition.get(), "count_outputs", "OO",
                                                      values.get(), others.get())
                                : nullptr);
@@ -175,7 +175,7 @@ int32_t create_params(void* user, const tarsia_bind_info* info, void** params) {
   const Locked locked;
   const auto* defined = static_cast<const Defined*>(user);
   if (!defined->definition) return ended();
-  const Ref values(attributes_object(*defined, *info)), others(other_attributes_object(*defined, *info));
+  const Ref values(attributes_object(*info)), others(other_attributes_object(*info));
   Ref object(values && others
                  ? PyObject_CallMethod(defined->definition.get(), "create", "OO", values.get(), others.get())
                  : nullptr);
@@ -248,21 +248,21 @@ nb::object amendments(const std::shared_ptr<const tarsia_bind_info*>& slot) {
     raise_last_error();
     throw nb::python_error();
   };
-  nb::object choose = nb::cpp_function([=](const std::string& name) {
+  nb::object choose = nb::cpp_function([=](const char* name) {
     const tarsia_bind_info* info = info_of(slot);
-    check(info->choose(info, name.c_str()));
+    check(info->choose(info, name));
   });
-  nb::object set = nb::cpp_function([=](const std::string& name, nb::handle value) {
+  nb::object set = nb::cpp_function([=](const char* name, nb::handle value) {
     const tarsia_bind_info* info = info_of(slot);
     Frame frame;
     Attributes attributes;
     const nb::tuple names = nb::make_tuple(name);
     PyObject* const values[] = {value.ptr()};
     if (!read_attributes(frame, *info->declared, names.ptr(), values, attributes)) throw nb::python_error();
-    check(info->set_attribute(info, name.c_str(), attributes.values.data()));
+    check(info->set_attribute(info, name, attributes.values.data()));
     for (uint32_t i = 0; i < info->n_attributes; ++i)
-      if (name == info->attribute_names[i]) return nb::steal(value_object(info->attributes[i]));
-    return nb::none();
+      if (!std::strcmp(name, info->attribute_names[i])) return nb::steal(value_object(info->attributes[i]));
+    return nb::object(nb::none());
   });
   const char* device = (*slot)->device.type == TARSIA_CPU ? "cpu" : "gpu";
   return nb::make_tuple(device, choose, set);

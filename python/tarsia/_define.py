@@ -59,10 +59,14 @@ class BindInfo:
         """Chooses the forward of this name for the device, whatever predicates and priorities say. Backward is then the one of that
         name, if there is one, and else chosen as usual. The last call counts.
         """
+        if not isinstance(name, str):
+            raise error(f"choose takes the name of an implementation, not {name!r}")
         self._choose(name)
 
     def set_attribute(self, name, value):
         """Replaces the value of an attribute. It is checked as a caller's."""
+        if not isinstance(name, str):
+            raise error(f"set_attribute takes the name of an attribute, not {name!r}")
         self._put(name, self._set(name, value))
 
 

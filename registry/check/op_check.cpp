@@ -40,8 +40,10 @@ class PassCheck {
     m_forward_outputs.assign(bound.outputs().begin(), bound.outputs().end());
     for (size_t i = 0; i < (m_backward ? c.inputs.size() : m_forward_outputs.size()); ++i)
       m_names.push_back(tensor_name(bound, pass, true, i));
-    for (size_t i = 0; i < c.inputs.size(); ++i)
-      m_input_names.push_back(tensor_name(bound, TARSIA_FORWARD, false, i));
+    for (size_t i = 0; i < c.inputs.size() + (m_backward ? 2 * m_forward_outputs.size() : 0); ++i)
+      m_input_names.push_back(tensor_name(bound, pass, false, i));
+    const auto pairs = session.bound().inplace(pass);
+    m_pairs.assign(pairs.begin(), pairs.end());
     if (!m_backward) {
       m_metas = m_forward_outputs;
       m_wanted.assign(m_metas.size(), true);
@@ -85,7 +87,7 @@ class PassCheck {
     check_null();
     if (!m_written) return PassOutcome::ran;  // the rest would say it again
     check_add();
-    if (!m_backward) check_inplace();
+    if (!m_backward || !m_pairs.empty()) check_inplace();
     return PassOutcome::ran;
   }
   /// Reports a first run that did not succeed.
@@ -233,14 +235,31 @@ class PassCheck {
     add(check, fault);
   }
 
+  /// The meta of input i of the pass.
+  const tarsia_meta& meta_of_input(size_t i) const {
+    if (!m_backward) return m_inputs[i].meta;
+    const size_t n_out = m_gradients.size(), n_in = m_inputs.size();
+    return i < n_out          ? m_gradients[i].meta
+           : i < n_out + n_in ? m_inputs[i - n_out].meta
+                              : m_forward_outputs[i - n_out - n_in];
+  }
+  /// In backward, what shares no memory by a pair is not worth the time.
+  bool may_share(size_t i, size_t o) const {
+    return !m_backward || std::ranges::any_of(m_pairs, [&](const tarsia_inplace& pair) {
+      return pair.input == i && pair.output == o;
+    });
+  }
+
   /// Puts each output into the memory of each input that is like it.
   void check_inplace() {
     std::string fault;
     bool any = false;
     for (size_t o = 0; o < m_metas.size(); ++o)
-      for (size_t i = 0; i < m_inputs.size() && fault.empty(); ++i) {
-        const tarsia_meta &a = m_metas[o], &b = m_inputs[i].meta;
-        if (!b.present || a.storage != TARSIA_DENSE || describe(a) != describe(b)) continue;
+      for (size_t i = 0; i < m_input_names.size() && fault.empty(); ++i) {
+        const tarsia_meta &a = m_metas[o], &b = meta_of_input(i);
+        if (!m_wanted[o] || !may_share(i, o) || !b.present || a.storage != TARSIA_DENSE ||
+            describe(a) != describe(b))
+          continue;
         any = true;
         std::vector<std::uint8_t> requests(m_metas.size(), TARSIA_REQUEST_WRITE);
         requests[o] = TARSIA_REQUEST_INPLACE;
@@ -249,7 +268,9 @@ class PassCheck {
         const CheckOutcome outcome = run(k_poison, requests, nullptr, shared);
         fault = outcome.error;
         for (size_t k = 0; k < m_metas.size() && fault.empty(); ++k)
-          if (std::string text = difference(outcome.outputs[k], m_result[k], tolerance_of(m_metas[k].dtype));
+          if (std::string text =
+                  m_wanted[k] ? difference(outcome.outputs[k], m_result[k], tolerance_of(m_metas[k].dtype))
+                              : "";
               !text.empty())
             fault = output_name(k) + ", with " + output_name(o) + " in place of " + m_input_names[i] + ": " +
                     text;
@@ -269,7 +290,8 @@ class PassCheck {
   std::vector<tarsia_meta> m_forward_outputs, m_metas;
   std::vector<bool> m_wanted;
   std::vector<std::string> m_names;        ///< of what this pass gives
-  std::vector<std::string> m_input_names;  ///< of the op's inputs
+  std::vector<std::string> m_input_names;  ///< of what this pass takes
+  std::vector<tarsia_inplace> m_pairs;
 };
 
 class OpCheck {

@@ -93,8 +93,9 @@ def test_sparse_tensors_go_in_and_out(library):
     assert isinstance(result, sparse.csr_matrix) and np.array_equal(result.toarray(), 2 * dense)
     with pytest.raises(tarsia.Error, match="op 'built_csr'.*inferSType failed"):
         tarsia.ops.built_csr(dense)
-    with pytest.raises(tarsia.Error, match="op 'built_scale' takes dense tensors only, and input 0 is sparse"):
-        tarsia.ops.built_scale(sparse.csr_matrix(dense))
+    bound = tarsia.op("built_scale").bind(sparse.csr_matrix(dense))
+    assert bound.conversions == ["input 0: csr -> dense"]
+    assert np.array_equal(bound(sparse.csr_matrix(dense)), tarsia.ops.built_scale(dense))
 
 
 def test_torch_csr(library):

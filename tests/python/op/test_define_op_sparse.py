@@ -300,13 +300,13 @@ def test_bad_definitions_are_told_at_once(make, message):
         make()
 
 
-def test_an_op_without_sparse_refuses_sparse_inputs():
+def test_an_op_without_sparse_gets_dense_tensors():
     @tarsia.define_op
     def pys_dense(x, y):
         y[...] = x
 
-    with pytest.raises(tarsia.ArgumentError, match="op 'pys_dense' takes dense tensors only, and input 'x' is sparse"):
-        pys_dense(csr(DENSE))
+    with pytest.warns(tarsia.StorageFallbackWarning, match="op 'pys_dense', forward: .* converts input 'x': csr -> dense"):
+        assert np.array_equal(pys_dense(csr(DENSE)), DENSE)
 
 
 def test_it_passes_the_tests_of_ops():
