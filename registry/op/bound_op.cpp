@@ -164,25 +164,29 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
 
-  // 4. Enter the device. The CPU has no stream.
+  // 4. See whether it can run as it is: whether the implementation takes the storage types, honours the
+  // requests, and may share what outputs share with inputs.
+  const bool is_plain = !pass.is_dense && pass.pairs.allow(context, implementation->requests);
+
   if (!is_gpu(info.device)) {
+    // 5. Enter the device. The CPU has no stream.
     CallFrame frame(info.device);
     frame.runs(m_entry->op(), context);
 
-    // 5. Run. Nothing was launched, so step 6 has nothing to look for.
-    return pass.is_dense ? run_dense(pass, context) : run_honouring(pass, context);
+    // 6. Run. Nothing was launched, so step 7 has nothing to look for.
+    return is_plain ? run(*implementation, context) : run_with_others(pass, context);
   }
   try {
-    // 4. Enter the device and the stream.
+    // 5. Enter the device and the stream.
     CudaDeviceScope scope(info.device.id);
     context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
     CallFrame frame(info.device, context.stream);
     frame.runs(m_entry->op(), context);
 
-    // 5. Run.
-    const std::int32_t code = pass.is_dense ? run_dense(pass, context) : run_honouring(pass, context);
+    // 6. Run.
+    const std::int32_t code = is_plain ? run(*implementation, context) : run_with_others(pass, context);
 
-    // 6. Look for launch errors.
+    // 7. Look for launch errors.
     return code ? code : check_launches(*implementation);
   } catch (...) {
     return capture_error();
@@ -227,17 +231,14 @@ std::int32_t BoundOp::check_launches(const tarsia_implementation& implementation
   });
 }
 
-inline std::int32_t BoundOp::run_honouring(const Pass& pass, tarsia_op_context& context) noexcept {
-  std::uint32_t asked = 0;
-  for (std::uint32_t i = 0; i < context.n_outputs; ++i) asked |= 1u << (context.requests[i] & 3);
-  const bool honoured = (asked & ~pass.implementation->requests) == 0 && pass.pairs.allow(context);
-  return honoured ? run(*pass.implementation, context) : run_with_copies(pass, context);
-}
-
-std::int32_t BoundOp::run_dense(const Pass& pass, tarsia_op_context& context) noexcept {
+std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& context) noexcept {
+  if (!pass.is_dense) return run_with_copies(pass, context);
   try {
     DenseRun dense(context, *pass.info);
-    if (const std::int32_t code = run_honouring(pass, dense.context())) return code;
+    const bool is_plain = pass.pairs.allow(dense.context(), pass.implementation->requests);
+    if (const std::int32_t code =
+            is_plain ? run(*pass.implementation, dense.context()) : run_with_copies(pass, dense.context()))
+      return code;
     dense.finish();
     return 0;
   } catch (...) {

@@ -78,10 +78,9 @@ class BoundOp : public Counted<BoundOp> {
 
   Pass plan(tarsia_pass pass) const;
   std::int32_t run(const tarsia_implementation& implementation, const tarsia_op_context& context) noexcept;
-  /// Runs with copies where the requests, or how outputs lie to inputs, need them.
-  std::int32_t run_honouring(const Pass& pass, tarsia_op_context& context) noexcept;
+  /// Runs with other tensors than the caller's: dense in place of sparse ones, copies in place of outputs.
+  std::int32_t run_with_others(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;
-  std::int32_t run_dense(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t fail(const tarsia_implementation& implementation, std::int32_t code) noexcept;
   std::int32_t check_launches(const tarsia_implementation& implementation) noexcept;
 

@@ -28,13 +28,16 @@ class InplacePairs {
 
   std::span<const tarsia_inplace> pairs() const { return m_pairs; }
 
-  /// Whether the call may run as it is: no output shares memory wrongly, and every request "in place" is by
-  /// a pair. The numbers of tensors are right.
-  bool allow(const tarsia_op_context& call) const noexcept {
+  /// Whether the call may run as it is: every request is one of those honoured (bits 1 << tarsia_request), no
+  /// output shares memory wrongly, and every request "in place" is by a pair. The numbers of tensors are
+  /// right.
+  bool allow(const tarsia_op_context& call, std::uint32_t honoured) const noexcept {
     for (std::uint32_t o = 0; o < call.n_outputs; ++o) {
-      if (!call.outputs[o] || call.requests[o] == TARSIA_REQUEST_NULL) continue;
+      const std::uint32_t request = call.requests[o] & 3u;
+      if (!(honoured >> request & 1u)) return false;
+      if (request == TARSIA_REQUEST_NULL || !call.outputs[o]) continue;
       const Sharing sharing = sharing_of(call, o);
-      if (sharing == Sharing::none ? call.requests[o] == TARSIA_REQUEST_INPLACE : sharing == Sharing::wrong)
+      if (sharing == Sharing::none ? request == TARSIA_REQUEST_INPLACE : sharing == Sharing::wrong)
         return false;
     }
     return true;
