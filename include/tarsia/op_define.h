@@ -297,7 +297,8 @@ class OpDefinition {
   OpDefinition& backward(const char* device_, F_ f_) {
     return implementation(TARSIA_BACKWARD, device_, f_);
   }
-  /// Restricts the last implementation to ops for which `bool f(const BindInfo&)` returns true.
+  /// Restricts the last implementation to ops for which `bool f(const BindInfo&)` returns true. If it throws,
+  /// binding fails.
   template <class F_>
   OpDefinition& when(F_ f_) {
     require("when", f_);
@@ -307,7 +308,7 @@ class OpDefinition {
       try {
         return (*static_cast<F_*>(user_))(BindInfo(info_)) ? 1 : 0;
       } catch (...) {
-        return detail::host()->capture_exception(), 0;
+        return detail::host()->capture_exception(), -1;
       }
     };
     return *this;
@@ -318,7 +319,7 @@ class OpDefinition {
     return *this;
   }
   /// Declares that the last implementation takes sparse tensors: Context::sparse_input and sparse_output. If
-  /// no implementation does, all tensors of the op are dense.
+  /// no implementation does, the op gets dense tensors in place of sparse ones.
   TARSIA_DETAIL_SUPPORT OpDefinition& sparse() {
     if (follows_implementation("sparse")) m_implementations.last().storage_any = 1;
     m_op.flags |= TARSIA_OP_INFERS_STORAGE;

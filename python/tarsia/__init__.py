@@ -128,7 +128,7 @@ def doctor():
 
 @_errors.told("it takes no arguments")
 def statistics():
-    """Counters of the cache and the compiler: a dict."""
+    """Counters of the cache, the compiler and conversions of sparse tensors: a dict."""
     import json
 
     from . import _tarsia

@@ -197,3 +197,7 @@ TARSIA_OP(test_double)
     .sparse()
     .named("sparse")
     .when([](const tarsia::BindInfo& i) { return i.input(0).size(0) == i.input(0).size(1); });
+
+TARSIA_OP(test_when_fails)
+    .forward("cpu", first_of_two)
+    .when([](const tarsia::BindInfo&) -> bool { throw tarsia::ValueError("cannot say"); });

@@ -125,6 +125,10 @@ TEST_F(Implementations, a_workspace_that_throws_is_an_error_of_binding) {
             "op 'test_workspace_fails', workspace: no plan");
 }
 
+TEST_F(Implementations, a_predicate_that_throws_is_an_error_of_binding) {
+  EXPECT_EQ(error_of([] { bind("test_when_fails", {meta({1})}); }), "op 'test_when_fails', when: cannot say");
+}
+
 float chosen(const char* how, bool twice = false) {
   Array<float> x({3}), y({1}, {});
   const Ref<BoundOp> bound = bind("test_choose", {meta({1})}, {{"how", of(how)}, {"twice", of(twice)}});
