@@ -42,6 +42,7 @@ _ERRORS = (
 
 __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     *_ERRORS,
+    "AddedImplementation",
     "BoundOp",
     "Expression",
     "Function",
@@ -82,7 +83,7 @@ def __getattr__(name):
         value = getattr(_sparse, name)
     elif name == "Range":
         from ._define_attributes import Range as value
-    elif name in ("add_implementation", "define_op", "implementation"):
+    elif name in ("AddedImplementation", "add_implementation", "define_op", "implementation"):
         from . import _define
 
         value = getattr(_define, name)

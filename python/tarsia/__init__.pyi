@@ -76,6 +76,7 @@ __all__ = [
     "StorageFallbackWarning",
     "UndefinedBehaviour",
     "Unsupported",
+    "AddedImplementation",
     "BoundOp",
     "Expression",
     "Function",

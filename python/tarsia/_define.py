@@ -328,7 +328,10 @@ class Definition:
     def infer(self, instance, inputs, outputs, amendments=None):
         """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
         if "infer" in self.functions:
-            info = amendments and BindInfo(*amendments, lambda name, value: self._put(instance, name, value))
+            info = None
+            if amendments is not None:
+                device, choose, set_attribute = amendments
+                info = BindInfo(device, choose, set_attribute, lambda name, value: self._put(instance, name, value))
             return self._infer_all(instance, inputs, outputs, info)
         n = len(outputs)
         shapes, dtypes, storages = [None] * n, [None] * n, [None] * n

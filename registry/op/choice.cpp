@@ -137,9 +137,11 @@ Choice choose(const ChoiceOf& of, tarsia_pass pass) {
     choice.is_dense = choice.implementation != nullptr;
   }
   if (choice.implementation)
-    log().debug("op '{}': {} on {} by implementation '{}'{}{}", of.op.name, pass_name(pass),
-                device_name(is_gpu(of.info.device)), name_of(of.op, *choice.implementation),
-                name ? ", which inference chose" : "", choice.is_dense ? ", with dense tensors" : "");
+    log().debug("op '{}': {} on {} by implementation {} of {}{}{}{}{}", of.op.name, pass_name(pass),
+                device_name(is_gpu(of.info.device)), choice.implementation - of.op.implementations + 1,
+                of.op.n_implementations, *choice.implementation->name ? ", " : "",
+                choice.implementation->name, name ? ", which inference chose" : "",
+                choice.is_dense ? ", with dense tensors" : "");
   return choice;
 }
 
