@@ -217,7 +217,10 @@ def test_pairs_and_workspaces_of_python_ops():
                                workspace=lambda self, x, b, y: 10 * x.shape[0])
         def fast(self, x, b, y, *, requests):
             impl_python_seen.append(requests[0])
-            y += b if requests[0] == "inplace" else x + b - y
+            if requests[0] == "inplace":
+                y += b
+            else:
+                y[...] = x + b
 
         @tarsia.implementation("backward", when=lambda self, x, b, y: x.shape == (4,), priority=1, inplace=[(0, 1), "g -> gx"])
         def fast_backward(self, g, x, b, y, gx, gb):
@@ -319,8 +322,11 @@ def test_added_ones_stay_when_the_op_is_loaded_anew_unless_its_signature_changes
     with tarsia.add_implementation("impl_anew", forward=lambda x, y: y.fill(50), name="added", priority=1):
         tarsia.load_inline(source.format(2, ""))
         assert tarsia.ops.impl_anew(x).tolist() == [50]
-        with pytest.warns(tarsia.CompileWarning, match="op 'impl_anew' loses the implementation 'added' that library 'impl_anew' added"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             tarsia.load_inline(source.format(3, '.attribute("k", 1)'))
+        assert any(str(one.message).startswith("op 'impl_anew' loses the implementation 'added' that library 'impl_anew' added at ")
+                   for one in told if one.category is tarsia.CompileWarning)
         assert tarsia.ops.impl_anew(x).tolist() == [3]
 
 
