@@ -32,7 +32,7 @@ endforeach()
 # Objects that are linked into every module, kept as bytes in the worker.
 find_program(CLANG_22 NAMES clang-22 HINTS /usr/lib/llvm-22/bin REQUIRED)
 set(support_inc)
-foreach(part module_support attach_support cuda_support driver_support main_support undefined_support)
+foreach(part module_support attach_support cuda_support launch_support driver_support main_support undefined_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -O2 -fPIC -fvisibility=hidden -fexceptions

@@ -38,6 +38,7 @@ extern const char tarsia_module_support_begin[], tarsia_module_support_end[];
 extern const char tarsia_attach_support_begin[], tarsia_attach_support_end[];
 extern const char tarsia_main_support_begin[], tarsia_main_support_end[];
 extern const char tarsia_cuda_support_begin[], tarsia_cuda_support_end[];
+extern const char tarsia_launch_support_begin[], tarsia_launch_support_end[];
 extern const char tarsia_undefined_support_begin[], tarsia_undefined_support_end[];
 extern const char tarsia_driver_support_begin[], tarsia_driver_support_end[];
 extern const char tarsia_initializer_support_begin[], tarsia_initializer_support_end[];
@@ -160,6 +161,8 @@ class SupportObject {
 struct SupportObjects {
   SupportObject main{"the runner of main", tarsia_main_support_begin, tarsia_main_support_end};
   SupportObject cuda{"the CUDA registration", tarsia_cuda_support_begin, tarsia_cuda_support_end};
+  SupportObject launch{"the configurations of launches", tarsia_launch_support_begin,
+                       tarsia_launch_support_end};
   SupportObject undefined{"the checks for undefined behaviour", tarsia_undefined_support_begin,
                           tarsia_undefined_support_end};
   SupportObject driver{"the CUDA driver's functions", tarsia_driver_support_begin, tarsia_driver_support_end};
@@ -254,6 +257,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     add_support(support.cuda);
     args.push_back("--wrap=cudaLaunchKernel");
     args.push_back("--wrap=cudaDeviceReset");
+    if (request.options.cell.empty()) add_support(support.launch);
   }
   const bool finds = has_checks(request.options, "undefined");
   if (finds) add_support(support.undefined);

@@ -75,43 +75,11 @@ __attribute__((destructor(101))) static void unregister_units(void) {
   }
 }
 
-// What stands between <<< and >>> waits here for the kernel's stub, which takes it when the arguments are
-// known. The runtime has these two functions as well; without calls into it a launch is quicker. Some are
-// kept: an argument may launch kernels of its own, and one that throws leaves what nobody takes.
 struct dim3 {
   unsigned x, y, z;
 };
-static __thread struct {
-  struct {
-    struct dim3 grid, block;
-    size_t shared_bytes;
-    void* stream;
-  } last[16];
-  unsigned n;
-  int error; /* of the last launch that failed; taken by libtarsia */
-} launches __attribute__((tls_model("local-dynamic")));
-
-__attribute__((visibility("hidden"))) unsigned __cudaPushCallConfiguration(struct dim3 grid,
-                                                                           struct dim3 block,
-                                                                           size_t shared_bytes,
-                                                                           void* stream) {
-  const unsigned i = launches.n++ % 16;
-  launches.last[i].grid = grid;
-  launches.last[i].block = block;
-  launches.last[i].shared_bytes = shared_bytes;
-  launches.last[i].stream = stream;
-  return 0;
-}
-
-__attribute__((visibility("hidden"))) int __cudaPopCallConfiguration(struct dim3* grid, struct dim3* block,
-                                                                     size_t* shared_bytes, void* stream) {
-  const unsigned i = --launches.n % 16;
-  *grid = launches.last[i].grid;
-  *block = launches.last[i].block;
-  *shared_bytes = launches.last[i].shared_bytes;
-  *(void**)stream = launches.last[i].stream;
-  return 0;
-}
+static __thread int launch_error
+    __attribute__((tls_model("local-dynamic"))); /* of the last launch that failed; taken by libtarsia */
 
 // Launches go straight to the driver, which spares what the runtime does before it asks the driver itself: to
 // look up the kernel and, on this thread, the device. The runtime launches a kernel the first time, which
@@ -195,7 +163,7 @@ __attribute__((visibility("hidden"))) int __wrap_cudaLaunchKernel(const void* st
     return 0;
   const int error = __real_cudaLaunchKernel(stub, grid, block, args, shared_bytes, stream);
   if (error)
-    launches.error = error;
+    launch_error = error;
   else if (!kernel)
     learn_kernel(stub);
   return error;
@@ -208,8 +176,8 @@ __attribute__((visibility("hidden"))) int __wrap_cudaDeviceReset(void) {
 }
 
 __attribute__((visibility("hidden"))) int32_t tarsia_take_launch_error(void) {
-  const int error = launches.error;
-  launches.error = 0;
+  const int error = launch_error;
+  launch_error = 0;
   return error;
 }
 
