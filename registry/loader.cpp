@@ -477,8 +477,8 @@ void* Library::symbol(const char* name) const {
   return shown ? dlsym(m_module->handle, name) : nullptr;
 }
 
-Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op* const> ops,
-                             void (*release)(void*), void* user) {
+Ref<Library> Library::hold(const std::string& name, std::span<const tarsia_op* const> ops,
+                           void (*release)(void*), void* user) {
   Ref<Library> library = Ref<Library>::adopt(new Library());
   library->m_release = release;
   library->m_release_user = user;
@@ -487,6 +487,12 @@ Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op*
     library->m_ops.push_back(op);
     if (!is_extension(*op)) library->m_op_names.push_back(op->name);
   }
+  return library;
+}
+
+Ref<Library> Library::define(const std::string& name, std::span<const tarsia_op* const> ops,
+                             void (*release)(void*), void* user) {
+  Ref<Library> library = hold(name, ops, release, user);
   library->add_ops(library);
   return library;
 }

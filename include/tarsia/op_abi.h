@@ -188,8 +188,8 @@ enum {
   TARSIA_OP_ANY_ATTRIBUTES = 1, /* undeclared attributes are allowed and given as strings */
   TARSIA_OP_INFERS_STORAGE = 2, /* infer fills storage types; without it, it sees dense tensors alone */
   TARSIA_OP_RANDOM = 4,         /* draws random numbers: two calls differ */
-  TARSIA_OP_EXTENDS =
-      8 /* adds its implementations to the op of its name that is registered; declares nothing */
+  TARSIA_OP_EXTENDS = 8, /* declares nothing: its implementations are for the registered op of its name */
+  TARSIA_OP_SHARED_STATE = 16 /* its state may be used by several calls at once */
 };
 
 /// The description of an op. Its functions may be called from several threads at once. Those that return an

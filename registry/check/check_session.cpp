@@ -225,7 +225,7 @@ CheckOutcome CheckSession::call(const CheckRun& run, tarsia_pass pass) {
   outcome.code = guarded([&] { m_bound->check(call); });
   WatchedScratch scratch(m_case.exact);
   if (!outcome.code) {
-    const ScratchScope from(scratch);
+    const ScratchScope from(&scratch);
     outcome.code = m_bound->call(call);
   }
   if (outcome.code) {

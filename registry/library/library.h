@@ -85,6 +85,9 @@ class Library : public Counted<Library> {
   /// also if this throws LoadError, for inconsistent descriptions.
   static Ref<Library> define(const std::string& name, std::span<const tarsia_op* const> ops,
                              void (*release)(void*), void* user);
+  /// The same, but registers nothing: who has the library makes entries of its ops.
+  static Ref<Library> hold(const std::string& name, std::span<const tarsia_op* const> ops,
+                           void (*release)(void*), void* user);
 
  private:
   friend class Counted<Library>;

@@ -195,7 +195,7 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
 
 std::int32_t BoundOp::run(const tarsia_implementation& implementation,
                           const tarsia_op_context& context) noexcept {
-  if (!m_state) {
+  if (!m_state || m_entry->op().flags & TARSIA_OP_SHARED_STATE) {
     const std::int32_t code = implementation.run(implementation.run_user, &context);
     return code ? fail(implementation, code) : 0;
   }

@@ -45,6 +45,8 @@ class BoundOp : public Counted<BoundOp> {
   std::span<const char* const> conversion_texts(tarsia_pass pass) const {
     return m_passes[pass].conversion_texts;
   }
+  /// What its state function made; null if there is none.
+  void* state() const { return m_state; }
   /// Whether input i was given and has a gradient.
   bool has_gradient(std::uint32_t i) const;
 

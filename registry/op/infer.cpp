@@ -100,7 +100,12 @@ void throw_op_error(const tarsia_op& op, const char* function) {
   throw_last_error();
 }
 
-BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
+Arity arity_of(const tarsia_op& op, const tarsia_op_request& request) {
+  const BoundInfo bound(op, request, BoundInfo::WithoutInference{});
+  return {bound.m_info.n_inputs, bound.m_info.n_outputs};
+}
+
+BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference)
     : m_op(op),
       m_attributes(op, {request.attribute_names, request.n_attributes},
                    {request.attributes, request.n_attributes}) {
@@ -111,13 +116,13 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
   m_info.caller = this;
   publish_attributes();
   settle_arity(request);
-  try {
-    create_params();
-    infer();
-  } catch (...) {
-    destroy_params();
-    throw;
-  }
+}
+
+BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request)
+    : BoundInfo(op, request, WithoutInference{}) {
+  // If one of these throws, the destructor runs: the constructor above has ended.
+  create_params();
+  infer();
 }
 
 BoundInfo::~BoundInfo() {

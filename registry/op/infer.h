@@ -20,6 +20,16 @@ tarsia_meta meta_of(const tarsia_tensor& tensor);
 /// "float32 (2, 3)", with ? for unknown parts.
 std::string describe(const tarsia_meta& meta);
 
+/// How many inputs and outputs an op has.
+struct Arity {
+  std::uint32_t n_inputs;
+  std::uint32_t n_outputs;
+};
+
+/// Parses the attributes, and settles the numbers of inputs and outputs without inference. Throws what
+/// BoundInfo throws.
+Arity arity_of(const tarsia_op& op, const tarsia_op_request& request);
+
 /// An op with parsed attributes and metas, to be bound or only asked about. Owns the author's params. The
 /// metas are those of the caller's tensors; an op that infers no storage sees dense ones in their place.
 class BoundInfo {
@@ -42,6 +52,9 @@ class BoundInfo {
   std::string output_name(unsigned i) const { return port_name("output", m_op.outputs, m_op.n_outputs, i); }
 
  private:
+  friend Arity arity_of(const tarsia_op& op, const tarsia_op_request& request);
+  struct WithoutInference {};
+  BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference);
   void settle_arity(const tarsia_op_request& request);
   void check_ndim() const;
   void create_params();

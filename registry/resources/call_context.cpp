@@ -237,8 +237,8 @@ tarsia_storage* share_argument(const tarsia_tensor* argument) {
   return context->share(context->user, argument);
 }
 
-ScratchScope::ScratchScope(ScratchSource& source) noexcept : m_before(t_slot.scratch) {
-  t_slot.scratch = &source;
+ScratchScope::ScratchScope(ScratchSource* source) noexcept : m_before(t_slot.scratch) {
+  t_slot.scratch = source;
 }
 
 ScratchScope::~ScratchScope() {

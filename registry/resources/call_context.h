@@ -72,10 +72,10 @@ class ScratchSource {
  protected:
   ~ScratchSource() = default;
 };
-/// Lets the calling thread's scratch come from a source while it lives.
+/// Lets the calling thread's scratch come from a source while it lives; null: from memory of its calls.
 class ScratchScope {
  public:
-  explicit ScratchScope(ScratchSource& source) noexcept;
+  explicit ScratchScope(ScratchSource* source) noexcept;
   ~ScratchScope();
   ScratchScope(const ScratchScope&) = delete;
   ScratchScope& operator=(const ScratchScope&) = delete;
