@@ -22,7 +22,7 @@ function(tarsia_test name)
   add_dependencies(tests ${target})
   gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
-foreach(layer base cache jit registry pipeline session)
+foreach(layer base cache jit registry graph pipeline session)
   tarsia_test(unit/${layer} tarsia_${layer})
 endforeach()
 # By itself: a target with a source in C cannot use the tests' precompiled header.

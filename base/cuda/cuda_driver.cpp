@@ -82,6 +82,12 @@ Driver open_driver() {
   resolve(library, "cuUserObjectCreate", t.optional.cuUserObjectCreate);
   resolve(library, "cuGraphRetainUserObject", t.optional.cuGraphRetainUserObject);
   resolve(library, "cuPointerGetAttribute", t.optional.cuPointerGetAttribute);
+  resolve(library, "cuStreamBeginCapture_v2", t.optional.cuStreamBeginCapture);
+  resolve(library, "cuStreamEndCapture", t.optional.cuStreamEndCapture);
+  resolve(library, "cuGraphInstantiateWithFlags", t.optional.cuGraphInstantiateWithFlags);
+  resolve(library, "cuGraphLaunch", t.optional.cuGraphLaunch);
+  resolve(library, "cuGraphExecDestroy", t.optional.cuGraphExecDestroy);
+  resolve(library, "cuGraphDestroy", t.optional.cuGraphDestroy);
   driver.found = true;
   return driver;
 }

@@ -17,6 +17,7 @@ using CuPool = struct CUmemPoolHandle_st*;
 using CuModule = struct CUmod_st*;
 using CuFunction = struct CUfunc_st*;
 using CuGraph = struct CUgraph_st*;
+using CuGraphExec = struct CUgraphExec_st*;
 using CuUserObject = struct CUuserObject_st*;
 using CuPointer = unsigned long long;
 
@@ -93,6 +94,13 @@ struct CudaDriver {
                                    unsigned flags);
     CuResult (*cuGraphRetainUserObject)(CuGraph, CuUserObject, unsigned references, unsigned flags);
     CuResult (*cuPointerGetAttribute)(void*, int, CuPointer);
+    /// Since CUDA 11.4, all or none.
+    CuResult (*cuStreamBeginCapture)(CuStream, int mode);
+    CuResult (*cuStreamEndCapture)(CuStream, CuGraph*);
+    CuResult (*cuGraphInstantiateWithFlags)(CuGraphExec*, CuGraph, unsigned long long flags);
+    CuResult (*cuGraphLaunch)(CuGraphExec, CuStream);
+    CuResult (*cuGraphExecDestroy)(CuGraphExec);
+    CuResult (*cuGraphDestroy)(CuGraph);
   } optional;
 };
 

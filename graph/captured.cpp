@@ -1,0 +1,184 @@
+// Captures and replays.
+#include "graph/captured.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "graph/graph_op.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+
+namespace tarsia::graph {
+
+namespace {
+
+constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
+constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
+constexpr int k_capture_thread_local = 1;       // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+
+/// A stream that ends with its scope.
+class OwnStream {
+ public:
+  OwnStream() {
+    check_cuda(cuda_driver().cuStreamCreate(&m_stream, k_stream_non_blocking), "cuStreamCreate");
+  }
+  ~OwnStream() { cuda_driver().cuStreamDestroy(m_stream); }
+  OwnStream(const OwnStream&) = delete;
+  CuStream get() const { return m_stream; }
+
+ private:
+  CuStream m_stream = nullptr;
+};
+
+StorageRef new_tensor(const tarsia_meta& meta, tarsia_device device) {
+  return StorageRef::adopt(registry::make_tensor(meta.shape, meta.ndim, meta.dtype, device));
+}
+
+/// Zeros: whatever a run makes of them, such as indices, is within bounds.
+StorageRef zeros(const tarsia_meta& meta, tarsia_device device) {
+  const StorageRef host = new_tensor(meta, {TARSIA_CPU, 0});
+  std::memset(host.tensor().data, 0, registry::bytes_of(meta.shape, meta.ndim, meta.dtype));
+  StorageRef tensor = new_tensor(meta, device);
+  registry::copy(tensor.tensor(), host.tensor(), registry::current_stream(device.id));
+  return tensor;
+}
+
+/// Keeps what the states of a graph hold, and restores it.
+class KeptStates {
+ public:
+  explicit KeptStates(const Program& program) {
+    for (const Slot& slot : program.slots) {
+      if (!slot.is_state) continue;
+      StorageRef copy = new_tensor(slot.meta, slot.device);
+      registry::copy(copy.tensor(), slot.held.tensor(), stream_of(slot));
+      m_states.push_back({&slot, std::move(copy)});
+    }
+  }
+  void restore(void* stream) const {
+    for (const State& state : m_states)
+      registry::copy(state.slot->held.tensor(), state.copy.tensor(), stream);
+  }
+
+ private:
+  static void* stream_of(const Slot& slot) {
+    return registry::is_gpu(slot.device) ? registry::current_stream(slot.device.id) : nullptr;
+  }
+  struct State {
+    const Slot* slot;
+    StorageRef copy;
+  };
+  std::vector<State> m_states;
+};
+
+void require_capturable(const registry::BoundOp& bound) {
+  const Executable* executable = executable_of(bound);
+  if (!executable) throw ArgumentError::type_error("the op is no graph's: a graph is captured, not an op");
+  for (const Step& step : executable->program().steps) {
+    const bool moves = step.kind == StepKind::copy &&
+                       registry::is_gpu(executable->program().slots[step.inputs[0]].device) !=
+                           registry::is_gpu(executable->program().slots[step.outputs[0]].device);
+    if (!registry::is_gpu(step.device) || moves)
+      throw Unsupported("graph, node '" + step.name +
+                        "': it uses the CPU, and a CUDA graph holds work of a GPU alone");
+  }
+  for (const Slot& slot : executable->program().slots)
+    if (slot.meta.storage != TARSIA_DENSE)
+      throw Unsupported("graph: the value '" + slot.name +
+                        "' is sparse, and its size is known only when it runs: a CUDA graph has fixed sizes");
+}
+
+}  // namespace
+
+CapturedGraph::CapturedGraph(registry::Ref<registry::OpEntry> op, const tarsia_op_request& request)
+    : m_device(request.device.id) {
+  if (!registry::is_gpu(request.device))
+    throw Unsupported(
+        "graph: it is bound to the CPU, and a CUDA graph holds work of a GPU: bind it to \"gpu\"");
+  if (const auto& optional = cuda_driver().optional;
+      !optional.cuStreamBeginCapture || !optional.cuStreamEndCapture ||
+      !optional.cuGraphInstantiateWithFlags || !optional.cuGraphLaunch || !optional.cuGraphExecDestroy ||
+      !optional.cuGraphDestroy)
+    throw Unsupported("the CUDA driver is too old for CUDA graphs: install one of CUDA 11.4 or newer");
+  CudaDeviceScope scope(m_device);
+
+  // 1. Bind: no other call shares this binding's memory.
+  m_bound = registry::Ref<registry::BoundOp>::adopt(new registry::BoundOp(std::move(op), request));
+  require_capturable(*m_bound);
+
+  // 2. Make the inputs and outputs.
+  std::vector<const tarsia_tensor*> inputs, outputs;
+  for (const tarsia_meta& meta : m_bound->bound().inputs()) {
+    m_inputs.push_back(zeros(meta, request.device));
+    inputs.push_back(&m_inputs.back().tensor());
+  }
+  for (const tarsia_meta& meta : m_bound->bound().outputs()) {
+    m_outputs.push_back(new_tensor(meta, request.device));
+    outputs.push_back(&m_outputs.back().tensor());
+  }
+
+  // 3. Run once: what is loaded and allocated on first use must not be part of a capture. Then capture.
+  tarsia_op_call call{};
+  call.size = sizeof call;
+  call.n_inputs = static_cast<std::uint32_t>(inputs.size());
+  call.n_outputs = static_cast<std::uint32_t>(outputs.size());
+  call.inputs = inputs.data();
+  call.outputs = outputs.data();
+  call.has_stream = 1;
+  capture(call);
+  check_cuda(cuda_driver().cuEventCreate(&m_event, k_event_disable_timing), "cuEventCreate");
+}
+
+void CapturedGraph::capture(const tarsia_op_call& given) {
+  const CudaDriver& driver = cuda_driver();
+  tarsia_op_call call = given;
+  const KeptStates states(executable_of(*m_bound)->program());
+  // The tensors were made on the current stream, whose work comes first.
+  check_cuda(driver.cuStreamSynchronize(static_cast<CuStream>(registry::current_stream(m_device))),
+             "cuStreamSynchronize");
+  const OwnStream stream;
+  call.stream = stream.get();
+  const std::int32_t first = m_bound->call(call);
+  states.restore(stream.get());
+  if (first) registry::throw_last_error();
+  check_cuda(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+
+  check_cuda(driver.optional.cuStreamBeginCapture(stream.get(), k_capture_thread_local),
+             "cuStreamBeginCapture");
+  const std::int32_t code = m_bound->call(call);
+  CuGraph graph = nullptr;
+  const CuResult ended = driver.optional.cuStreamEndCapture(stream.get(), &graph);
+  if (code) {
+    if (graph) driver.optional.cuGraphDestroy(graph);
+    registry::throw_last_error();
+  }
+  check_cuda(ended, "cuStreamEndCapture");
+  const CuResult made = driver.optional.cuGraphInstantiateWithFlags(&m_exec, graph, 0);
+  driver.optional.cuGraphDestroy(graph);
+  check_cuda(made, "cuGraphInstantiateWithFlags");
+}
+
+CapturedGraph::~CapturedGraph() {
+  try {
+    CudaDeviceScope scope(m_device);
+    // A graph that runs may be destroyed: CUDA keeps it until it is done. Its memory is given back behind it.
+    if (m_exec) cuda_driver().optional.cuGraphExecDestroy(m_exec);
+    if (m_event) cuda_driver().cuEventDestroy(m_event);
+  } catch (const Error& e) {
+    log().warn("a captured graph is not given back: {}", e.what());
+  }
+}
+
+void CapturedGraph::replay(void* stream) {
+  const CudaDriver& driver = cuda_driver();
+  CudaDeviceScope scope(m_device);
+  std::lock_guard lock(m_mutex);
+  if (stream != m_stream)
+    check_cuda(driver.cuStreamWaitEvent(static_cast<CuStream>(stream), m_event, 0), "cuStreamWaitEvent");
+  check_cuda(driver.optional.cuGraphLaunch(m_exec, static_cast<CuStream>(stream)), "cuGraphLaunch");
+  m_stream = stream;
+  check_cuda(driver.cuEventRecord(m_event, static_cast<CuStream>(stream)), "cuEventRecord");
+}
+
+}  // namespace tarsia::graph

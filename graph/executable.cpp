@@ -1,0 +1,428 @@
+// Runs the steps of a program one after the other. Everything that does not change from call to call lies
+// ready in an arena: tensors, lists of pointers, and the calls of the steps. A call fills in the caller's
+// addresses and goes through the steps.
+#include "graph/executable.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "registry/op/tensor_math.h"
+#include "registry/resources/call_context.h"
+#include "registry/resources/last_error.h"
+
+namespace tarsia::graph {
+
+using registry::is_gpu;
+
+namespace {
+
+constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
+constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
+
+/// Memory of a GPU for work that a stream captures. Allocated on that stream, it would be a part of the CUDA
+/// graph, and gone after its first run.
+void* allocate_for_capture(std::uint64_t bytes, int device) {
+  const CudaRelaxedCapture relaxed;
+  const CudaDriver& driver = cuda_driver();
+  CuStream stream = nullptr;
+  check_cuda(driver.cuStreamCreate(&stream, k_stream_non_blocking), "cuStreamCreate");
+  void* data = nullptr;
+  const std::int32_t code = registry::guarded([&] {
+    data = registry::allocate_device(bytes, device, stream);
+    check_cuda(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  });
+  driver.cuStreamDestroy(stream);
+  if (code) registry::throw_last_error();
+  return data;
+}
+
+/// Memory on the CPU or on a GPU.
+class Block {
+ public:
+  Block(ArenaSize size, void* stream, bool is_captured) : m_device(size.device) {
+    if (!size.bytes) return;
+    if (is_gpu(size.device)) {
+      m_data = is_captured ? allocate_for_capture(size.bytes, size.device.id)
+                           : registry::allocate_device(size.bytes, size.device.id, stream);
+    } else if (!(m_data = std::aligned_alloc(k_cpu_alignment, (size.bytes + k_cpu_alignment - 1) /
+                                                                  k_cpu_alignment * k_cpu_alignment))) {
+      throw OutOfMemory("the CPU has no room for the " + std::to_string(size.bytes) + " bytes of a graph");
+    }
+  }
+  Block(Block&& o) noexcept : m_device(o.m_device), m_data(std::exchange(o.m_data, nullptr)) {}
+  ~Block() {
+    if (!m_data) return;
+    if (is_gpu(m_device))
+      registry::free_device_anywhere(m_data, m_device.id);
+    else
+      std::free(m_data);
+  }
+  char* data() const { return static_cast<char*>(m_data); }
+
+ private:
+  tarsia_device m_device;
+  void* m_data = nullptr;
+};
+
+/// The planned workspace of one step. Gives memory of the call where that does not suffice.
+class Workspace final : public registry::ScratchSource {
+ public:
+  Workspace(void* data, std::uint64_t bytes, tarsia_device device)
+      : m_data(static_cast<char*>(data)), m_bytes(bytes), m_device(device) {}
+  void* take(std::uint64_t bytes, tarsia_device device) override {
+    const std::uint64_t at = (m_used + 255) / 256 * 256;
+    if (is_gpu(device) != is_gpu(m_device) || at > m_bytes || bytes > m_bytes - at) {
+      const registry::ScratchScope of_the_call(nullptr);
+      return registry::call_scratch(bytes, device);
+    }
+    m_used = at + bytes;
+    return m_data + at;
+  }
+
+ private:
+  char* m_data;
+  std::uint64_t m_bytes, m_used = 0;
+  tarsia_device m_device;
+};
+
+bool is_capturing(void* stream) {
+  int status = 0;
+  check_cuda(cuda_driver().cuStreamIsCapturing(static_cast<CuStream>(stream), &status),
+             "cuStreamIsCapturing");
+  return status != 0;
+}
+
+}  // namespace
+
+class Executable::Arena {
+ public:
+  Arena(const Program& program, const MemoryPlan& plan, void* stream, bool is_captured)
+      : tensors(program.slots.size()),
+        sparse(program.slots.size()),
+        pointers(program.slots.size()),
+        output_data(program.outputs.size()),
+        m_stream(stream) {
+    for (const ArenaSize& size : plan.arenas) m_blocks.emplace_back(size, stream, is_captured);
+    for (SlotId id = 0; id < program.slots.size(); ++id) {
+      const Slot& slot = program.slots[id];
+      tarsia_tensor& tensor = tensors[id];
+      tensor.device = slot.device;
+      tensor.ndim = slot.meta.ndim;
+      tensor.dtype = slot.meta.dtype;
+      tensor.shape = const_cast<std::int64_t*>(slot.meta.shape);
+      pointers[id] = &tensor;
+      if (slot.source == Source::held) tensor.data = registry::data_of(slot.held.tensor());
+      if (slot.source == Source::sparse) {
+        sparse[id].whole = tensor;
+        pointers[id] = &sparse[id].whole;
+      }
+      const BufferId buffer = plan.buffer_of[id];
+      if (buffer == k_none) continue;
+      const Buffer& b = plan.buffers[buffer];
+      if (b.arena != k_none)
+        tensor.data = m_blocks[b.arena].data() + b.offset;
+      else
+        in_outputs.push_back(
+            {id, b.output != k_none ? b.output : b.within, b.output != k_none ? 0 : b.offset});
+    }
+    for (std::size_t s = 0; s < program.steps.size(); ++s) {
+      const Step& step = program.steps[s];
+      const BufferId workspace = plan.workspace_of[s];
+      workspaces.push_back(nullptr);
+      if (workspace != k_none && plan.buffers[workspace].arena != k_none)
+        workspaces.back() = m_blocks[plan.buffers[workspace].arena].data() + plan.buffers[workspace].offset;
+      else if (workspace != k_none)
+        workspaces_in_outputs.push_back(
+            {static_cast<std::uint32_t>(s), plan.buffers[workspace].within, plan.buffers[workspace].offset});
+      if (!step.bound) {
+        calls.push_back({});
+        continue;
+      }
+      tarsia_op_call call{};
+      call.size = sizeof call;
+      call.n_inputs = static_cast<std::uint32_t>(step.inputs.size());
+      call.n_outputs = static_cast<std::uint32_t>(step.outputs.size());
+      call.inputs = lists.emplace_back(list_of(step.inputs)).data();
+      call.outputs = lists.emplace_back(list_of(step.outputs)).data();
+      call.requests = plan.requests[s].data();
+      call.has_stream = is_gpu(step.device);
+      call.pass = step.kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD;
+      const bool is_plain = std::ranges::all_of(
+          plan.requests[s], [](std::uint8_t request) { return request == TARSIA_REQUEST_WRITE; });
+      if (is_plain && call.pass == TARSIA_FORWARD) call.requests = nullptr;
+      calls.push_back(call);
+    }
+    for (SlotId id = 0; id < program.slots.size(); ++id)
+      if (program.slots[id].meta.storage != TARSIA_DENSE) has_sparse = true;
+  }
+  ~Arena() {
+    if (m_event) cuda_driver().cuEventDestroy(m_event);
+    for (CuEvent event : m_step_events)
+      if (event) cuda_driver().cuEventDestroy(event);
+    for (CuStream stream : m_streams)
+      if (stream) cuda_driver().cuStreamDestroy(stream);
+  }
+
+  /// Before a call on the stream: waits on it for the work of the call before.
+  void enter(void* stream) {
+    if (stream != m_stream && m_event) wait(stream, m_event);
+  }
+  /// After a call.
+  void leave(void* stream) {
+    m_stream = stream;
+    record(m_event, stream);
+  }
+
+  /// Lets the streams of the other lanes follow the caller's. They are made when they are first needed.
+  void fork(const Lanes& lanes, void* stream) {
+    if (lanes.n == 1) return;
+    m_streams.resize(lanes.n - 1);
+    m_step_events.resize(lanes.lane.size());
+    record(m_event, stream);
+    for (CuStream& other : m_streams) {
+      const CudaRelaxedCapture relaxed;
+      if (!other) check_cuda(cuda_driver().cuStreamCreate(&other, k_stream_non_blocking), "cuStreamCreate");
+      wait(other, m_event);
+    }
+  }
+  /// The stream of a step, which waits for the steps of other lanes that come before it.
+  void* before_step(const Lanes& lanes, std::size_t step, void* stream) {
+    void* own = lanes.lane[step] ? m_streams[lanes.lane[step] - 1] : stream;
+    for (std::uint32_t other : lanes.waits[step]) wait(own, m_step_events[other]);
+    return own;
+  }
+  void after_step(const Lanes& lanes, std::size_t step, void* own) {
+    if (lanes.is_waited_for[step]) record(m_step_events[step], own);
+  }
+  /// Lets the caller's stream follow the others.
+  void join(const Lanes& lanes, void* stream) {
+    for (std::uint32_t lane = 1; lane < lanes.n; ++lane) wait(stream, m_step_events[lanes.last[lane]]);
+  }
+  void* stream() const { return m_stream; }
+
+  /// Lets a slot stand for another tensor in this call.
+  void point(const Program& program, SlotId slot, const tarsia_tensor* tensor) {
+    if (pointers[slot] == tensor) return;
+    pointers[slot] = tensor;
+    std::size_t next = 0;
+    for (std::size_t s = 0; s < program.steps.size(); ++s) {
+      if (!program.steps[s].bound) continue;
+      for (const std::vector<SlotId>* ids : {&program.steps[s].inputs, &program.steps[s].outputs}) {
+        std::vector<const tarsia_tensor*>& list = lists[next++];
+        for (std::size_t i = 0; i < ids->size(); ++i)
+          if ((*ids)[i] == slot) list[i] = tensor;
+      }
+    }
+  }
+
+  struct InOutput {
+    SlotId slot;
+    std::uint32_t output;
+    std::uint64_t offset;
+  };
+  std::vector<tarsia_tensor> tensors;
+  std::vector<tarsia_sparse> sparse;
+  std::vector<const tarsia_tensor*> pointers;   ///< of each slot: to its tensor, or to a sparse one
+  std::vector<tarsia_op_call> calls;            ///< of each step
+  std::vector<void*> workspaces;                ///< of each step; null: none is planned
+  std::vector<InOutput> in_outputs;             ///< slots that lie in the memory of outputs
+  std::vector<InOutput> workspaces_in_outputs;  ///< the same of workspaces, by their steps
+  std::vector<char*> output_data;               ///< of each output of this call
+  bool has_sparse = false;
+
+ private:
+  std::vector<const tarsia_tensor*> list_of(const std::vector<SlotId>& slots) const {
+    std::vector<const tarsia_tensor*> list;
+    for (SlotId slot : slots) list.push_back(slot == k_none ? nullptr : pointers[slot]);
+    return list;
+  }
+
+  static void wait(void* stream, CuEvent event) {
+    check_cuda(cuda_driver().cuStreamWaitEvent(static_cast<CuStream>(stream), event, 0), "cuStreamWaitEvent");
+  }
+  static void record(CuEvent& event, void* stream) {
+    if (!event) check_cuda(cuda_driver().cuEventCreate(&event, k_event_disable_timing), "cuEventCreate");
+    check_cuda(cuda_driver().cuEventRecord(event, static_cast<CuStream>(stream)), "cuEventRecord");
+  }
+
+  std::vector<Block> m_blocks;
+  std::vector<CuStream> m_streams;                      ///< of lanes 1 and on
+  std::vector<CuEvent> m_step_events;                   ///< of steps that another lane waits for; else null
+  std::deque<std::vector<const tarsia_tensor*>> lists;  ///< of each step with an op: its inputs, its outputs
+  void* m_stream;
+  CuEvent m_event = nullptr;
+};
+
+Executable::Executable(Program program) : m_program(std::move(program)), m_plan(plan_memory(m_program)) {
+  m_uses_gpu = is_gpu(m_program.device);
+  bool uses_gpu_alone = !m_program.steps.empty();
+  std::int32_t gpu = -1;
+  for (const Step& step : m_program.steps) {
+    uses_gpu_alone &= is_gpu(step.device);
+    if (!is_gpu(step.device)) continue;
+    m_uses_gpu = true;
+    if (gpu >= 0 && gpu != step.device.id)
+      throw Unsupported("graph: nodes on GPU " + std::to_string(gpu) + " and on GPU " +
+                        std::to_string(step.device.id) + ": a graph runs on one GPU, and on the CPU");
+    gpu = step.device.id;
+  }
+  for (const Slot& slot : m_program.slots)
+    if (slot.source == Source::held) m_held.push_back(&slot);
+  if (uses_gpu_alone) m_lanes = assign_lanes(m_program, m_plan);
+  m_inputs.assign(m_program.n_inputs, k_none);
+  for (SlotId id = 0; id < m_program.slots.size(); ++id)
+    if (m_program.slots[id].source == Source::caller) m_inputs[m_program.slots[id].input] = id;
+}
+
+Executable::~Executable() = default;
+
+std::unique_ptr<Executable::Arena> Executable::take(void* stream) {
+  {
+    std::lock_guard lock(m_mutex);
+    if (!m_free.empty()) {
+      // The one that this stream used last, else the one that was given back first.
+      auto chosen =
+          std::ranges::find_if(m_free, [&](const auto& arena) { return arena->stream() == stream; });
+      if (chosen == m_free.end()) chosen = m_free.begin();
+      std::unique_ptr<Arena> arena = std::move(*chosen);
+      m_free.erase(chosen);
+      return arena;
+    }
+  }
+  return std::make_unique<Arena>(m_program, m_plan, stream, false);
+}
+
+void Executable::give(std::unique_ptr<Arena> arena, void* stream) noexcept {
+  try {
+    if (m_uses_gpu) arena->leave(stream);
+    std::lock_guard lock(m_mutex);
+    m_free.push_back(std::move(arena));
+  } catch (const std::exception& e) {
+    log().warn("a graph's arena is not kept: {}", e.what());
+  }
+}
+
+bool Executable::overlaps_held(const void* data, std::uint64_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  for (const Slot* slot : m_held) {
+    const auto held = reinterpret_cast<std::uintptr_t>(registry::data_of(slot->held.tensor()));
+    if (begin < held + slot->bytes && held < begin + bytes) return true;
+  }
+  return false;
+}
+
+std::int32_t Executable::run(const Call& call) noexcept {
+  return registry::guarded([&] {
+    // 1. Take an arena. What a stream captures runs later, any number of times: its arena is for it alone.
+    const bool is_captured = m_uses_gpu && is_capturing(call.stream);
+    std::unique_ptr<Arena> arena =
+        is_captured ? std::make_unique<Arena>(m_program, m_plan, call.stream, true) : take(call.stream);
+    if (m_uses_gpu) arena->enter(call.stream);
+
+    // 2. Fill in the caller's tensors. An output that nobody wants, or that shares memory with
+    // a tensor of the graph's, gets memory for this call. None overlaps an input: bound ops see to that.
+    for (std::uint32_t i = 0; i < m_inputs.size(); ++i) {
+      const SlotId id = m_inputs[i];
+      if (id == k_none) continue;
+      if (!call.inputs[i])
+        throw ArgumentError::type_error("graph: '" + m_program.slots[id].name + "' is missing, which the " +
+                                        "backward pass needs");
+      if (m_program.slots[id].meta.storage != TARSIA_DENSE)
+        arena->point(m_program, id, call.inputs[i]);
+      else
+        arena->tensors[id].data = registry::data_of(*call.inputs[i]);
+    }
+    for (std::size_t o = 0; o < m_program.outputs.size(); ++o) {
+      const Slot& slot = m_program.slots[m_program.outputs[o]];
+      const tarsia_tensor* wanted = call.outputs[o];
+      if (slot.source == Source::sparse) {
+        if (wanted) arena->point(m_program, m_program.outputs[o], wanted);
+        continue;
+      }
+      const bool is_own = wanted && !overlaps_held(registry::data_of(*wanted), slot.bytes);
+      arena->output_data[o] = static_cast<char*>(is_own ? registry::data_of(*wanted)
+                                                        : registry::call_scratch(slot.bytes, slot.device));
+    }
+    for (const Arena::InOutput& place : arena->in_outputs)
+      arena->tensors[place.slot].data = arena->output_data[place.output] + place.offset;
+    for (const Arena::InOutput& place : arena->workspaces_in_outputs)
+      arena->workspaces[place.slot] = arena->output_data[place.output] + place.offset;
+
+    // 3. Run the steps.
+    const std::int32_t code = run_steps(*arena, call.stream);
+
+    // 4. Bring results to where they belong.
+    for (std::size_t o = 0; !code && o < m_program.outputs.size(); ++o) {
+      const tarsia_tensor& made = arena->tensors[m_program.outputs[o]];
+      if (call.outputs[o] && made.data && made.data != registry::data_of(*call.outputs[o]))
+        registry::copy(*call.outputs[o], made, call.stream);
+    }
+
+    // 5. Give the arena back, in which nothing of the caller's is pointed to any more.
+    if (arena->has_sparse) {
+      for (tarsia_sparse& sparse : arena->sparse)
+        for (tarsia_storage*& part : sparse.made) {
+          registry::release(part);
+          part = nullptr;
+        }
+    }
+    if (is_captured) {
+      std::lock_guard lock(m_mutex);
+      m_captured.push_back(std::move(arena));
+    } else {
+      give(std::move(arena), call.stream);
+    }
+    if (code) registry::throw_last_error();
+  });
+}
+
+std::int32_t Executable::run_step(Arena& arena, std::size_t s, void* stream) const noexcept {
+  const Step& step = m_program.steps[s];
+  if (step.bound) {
+    tarsia_op_call& call = arena.calls[s];
+    call.stream = stream;
+    if (!arena.workspaces[s]) return step.bound->call(call);
+    Workspace workspace(arena.workspaces[s], m_plan.buffers[m_plan.workspace_of[s]].bytes, step.device);
+    const registry::ScratchScope planned(&workspace);
+    return step.bound->call(call);
+  }
+  return registry::guarded([&] {
+    const tarsia_tensor& to = arena.tensors[step.outputs[0]];
+    const tarsia_tensor& from = arena.tensors[step.inputs[0]];
+    if (step.kind == StepKind::copy)
+      registry::copy(to, from, stream);
+    else
+      registry::add_to(to, from, stream);
+  });
+}
+
+std::int32_t Executable::run_steps(Arena& arena, void* stream) const {
+  const auto named = [&](std::size_t s, std::int32_t code) {
+    registry::LastError& error = registry::last_error();
+    error.message = "graph, node '" + m_program.steps[s].name + "': " + error.message;
+    return code;
+  };
+  if (m_lanes.n == 1) {
+    for (std::size_t s = 0; s < m_program.steps.size(); ++s)
+      if (const std::int32_t code = run_step(arena, s, stream)) return named(s, code);
+    return 0;
+  }
+  arena.fork(m_lanes, stream);
+  std::int32_t failed = 0;
+  for (std::size_t s = 0; s < m_program.steps.size(); ++s) {
+    void* own = arena.before_step(m_lanes, s, stream);
+    // After a failure, nothing runs any more, but the streams are joined: memory of all of them is given
+    // back.
+    if (!failed)
+      if (const std::int32_t code = run_step(arena, s, own)) failed = named(s, code);
+    arena.after_step(m_lanes, s, own);
+  }
+  arena.join(m_lanes, stream);
+  return failed;
+}
+
+}  // namespace tarsia::graph

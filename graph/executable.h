@@ -1,0 +1,60 @@
+// A program with its memory, ready to run.
+#pragma once
+
+#include <tarsia/op_abi.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "graph/lanes.h"
+#include "graph/memory_plan.h"
+
+namespace tarsia::graph {
+
+/// Thread-safe. Calls that overlap have an arena each; an arena is kept for the calls to come, so that calls
+/// soon allocate nothing. An arena that work on a GPU still uses is given to another stream only behind that
+/// work.
+class Executable {
+ public:
+  explicit Executable(Program program);
+  ~Executable();
+  Executable(const Executable&) = delete;
+
+  const Program& program() const { return m_program; }
+  const MemoryPlan& plan() const { return m_plan; }
+  const Lanes& lanes() const { return m_lanes; }
+
+  /// The tensors of one run. `inputs` has one for each input of the graph, `outputs` one for each output:
+  /// dense ones of the slot's size, or tarsia_sparse where the meta says so. A null output is computed and
+  /// dropped.
+  struct Call {
+    const tarsia_tensor* const* inputs;
+    const tarsia_tensor* const* outputs;
+    void* stream;  ///< on a GPU
+  };
+  /// Runs all steps. On a GPU, it follows the stream, and the stream follows it; independent branches run on
+  /// streams of the arena meanwhile. Waits only for copies between the CPU and a GPU. Returns 0, or a code
+  /// with the thread's last error set, which names the node.
+  std::int32_t run(const Call& call) noexcept;
+
+ private:
+  class Arena;
+  std::unique_ptr<Arena> take(void* stream);
+  void give(std::unique_ptr<Arena> arena, void* stream) noexcept;
+  std::int32_t run_steps(Arena& arena, void* stream) const;
+  bool overlaps_held(const void* data, std::uint64_t bytes) const;
+  std::int32_t run_step(Arena& arena, std::size_t step, void* stream) const noexcept;
+
+  Program m_program;
+  MemoryPlan m_plan;
+  Lanes m_lanes;  ///< of a program on a GPU
+  bool m_uses_gpu = false;
+  std::vector<SlotId> m_inputs;     ///< of the graph
+  std::vector<const Slot*> m_held;  ///< constants, parameters and states
+  std::mutex m_mutex;
+  std::vector<std::unique_ptr<Arena>> m_free;
+  std::vector<std::unique_ptr<Arena>> m_captured;  ///< of CUDA graphs, which may run until this ends
+};
+
+}  // namespace tarsia::graph

@@ -1,0 +1,32 @@
+// Which steps of a program may run at once: lanes, each of which is a stream on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/memory_plan.h"
+
+namespace tarsia::graph {
+
+/// The most lanes of a program.
+inline constexpr std::uint32_t k_most_lanes = 4;
+
+/// The lane of each step, and what has to be waited for. Lane 0 is the caller's stream. Steps of one lane run
+/// in their order.
+struct Lanes {
+  std::uint32_t n = 1;
+  std::vector<std::uint32_t> lane;                ///< of each step
+  std::vector<std::vector<std::uint32_t>> waits;  ///< of each step: steps of other lanes that come before it
+  std::vector<bool> is_waited_for;                ///< of each step: by another lane, or by the end
+  std::vector<std::uint32_t> first;               ///< of each lane: its first step
+  std::vector<std::uint32_t> last;                ///< of each lane: its last step
+};
+
+/// The steps that come before each step, each once: those that make what it takes, those that used the memory
+/// that it writes to, and those that use the same state.
+std::vector<std::vector<std::uint32_t>> dependencies_of(const Program& program, const MemoryPlan& plan);
+
+/// One lane for programs without branches, or with too many steps to look for them.
+Lanes assign_lanes(const Program& program, const MemoryPlan& plan);
+
+}  // namespace tarsia::graph

@@ -1,0 +1,416 @@
+// Plans memory in two passes. The first makes buffers: a slot takes over the memory of an input where the
+// chosen implementation has declared the pair, and nobody needs the input any more. The second gives each
+// buffer a place.
+//
+// Placing buffers with lifetimes in as little memory as possible is NP-hard (dynamic storage allocation). Two
+// heuristics are tried, and the best result is taken. `place_in_time` walks through the steps with a list of
+// free blocks and takes the best fit: n log n, and perfect where lifetimes nest, as in a forward and a
+// backward pass. `place_by_weight` places one buffer after the other, the heaviest first, into the smallest
+// gap that is free while it lives (by size: Pisarchyk and Lee, Efficient Memory Management for Deep Neural
+// Net Inference, 2020): closer to the bound for branches of unequal sizes, but quadratic, so only graphs of
+// some hundred buffers get it.
+#include "graph/memory_plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace tarsia::graph {
+
+namespace {
+
+constexpr std::uint64_t k_most_overlaps = 2'000'000;  // of place_by_weight: some milliseconds
+
+std::uint64_t aligned(std::uint64_t bytes, tarsia_device device) {
+  const std::uint64_t to = registry::is_gpu(device) ? k_gpu_alignment : k_cpu_alignment;
+  return (bytes + to - 1) / to * to;
+}
+
+bool is_same(tarsia_device a, tarsia_device b) {
+  return a.type == b.type && a.id == b.id;
+}
+
+/// The first pass.
+class Sharing {
+ public:
+  Sharing(const Program& program, MemoryPlan& plan)
+      : m_program(program),
+        m_plan(plan),
+        m_last(program.slots.size(), 0),
+        m_taken(program.slots.size(), false) {
+    m_plan.buffer_of.assign(program.slots.size(), k_none);
+    const auto end = static_cast<std::uint32_t>(program.steps.size());
+    for (std::uint32_t step = 0; step < program.steps.size(); ++step) {
+      for (SlotId slot : program.steps[step].inputs)
+        if (slot != k_none) m_last[slot] = step;
+      for (SlotId slot : program.steps[step].add_to)
+        if (slot != k_none) m_last[slot] = step;
+      for (SlotId slot : program.steps[step].outputs)
+        if (slot != k_none) m_last[slot] = step;
+    }
+    for (SlotId slot : program.outputs) m_last[slot] = end;
+  }
+
+  void run() {
+    for (std::uint32_t s = 0; s < m_program.steps.size(); ++s) {
+      const Step& step = m_program.steps[s];
+      std::vector<std::uint8_t>& requests = m_plan.requests.emplace_back();
+      for (std::uint32_t o = 0; o < step.outputs.size(); ++o) {
+        const SlotId slot = step.outputs[o];
+        requests.push_back(slot == k_none ? TARSIA_REQUEST_NULL : TARSIA_REQUEST_WRITE);
+        if (slot == k_none || m_program.slots[slot].source != Source::planned) continue;
+        if (step.add_to[o] != k_none) {
+          requests.back() = TARSIA_REQUEST_ADD;
+          continue_in(m_plan.buffer_of[step.add_to[o]], slot);
+          m_taken[step.add_to[o]] = true;
+          continue;
+        }
+        if (const SlotId from = shareable(step, s, o); from != k_none) {
+          requests.back() = TARSIA_REQUEST_INPLACE;
+          m_plan.shared.emplace_back(from, slot);
+          m_taken[from] = true;
+          continue_in(m_plan.buffer_of[from], slot);
+          continue;
+        }
+        Buffer buffer;
+        buffer.bytes = m_program.slots[slot].bytes;
+        buffer.device = m_program.slots[slot].device;
+        buffer.first = s;
+        m_plan.buffers.push_back(buffer);
+        continue_in(static_cast<BufferId>(m_plan.buffers.size() - 1), slot);
+      }
+      m_plan.workspace_of.push_back(add_workspace(step, s));
+    }
+  }
+
+ private:
+  BufferId add_workspace(const Step& step, std::uint32_t s) {
+    Buffer buffer;
+    if (step.bound)
+      buffer.bytes =
+          step.bound->workspace(step.kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD);
+    if (!buffer.bytes) return k_none;
+    buffer.device = step.device;
+    buffer.first = buffer.last = s;
+    m_plan.workspace = std::max(m_plan.workspace, buffer.bytes);
+    m_plan.buffers.push_back(buffer);
+    return static_cast<BufferId>(m_plan.buffers.size() - 1);
+  }
+
+  void continue_in(BufferId id, SlotId slot) {
+    Buffer& buffer = m_plan.buffers[id];
+    buffer.last = std::max(buffer.last, m_last[slot]);
+    if (m_program.slots[slot].output != k_none) buffer.output = m_program.slots[slot].output;
+    m_plan.buffer_of[slot] = id;
+  }
+
+  /// The input whose memory output o of the step may take over; k_none if there is none.
+  SlotId shareable(const Step& step, std::uint32_t s, std::uint32_t o) const {
+    if (!step.bound || (step.kind != StepKind::forward && step.kind != StepKind::backward)) return k_none;
+    const Slot& output = m_program.slots[step.outputs[o]];
+    const tarsia_pass pass = step.kind == StepKind::forward ? TARSIA_FORWARD : TARSIA_BACKWARD;
+    const std::span<const tarsia_inplace> pairs = step.bound->inplace(pass);
+    const auto is_pair = [&](std::uint32_t input) {
+      return std::ranges::any_of(pairs,
+                                 [&](const tarsia_inplace& p) { return p.input == input && p.output == o; });
+    };
+    for (const tarsia_inplace& pair : pairs) {
+      if (pair.output != o || pair.input >= step.inputs.size() || step.inputs[pair.input] == k_none) continue;
+      const SlotId from = step.inputs[pair.input];
+      const Slot& input = m_program.slots[from];
+      // It is the graph's own, and another slot of this step or of an earlier one has not taken it.
+      if (input.source != Source::planned || m_taken[from] || !input.bytes) continue;
+      // Nobody needs it any more, nor is it a result.
+      if (m_last[from] != s || input.output != k_none) continue;
+      if (input.bytes != output.bytes || !is_same(input.device, output.device)) continue;
+      // Where the step takes it twice, both have to allow it.
+      bool everywhere = true;
+      for (std::uint32_t i = 0; i < step.inputs.size(); ++i)
+        everywhere &= step.inputs[i] != from || is_pair(i);
+      // Nor does the step add to it.
+      for (SlotId to : step.add_to) everywhere &= to != from;
+      if (everywhere) return from;
+    }
+    return k_none;
+  }
+
+  const Program& m_program;
+  MemoryPlan& m_plan;
+  std::vector<std::uint32_t> m_last;  ///< the last step that uses each slot
+  std::vector<bool> m_taken;
+};
+
+/// The places of some buffers in one arena.
+struct Placement {
+  std::vector<std::uint64_t> offsets;  ///< in the order of the buffers
+  std::uint64_t bytes = 0;
+};
+
+/// Walks through the steps with a list of free blocks.
+Placement place_in_time(const std::vector<Buffer>& buffers, const std::vector<BufferId>& ids) {
+  Placement placement;
+  placement.offsets.resize(ids.size());
+  std::map<std::uint64_t, std::uint64_t> free;                                 // offset → size
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size;                   // size, offset
+  std::multimap<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> ends;  // last → offset, size
+  const auto give = [&](std::uint64_t offset, std::uint64_t size) {
+    auto next = free.lower_bound(offset);
+    if (next != free.end() && next->first == offset + size) {
+      by_size.erase({next->second, next->first});
+      size += next->second;
+      next = free.erase(next);
+    }
+    if (next != free.begin()) {
+      auto before = std::prev(next);
+      if (before->first + before->second == offset) {
+        by_size.erase({before->second, before->first});
+        offset = before->first;
+        size += before->second;
+        free.erase(before);
+      }
+    }
+    free[offset] = size;
+    by_size.insert({size, offset});
+  };
+  const auto take = [&](std::uint64_t offset, std::uint64_t size, std::uint64_t of) {
+    free.erase(offset);
+    by_size.erase({of, offset});
+    if (of > size) {
+      free[offset + size] = of - size;
+      by_size.insert({of - size, offset + size});
+    }
+  };
+  std::vector<std::uint32_t> order(ids.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const Buffer &x = buffers[ids[a]], &y = buffers[ids[b]];
+    return std::tuple(x.first, ~x.bytes, a) < std::tuple(y.first, ~y.bytes, b);
+  });
+  for (std::uint32_t i : order) {
+    const Buffer& buffer = buffers[ids[i]];
+    while (!ends.empty() && ends.begin()->first < buffer.first) {
+      const auto [offset, size] = ends.begin()->second;
+      ends.erase(ends.begin());
+      give(offset, size);
+    }
+    const std::uint64_t size = aligned(buffer.bytes, buffer.device);
+    std::uint64_t offset = placement.bytes;
+    if (auto fit = by_size.lower_bound({size, 0}); fit != by_size.end()) {
+      offset = fit->second;
+      take(offset, size, fit->first);
+    } else if (!free.empty() && free.rbegin()->first + free.rbegin()->second == placement.bytes) {
+      // The last free block reaches the end: it grows.
+      const auto [at, of] = *free.rbegin();
+      offset = at;
+      take(at, of, of);
+      placement.bytes = at + size;
+    } else {
+      placement.bytes += size;
+    }
+    placement.offsets[i] = offset;
+    if (size) ends.emplace(buffer.last, std::pair(offset, size));
+  }
+  return placement;
+}
+
+/// What goes first when buffers are placed one by one.
+enum class Order { by_size, by_area, by_lifetime };
+constexpr Order k_orders[] = {Order::by_size, Order::by_area, Order::by_lifetime};
+
+double weight(const Buffer& b, Order order) {
+  const double lifetime = b.last - b.first + 1.0, bytes = static_cast<double>(b.bytes);
+  return order == Order::by_size ? bytes : order == Order::by_area ? bytes * lifetime : lifetime;
+}
+
+/// Buffers that have a place, by their offsets.
+class Placed {
+ public:
+  explicit Placed(const std::vector<Buffer>& buffers) : m_buffers(&buffers) {}
+
+  /// The smallest gap that fits, or the end, of what lives at the same time as the buffer.
+  std::uint64_t find(const Buffer& buffer) const {
+    const std::uint64_t size = aligned(buffer.bytes, buffer.device);
+    std::uint64_t end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+    for (const auto& [start, other] : m_placed) {
+      const Buffer& b = (*m_buffers)[other];
+      if (b.last < buffer.first || b.first > buffer.last) continue;
+      if (start > end && start - end >= size && start - end < best_gap) {
+        best = end;
+        best_gap = start - end;
+      }
+      end = std::max(end, start + aligned(b.bytes, b.device));
+    }
+    return best == UINT64_MAX ? end : best;
+  }
+  void add(std::uint64_t offset, BufferId id) {
+    m_placed.insert(
+        std::ranges::upper_bound(m_placed, offset, {}, &std::pair<std::uint64_t, BufferId>::first),
+        {offset, id});
+  }
+
+ private:
+  const std::vector<Buffer>* m_buffers;
+  std::vector<std::pair<std::uint64_t, BufferId>> m_placed;
+};
+
+/// Places the heaviest first.
+Placement place_by_weight(const std::vector<Buffer>& buffers, const std::vector<BufferId>& ids, Order by) {
+  Placement placement;
+  placement.offsets.resize(ids.size());
+  std::vector<std::uint32_t> order(ids.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const Buffer &x = buffers[ids[a]], &y = buffers[ids[b]];
+    return std::tuple(weight(y, by), y.bytes, x.first) < std::tuple(weight(x, by), x.bytes, y.first);
+  });
+  Placed placed(buffers);
+  for (std::uint32_t i : order) {
+    const Buffer& buffer = buffers[ids[i]];
+    const std::uint64_t offset = placement.offsets[i] = placed.find(buffer);
+    placement.bytes = std::max(placement.bytes, offset + aligned(buffer.bytes, buffer.device));
+    placed.add(offset, ids[i]);
+  }
+  return placement;
+}
+
+/// The largest sum of the bytes that are live at one step.
+std::uint64_t largest_sum(const std::vector<Buffer>& buffers, const std::vector<BufferId>& ids,
+                          bool is_aligned) {
+  std::map<std::uint32_t, std::int64_t> changes;
+  for (BufferId id : ids) {
+    const Buffer& b = buffers[id];
+    const auto bytes = static_cast<std::int64_t>(is_aligned ? aligned(b.bytes, b.device) : b.bytes);
+    changes[b.first] += bytes;
+    changes[b.last + 1] -= bytes;
+  }
+  std::int64_t now = 0, most = 0;
+  for (const auto& [step, change] : changes) most = std::max(most, now += change);
+  return static_cast<std::uint64_t>(most);
+}
+
+Placement place(const std::vector<Buffer>& buffers, const std::vector<BufferId>& ids) {
+  Placement best = place_in_time(buffers, ids);
+  const std::uint64_t bound = largest_sum(buffers, ids, true);
+  for (Order order : k_orders) {
+    if (best.bytes <= bound + bound / 200 ||
+        ids.size() * static_cast<std::uint64_t>(ids.size()) > k_most_overlaps)
+      break;
+    if (Placement other = place_by_weight(buffers, ids, order); other.bytes < best.bytes)
+      best = std::move(other);
+  }
+  return best;
+}
+
+/// Puts buffers into the memory of outputs that are made later, where they fit. The output's memory is there
+/// from the beginning, since it is the caller's. The heaviest go first. Of equal ones, the last goes first if
+/// `from_end`: a chain of equal buffers then fills every other step back to its beginning.
+void use_outputs(MemoryPlan& plan, Order by, bool from_end) {
+  struct Room {
+    BufferId output;
+    Placed guests;
+    std::map<std::uint32_t, std::uint32_t> busy;  ///< first → last of guests that have the room to themselves
+  };
+  std::vector<Room> rooms;
+  std::vector<BufferId> guests;
+  for (BufferId id = 0; id < plan.buffers.size(); ++id) {
+    const Buffer& b = plan.buffers[id];
+    if (b.output != k_none)
+      rooms.push_back({id, Placed(plan.buffers), {}});
+    else if (b.bytes)
+      guests.push_back(id);
+  }
+  std::ranges::stable_sort(rooms, std::less(),
+                           [&](const Room& room) { return plan.buffers[room.output].bytes; });
+  std::ranges::stable_sort(guests, [&](BufferId a, BufferId b) {
+    const Buffer &x = plan.buffers[a], &y = plan.buffers[b];
+    if (const double a_weighs = weight(x, by), b_weighs = weight(y, by); a_weighs != b_weighs)
+      return b_weighs < a_weighs;
+    return from_end ? y.first < x.first : x.first < y.first;
+  });
+  if (rooms.size() * static_cast<std::uint64_t>(guests.size()) > k_most_overlaps) return;
+  // Among many guests, each has the room to itself: looking for gaps between them would take too long.
+  const bool is_shared = guests.size() * static_cast<std::uint64_t>(guests.size()) <= k_most_overlaps;
+  for (BufferId id : guests) {
+    Buffer& guest = plan.buffers[id];
+    for (Room& room : rooms) {
+      const Buffer& output = plan.buffers[room.output];
+      if (output.bytes < guest.bytes || output.first <= guest.last || !is_same(output.device, guest.device))
+        continue;
+      const std::uint64_t offset = is_shared ? room.guests.find(guest) : 0;
+      if (offset + guest.bytes > output.bytes) continue;
+      if (is_shared) {
+        room.guests.add(offset, id);
+      } else {
+        const auto next = room.busy.upper_bound(guest.last);
+        if (next != room.busy.begin() && std::prev(next)->second >= guest.first) continue;
+        room.busy.emplace(guest.first, guest.last);
+      }
+      guest.within = output.output;
+      guest.offset = offset;
+      break;
+    }
+  }
+}
+
+/// The second pass.
+void place_all(MemoryPlan& plan) {
+  plan.arenas.clear();
+  plan.bytes = 0;
+  std::vector<std::vector<BufferId>> ids;
+  for (BufferId id = 0; id < plan.buffers.size(); ++id) {
+    Buffer& b = plan.buffers[id];
+    if (b.output != k_none) plan.bytes += b.bytes;
+    if (b.output != k_none || b.within != k_none) continue;
+    const auto known =
+        std::ranges::find_if(plan.arenas, [&](const ArenaSize& a) { return is_same(a.device, b.device); });
+    b.arena = static_cast<std::uint32_t>(known - plan.arenas.begin());
+    if (known == plan.arenas.end()) {
+      plan.arenas.push_back({b.device, 0});
+      ids.emplace_back();
+    }
+    ids[b.arena].push_back(id);
+  }
+  for (std::uint32_t a = 0; a < plan.arenas.size(); ++a) {
+    const Placement placement = place(plan.buffers, ids[a]);
+    plan.arenas[a].bytes = placement.bytes;
+    plan.bytes += placement.bytes;
+    for (std::size_t i = 0; i < ids[a].size(); ++i) plan.buffers[ids[a][i]].offset = placement.offsets[i];
+  }
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const Program& program) {
+  const auto began = std::chrono::steady_clock::now();
+  // 1. Let slots take over the memory of others.
+  MemoryPlan plan;
+  Sharing(program, plan).run();
+  std::vector<BufferId> all(plan.buffers.size());
+  for (BufferId id = 0; id < all.size(); ++id) all[id] = id;
+  plan.lower_bound = largest_sum(plan.buffers, all, false);
+
+  // 2. Place what is left, without and with room in the outputs' memory, and keep the smaller plan.
+  place_all(plan);
+  const bool has_outputs =
+      std::ranges::any_of(plan.buffers, [](const Buffer& b) { return b.output != k_none; });
+  const MemoryPlan apart = plan;
+  const bool is_large =
+      plan.buffers.size() * static_cast<std::uint64_t>(plan.buffers.size()) > k_most_overlaps;
+  for (Order order : k_orders)
+    for (bool from_end : {true, false}) {
+      if (!has_outputs || plan.bytes <= plan.lower_bound + plan.lower_bound / 200) break;
+      if (is_large && (order != Order::by_size || !from_end)) break;
+      MemoryPlan other = apart;
+      for (Buffer& b : other.buffers) b.arena = k_none;
+      use_outputs(other, order, from_end);
+      place_all(other);
+      if (other.bytes < plan.bytes) plan = std::move(other);
+    }
+  plan.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  return plan;
+}
+
+}  // namespace tarsia::graph
