@@ -224,6 +224,8 @@ class Op {
  public:
   /// Looks up an op by its name. Throws NotFound.
   explicit Op(const std::string& name) { detail::check(tarsia_op_find(name.c_str(), &m_op)); }
+  /// Takes over one reference.
+  static Op own(tarsia_op_handle* op) { return Op(op); }
   Op(const Op& o) : m_op(o.m_op) { tarsia_op_retain(m_op); }
   Op& operator=(Op o) noexcept {
     std::swap(m_op, o.m_op);
@@ -267,6 +269,7 @@ class Op {
   }
 
  private:
+  explicit Op(tarsia_op_handle* op) : m_op(op) {}
   BoundOp bind(const detail::AnyViews& inputs, Device device, const Attributes& attributes) const {
     tarsia_bound_op* bound = nullptr;
     request(inputs, device, attributes,

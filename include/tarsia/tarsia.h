@@ -12,6 +12,7 @@
 
 #include <tarsia/bound_op.h>
 #include <tarsia/errors.h>
+#include <tarsia/graph.h>
 #include <tarsia/library.h>
 #include <tarsia/values.h>
 

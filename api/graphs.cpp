@@ -1,0 +1,198 @@
+// Graphs of ops: the C ABI over graph/.
+#include <tarsia/c_graph.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api/handles.h"
+#include "api/text.h"
+#include "base/error.h"
+#include "graph/captured.h"
+#include "graph/gradient.h"
+#include "graph/graph.h"
+#include "graph/graph_json.h"
+#include "graph/graph_op.h"
+#include "graph/plan_report.h"
+#include "registry/resources/last_error.h"
+
+using namespace tarsia;
+using namespace tarsia::api;
+using graph::Graph;
+using graph::k_none;
+using registry::guarded;
+
+namespace {
+
+Graph* from_c(tarsia_graph* given) {
+  return reinterpret_cast<Graph*>(given);
+}
+const Graph* from_c(const tarsia_graph* given) {
+  return reinterpret_cast<const Graph*>(given);
+}
+
+std::string text_or_none(const char* text) {
+  return text ? text : "";
+}
+
+graph::Executable& executable_of(const tarsia_bound_op* bound) {
+  graph::Executable* found = graph::executable_of(*api::from_c(bound));
+  if (!found) throw ArgumentError::type_error("the bound op is no graph's");
+  return *found;
+}
+
+}  // namespace
+
+static_assert(TARSIA_NO_VALUE == k_none);
+
+int32_t tarsia_graph_create(tarsia_graph** made) {
+  return guarded([&] { *made = reinterpret_cast<tarsia_graph*>(new Graph()); });
+}
+
+void tarsia_graph_free(tarsia_graph* given) {
+  delete from_c(given);
+}
+
+int32_t tarsia_graph_input(tarsia_graph* given, const char* name, const tarsia_meta* known,
+                           tarsia_graph_value* value) {
+  return guarded([&] {
+    *value = from_c(given)->add_input(text_or_none(name), known ? *known : registry::unknown_meta());
+  });
+}
+
+int32_t tarsia_graph_tensor(tarsia_graph* given, tarsia_graph_tensor_kind kind, const char* name,
+                            tarsia_storage* tensor, tarsia_graph_value* value) {
+  return guarded([&] {
+    if (kind < TARSIA_GRAPH_CONSTANT || kind > TARSIA_GRAPH_STATE)
+      throw ArgumentError::value_error("a tensor of a graph is a constant, a parameter or a state");
+    registry::retain(tensor);
+    *value = from_c(given)->add_tensor(static_cast<graph::NodeKind>(kind), text_or_none(name),
+                                       graph::StorageRef::adopt(tensor));
+  });
+}
+
+int32_t tarsia_graph_add(tarsia_graph* given, const tarsia_graph_node* node, tarsia_graph_value* outputs,
+                         uint32_t* n_outputs) {
+  return guarded([&] {
+    graph::OpNode op;
+    op.op = text_or_none(node->op);
+    op.name = text_or_none(node->name);
+    op.inputs.assign(node->inputs, node->inputs + node->n_inputs);
+    for (uint32_t i = 0; i < node->n_attributes; ++i)
+      op.attributes.push_back({node->attribute_names[i], graph::AttributeValue(node->attributes[i])});
+    if (node->has_device) op.device = node->device;
+    Graph& to = *from_c(given);
+    const graph::Node& made = to.node(to.add_op(std::move(op)));
+    const auto found = registry::OpRegistry::instance().find(made.op);
+    const uint32_t room = *n_outputs;
+    *n_outputs = 0;
+    for (uint32_t i = 0; i < made.outputs.size(); ++i) {
+      if (i < found->op().n_outputs && found->op().outputs[i].flags & TARSIA_PORT_HIDDEN) continue;
+      if (*n_outputs == room)
+        throw ArgumentError::value_error("there is no room for the outputs of '" + made.name + "'");
+      outputs[(*n_outputs)++] = made.outputs[i];
+    }
+  });
+}
+
+int32_t tarsia_graph_output(tarsia_graph* given, tarsia_graph_value value, const char* name) {
+  return guarded([&] { from_c(given)->add_output(value, text_or_none(name)); });
+}
+
+int32_t tarsia_graph_gradient(tarsia_graph* given, tarsia_graph_value loss, tarsia_graph_value seed,
+                              const tarsia_graph_value* wrt, uint32_t n, tarsia_graph_value* gradients) {
+  return guarded([&] {
+    const graph::Seed seeds[] = {{loss, seed}};
+    std::ranges::copy(graph::add_gradient(*from_c(given), seeds, {wrt, n}), gradients);
+  });
+}
+
+int32_t tarsia_graph_to_json(const tarsia_graph* given, char** json) {
+  return guarded([&] { *json = give_text(graph::to_json(*from_c(given))); });
+}
+
+int32_t tarsia_graph_from_json(const char* json, uint64_t bytes, tarsia_graph** made) {
+  return guarded(
+      [&] { *made = reinterpret_cast<tarsia_graph*>(new Graph(graph::from_json({json, bytes}))); });
+}
+
+int32_t tarsia_graph_describe(const tarsia_graph* given, char** json) {
+  return guarded([&] {
+    const Graph& described = *from_c(given);
+    nlohmann::json out;
+    out["inputs"] = nlohmann::json::array();
+    out["outputs"] = nlohmann::json::array();
+    out["nodes"] = nlohmann::json::array();
+    for (graph::NodeId id : described.inputs())
+      out["inputs"].push_back({{"name", described.node(id).name}, {"value", described.node(id).outputs[0]}});
+    for (const graph::Output& output : described.outputs())
+      out["outputs"].push_back({{"name", output.name}, {"value", output.value}});
+    for (const graph::Node& node : described.nodes())
+      out["nodes"].push_back(
+          {{"name", node.name}, {"op", node.op}, {"inputs", node.inputs}, {"outputs", node.outputs}});
+    *json = give_text(out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  });
+}
+
+int32_t tarsia_graph_op(const tarsia_graph* given, const char* name, uint32_t flags, tarsia_op_handle** op,
+                        tarsia_library** library) {
+  return guarded([&] {
+    registry::Ref<registry::Library> owner;
+    registry::Ref<registry::OpEntry> made = graph::make_op(
+        *from_c(given), {name != nullptr, text_or_none(name), (flags & TARSIA_GRAPH_DIFFERENTIABLE) != 0},
+        &owner);
+    *op = to_c(made.detach());
+    *library = to_c(owner.detach());
+  });
+}
+
+int32_t tarsia_graph_plan(const tarsia_bound_op* bound, char** json) {
+  return guarded([&] {
+    const graph::Executable& planned = executable_of(bound);
+    *json = give_text(graph::plan_json(planned.program(), planned.plan()));
+  });
+}
+
+int32_t tarsia_graph_plan_svg(const tarsia_bound_op* bound, char** svg) {
+  return guarded([&] {
+    const graph::Executable& planned = executable_of(bound);
+    *svg = give_text(graph::plan_svg(planned.program(), planned.plan()));
+  });
+}
+
+namespace {
+
+graph::CapturedGraph* from_c(tarsia_captured_graph* given) {
+  return reinterpret_cast<graph::CapturedGraph*>(given);
+}
+const graph::CapturedGraph* from_c(const tarsia_captured_graph* given) {
+  return reinterpret_cast<const graph::CapturedGraph*>(given);
+}
+
+}  // namespace
+
+int32_t tarsia_graph_capture(tarsia_op_handle* op, const tarsia_op_request* request,
+                             tarsia_captured_graph** captured) {
+  return guarded([&] {
+    *captured = reinterpret_cast<tarsia_captured_graph*>(
+        new graph::CapturedGraph(registry::Ref(api::from_c(op)), *request));
+  });
+}
+
+void tarsia_captured_free(tarsia_captured_graph* captured) {
+  delete from_c(captured);
+}
+
+tarsia_storage* tarsia_captured_input(const tarsia_captured_graph* captured, uint32_t i) {
+  const auto& inputs = from_c(captured)->inputs();
+  return i < inputs.size() ? inputs[i].get() : nullptr;
+}
+
+tarsia_storage* tarsia_captured_output(const tarsia_captured_graph* captured, uint32_t i) {
+  const auto& outputs = from_c(captured)->outputs();
+  return i < outputs.size() ? outputs[i].get() : nullptr;
+}
+
+int32_t tarsia_captured_replay(tarsia_captured_graph* captured, void* stream) {
+  return guarded([&] { from_c(captured)->replay(stream); });
+}
