@@ -13,6 +13,7 @@
 #include "python/core/errors.h"
 #include "python/core/main_thread.h"
 #include "python/expression/expression.h"
+#include "python/graph.h"
 #include "python/jax/jax.h"
 #include "python/library.h"
 #include "python/op/op.h"
@@ -115,6 +116,7 @@ NB_MODULE(_tarsia, module) {
   py::add_compile_options(module);
   py::add_library(module);
   py::add_session(module);
+  py::add_graph(module);
   module.attr("version") = tarsia_version();
   module.def("op", op);
   module.def("dtype_of", [](nb::handle object) { return nb::steal(py::dtype_of_tensor(object.ptr())); });

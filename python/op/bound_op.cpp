@@ -347,6 +347,30 @@ PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_devic
   return object;
 }
 
+tarsia_bound_op* bound_of(PyObject* object) {
+  if (Py_TYPE(object) == g_type) return self_of(object)->bound.bound;
+  raise_argument_error(false, "a tarsia.BoundOp is needed, not " + describe_argument(object));
+  return nullptr;
+}
+
+tarsia_captured_graph* capture_bound(PyObject* object) {
+  if (!bound_of(object)) return nullptr;
+  const Bound& bound = self_of(object)->bound;
+  tarsia_op_request request{};
+  request.size = sizeof request;
+  request.n_inputs = bound.n_inputs;
+  request.inputs = bound.inputs;
+  request.device = bound.device;
+  tarsia_captured_graph* captured = nullptr;
+  int32_t code;
+  {
+    const Unlocked unlocked(true);
+    code = tarsia_graph_capture(bound.op, &request, &captured);
+  }
+  if (code) raise_last_error();
+  return captured;
+}
+
 bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint32_t n,
                  const tarsia_tensor** inputs) {
   frame.given = args;

@@ -1,7 +1,7 @@
 // tarsia.BoundOp: an op with attributes parsed, shapes inferred and implementation chosen.
 #pragma once
 
-#include <tarsia/c_api.h>
+#include <tarsia/c_graph.h>
 
 #include "python/op/outputs.h"
 #include "python/tensor/frame.h"
@@ -20,6 +20,12 @@ tarsia_bound_pass describe_pass(const tarsia_bound_op* bound, tarsia_pass pass);
 /// Warns, once in a process, if calls of a pass convert sparse tensors. False with an error set if a filter
 /// makes an error of it.
 bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tarsia_pass pass);
+
+/// The handle of a BoundOp, borrowed; null with an error set if the object is none.
+tarsia_bound_op* bound_of(PyObject* object);
+
+/// Captures the graph that a BoundOp runs, bound anew. Null with an error set on failure.
+tarsia_captured_graph* capture_bound(PyObject* object);
 
 /// Reads the inputs of an op's call, null for None. False with an error set on failure.
 bool read_inputs(Frame& frame, const tarsia_op& op, PyObject* const* args, uint32_t n,

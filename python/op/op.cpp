@@ -222,7 +222,8 @@ void remember(const Current& op, PyObject* bound, PyObject* names, PyObject* con
   const Exclusive exclusive(op.object());
   if (op.last()) forget(*op.last());
   Last* last = op.last();  // asked again: the end of the forgotten binding may have run code
-  if (!last || last->bound || op->create_state) return;
+  if (!last || last->bound) return;
+  if (op->create_state && !(op->flags & TARSIA_OP_SHARED_STATE)) return;
   const size_t n = names ? PyTuple_Size(names) : 0;
   for (size_t i = 0; i < n; ++i)
     if (!is_unchangeable(values[i])) return;
@@ -324,9 +325,31 @@ PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject*
   }
 }
 
+/// The type of a graph's values, and what adds a node; null before set_graph_value().
+PyObject *g_graph_value = nullptr, *g_add_node = nullptr;
+
+bool has_graph_value(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == g_graph_value) return true;
+  return false;
+}
+
+/// A call with a graph's values: a node in place of a run.
+PyObject* add_node(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const Ref inputs(PyTuple_New(n)), attributes(PyDict_New());
+  if (!inputs || !attributes) return nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (PyTuple_SetItem(inputs.get(), i, Ref::borrow(args[i]).release()) != 0) return nullptr;
+  for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); ++i)
+    if (PyDict_SetItem(attributes.get(), PyTuple_GetItem(names, i), args[n + i]) != 0) return nullptr;
+  return PyObject_CallFunctionObjArgs(g_add_node, object, inputs.get(), attributes.get(), nullptr);
+}
+
 /// op(*inputs, out=None, req=None, **attributes): binds and calls.
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
   try {
+    if (g_graph_value && has_graph_value(args, PyVectorcall_NARGS(nargs))) [[unlikely]]
+      return add_node(object, args, PyVectorcall_NARGS(nargs), names);
     return call_with(object, args, static_cast<uint32_t>(PyVectorcall_NARGS(nargs)), names);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
@@ -426,6 +449,13 @@ OpRef registered_op(PyObject* op) {
   }
   const Exclusive exclusive(op);
   return refresh(self_of(op)) ? OpRef::borrow(self_of(op)->handle) : OpRef();
+}
+
+void set_graph_value(PyObject* type, PyObject* add) {
+  Ref::borrow(type).release();
+  Ref::borrow(add).release();
+  g_add_node = add;
+  g_graph_value = type;
 }
 
 PyObject* find_op(const char* name) {

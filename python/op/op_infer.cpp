@@ -29,12 +29,12 @@ std::string name_of_dtype(PyObject* object) {
   return dot == std::string::npos ? name : name.substr(dot + 1);
 }
 
-bool read_shape(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+bool read_shape(const std::string& who, PyObject* object, tarsia_meta& meta) {
   const Ref items(PySequence_Tuple(object));
   if (!items) return false;
   const Py_ssize_t ndim = PyTuple_Size(items.get());
   if (ndim > TARSIA_MAX_NDIM) {
-    raise_argument_error(true, std::string(op.name) + ": a shape has at most 32 extents");
+    raise_argument_error(true, who + ": a shape has at most 32 extents");
     return false;
   }
   meta.ndim = static_cast<int32_t>(ndim);
@@ -43,18 +43,18 @@ bool read_shape(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
     meta.shape[i] = extent == Py_None ? -1 : PyLong_AsLongLong(extent);
     if (PyErr_Occurred()) return false;
     if (meta.shape[i] < -1) {
-      raise_argument_error(true, std::string(op.name) + ": an extent is negative");
+      raise_argument_error(true, who + ": an extent is negative");
       return false;
     }
   }
   return true;
 }
 
-bool read_dtype(const tarsia_op& op, PyObject* object, tarsia_meta& meta) {
+bool read_dtype(const std::string& who, PyObject* object, tarsia_meta& meta) {
   const std::string name = name_of_dtype(object);
   const tarsia_dtype dtype = dtype_named(name);
   if (!dtype.lanes) {
-    raise_argument_error(true, std::string(op.name) + ": there is no dtype '" + name + "'");
+    raise_argument_error(true, who + ": there is no dtype '" + name + "'");
     return false;
   }
   meta.dtype = dtype;
@@ -98,9 +98,9 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObjec
     PyObject* dtype = i < n_dtypes ? PyTuple_GetItem(dtype_items.get(), i) : Py_None;
     if (shape == Py_False)
       meta.present = 0;
-    else if (shape != Py_None && !read_shape(op, shape, meta))
+    else if (shape != Py_None && !read_shape(op.name, shape, meta))
       return false;
-    if (dtype != Py_None && !read_dtype(op, dtype, meta)) return false;
+    if (dtype != Py_None && !read_dtype(op.name, dtype, meta)) return false;
     if (storages && !read_storage(op, PyTuple_GetItem(storage_items.get(), i), meta)) return false;
     metas.push_back(meta);
   }
@@ -108,6 +108,11 @@ bool read_metas(const tarsia_op& op, PyObject* shapes, PyObject* dtypes, PyObjec
 }
 
 }  // namespace
+
+bool read_meta(const std::string& who, PyObject* shape, PyObject* dtype, tarsia_meta& meta) {
+  return (shape == Py_None || read_shape(who, shape, meta)) &&
+         (dtype == Py_None || read_dtype(who, dtype, meta));
+}
 
 PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* storages,
                    PyObject* names, PyObject* const* values) {

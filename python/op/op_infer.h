@@ -3,6 +3,8 @@
 
 #include <tarsia/c_api.h>
 
+#include <string>
+
 #include "python/core/py.h"
 
 namespace tarsia::python {
@@ -11,5 +13,9 @@ namespace tarsia::python {
 /// which may be null, their storages too. Null with an error set on failure.
 PyObject* infer_op(tarsia_op_handle* op, PyObject* shapes, PyObject* dtypes, PyObject* storages,
                    PyObject* names, PyObject* const* attributes);
+
+/// Reads a shape and a dtype into a meta; None leaves its part as it is. False with an error set, which
+/// begins with `who`.
+bool read_meta(const std::string& who, PyObject* shape, PyObject* dtype, tarsia_meta& meta);
 
 }  // namespace tarsia::python

@@ -43,9 +43,12 @@ _ERRORS = (
 __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     *_ERRORS,
     "AddedImplementation",
+    "BoundGraph",
     "BoundOp",
     "Expression",
     "Function",
+    "Graph",
+    "GraphValue",
     "Kernel",
     "KernelLaunch",
     "Library",
@@ -93,6 +96,10 @@ def __getattr__(name):
         from ._expressions.reduction import reduction as value
     elif name == "Session":
         from ._session import Session as value
+    elif name in ("Graph", "BoundGraph", "GraphValue"):
+        from . import _graph
+
+        value = getattr(_graph, name)
     elif name == "ops":
         from ._ops import ops as value
     elif name in ("torch", "jax", "tvm_ffi"):  # the first two import PyTorch and JAX

@@ -34,6 +34,9 @@ from ._errors import (
     UndefinedBehaviour as UndefinedBehaviour,
     Unsupported as Unsupported,
 )
+from ._graph import BoundGraph as BoundGraph
+from ._graph import Graph as Graph
+from ._graph import GraphValue as GraphValue
 from ._ops import _Ops
 from ._session import Session as Session
 from ._sparse import RowSparse as RowSparse
@@ -77,9 +80,12 @@ __all__ = [
     "UndefinedBehaviour",
     "Unsupported",
     "AddedImplementation",
+    "BoundGraph",
     "BoundOp",
     "Expression",
     "Function",
+    "Graph",
+    "GraphValue",
     "Kernel",
     "KernelLaunch",
     "Library",

@@ -8,6 +8,12 @@ def test_the_page_on_elementwise_ops_runs():
     assert pages.run("elementwise.md", False) == len(list(pages.blocks("elementwise.md"))) >= 2
 
 
+def test_the_page_on_graphs_runs_and_draws_its_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert pages.run("graph.md", False) == len(list(pages.blocks("graph.md"))) >= 2
+    assert (tmp_path / "graph.svg").read_text() == (pages.DOCS / "graph.svg").read_text()
+
+
 def test_gradients_of_the_page_on_pytorch_run():
     torch = pytest.importorskip("torch")
     import tarsia

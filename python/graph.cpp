@@ -1,0 +1,353 @@
+// A graph's handle. Values are their numbers, and descriptions are JSON; the package makes objects of them.
+#include "python/graph.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <tarsia/c_graph.h>
+
+#include <string>
+#include <vector>
+
+#include "python/call/call.h"
+#include "python/call/result.h"
+#include "python/core/errors.h"
+#include "python/op/attributes.h"
+#include "python/op/bound_op.h"
+#include "python/op/op.h"
+#include "python/op/op_infer.h"
+#include "python/op/op_request.h"
+#include "python/op/op_text.h"
+#include "python/tensor/shared_argument.h"
+#include "python/tensor/stream.h"
+#include "python/tensor/tensor.h"
+#include "python/tensor/view.h"
+
+namespace nb = nanobind;
+
+namespace tarsia::python {
+namespace {
+
+constexpr uint32_t k_most_outputs = 1024;
+
+[[noreturn]] void fail() {
+  throw nb::python_error();
+}
+
+void check(int32_t code) {
+  if (!code) return;
+  raise_last_error();
+  fail();
+}
+
+std::string taken(int32_t code, char* text) {
+  check(code);
+  const std::string copy = text;
+  tarsia_free(text);
+  return copy;
+}
+
+tarsia_meta meta_from(const std::string& who, nb::handle shape, nb::handle dtype,
+                      const std::string& storage) {
+  tarsia_meta meta = meta_of(nullptr);
+  meta.present = 1;
+  meta.storage = storage_named(storage);
+  if (meta.storage == TARSIA_ANY_STORAGE) {
+    raise_argument_error(
+        true, who + ": there is no storage '" + storage + "'; there are 'dense', 'row_sparse', 'csr'");
+    fail();
+  }
+  if (!read_meta(who, shape.ptr(), dtype.ptr(), meta)) fail();
+  return meta;
+}
+
+/// A graph's op that is registered under a name while this lives.
+class RegisteredGraph {
+ public:
+  RegisteredGraph(tarsia_op_handle* op, tarsia_library* library) : m_library(library) {
+    tarsia_op_release(op);
+  }
+  ~RegisteredGraph() { tarsia_library_release(m_library); }
+  RegisteredGraph(const RegisteredGraph&) = delete;
+
+ private:
+  tarsia_library* m_library;
+};
+
+class GraphHandle {
+ public:
+  GraphHandle() { check(tarsia_graph_create(&m_graph)); }
+  explicit GraphHandle(const std::string& json) {
+    check(tarsia_graph_from_json(json.data(), json.size(), &m_graph));
+  }
+  ~GraphHandle() { tarsia_graph_free(m_graph); }
+  GraphHandle(const GraphHandle&) = delete;
+
+  uint32_t input(const std::string& name, nb::handle shape, nb::handle dtype, const std::string& storage) {
+    const tarsia_meta meta = meta_from("graph, input '" + name + "'", shape, dtype, storage);
+    tarsia_graph_value value = 0;
+    check(tarsia_graph_input(m_graph, name.c_str(), &meta, &value));
+    return value;
+  }
+
+  uint32_t tensor(int kind, const std::string& name, nb::handle array) {
+    Frame frame;
+    frame.callee = "graph";
+    View* view = frame.new_view(array.ptr(), kind == TARSIA_GRAPH_STATE);
+    const Why why = view_of(frame, *view);
+    if (why != Why::fits || is_changed(*view)) {
+      if (!PyErr_Occurred())
+        raise_argument_error(false, "graph: a tensor of numbers is needed, such as a NumPy array, not " +
+                                        describe_argument(array.ptr()));
+      fail();
+    }
+    if (kind == TARSIA_GRAPH_STATE && view->read_only) {
+      raise_argument_error(true, "graph: a state is written to, and this tensor is read-only; pass a copy");
+      fail();
+    }
+    tarsia_storage* storage = nullptr;
+    {
+      const Call call(frame);
+      if (kind == TARSIA_GRAPH_CONSTANT) {
+        const tarsia_tensor& from = view->tensor;
+        check(tarsia_empty(from.shape, from.ndim, from.dtype, from.device, &storage));
+        const int32_t code = tarsia_copy(storage->tensor, &from, frame.stream);
+        if (code) tarsia_storage_release(storage);
+        check(code);
+      } else {
+        storage = share_argument(frame, &view->tensor);
+        if (!storage) check(TARSIA_OP_ERROR);
+      }
+    }
+    tarsia_graph_value value = 0;
+    const int32_t code = tarsia_graph_tensor(m_graph, static_cast<tarsia_graph_tensor_kind>(kind),
+                                             name.empty() ? nullptr : name.c_str(), storage, &value);
+    tarsia_storage_release(storage);
+    check(code);
+    return value;
+  }
+
+  std::vector<uint32_t> add(nb::handle op, const std::string& name, const std::vector<uint32_t>& inputs,
+                            const nb::tuple& names, const nb::tuple& values, nb::handle device) {
+    const OpRef found = registered_op(op.ptr());
+    if (!found) fail();
+    const tarsia_op& description = *tarsia_op_describe(found.get());
+    Frame frame;
+    Attributes attributes;
+    std::vector<PyObject*> given;
+    for (nb::handle value : values) given.push_back(value.ptr());
+    if (!read_attributes(frame, description, names.ptr(), given.data(), attributes)) fail();
+    tarsia_graph_node node{};
+    node.size = sizeof node;
+    node.op = description.name;
+    node.name = name.empty() ? nullptr : name.c_str();
+    node.n_inputs = static_cast<uint32_t>(inputs.size());
+    node.inputs = inputs.data();
+    node.n_attributes = static_cast<uint32_t>(attributes.names.size());
+    node.attribute_names = attributes.names.data();
+    node.attributes = attributes.values.data();
+    if (!device.is_none()) {
+      node.has_device = 1;
+      node.device = device_from(device);
+    }
+    std::vector<uint32_t> outputs(k_most_outputs);
+    uint32_t n = k_most_outputs;
+    check(tarsia_graph_add(m_graph, &node, outputs.data(), &n));
+    outputs.resize(n);
+    return outputs;
+  }
+
+  void output(uint32_t value, const std::string& name) {
+    check(tarsia_graph_output(m_graph, value, name.empty() ? nullptr : name.c_str()));
+  }
+
+  std::vector<uint32_t> gradient(uint32_t loss, uint32_t seed, const std::vector<uint32_t>& wrt) {
+    std::vector<uint32_t> gradients(wrt.size());
+    check(tarsia_graph_gradient(m_graph, loss, seed, wrt.data(), static_cast<uint32_t>(wrt.size()),
+                                gradients.data()));
+    return gradients;
+  }
+
+  std::string to_json() const {
+    char* json = nullptr;
+    const int32_t code = tarsia_graph_to_json(m_graph, &json);
+    return taken(code, json);
+  }
+  std::string describe() const {
+    char* json = nullptr;
+    const int32_t code = tarsia_graph_describe(m_graph, &json);
+    return taken(code, json);
+  }
+
+  /// Binds for inputs of (shape, dtype, storage), on a device.
+  nb::object bind(const nb::list& inputs, nb::handle device, bool differentiable) const {
+    std::vector<tarsia_meta> metas;
+    for (nb::handle input : inputs)
+      metas.push_back(meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
+    tarsia_op_handle* op = nullptr;
+    tarsia_library* library = nullptr;
+    check(tarsia_graph_op(m_graph, nullptr, differentiable ? TARSIA_GRAPH_DIFFERENTIABLE : 0, &op, &library));
+    tarsia_library_release(library);  // the op keeps it
+    const OpRef owned(op);
+    const Attributes attributes;
+    const tarsia_op_request request = request_for(metas, attributes, device_from(device));
+    tarsia_bound_op* bound = nullptr;
+    int32_t code;
+    {
+      const nb::gil_scoped_release unlocked;
+      code = tarsia_op_bind(op, &request, &bound);
+    }
+    check(code);
+    PyObject* made = make_bound(op, bound, request.device);
+    if (!made) fail();
+    return nb::steal(made);
+  }
+
+  nb::object register_as(const std::string& name, bool differentiable) const {
+    tarsia_op_handle* op = nullptr;
+    tarsia_library* library = nullptr;
+    check(tarsia_graph_op(m_graph, name.c_str(), differentiable ? TARSIA_GRAPH_DIFFERENTIABLE : 0, &op,
+                          &library));
+    return nb::cast(new RegisteredGraph(op, library), nb::rv_policy::take_ownership);
+  }
+
+ private:
+  /// (is_gpu, number).
+  static tarsia_device device_from(nb::handle device) {
+    return nb::cast<bool>(device[0]) ? tarsia_device{TARSIA_GPU, nb::cast<int32_t>(device[1])}
+                                     : tarsia_device{TARSIA_CPU, 0};
+  }
+
+  tarsia_graph* m_graph = nullptr;
+};
+
+/// A captured graph. Its tensors are fixed; run() copies to and from them.
+class CapturedGraph {
+ public:
+  explicit CapturedGraph(nb::handle bound) : m_captured(capture_bound(bound.ptr())) {
+    if (!m_captured) fail();
+  }
+  ~CapturedGraph() { tarsia_captured_free(m_captured); }
+  CapturedGraph(const CapturedGraph&) = delete;
+
+  nb::list inputs() const { return tensors(tarsia_captured_input); }
+  nb::list outputs() const { return tensors(tarsia_captured_output); }
+
+  /// Copies the arrays to the inputs, replays, and gives copies of the outputs, on the arrays' stream.
+  nb::tuple run(const nb::list& arrays) const {
+    Frame frame;
+    frame.callee = "graph";
+    std::vector<const tarsia_tensor*> given;
+    for (nb::handle array : arrays) {
+      View* view = frame.new_view(array.ptr());
+      if (view_of(frame, *view) != Why::fits || is_changed(*view)) {
+        if (!PyErr_Occurred())
+          raise_argument_error(false, "graph: a tensor is needed, not " + describe_argument(array.ptr()));
+        fail();
+      }
+      given.push_back(&view->tensor);
+    }
+    const Call call(frame);
+    void* stream = stream_of_call(frame);
+    for (uint32_t i = 0; i < given.size(); ++i) {
+      const tarsia_storage* input = tarsia_captured_input(m_captured, i);
+      check_like(i, *input->tensor, *given[i]);
+      if (given[i]->data != input->tensor->data) check(tarsia_copy(input->tensor, given[i], stream));
+    }
+    check(tarsia_captured_replay(m_captured, stream));
+    nb::list results;
+    for (uint32_t i = 0; const tarsia_storage* output = tarsia_captured_output(m_captured, i); ++i) {
+      const tarsia_tensor& from = *output->tensor;
+      tarsia_storage* copy = tarsia_get_host()->empty(from.shape, from.ndim, from.dtype, from.device);
+      if (!copy) check(TARSIA_CUDA_ERROR);
+      const int32_t code = tarsia_copy(copy->tensor, &from, stream);
+      if (code) tarsia_storage_release(copy);
+      check(code);
+      PyObject* object = tensor_object(frame, copy);
+      if (!object) fail();
+      results.append(nb::steal(object));
+    }
+    return nb::tuple(results);
+  }
+
+  /// Launches it on a stream: an int or an object of a framework; None: CUDA's default stream.
+  void replay(nb::handle stream) const {
+    void* handle = nullptr;
+    if (!stream.is_none() && read_stream(stream.ptr(), &handle) != StreamRead::ok) {
+      if (!PyErr_Occurred())
+        raise_argument_error(false, "graph: a stream is needed, not " + describe_argument(stream.ptr()));
+      fail();
+    }
+    check(tarsia_captured_replay(m_captured, handle));
+  }
+
+ private:
+  nb::list tensors(tarsia_storage* (*get)(const tarsia_captured_graph*, uint32_t)) const {
+    nb::list list;
+    for (uint32_t i = 0; tarsia_storage* storage = get(m_captured, i); ++i) {
+      retain(storage);
+      PyObject* object = wrap_storage(storage, nullptr);
+      if (!object) fail();
+      list.append(nb::steal(object));
+    }
+    return list;
+  }
+
+  static void check_like(uint32_t i, const tarsia_tensor& wanted, const tarsia_tensor& given) {
+    bool same = wanted.ndim == given.ndim && wanted.dtype == given.dtype && is_contiguous(given);
+    for (int k = 0; same && k < wanted.ndim; ++k) same = wanted.shape[k] == given.shape[k];
+    if (same) return;
+    raise_argument_error(true, "graph: input " + std::to_string(i) +
+                                   " is not of the shape and dtype that were captured, or not contiguous");
+    fail();
+  }
+
+  tarsia_captured_graph* m_captured;
+};
+
+std::string plan(nb::handle bound) {
+  const tarsia_bound_op* handle = bound_of(bound.ptr());
+  if (!handle) fail();
+  char* json = nullptr;
+  const int32_t code = tarsia_graph_plan(handle, &json);
+  return taken(code, json);
+}
+
+std::string plan_svg(nb::handle bound) {
+  const tarsia_bound_op* handle = bound_of(bound.ptr());
+  if (!handle) fail();
+  char* svg = nullptr;
+  const int32_t code = tarsia_graph_plan_svg(handle, &svg);
+  return taken(code, svg);
+}
+
+}  // namespace
+
+void add_graph(nb::module_& module) {
+  nb::class_<RegisteredGraph>(module, "RegisteredGraph");
+  nb::class_<GraphHandle>(module, "GraphHandle")
+      .def(nb::init<>())
+      .def(nb::init<const std::string&>(), nb::arg("json"))
+      .def("input", &GraphHandle::input, nb::arg("name"), nb::arg("shape").none(), nb::arg("dtype").none(),
+           nb::arg("storage"))
+      .def("tensor", &GraphHandle::tensor, nb::arg("kind"), nb::arg("name"), nb::arg("array").none())
+      .def("add", &GraphHandle::add, nb::arg("op"), nb::arg("name"), nb::arg("inputs"), nb::arg("names"),
+           nb::arg("values"), nb::arg("device").none())
+      .def("output", &GraphHandle::output)
+      .def("gradient", &GraphHandle::gradient)
+      .def("to_json", &GraphHandle::to_json)
+      .def("describe", &GraphHandle::describe)
+      .def("bind", &GraphHandle::bind)
+      .def("register_as", &GraphHandle::register_as);
+  nb::class_<CapturedGraph>(module, "CapturedGraph")
+      .def(nb::init<nb::handle>())
+      .def_prop_ro("inputs", &CapturedGraph::inputs)
+      .def_prop_ro("outputs", &CapturedGraph::outputs)
+      .def("run", &CapturedGraph::run)
+      .def("replay", &CapturedGraph::replay, nb::arg("stream").none());
+  module.def("graph_plan", plan);
+  module.def("graph_plan_svg", plan_svg);
+  module.def("set_graph_value",
+             [](nb::handle type, nb::handle add) { set_graph_value(type.ptr(), add.ptr()); });
+}
+
+}  // namespace tarsia::python

@@ -1,0 +1,7 @@
+"""Graphs of registered ops: what stands behind ``tarsia.Graph``."""
+
+from .bound import BoundGraph
+from .graph import Graph, GraphValue
+from .plan import Plan
+
+__all__ = ["BoundGraph", "Graph", "GraphValue", "Plan"]

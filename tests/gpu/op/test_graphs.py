@@ -1,0 +1,257 @@
+"""Graphs on a GPU: streams, capture, states, nodes on the CPU."""
+
+import threading
+
+import pytest
+from gpu_support import inline
+
+import tarsia
+
+torch = pytest.importorskip("torch")
+
+SOURCE = r"""
+#include <tarsia/elementwise.h>
+#include <tarsia/op.h>
+struct Twice { template <class T> TARSIA_HOST_DEVICE T operator()(T x) const { return x + x; } };
+struct TwiceGradient { template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T, T) const { return dy + dy; } };
+TARSIA_ELEMENTWISE(gg_twice, Twice, TwiceGradient);
+struct Product { template <class T> TARSIA_HOST_DEVICE T operator()(T a, T b) const { return a * b; } };
+struct ProductA { template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T, T b, T) const { return dy * b; } };
+struct ProductB { template <class T> TARSIA_HOST_DEVICE T operator()(T dy, T a, T, T) const { return dy * a; } };
+TARSIA_ELEMENTWISE(gg_product, Product, ProductA, ProductB);
+
+// A slow op: branches that overlap take less time than one after the other.
+__global__ void gg_slow_kernel(const float* x, float* y, long n, long cycles) {
+  const long long begin = clock64();
+  while (clock64() - begin < cycles) {}
+  TARSIA_GRID_LOOP(i, n) y[i] = x[i] + 1;
+}
+TARSIA_OP(gg_slow).attribute("cycles", int64_t(0)).forward("gpu", [](tarsia::Context& c) {
+  gg_slow_kernel<<<1, 256, 0, c.stream()>>>(c.input(0).data<const float>(), c.output(0).data<float>(), c.output(0).numel(),
+                                            c.attribute<int64_t>("cycles"));
+}).forward("cpu", [](tarsia::Context& c) {
+  for (int64_t i = 0; i < c.output(0).numel(); ++i) c.output(0).data<float>()[i] = c.input(0).data<const float>()[i] + 1;
+});
+// Adds the input to a state, and gives the sum.
+__global__ void gg_collect_kernel(const float* x, float* state, float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = state[i] += x[i]; }
+TARSIA_OP(gg_collect).input("x").mutable_input("state").infer([](tarsia::BindInfo& i) {
+  i.output(0) = i.input(0);
+}).forward("gpu", [](tarsia::Context& c) {
+  gg_collect_kernel<<<8, 256, 0, c.stream()>>>(c.input(0).data<const float>(), c.input(1).data<float>(), c.output(0).data<float>(),
+                                               c.output(0).numel());
+});
+// With scratch that it has announced.
+TARSIA_OP(gg_scratch).forward("gpu", [](tarsia::Context& c) {
+  const long n = c.output(0).numel();
+  float* between = c.scratch<float>(n);
+  gg_slow_kernel<<<1, 256, 0, c.stream()>>>(c.input(0).data<const float>(), between, n, 0);
+  gg_slow_kernel<<<1, 256, 0, c.stream()>>>(between, c.output(0).data<float>(), n, 0);
+}).workspace([](const tarsia::BindInfo& i) {
+  int64_t n = 4;
+  for (int64_t extent : i.input(0).shape()) n *= extent;
+  return n;
+});
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library():
+    return inline(SOURCE, name="graphs")
+
+
+def seconds(run, n=5):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    run()
+    begin.record()
+    for _ in range(n):
+        run()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / n / 1e3
+
+
+def test_a_graph_computes_what_its_ops_compute_on_the_callers_stream():
+    g = tarsia.Graph()
+    x, w = g.input("x"), g.parameter(torch.full((1000,), 3.0, device="cuda"))
+    g.output(g.gg_twice(g.gg_product(x, w)))
+    a = torch.randn(1000, device="cuda")
+    bound = g.bind(x=a)
+    assert torch.equal(bound(x=a), a * 3 + a * 3)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(20_000_000)
+        late = a + 1
+        got = bound(x=late)
+    stream.synchronize()
+    assert torch.equal(got, late * 3 + late * 3)
+    assert bound.plan.implementations["gg_twice"].startswith("gpu")
+
+
+def test_independent_branches_overlap():
+    g = tarsia.Graph()
+    x = g.input("x")
+    branches = [g.gg_slow(x, cycles=20_000_000, name=f"branch{i}") for i in range(3)]
+    g.output(g.gg_product(g.gg_product(branches[0], branches[1]), branches[2]))
+    a = torch.zeros(1 << 16, device="cuda")
+    bound = g.bind(x=a)
+    assert torch.equal(bound(x=a), torch.ones_like(a))
+    one = tarsia.Graph()
+    one.output(one.gg_slow(one.input("x"), cycles=20_000_000))
+    alone = one.bind(x=a)
+    assert seconds(lambda: bound(x=a)) < 2 * seconds(lambda: alone(x=a))
+
+
+def test_streams_of_branches_never_see_memory_too_early():
+    # Values of branches share memory one after the other; many runs in a row without waiting.
+    g = tarsia.Graph()
+    x = g.input("x")
+    total = None
+    for i in range(6):
+        v = g.gg_slow(x, cycles=200_000 * (i % 3))
+        for _ in range(3):
+            v = g.gg_slow(v, cycles=100_000)
+        total = v if total is None else g.gg_product(total, v)
+    g.output(total)
+    bound = g.bind(x=((1 << 14,), "float32", "gpu"))
+    inputs = [torch.full((1 << 14,), float(i % 5), device="cuda") for i in range(40)]
+    results = [bound(x=a) for a in inputs]
+    for a, got in zip(inputs, results, strict=True):
+        assert torch.equal(got, (a + 4) ** 6), float(a[0])
+
+
+def test_calls_of_several_threads_and_streams_do_not_disturb_each_other():
+    g = tarsia.Graph()
+    x = g.input("x")
+    v = x
+    for _ in range(8):
+        v = g.gg_slow(v, cycles=50_000)
+    g.output(v)
+    bound = g.bind(x=((4096,), "float32", "gpu"))
+    wrong = []
+
+    def work(seed):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for i in range(30):
+                a = torch.full((4096,), float(seed * 100 + i), device="cuda")
+                got = bound(x=a)
+                if not torch.equal(got, a + 8):
+                    wrong.append((seed, i))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_scratch_that_an_op_announces_is_planned():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_scratch(g.gg_product(g.gg_scratch(x), x)))
+    a = torch.ones(1 << 20, device="cuda")
+    bound, out = g.bind(x=a), torch.empty_like(a)
+    assert bound.plan.workspace == 4 << 20
+    for _ in range(3):
+        bound(x=a, out=out)
+    assert torch.equal(out, (a + 2) * a + 2)
+
+
+def test_capture_replays_with_new_inputs_and_fresh_results():
+    g = tarsia.Graph()
+    x, w = g.input("x"), g.parameter(torch.full((512,), 2.0, device="cuda"), "w")
+    g.output(g.gg_scratch(g.gg_product(x, w)), "y")
+    captured = g.bind(x=((512,), "float32", "gpu")).capture()
+    a, b = torch.randn(512, device="cuda"), torch.randn(512, device="cuda")
+    first, second = captured(x=a), captured(x=b)
+    assert torch.equal(first, a * 2 + 1 + 1) and torch.equal(second, b * 2 + 1 + 1)
+    assert type(first) is torch.Tensor
+    torch.from_dlpack(captured.inputs["x"]).copy_(a)
+    captured.replay(torch.cuda.current_stream())
+    assert torch.equal(torch.from_dlpack(captured.outputs[0]), a * 2 + 1 + 1)
+    with pytest.raises(tarsia.Error, match="shape and dtype"):
+        captured(x=torch.randn(7, device="cuda"))
+
+
+def test_capture_leaves_states_as_they_were_and_replays_change_them():
+    state = torch.full((64,), 5.0, device="cuda")
+    g = tarsia.Graph()
+    g.output(g.gg_collect(g.input("x"), g.state(state, "total")))
+    bound = g.bind(x=((64,), "float32", "gpu"))
+    captured = bound.capture()
+    assert torch.equal(state, torch.full_like(state, 5))
+    one = torch.ones(64, device="cuda")
+    assert torch.equal(captured(x=one), torch.full_like(state, 6))
+    assert torch.equal(bound(x=one), torch.full_like(state, 7)) and torch.equal(state, torch.full_like(state, 7))
+
+
+def test_branches_are_captured_too():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_product(g.gg_slow(x, cycles=1000), g.gg_slow(g.gg_slow(x, cycles=10), cycles=10)))
+    a = torch.randn(4096, device="cuda")
+    assert torch.equal(g.bind(x=a).capture()(x=a), (a + 1) * (a + 1 + 1))
+
+
+def test_a_graph_is_part_of_a_cuda_graph_that_pytorch_captures():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_product(g.gg_slow(x), g.gg_twice(x)))
+    a, out = torch.randn(1000, device="cuda"), torch.empty(1000, device="cuda")
+    bound = g.bind(x=a)
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        bound(x=a, out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        bound(x=a, out=out)
+    for _ in range(3):
+        a.normal_()
+        other = torch.randn(1000, device="cuda")
+        graph.replay()
+        bound(x=other)  # has memory of its own
+        assert torch.equal(out, (a + 1) * (a + a))
+
+
+def test_a_node_on_the_cpu_gets_copies_which_the_plan_names():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_twice(g.add("gg_slow", g.gg_twice(x), device="cpu", name="here")))
+    a = torch.randn(100, device="cuda")
+    bound = g.bind(x=a)
+    assert torch.equal(bound(x=a), (a + a + 1) * 2)
+    assert len(bound.plan.conversions) == 2 and "GPU 0 -> the CPU" in bound.plan.conversions[0]
+    with pytest.raises(tarsia.Unsupported, match="uses the CPU"):
+        bound.capture()
+
+
+def test_a_constant_of_the_cpu_is_copied_once_and_gradients_are_those_of_the_ops():
+    g = tarsia.Graph()
+    x = g.input("x")
+    y = g.gg_product(x, g.gg_product(x, g.constant(torch.full((10,), 2.0).numpy())))
+    g.output(y, "y")
+    g.output(g.gradient(y, wrt=x), "dx")
+    a = torch.randn(10, device="cuda")
+    bound = g.bind(x=a)
+    y, dx = bound(x=a)
+    assert torch.allclose(y, 2 * a * a) and torch.allclose(dx, 4 * a)
+    assert not bound.plan.conversions
+
+
+def test_a_graph_is_an_operator_of_pytorch_with_autograd():
+    g = tarsia.Graph()
+    x, w = g.input("x"), g.input("w")
+    g.output(g.gg_twice(g.gg_product(x, g.gg_product(x, w))))
+    op = tarsia.torch.register(g.register("gg_registered", differentiable=True))
+    x, w = (torch.randn(50, device="cuda", requires_grad=True) for _ in range(2))
+    op(x, w).sum().backward()
+    assert torch.allclose(x.grad, 4 * x * w) and torch.allclose(w.grad, 2 * x * x)
+
+
+def test_an_error_of_a_node_names_it_and_the_graph_works_on():
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.output(g.gg_collect(x, g.input("state"), name="the_culprit"))
+    with pytest.raises(tarsia.Error, match="the_culprit"):
+        g.bind(x=((4,), "float32", "cpu"), state=((4,), "float32", "cpu"))
