@@ -79,9 +79,10 @@ class Plan:
                 if output is None:
                     continue
                 value = places[output]
-                place = value["where"] + (f" + {value['offset']}" if value.get("offset") else "")
+                inside = "" if value["where"].startswith("within") else "in "
+                place = inside + value["where"] + (f" + {value['offset']}" if value.get("offset") else "")
                 how = {"inplace": ", in place", "add": ", added"}.get(request, "")
-                lines.append(f"       {output}: {value['type']}, {value['bytes']} bytes in {place}{how}")
+                lines.append(f"       {output}: {value['type']}, {value['bytes']} bytes {place}{how}")
         lines += [f"     {text}" for text in self.conversions]
         return "\n".join(lines)
 
