@@ -52,7 +52,7 @@ class Executable {
   bool m_uses_gpu = false;
   std::vector<SlotId> m_inputs;     ///< of the graph
   std::vector<const Slot*> m_held;  ///< constants, parameters and states
-  ForkSafeMutex m_mutex;  ///< of the two lists below
+  ForkSafeMutex m_mutex;            ///< of the two lists below
   std::vector<std::unique_ptr<Arena>> m_free;
   std::vector<std::unique_ptr<Arena>> m_captured;  ///< of CUDA graphs, which may run until this ends
 };

@@ -323,7 +323,7 @@ std::string plan_svg(nb::handle bound) {
 }  // namespace
 
 void add_graph(nb::module_& module) {
-  nb::class_<RegisteredGraph>(module, "RegisteredGraph");
+  [[maybe_unused]] const nb::class_<RegisteredGraph> registered(module, "RegisteredGraph");
   nb::class_<GraphHandle>(module, "GraphHandle")
       .def(nb::init<>())
       .def(nb::init<const std::string&>(), nb::arg("json"))
