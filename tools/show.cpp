@@ -96,11 +96,11 @@ std::string ptx_symbol(std::string_view line) {
   return std::string(line.substr(0, line.find_first_of("( \t")));
 }
 
-/// ".section .text.NAME,…"
+/// "//------ .text.NAME  ------", the head of a section, and ".section .text.NAME,…".
 std::string sass_symbol(std::string_view line) {
   constexpr std::string_view k_text = ".text.";
-  const std::size_t at = line.find(".section"), name = line.find(k_text, at);
-  if (at == line.npos || name == line.npos) return {};
+  const std::size_t name = line.find(k_text);
+  if (name == line.npos || !(line.starts_with("//---") || line.find(".section") < name)) return {};
   line.remove_prefix(name + k_text.size());
   return std::string(line.substr(0, line.find_first_of(",\" \t")));
 }
