@@ -16,6 +16,7 @@
 
 #include "python/call/function.h"
 #include "python/call/kernel.h"
+#include "python/checked.h"
 #include "python/compile_options.h"
 #include "python/core/errors.h"
 #include "python/core/owned.h"
@@ -26,15 +27,6 @@ namespace nb = nanobind;
 
 namespace tarsia::python {
 namespace {
-
-[[noreturn]] void throw_last() {
-  raise_last_error();
-  throw nb::python_error();
-}
-
-void check(int32_t code) {
-  if (code) throw_last();
-}
 
 using Handle = LibraryRef;
 

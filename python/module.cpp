@@ -9,6 +9,7 @@
 #include "python/call/explain.h"
 #include "python/call/function.h"
 #include "python/call/kernel.h"
+#include "python/checked.h"
 #include "python/compile_options.h"
 #include "python/core/errors.h"
 #include "python/core/main_thread.h"
@@ -28,24 +29,10 @@ namespace py = tarsia::python;
 
 namespace {
 
-/// Takes over a text that libtarsia allocated.
-std::string take_text(int32_t code, char* text) {
-  if (code) {
-    py::raise_last_error();
-    throw nb::python_error();
-  }
-  std::string copy = text;
-  tarsia_free(text);
-  return copy;
-}
-
 nb::list op_names() {
   char** names = nullptr;
   uint64_t n = 0;
-  if (tarsia_op_names(&names, &n)) {
-    py::raise_last_error();
-    throw nb::python_error();
-  }
+  py::check(tarsia_op_names(&names, &n));
   nb::list list;
   for (uint64_t i = 0; i < n; ++i) list.append(nb::str(names[i]));
   tarsia_free(names);
@@ -86,20 +73,20 @@ std::string doctor() {
     const nb::gil_scoped_release unlocked;
     code = tarsia_doctor(&json);
   }
-  return take_text(code, json);
+  return py::taken(code, json);
 }
 
 std::string environment_for(const py::CompileOptions& given) {
   const tarsia::detail::CompileRequest request(given.options, std::string_view());
   char* text = nullptr;
   const int32_t code = tarsia_environment_for_options(request.options(), &text);
-  return take_text(code, text);
+  return py::taken(code, text);
 }
 
 std::string statistics() {
   char* json = nullptr;
   const int32_t code = tarsia_statistics(&json);
-  return take_text(code, json);
+  return py::taken(code, json);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "python/checked.h"
 #include "python/compile_options.h"
 #include "python/core/errors.h"
 #include "python/core/waiting.h"
@@ -15,12 +16,6 @@ namespace nb = nanobind;
 
 namespace tarsia::python {
 namespace {
-
-void check(int32_t code) {
-  if (!code) return;
-  raise_last_error();
-  throw nb::python_error();
-}
 
 class Handle {
  public:
@@ -86,13 +81,6 @@ class Handle {
   }
 
  private:
-  static std::string taken(int32_t code, char* text) {
-    check(code);
-    const std::string copy = text;
-    tarsia_free(text);
-    return copy;
-  }
-
   tarsia_session* m_session = nullptr;
   int32_t m_number = 0;  ///< of the next cell; 0: one more than the last
 };
