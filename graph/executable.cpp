@@ -151,7 +151,7 @@ class Executable::Arena {
       call.outputs = lists.emplace_back(list_of(step.outputs)).data();
       call.requests = plan.requests[s].data();
       call.has_stream = is_gpu(step.device);
-      call.pass = step.kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD;
+      call.pass = step.pass();
       const bool is_plain = std::ranges::all_of(
           plan.requests[s], [](std::uint8_t request) { return request == TARSIA_REQUEST_WRITE; });
       if (is_plain && call.pass == TARSIA_FORWARD) call.requests = nullptr;

@@ -4,18 +4,13 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
 
 namespace tarsia::graph {
 
-bool is_identifier(const std::string& name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
 void Graph::check_name(const std::string& name, const char* what) const {
-  if (!is_identifier(name))
+  if (!registry::is_identifier(name))
     throw ArgumentError::value_error(std::string("graph: '") + name + "' cannot name " + what +
                                      ": write letters, digits and underscores");
   if (m_names.contains(name))
@@ -203,7 +198,7 @@ void Graph::add_output(ValueId value, const std::string& name) {
          ++i)
       output.name = own + "_" + std::to_string(i);
   }
-  if (!is_identifier(output.name))
+  if (!registry::is_identifier(output.name))
     throw ArgumentError::value_error("graph: '" + output.name +
                                      "' cannot name an output: write letters, digits and underscores");
   if (std::ranges::any_of(m_outputs, [&](const Output& o) { return o.name == output.name; }))

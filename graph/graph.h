@@ -18,9 +18,6 @@
 
 namespace tarsia::graph {
 
-/// Whether a text is letters, digits and underscores, and begins with no digit.
-bool is_identifier(const std::string& name);
-
 /// The number of a value, or of a node, within its graph.
 using ValueId = std::uint32_t;
 using NodeId = std::uint32_t;

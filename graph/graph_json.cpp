@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "registry/op/op_description.h"
 #include "registry/resources/call_context.h"
 
 namespace tarsia::graph {
@@ -169,7 +170,8 @@ class Reader {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       Object object(nodes[i], "node " + std::to_string(i));
       const std::string name = object.text("name");
-      if (!is_identifier(name)) fail("node '" + name + "': its name is not letters, digits and underscores");
+      if (!registry::is_identifier(name))
+        fail("node '" + name + "': its name is not letters, digits and underscores");
       if (!m_nodes.emplace(name, &nodes[i]).second) fail("there are two nodes '" + name + "'");
     }
     // In the order of the text, each behind those that it needs.

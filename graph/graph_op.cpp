@@ -2,13 +2,12 @@
 #include "graph/graph_op.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <memory>
 #include <mutex>
 
 #include "base/error.h"
 #include "graph/gradient.h"
+#include "registry/op/op_description.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 
@@ -41,7 +40,7 @@ class GraphOp {
  public:
   GraphOp(const Graph& graph, const GraphOpOptions& options)
       : m_name(options.is_registered ? options.name : "graph"), m_forward(graph) {
-    if (!is_identifier(m_name))
+    if (!registry::is_identifier(m_name))
       throw ArgumentError::value_error("graph: '" + m_name +
                                        "' cannot name an op: write letters, digits and underscores");
     if (graph.outputs().empty())
@@ -51,15 +50,12 @@ class GraphOp {
     for (NodeId id : m_forward.inputs()) add_port(m_inputs, m_forward.node(id).name, 0);
     for (std::size_t i = 0; i < m_forward.outputs().size(); ++i)
       add_port(m_outputs, m_forward.outputs()[i].name, i < m_n_visible ? 0 : TARSIA_PORT_HIDDEN);
-    for (std::size_t i = 0; i < m_inputs.size(); ++i) {
-      if (changes_input(m_forward.node(m_forward.inputs()[i]).outputs[0]))
-        m_inputs[i].flags |= TARSIA_PORT_MUTABLE;
-      else if (i < m_gradients.size() && m_gradients[i] == k_none)
-        m_inputs[i].flags |= TARSIA_PORT_NO_GRADIENT;
-    }
+    for (std::size_t i = 0; i < m_gradients.size(); ++i)
+      if (m_gradients[i] == k_none) m_inputs[i].flags |= TARSIA_PORT_NO_GRADIENT;
+    const bool draws_random = look_at_ops();
     add_implementations();
     m_op.size = sizeof m_op;
-    m_op.flags = TARSIA_OP_INFERS_STORAGE | TARSIA_OP_SHARED_STATE | (draws_random() ? TARSIA_OP_RANDOM : 0);
+    m_op.flags = TARSIA_OP_INFERS_STORAGE | TARSIA_OP_SHARED_STATE | (draws_random ? TARSIA_OP_RANDOM : 0);
     m_op.name = m_name.c_str();
     m_op.description = "A graph of ops.";
     m_op.location = "";
@@ -89,24 +85,25 @@ class GraphOp {
     ports.push_back({m_names.back().c_str(), "", flags});
   }
 
-  bool changes_input(ValueId value) const {
-    for (const Node& node : m_forward.nodes()) {
-      if (node.kind != NodeKind::op) continue;
-      const registry::Ref<registry::OpEntry> entry = registry::OpRegistry::instance().find(node.op);
-      const tarsia_op& op = entry->op();
-      for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.inputs[i] == value && op.n_inputs &&
-            op.inputs[std::min<std::size_t>(i, op.n_inputs - 1)].flags & TARSIA_PORT_MUTABLE)
-          return true;
+  /// Marks the inputs that an op changes. Returns whether an op draws random numbers.
+  bool look_at_ops() {
+    bool draws_random = false;
+    const Entries entries = find_ops(m_forward);
+    for (NodeId id = 0; id < entries.size(); ++id) {
+      if (!entries[id]) continue;
+      const tarsia_op& op = entries[id]->op();
+      draws_random |= (op.flags & TARSIA_OP_RANDOM) != 0;
+      const std::vector<ValueId>& values = m_forward.node(id).inputs;
+      for (std::size_t i = 0; i < values.size() && op.n_inputs; ++i) {
+        const bool changes = op.inputs[std::min<std::size_t>(i, op.n_inputs - 1)].flags & TARSIA_PORT_MUTABLE;
+        if (!changes || values[i] == k_none) continue;
+        m_changes = true;
+        for (std::size_t k = 0; k < m_inputs.size(); ++k)
+          if (m_forward.node(m_forward.inputs()[k]).outputs[0] == values[i])
+            m_inputs[k].flags |= TARSIA_PORT_MUTABLE;
+      }
     }
-    return false;
-  }
-
-  bool draws_random() const {
-    return std::ranges::any_of(m_forward.nodes(), [](const Node& node) {
-      return node.kind == NodeKind::op &&
-             registry::OpRegistry::instance().find(node.op)->op().flags & TARSIA_OP_RANDOM;
-    });
+    return draws_random;
   }
 
   void add_implementations() {
@@ -248,10 +245,11 @@ class GraphOp {
       });
       Executable* backward = bound.backward.get();
       if (!has_all) {
-        if (op.m_op.flags & TARSIA_OP_RANDOM)
+        // Without them, the forward pass runs again, which has to be as if it had not.
+        if (op.m_changes || op.m_op.flags & TARSIA_OP_RANDOM)
           throw ArgumentError::value_error(
-              "graph: it draws random numbers, so its backward needs all outputs of its forward, hidden ones "
-              "too");
+              std::string("graph: it ") + (op.m_changes ? "changes states" : "draws random numbers") +
+              ", so its backward needs all outputs of its forward, hidden ones too");
         std::call_once(bound.recompute_made, [&] {
           bound.recompute = op.make_backward_executable(bound, {op.m_given.data(), n_saved});
         });
@@ -275,6 +273,7 @@ class GraphOp {
   std::string m_name;
   Graph m_forward;
   std::uint32_t m_n_visible = 0;           ///< outputs that callers get
+  bool m_changes = false;                  ///< an op changes a state or an input
   Graph m_backward;                        ///< the forward pass, and the nodes of its gradient
   std::vector<Given> m_given;              ///< of the backward pass
   std::vector<ValueId> m_gradients;        ///< of each input; k_none: it has none

@@ -2,9 +2,9 @@
 // chosen implementation has declared the pair, and nobody needs the input any more. The second gives each
 // buffer a place.
 //
-// Placing buffers with lifetimes in as little memory as possible is NP-hard (dynamic storage allocation). Two
-// heuristics are tried, and the best result is taken. `place_in_time` walks through the steps with a list of
-// free blocks and takes the best fit: n log n, and perfect where lifetimes nest, as in a forward and a
+// Placing buffers with lifetimes in as little memory as possible is NP-hard (dynamic storage allocation).
+// Heuristics are tried, and the smallest result is taken. `place_in_time` walks through the steps with a list
+// of free blocks and takes the best fit: n log n, and perfect where lifetimes nest, as in a forward and a
 // backward pass. `place_by_weight` places one buffer after the other, the heaviest first, into the smallest
 // gap that is free while it lives (by size: Pisarchyk and Lee, Efficient Memory Management for Deep Neural
 // Net Inference, 2020): closer to the bound for branches of unequal sizes, but quadratic, so only graphs of
@@ -26,10 +26,6 @@ constexpr std::uint64_t k_most_overlaps = 2'000'000;  // of place_by_weight: som
 std::uint64_t aligned(std::uint64_t bytes, tarsia_device device) {
   const std::uint64_t to = registry::is_gpu(device) ? k_gpu_alignment : k_cpu_alignment;
   return (bytes + to - 1) / to * to;
-}
-
-bool is_same(tarsia_device a, tarsia_device b) {
-  return a.type == b.type && a.id == b.id;
 }
 
 /// The first pass.
@@ -88,9 +84,7 @@ class Sharing {
  private:
   BufferId add_workspace(const Step& step, std::uint32_t s) {
     Buffer buffer;
-    if (step.bound)
-      buffer.bytes =
-          step.bound->workspace(step.kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD);
+    if (step.bound) buffer.bytes = step.bound->workspace(step.pass());
     if (!buffer.bytes) return k_none;
     buffer.device = step.device;
     buffer.first = buffer.last = s;
@@ -108,10 +102,9 @@ class Sharing {
 
   /// The input whose memory output o of the step may take over; k_none if there is none.
   SlotId shareable(const Step& step, std::uint32_t s, std::uint32_t o) const {
-    if (!step.bound || (step.kind != StepKind::forward && step.kind != StepKind::backward)) return k_none;
+    if (!step.bound) return k_none;
     const Slot& output = m_program.slots[step.outputs[o]];
-    const tarsia_pass pass = step.kind == StepKind::forward ? TARSIA_FORWARD : TARSIA_BACKWARD;
-    const std::span<const tarsia_inplace> pairs = step.bound->inplace(pass);
+    const std::span<const tarsia_inplace> pairs = step.bound->inplace(step.pass());
     const auto is_pair = [&](std::uint32_t input) {
       return std::ranges::any_of(pairs,
                                  [&](const tarsia_inplace& p) { return p.input == input && p.output == o; });
@@ -303,54 +296,96 @@ Placement place(const std::vector<Buffer>& buffers, const std::vector<BufferId>&
   return best;
 }
 
-/// Puts buffers into the memory of outputs that are made later, where they fit. The output's memory is there
-/// from the beginning, since it is the caller's. The heaviest go first. Of equal ones, the last goes first if
-/// `from_end`: a chain of equal buffers then fills every other step back to its beginning.
-void use_outputs(MemoryPlan& plan, Order by, bool from_end) {
-  struct Room {
-    BufferId output;
-    Placed guests;
-    std::map<std::uint32_t, std::uint32_t> busy;  ///< first → last of guests that have the room to themselves
-  };
+/// Memory of an output before the output is made, where other buffers may lie. It is there from the beginning
+/// of a call, since it is the caller's.
+struct Room {
+  BufferId output;
+  Placed guests;
+  std::map<std::uint32_t, std::uint32_t> busy;  ///< first → last of guests that have the room to themselves
+};
+
+/// The rooms of a plan, the smallest first.
+std::vector<Room> rooms_of(const MemoryPlan& plan) {
   std::vector<Room> rooms;
-  std::vector<BufferId> guests;
-  for (BufferId id = 0; id < plan.buffers.size(); ++id) {
-    const Buffer& b = plan.buffers[id];
-    if (b.output != k_none)
-      rooms.push_back({id, Placed(plan.buffers), {}});
-    else if (b.bytes)
-      guests.push_back(id);
-  }
+  for (BufferId id = 0; id < plan.buffers.size(); ++id)
+    if (plan.buffers[id].output != k_none) rooms.push_back({id, Placed(plan.buffers), {}});
   std::ranges::stable_sort(rooms, std::less(),
                            [&](const Room& room) { return plan.buffers[room.output].bytes; });
+  return rooms;
+}
+
+/// Puts a buffer into the first room where it fits. `is_shared`: beside others that live at the same time.
+bool enter_room(MemoryPlan& plan, std::vector<Room>& rooms, BufferId id, bool is_shared) {
+  Buffer& guest = plan.buffers[id];
+  for (Room& room : rooms) {
+    const Buffer& output = plan.buffers[room.output];
+    if (output.bytes < guest.bytes || output.first <= guest.last || !is_same(output.device, guest.device))
+      continue;
+    std::uint64_t offset = 0;
+    if (is_shared) {
+      offset = room.guests.find(guest);
+      if (offset + guest.bytes > output.bytes) continue;
+      room.guests.add(offset, id);
+    } else {
+      const auto next = room.busy.upper_bound(guest.last);
+      if (next != room.busy.begin() && std::prev(next)->second >= guest.first) continue;
+      room.busy.emplace(guest.first, guest.last);
+    }
+    guest.within = output.output;
+    guest.offset = offset;
+    return true;
+  }
+  return false;
+}
+
+std::vector<BufferId> guests_of(const MemoryPlan& plan) {
+  std::vector<BufferId> guests;
+  for (BufferId id = 0; id < plan.buffers.size(); ++id)
+    if (plan.buffers[id].output == k_none && plan.buffers[id].bytes) guests.push_back(id);
+  return guests;
+}
+
+/// Puts buffers into outputs, the heaviest first. Of equal ones, the last goes first if `from_end`: a chain
+/// of equal buffers then fills every other step back to its beginning. Among many, each has its room to
+/// itself: looking for gaps would take too long.
+void use_outputs(MemoryPlan& plan, Order by, bool from_end) {
+  std::vector<Room> rooms = rooms_of(plan);
+  std::vector<BufferId> guests = guests_of(plan);
   std::ranges::stable_sort(guests, [&](BufferId a, BufferId b) {
     const Buffer &x = plan.buffers[a], &y = plan.buffers[b];
     if (const double a_weighs = weight(x, by), b_weighs = weight(y, by); a_weighs != b_weighs)
       return b_weighs < a_weighs;
     return from_end ? y.first < x.first : x.first < y.first;
   });
-  if (rooms.size() * static_cast<std::uint64_t>(guests.size()) > k_most_overlaps) return;
-  // Among many guests, each has the room to itself: looking for gaps between them would take too long.
-  const bool is_shared = guests.size() * static_cast<std::uint64_t>(guests.size()) <= k_most_overlaps;
-  for (BufferId id : guests) {
-    Buffer& guest = plan.buffers[id];
-    for (Room& room : rooms) {
-      const Buffer& output = plan.buffers[room.output];
-      if (output.bytes < guest.bytes || output.first <= guest.last || !is_same(output.device, guest.device))
-        continue;
-      const std::uint64_t offset = is_shared ? room.guests.find(guest) : 0;
-      if (offset + guest.bytes > output.bytes) continue;
-      if (is_shared) {
-        room.guests.add(offset, id);
-      } else {
-        const auto next = room.busy.upper_bound(guest.last);
-        if (next != room.busy.begin() && std::prev(next)->second >= guest.first) continue;
-        room.busy.emplace(guest.first, guest.last);
-      }
-      guest.within = output.output;
-      guest.offset = offset;
-      break;
+  const auto n = static_cast<std::uint64_t>(guests.size());
+  if (rooms.size() * n > k_most_overlaps) return;
+  for (BufferId id : guests) enter_room(plan, rooms, id, n * n <= k_most_overlaps);
+}
+
+/// Puts buffers into outputs until that no longer lowers the peak of the others: again and again the largest
+/// that fits of those that live at the step where most bytes are live.
+void use_outputs_at_peak(MemoryPlan& plan) {
+  std::vector<Room> rooms = rooms_of(plan);
+  const std::vector<BufferId> guests = guests_of(plan);
+  std::uint32_t end = 0;
+  for (BufferId id : guests) end = std::max(end, plan.buffers[id].last + 1);
+  std::vector<std::uint64_t> live(end, 0);
+  for (BufferId id : guests)
+    for (std::uint32_t s = plan.buffers[id].first; s <= plan.buffers[id].last; ++s)
+      live[s] += aligned(plan.buffers[id].bytes, plan.buffers[id].device);
+  while (!live.empty()) {
+    const auto peak = static_cast<std::uint32_t>(std::ranges::max_element(live) - live.begin());
+    std::vector<BufferId> there;
+    for (BufferId id : guests) {
+      const Buffer& b = plan.buffers[id];
+      if (b.within == k_none && b.first <= peak && peak <= b.last) there.push_back(id);
     }
+    std::ranges::stable_sort(there, std::greater(), [&](BufferId id) { return plan.buffers[id].bytes; });
+    const auto entered =
+        std::ranges::find_if(there, [&](BufferId id) { return enter_room(plan, rooms, id, true); });
+    if (entered == there.end()) return;
+    const Buffer& b = plan.buffers[*entered];
+    for (std::uint32_t s = b.first; s <= b.last; ++s) live[s] -= aligned(b.bytes, b.device);
   }
 }
 
@@ -398,16 +433,17 @@ MemoryPlan plan_memory(const Program& program) {
   const MemoryPlan apart = plan;
   const bool is_large =
       plan.buffers.size() * static_cast<std::uint64_t>(plan.buffers.size()) > k_most_overlaps;
-  for (Order order : k_orders)
-    for (bool from_end : {true, false}) {
-      if (!has_outputs || plan.bytes <= plan.lower_bound + plan.lower_bound / 200) break;
-      if (is_large && (order != Order::by_size || !from_end)) break;
-      MemoryPlan other = apart;
-      for (Buffer& b : other.buffers) b.arena = k_none;
-      use_outputs(other, order, from_end);
-      place_all(other);
-      if (other.bytes < plan.bytes) plan = std::move(other);
-    }
+  const auto try_outputs = [&](const auto& use) {
+    if (!has_outputs || plan.bytes <= plan.lower_bound + plan.lower_bound / 200) return;
+    MemoryPlan other = apart;
+    for (Buffer& b : other.buffers) b.arena = k_none;
+    use(other);
+    place_all(other);
+    if (other.bytes < plan.bytes) plan = std::move(other);
+  };
+  for (std::size_t i = 0; i < (is_large ? 1 : 2 * std::size(k_orders)); ++i)
+    try_outputs([&](MemoryPlan& other) { use_outputs(other, k_orders[i / 2], i % 2 == 0); });
+  if (!is_large) try_outputs(use_outputs_at_peak);
   plan.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
   return plan;

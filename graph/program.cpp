@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "registry/op/choice.h"
 #include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
 
@@ -14,12 +15,19 @@ namespace tarsia::graph {
 
 namespace {
 
-bool is_same(tarsia_device a, tarsia_device b) {
-  return registry::is_gpu(a) == registry::is_gpu(b) && a.id == b.id;
-}
+using registry::device_text;
 
-std::string device_text(tarsia_device device) {
-  return registry::is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
+/// A copy of a tensor on a device, done when this returns: calls on any stream may read it.
+StorageRef copy_on(const tarsia_tensor& from, tarsia_device device) {
+  StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, device));
+  const tarsia_device gpu = registry::is_gpu(device) ? device : from.device;
+  void* stream = registry::is_gpu(gpu) ? registry::current_stream(gpu.id) : nullptr;
+  registry::copy(copy.tensor(), from, stream);
+  if (registry::is_gpu(device) && registry::is_gpu(from.device)) {
+    const CudaDeviceScope scope(device.id);
+    check_cuda(cuda_driver().cuStreamSynchronize(static_cast<CuStream>(stream)), "cuStreamSynchronize");
+  }
+  return copy;
 }
 
 /// A tensor on `device` with `number` in each of its elements.
@@ -37,11 +45,7 @@ StorageRef filled(const tarsia_meta& meta, double number, tarsia_device device) 
     for (std::uint64_t at = 0; at + size <= bytes; at += size)
       registry::store_float(meta.dtype, number, to + at);
   }
-  if (!registry::is_gpu(device)) return host;
-  const StorageRef there =
-      StorageRef::adopt(registry::make_tensor(meta.shape, meta.ndim, meta.dtype, device));
-  registry::copy(there.tensor(), host.tensor(), registry::current_stream(device.id));
-  return there;
+  return registry::is_gpu(device) ? copy_on(host.tensor(), device) : host;
 }
 
 class Lowering {
@@ -137,8 +141,7 @@ class Lowering {
         step.name = node.name;
         step.device = m_program.device;
         step.inputs = {on(node.inputs[1], step.device, node)};
-        step.add_to = {on(node.inputs[0], step.device, node)};
-        step.add_to = {addable(step.add_to[0], node.inputs[0], step)};
+        step.add_to = {addable(on(node.inputs[0], step.device, node), node.inputs[0], step)};
         step.outputs = {new_slot(node.outputs[0], step.device, Source::planned)};
         m_program.steps.push_back(std::move(step));
         break;
@@ -213,9 +216,7 @@ class Lowering {
         throw ArgumentError::value_error("graph, node '" + node.name + "': input " + std::to_string(i) +
                                          " of op '" + forward.op + "' has no gradient");
       SlotId to = k_none;
-      if (node.add_to[i] != k_none) {
-        to = addable(on(node.add_to[i], step.device, node), node.add_to[i], step);
-      }
+      if (node.add_to[i] != k_none) to = addable(on(node.add_to[i], step.device, node), node.add_to[i], step);
       step.add_to.push_back(to);
       step.outputs.push_back(
           node.outputs[i] == k_none ? k_none : new_slot(node.outputs[i], step.device, Source::planned));
@@ -298,10 +299,7 @@ class Lowering {
     const NodeKind kind = m_graph.node_of(value).kind;
     if (kind == NodeKind::constant || kind == NodeKind::fill) {
       // What never changes is copied now, once.
-      const tarsia_tensor& from = m_program.slots[slot].held.tensor();
-      StorageRef copy = StorageRef::adopt(registry::make_tensor(from.shape, from.ndim, from.dtype, device));
-      registry::copy(copy.tensor(), from,
-                     registry::is_gpu(device) ? registry::current_stream(device.id) : nullptr);
+      StorageRef copy = copy_on(m_program.slots[slot].held.tensor(), device);
       there = static_cast<SlotId>(m_program.slots.size());
       Slot moved = m_program.slots[slot];
       moved.device = copy.tensor().device;

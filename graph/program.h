@@ -36,6 +36,11 @@ struct Slot {
 
 enum class StepKind : std::uint8_t { forward, backward, sum, copy };
 
+/// Whether two devices are one. Managed memory is that of its GPU.
+inline bool is_same(tarsia_device a, tarsia_device b) {
+  return registry::is_gpu(a) == registry::is_gpu(b) && a.id == b.id;
+}
+
 /// One thing to do. Slots stand in the order that the op's implementation takes.
 struct Step {
   StepKind kind = StepKind::forward;
@@ -45,6 +50,9 @@ struct Step {
   std::vector<SlotId> outputs;  ///< k_none: nobody wants it
   std::vector<SlotId> add_to;   ///< for each output the slot whose memory it continues and adds to, or k_none
   tarsia_device device;
+
+  /// Of a step with a bound op.
+  tarsia_pass pass() const { return kind == StepKind::backward ? TARSIA_BACKWARD : TARSIA_FORWARD; }
 };
 
 /// A text about a node, for people and for plans.

@@ -10,6 +10,7 @@
 
 #include "python/call/call.h"
 #include "python/call/result.h"
+#include "python/checked.h"
 #include "python/core/errors.h"
 #include "python/op/attributes.h"
 #include "python/op/bound_op.h"
@@ -31,19 +32,6 @@ constexpr uint32_t k_most_outputs = 1024;
 
 [[noreturn]] void fail() {
   throw nb::python_error();
-}
-
-void check(int32_t code) {
-  if (!code) return;
-  raise_last_error();
-  fail();
-}
-
-std::string taken(int32_t code, char* text) {
-  check(code);
-  const std::string copy = text;
-  tarsia_free(text);
-  return copy;
 }
 
 tarsia_meta meta_from(const std::string& who, nb::handle shape, nb::handle dtype,
@@ -111,8 +99,11 @@ class GraphHandle {
         const tarsia_tensor& from = view->tensor;
         check(tarsia_empty(from.shape, from.ndim, from.dtype, from.device, &storage));
         const int32_t code = tarsia_copy(storage->tensor, &from, frame.stream);
-        if (code) tarsia_storage_release(storage);
-        check(code);
+        // Calls on any stream may read it.
+        const int32_t done =
+            code || from.device.type != TARSIA_GPU ? code : tarsia_synchronize(from.device.id, frame.stream);
+        if (done) tarsia_storage_release(storage);
+        check(done);
       } else {
         storage = share_argument(frame, &view->tensor);
         if (!storage) check(TARSIA_OP_ERROR);
@@ -179,13 +170,13 @@ class GraphHandle {
   }
 
   /// Binds for inputs of (shape, dtype, storage), on a device.
-  nb::object bind(const nb::list& inputs, nb::handle device, bool differentiable) const {
+  nb::object bind(const nb::list& inputs, nb::handle device) const {
     std::vector<tarsia_meta> metas;
     for (nb::handle input : inputs)
       metas.push_back(meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
     tarsia_op_handle* op = nullptr;
     tarsia_library* library = nullptr;
-    check(tarsia_graph_op(m_graph, nullptr, differentiable ? TARSIA_GRAPH_DIFFERENTIABLE : 0, &op, &library));
+    check(tarsia_graph_op(m_graph, nullptr, 0, &op, &library));
     tarsia_library_release(library);  // the op keeps it
     const OpRef owned(op);
     const Attributes attributes;

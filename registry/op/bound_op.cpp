@@ -23,9 +23,6 @@ namespace {
 std::string op_name(const tarsia_op& op) {
   return std::string("op '") + op.name + "'";
 }
-std::string device_text(tarsia_device device) {
-  return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
-}
 
 /// The devices that an op has a pass for, for messages.
 std::string devices_of(const tarsia_op& op, tarsia_pass pass) {

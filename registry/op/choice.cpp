@@ -102,6 +102,10 @@ const char* pass_name(std::uint32_t pass) {
   return pass == TARSIA_BACKWARD ? "backward" : "forward";
 }
 
+std::string device_text(tarsia_device device) {
+  return is_gpu(device) ? "GPU " + std::to_string(device.id) : "the CPU";
+}
+
 const char* device_name(bool gpu) {
   return gpu ? "gpu" : "cpu";
 }

@@ -39,5 +39,7 @@ std::string names_of(const tarsia_op& op, tarsia_pass pass, std::int32_t device_
 /// "forward", "backward"; "cpu", "gpu".
 const char* pass_name(std::uint32_t pass);
 const char* device_name(bool gpu);
+/// "the CPU", "GPU 1".
+std::string device_text(tarsia_device device);
 
 }  // namespace tarsia::registry

@@ -32,12 +32,6 @@ void check_ports(const char* what, const tarsia_port* ports, std::uint32_t n,
   }
 }
 
-bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && is_letter(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
 /// Refuses names that callers could not write, or that say two things.
 void check_names(const tarsia_op& op, const std::function<void(const std::string&)>& fail) {
   struct Named {
@@ -103,6 +97,12 @@ void check_pairs(const tarsia_op& op, const tarsia_implementation& implementatio
 
 }  // namespace
 
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && is_letter(name[0]) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
 std::string located(const tarsia_op& op) {
   return op.location && *op.location ? std::string(" at ") + op.location : "";
 }
@@ -133,7 +133,6 @@ std::string signature_of(const tarsia_op& op) {
   return text + ") -> " + ports(op.outputs, op.n_outputs);
 }
 
-/// Throws LoadError unless the op's description holds together.
 namespace {
 
 /// Throws LoadError about a description.

@@ -4,8 +4,12 @@
 #include <tarsia/op_abi.h>
 
 #include <string>
+#include <string_view>
 
 namespace tarsia::registry {
+
+/// Whether a text is letters, digits and underscores, and begins with no digit.
+bool is_identifier(std::string_view name);
 
 /// Whether it adds implementations to an op that another description declares.
 inline bool is_extension(const tarsia_op& op) {

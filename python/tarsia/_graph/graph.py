@@ -11,7 +11,7 @@ from .bound import BoundGraph
 _NO_VALUE = 0xFFFFFFFF
 _CONSTANT, _PARAMETER, _STATE = 1, 2, 3
 _registered = {}  # what keeps graphs that are registered as ops, by name
-_KEYWORDS = ("self", "out", "req", "differentiable")
+_KEYWORDS = ("self", "out", "req")
 _MOST_BINDINGS = 64  # plans that a graph keeps for calls with arrays
 
 
@@ -158,7 +158,7 @@ class Graph:
     def output(self, value, name=None):
         """Makes a value a result. A bound graph gives results in the order of these calls."""
         self._handle.output(self._number(value, None), _name(name, "an output"))
-        self._changed(0)
+        self._forget()
 
     def gradient(self, loss, wrt, seed=None):
         """Adds the gradient of ``loss``, summed up with ``seed`` as weights (ones), for each value of ``wrt``."""
@@ -184,7 +184,7 @@ class Graph:
 
     # ---- running
 
-    def bind(self, *, differentiable=False, **inputs):
+    def bind(self, **inputs):
         """Infers, chooses implementations, and plans memory for inputs of these shapes.
 
         Each input is an array, or ``(shape, dtype)``, ``(shape, dtype, device)`` or ``(shape, dtype, device,
@@ -204,7 +204,7 @@ class Graph:
         if len(set(devices.values())) > 1:
             raise ArgumentValueError(f"graph: its inputs are on several devices: {devices}; put them on one")
         device = next(iter(devices.values()), (False, 0))
-        return BoundGraph(self._handle.bind(specs, device, differentiable), tuple(names))
+        return BoundGraph(self._handle.bind(specs, device), tuple(names))
 
     def __call__(self, *args, out=None, req=None, **inputs):
         """Binds to these arrays and runs. Plans of the last shapes are kept."""
@@ -288,9 +288,12 @@ class Graph:
     # ---- within
 
     def _changed(self, number):
+        self._forget()
+        return GraphValue(self, number)
+
+    def _forget(self):
         self._described = None
         self._bindings.clear()
-        return GraphValue(self, number)
 
     def _description(self):
         if self._described is None:

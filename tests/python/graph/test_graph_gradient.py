@@ -342,6 +342,19 @@ def test_a_random_graph_needs_what_its_forward_drew():
         bound.backward(np.ones(8), np.ones(8), y)
 
 
+def test_a_backward_without_what_the_forward_kept_does_not_change_a_state_again():
+    total = np.zeros(4)
+    g = tarsia.Graph()
+    x = g.input("x")
+    g.gr_running(x, g.state(total, "total"))
+    g.output(g.gr_square(g.gr_scale(x, factor=3.0)))
+    bound = g.register("gr_with_a_state", differentiable=True).bind(np.ones(4))
+    y = bound(np.ones(4))
+    with pytest.raises(tarsia.Error, match="changes states.*hidden"):
+        bound.backward(np.ones(4), np.ones(4), y)
+    assert total.tolist() == [1, 1, 1, 1]
+
+
 # ---- graphs as ops
 
 def test_a_graph_with_a_backward_is_an_op_with_a_backward():
@@ -422,10 +435,10 @@ def test_an_input_without_gradient_gets_none():
     assert gradient.tolist() == [[0, 0], [2, 2], [0, 0]] and none is None
 
 
-def test_a_graph_bound_with_a_backward_runs_as_without():
+def test_a_graph_with_a_backward_runs_as_without():
     model = Model()
     x = model.input("x", (5,))
     model.output(model.op("gr_tanh", model.op("gr_square", x)))
     arrays = model.draw(1)
-    bound = model.graph.bind(differentiable=True, **arrays)
-    assert bound(**arrays).tobytes() == model.eager(arrays)[0].tobytes()
+    bound = model.graph.register("gr_with_backward", differentiable=True).bind(*arrays.values())
+    assert bound(*arrays.values()).tobytes() == model.eager(arrays)[0].tobytes()

@@ -436,7 +436,7 @@ def test_a_chain_of_any_length_needs_memory_for_two_values(length):
 # Results have memory of their own from the beginning, while the bound counts them from when they are made, and what is
 # between fits into that memory only as far as the sizes allow. Thousands of orders of placing found nothing below 1.062 and
 # 1.055 for these two; the largest first, each in the smallest result that has room, gives 1.066 and 1.055.
-@pytest.mark.parametrize(("name", "most"), [("chain", 1.05), ("ladder", 1.05), ("diamonds", 1.05), ("growing and shrinking", 1.05), ("branches", 1.075), ("transformer", 1.06)])
+@pytest.mark.parametrize(("name", "most"), [("chain", 1.05), ("ladder", 1.05), ("diamonds", 1.05), ("growing and shrinking", 1.05), ("branches", 1.07), ("transformer", 1.06)])
 def test_the_plan_of_forward_and_backward_is_close_to_what_is_live_at_once(name, most):
     model = ladder(5) if name == "ladder" else MODELS[name]()
     g = model.graph
