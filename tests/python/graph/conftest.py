@@ -14,7 +14,8 @@ sys.path.append(str(FOLDER))
 
 @pytest.fixture(scope="session", autouse=True)
 def graph_ops(build_library):
-    """The ops of graph_ops.cpp. Processes that a test starts find the library's path in their environment."""
-    path = build_library((FOLDER / "graph_ops.cpp").read_text())
-    os.environ["TARSIA_TEST_GRAPH_OPS"] = str(path)
-    return tarsia.load(path)
+    """The ops of the sources beside this file. Processes that a test starts find the libraries in their environment."""
+    paths = [build_library((FOLDER / name).read_text(), f"-I{FOLDER}", "-Wno-unused-function")
+             for name in ("graph_ops.cpp", "graph_rare_ops.cpp")]
+    os.environ["TARSIA_TEST_GRAPH_OPS"] = os.pathsep.join(map(str, paths))
+    return [tarsia.load(path) for path in paths]

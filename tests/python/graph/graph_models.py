@@ -5,6 +5,7 @@ import itertools
 import pathlib
 import random
 import re
+import threading
 
 import numpy as np
 
@@ -27,6 +28,19 @@ PAIRS = {
     "gr_twins": [(0, 0), (0, 1)],
     "gr_softmax": [(0, 0)],
 }
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+def in_threads(n, call):
+    """Runs call(0) to call(n - 1) at once, each in a thread."""
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def shapes_of(op, inputs):

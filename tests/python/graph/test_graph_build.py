@@ -4,15 +4,11 @@ import gc
 
 import numpy as np
 import pytest
-from graph_models import graph_error
+from graph_models import graph_error, ones
 
 import tarsia
 
 F = np.float32
-
-
-def ones(*shape):
-    return np.ones(shape, F)
 
 
 # ---- nodes and values

@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from graph_models import graph_error
+from graph_models import graph_error, in_threads, ones
 
 import tarsia
 
 F = np.float32
-
-
-def ones(*shape):
-    return np.ones(shape, F)
 
 
 def simple():
@@ -322,7 +318,6 @@ def test_a_failed_call_leaves_the_inputs_alone():
 
 
 def test_errors_in_many_threads_stay_with_their_threads():
-    import threading
 
     g = tarsia.Graph()
     g.output(g.gr_take(g.input("table"), g.input("rows")))
@@ -339,11 +334,7 @@ def test_errors_in_many_threads_stay_with_their_threads():
                 if number < 3 or f"there is no row {number} (" not in str(error):
                     wrong.append((number, str(error)))
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, call)
     assert not wrong
 
 

@@ -5,15 +5,11 @@ import threading
 
 import numpy as np
 import pytest
-from graph_models import transformer
+from graph_models import in_threads, ones, transformer
 
 import tarsia
 
 F = np.float32
-
-
-def ones(*shape):
-    return np.ones(shape, F)
 
 
 def square_minus():
@@ -248,11 +244,7 @@ def test_many_threads_call_one_bound_graph_at_once():
             if not np.array_equal(result, y) or not np.isclose(total, (y - x).sum()):
                 wrong.append((number, i))
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, call)
     assert not wrong
 
 
@@ -289,11 +281,7 @@ def test_many_threads_bind_and_call_one_graph_at_once():
             if not np.array_equal(g(x=x, y=y), expected(x, y)):
                 wrong.append((number, i))
 
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(6, call)
     assert not wrong
 
 
