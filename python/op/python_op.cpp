@@ -1,4 +1,4 @@
-// Ops written in Python. Each has one object that defines it (tarsia._define.Definition). Its methods are
+// Ops written in Python. Each has one object that defines it (tarsia._define.define.Definition). Its methods are
 // called with the GIL held: create(attributes) makes the object of a binding, and infer, forward and
 // backward get that object.
 #include "python/op/python_op.h"
@@ -445,7 +445,7 @@ const tarsia_value& keep_value(Defined& defined, nb::handle object) {
 }
 
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
-/// tarsia._define_attributes.Attribute has them], in-place pairs, implementations
+/// tarsia._define.attributes.Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
 /// predicate, in-place pairs, whether it tells its workspace)], whether it counts its outputs, infers, amends
 /// attributes, takes undeclared ones, takes sparse tensors, has state, is random, adds its implementations to

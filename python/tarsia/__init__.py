@@ -84,9 +84,7 @@ def __getattr__(name):
         from . import _sparse
 
         value = getattr(_sparse, name)
-    elif name == "Range":
-        from ._define_attributes import Range as value
-    elif name in ("AddedImplementation", "add_implementation", "define_op", "implementation"):
+    elif name in ("AddedImplementation", "Range", "add_implementation", "define_op", "implementation"):
         from . import _define
 
         value = getattr(_define, name)

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from typing_extensions import TypedDict, Unpack
 
-from ._define_attributes import Range as Range
+from ._define.attributes import Range as Range
 from ._errors import (
     ArgumentError as ArgumentError,
     ArgumentTypeError as ArgumentTypeError,

@@ -4,15 +4,15 @@ import atexit
 import inspect
 import typing
 
-from . import _tarsia
-from ._compile import recipe as _recipe
-from ._compile.loading import forget_ops
-from ._define_attributes import attribute_of, descriptions_of, error
-from ._sparse import STORAGES
+from .. import _tarsia
+from .._compile import recipe as _recipe
+from .._compile.loading import forget_ops
+from .attributes import attribute_of, descriptions_of, error
+from .._sparse import STORAGES
 
 atexit.register(_tarsia.forget_ops)
 
-_OPTIONAL, _VARIADIC, _MUTABLE, _NO_GRADIENT, _HIDDEN = 1, 2, 4, 8, 16  # flags of ports
+_OPTIONAL, VARIADIC, _MUTABLE, _NO_GRADIENT, _HIDDEN = 1, 2, 4, 8, 16  # flags of ports
 _MAX_NDIM = 32
 
 
@@ -26,7 +26,7 @@ def describe_exception(exception):
     return f"{type(exception).__name__}: {exception}{place}"
 
 
-def _names(value, what):
+def names_of(value, what):
     names = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
     if not all(isinstance(name, str) for name in names):
         raise error(f"{what} must be a str or a list of them, got {value!r}")
@@ -70,7 +70,7 @@ class BindInfo:
         self._put(name, self._set(name, value))
 
 
-class _Implementation(typing.NamedTuple):
+class Implementation(typing.NamedTuple):
     """One implementation of an op: what `implementation` says of a function."""
 
     of: str  # "forward" or "backward"
@@ -114,7 +114,7 @@ def implementation(of, *, devices=None, sparse=False, when=None, priority=0, nam
         raise error(f"implementation: priority is an int, not {priority!r}")
 
     def mark(function):
-        function.__tarsia_implementation__ = _Implementation(of, devices, bool(sparse), when, priority, str(name), inplace, workspace)
+        function.__tarsia_implementation__ = Implementation(of, devices, bool(sparse), when, priority, str(name), inplace, workspace)
         return function
 
     return mark
@@ -130,7 +130,7 @@ def _listed(pairs):
     return list(pairs) if hasattr(pairs, "__iter__") and not isinstance(pairs, str) and not is_one else [pairs]
 
 
-def _pairs(given, sources, targets, what):
+def pairs_of(given, sources, targets, what):
     """In-place pairs as numbers: each is a text such as "x -> y", or two numbers."""
     pairs = []
     for pair in _listed(given):
@@ -145,11 +145,11 @@ def _pairs(given, sources, targets, what):
     return pairs
 
 
-def _takes_any(function):
+def takes_any_keyword(function):
     return any(parameter.kind == parameter.VAR_KEYWORD for parameter in inspect.signature(function).parameters.values())
 
 
-def _positional(function):
+def parameters_of(function):
     """The names of a function's positional parameters, and of its keyword-only ones."""
     positional, keywords = [], {}
     for parameter in inspect.signature(function).parameters.values():
@@ -171,7 +171,7 @@ class Definition:
         declared = {}
         for what, function in functions.items():
             if what in ("forward", "backward") or what not in _FUNCTIONS:
-                declared[what] = _implementation_of(function) or _Implementation(what, sparse=bool(options["sparse"]))
+                declared[what] = _implementation_of(function) or Implementation(what, sparse=bool(options["sparse"]))
         whens = {what: f"when of {what}" for what, one in declared.items() if one.when}
         workspaces = {what: f"workspace of {what}" for what, one in declared.items() if one.workspace}
         functions = {**functions, **{key: declared[what].when for what, key in whens.items()},
@@ -182,10 +182,10 @@ class Definition:
         if forward is None:
             raise error(f"op '{name}': there is no forward; define forward(self, inputs…, outputs…)")
         self.keywords = {}
-        self.takes_others = {what for what, function in functions.items() if author is None and _takes_any(function)}
+        self.takes_others = {what for what, function in functions.items() if author is None and takes_any_keyword(function)}
         tensors = {}
         for what, function in functions.items():
-            positional, keywords = _positional(function)
+            positional, keywords = parameters_of(function)
             if author is not None:
                 positional = positional[1:]
             known = {"requests", *(attribute.name for attribute in attributes)} if author is None else {"requests"}
@@ -196,7 +196,7 @@ class Definition:
                 raise error(f"op '{name}': {what} has a parameter '{unknown[0]}' that is no attribute of the op")
             tensors[what], self.keywords[what] = positional, list(keywords)
         outputs = options["outputs"]
-        self.outputs = _names(outputs, f"op '{name}': outputs") if outputs else tensors["forward"][-1:]
+        self.outputs = names_of(outputs, f"op '{name}': outputs") if outputs else tensors["forward"][-1:]
         n_out = len(self.outputs)
         if not n_out or tensors["forward"][-n_out:] != self.outputs:
             raise error(f"op '{name}': forward takes the inputs and then the outputs, {', '.join(self.outputs) or 'of which there is none'};"
@@ -220,28 +220,28 @@ class Definition:
         if "infer_storage" in tensors and not is_sparse:
             raise error(f"op '{name}': infer_storage without an implementation that takes sparse tensors: sparse=True")
         flags = dict.fromkeys(self.inputs, 0)
-        self.variadic_output = self.outputs[-1] in _names(options["variadic"], f"op '{name}': variadic")
+        self.variadic_output = self.outputs[-1] in names_of(options["variadic"], f"op '{name}': variadic")
         if self.variadic_output != ("arity" in functions):
             raise error(f"op '{name}': a last output of any number of tensors is named by variadic, and counted by arity(self): there has to "
                          f"be both or neither")
-        for key, flag in (("optional", _OPTIONAL), ("variadic", _VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
-            for port in _names(options[key], f"op '{name}': {key}"):
-                if flag == _VARIADIC and self.variadic_output and port == self.outputs[-1]:
+        for key, flag in (("optional", _OPTIONAL), ("variadic", VARIADIC), ("mutable", _MUTABLE), ("no_gradient", _NO_GRADIENT)):
+            for port in names_of(options[key], f"op '{name}': {key}"):
+                if flag == VARIADIC and self.variadic_output and port == self.outputs[-1]:
                     continue
                 if port not in flags:
                     raise error(f"op '{name}': {key} names '{port}', which is no input; there are {', '.join(self.inputs) or 'none'}")
                 flags[port] |= flag
-        many = [port for port in self.inputs if flags[port] & _VARIADIC]
+        many = [port for port in self.inputs if flags[port] & VARIADIC]
         if many and many != self.inputs[-1:]:
             raise error(f"op '{name}': variadic is the last input, '{self.inputs[-1]}', or none")
         self.variadic = bool(many)
-        hidden = _names(options["hidden"], f"op '{name}': hidden")
+        hidden = names_of(options["hidden"], f"op '{name}': hidden")
         for port in hidden:
             if self.variadic_output and port == self.outputs[-1]:
                 raise error(f"op '{name}': hidden names '{port}', of which there is any number")
             if port not in self.outputs:
                 raise error(f"op '{name}': hidden names '{port}', which is no output; there are {', '.join(self.outputs)}")
-        pairs = _pairs(options["inplace"], self.inputs, self.outputs, f"op '{name}': inplace")
+        pairs = pairs_of(options["inplace"], self.inputs, self.outputs, f"op '{name}': inplace")
         own_pairs = {}
         for what, one in declared.items():
             plain = options[f"{what}_inplace"] if what in ("forward", "backward") else ()
@@ -250,11 +250,11 @@ class Definition:
             is_any = one.of == "backward" and (self.variadic or self.variadic_output) and any(isinstance(pair, str) for pair in given)
             if is_any:
                 raise error(f"op '{name}': {what}: with any number of tensors, in-place pairs of backward are numbers, such as (0, 0)")
-            own_pairs[what] = _pairs(given, tensors[what][:n_sources], tensors[what][n_sources:], f"op '{name}': inplace of {what}")
+            own_pairs[what] = pairs_of(given, tensors[what][:n_sources], tensors[what][n_sources:], f"op '{name}': inplace of {what}")
         self.implementations = []  # the key of the function of each implementation, in the order of the registry
         implementations = []
         for what, one in declared.items():
-            devices = _names(options["devices"] if one.devices is None else one.devices, f"op '{name}': devices")
+            devices = names_of(options["devices"] if one.devices is None else one.devices, f"op '{name}': devices")
             if not devices or set(devices) - {"cpu", "gpu"}:
                 raise error(f"op '{name}': devices are 'cpu' and 'gpu', not {devices}")
             for device in devices:
@@ -262,14 +262,14 @@ class Definition:
                 implementations.append((one.of == "backward", device == "gpu", one.sparse, "requests" in self.keywords[what],
                                         one.priority, one.name, what in whens, own_pairs[what], what in workspaces))
         descriptions = descriptions_of(forward)
-        takes_any = _takes_any(forward) if author is None else inspect.isfunction(author.__init__) and _takes_any(author.__init__)
+        takes_any = takes_any_keyword(forward) if author is None else inspect.isfunction(author.__init__) and takes_any_keyword(author.__init__)
         code = forward.__code__ if hasattr(forward, "__code__") else None
         self.spec = {
             "name": name,
             "description": inspect.getdoc(author if author is not None else forward) or "",
             "location": f"{code.co_filename}:{code.co_firstlineno}" if code else "",
             "inputs": [(port, flag, descriptions.get(port, "")) for port, flag in flags.items()],
-            "outputs": [(port, _HIDDEN if port in hidden else _VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
+            "outputs": [(port, _HIDDEN if port in hidden else VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec(name) for attribute in attributes],
             "inplace": pairs,
             "implementations": implementations,
@@ -317,13 +317,17 @@ class Definition:
         return len(self.outputs) - 1 + n
 
     def applies(self, index, instance, inputs, outputs):
-        return bool(self._call(f"when of {self.implementations[index]}", instance, self._metas(inputs, outputs)[0]))
+        return bool(self._call(self._about("when", index), instance, self._metas(inputs, outputs)[0]))
 
     def workspace(self, index, instance, inputs, outputs):
-        n = self._call(f"workspace of {self.implementations[index]}", instance, self._metas(inputs, outputs)[0])
+        n = self._call(self._about("workspace", index), instance, self._metas(inputs, outputs)[0])
         if not hasattr(n, "__index__") or n.__index__() < 0:
             raise TypeError(f"workspace gives a number of bytes, not {n!r}")
         return n.__index__()
+
+    def _about(self, what, index):
+        """What self.functions calls a function about an implementation."""
+        return f"{what} of {self.implementations[index]}"
 
     def infer(self, instance, inputs, outputs, amendments=None):
         """(shape, dtype, storage) of the inputs and then the outputs, None for what stays as it is."""
@@ -495,7 +499,7 @@ def _of_functions(forward, options):
         what = function.__name__
         functions[what if what not in functions and what not in _FUNCTIONS else f"{what} {len(functions)}"] = function
     attributes = []
-    keywords = _positional(forward)[1]
+    keywords = parameters_of(forward)[1]
     try:
         hints = typing.get_type_hints(forward, include_extras=True) if keywords else {}
     except NameError as cause:
@@ -574,117 +578,3 @@ def define_op(author=None, /, **options):
     forget_ops()
     _recipe.forget_ops(None, definition.name)
     return _tarsia.op(definition.name)
-
-
-class AddedImplementation:
-    """What add_implementation has added to an op. remove() takes it away again, as does the end of a `with`."""
-
-    def __init__(self, op, name, remove):
-        self.op, self.name, self._remove = op, name, remove
-
-    def remove(self):
-        """Takes the implementation away. What is bound to it goes on with it."""
-        remove, self._remove = self._remove, None
-        if remove is not None:
-            remove()
-            forget_ops()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
-
-    def __repr__(self):
-        return f"<tarsia.AddedImplementation {self.name or 'without a name'} of {self.op}{'' if self._remove else ', removed'}>"
-
-
-class _Extension(Definition):
-    """Functions that are added to a registered op."""
-
-    def __init__(self, name, functions, one):
-        described = _tarsia.op(name)._description
-        outputs = [port[0] for port in described["outputs"]]
-        self.name, self.author, self.functions = name, None, dict(functions)
-        self.attributes = []
-        self.inputs, self.outputs = [port[0] for port in described["inputs"]], outputs
-        self.variadic = any(port[1] & _VARIADIC for port in described["inputs"])
-        self.variadic_output = any(port[1] & _VARIADIC for port in described["outputs"])
-        self.names = [attribute[0] for attribute in described["attributes"]]
-        n_in, n_out = len(self.inputs), len(outputs)
-        wanted = {"forward": n_in + n_out, "backward": 2 * n_out + 2 * n_in, "when": n_in + n_out, "workspace": n_in + n_out}
-        tensors, self.keywords = {}, {}
-        for what, function in functions.items():
-            tensors[what], keywords = _positional(function)
-            unknown = sorted(set(keywords) - {"requests", *self.names})
-            if unknown:
-                raise error(f"add_implementation: {what} has a parameter '{unknown[0]}' that is no attribute of op '{name}'")
-            if len(tensors[what]) != wanted[what]:
-                raise error(f"add_implementation: {what} of op '{name}' takes {wanted[what]} tensors, not {len(tensors[what])}")
-            self.keywords[what] = list(keywords)
-        self.takes_others = {what for what, function in functions.items() if _takes_any(function)}
-        devices = _names(one.devices, "add_implementation: devices")
-        if not devices or set(devices) - {"cpu", "gpu"}:
-            raise error(f"add_implementation: devices are 'cpu' and 'gpu', not {devices}")
-        self.implementations, implementations = [], []
-        for what in ("forward", "backward"):
-            if what not in functions:
-                continue
-            n = n_in if what == "forward" else 2 * n_out + n_in
-            pairs = _pairs(one.inplace[what], tensors[what][:n], tensors[what][n:], f"add_implementation: {what}_inplace")
-            for device in devices:
-                self.implementations.append(what)
-                implementations.append((what == "backward", device == "gpu", bool(one.sparse), "requests" in self.keywords[what],
-                                        one.priority, one.name, one.when is not None, pairs, one.workspace is not None))
-        code = functions[self.implementations[0]].__code__
-        self.spec = {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}", "inputs": [], "outputs": [],
-                     "attributes": [], "inplace": [], "implementations": implementations, "counts_outputs": False, "infers": False,
-                     "amends": False, "any_attributes": False, "sparse": False, "stateful": False, "random": False, "extends": True}
-
-    def create(self, values, others):
-        return dict(zip(self.names, values)), dict(others)
-
-    def applies(self, index, instance, inputs, outputs):
-        return bool(self._call("when", instance, self._metas(inputs, outputs)[0]))
-
-    def workspace(self, index, instance, inputs, outputs):
-        n = self._call("workspace", instance, self._metas(inputs, outputs)[0])
-        if not hasattr(n, "__index__") or n.__index__() < 0:
-            raise TypeError(f"workspace gives a number of bytes, not {n!r}")
-        return n.__index__()
-
-
-def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"), sparse=False, when=None, priority=0, name="",
-                       forward_inplace=(), backward_inplace=(), workspace=None):
-    """Adds an implementation in Python to a registered op, whoever declares it.
-
-        added = tarsia.add_implementation("relu", forward=lambda x, y: fast.relu(x, y, x.size), devices="cpu", name="fast", priority=10)
-        …
-        added.remove()
-
-    op: a tarsia.Op or its name.
-    forward(inputs…, outputs…), backward(output gradients…, inputs…, outputs…, input gradients…): functions as of define_op. Attributes
-        are keyword-only parameters.
-    devices, sparse, when, priority, name, workspace: as of tarsia.implementation.
-    forward_inplace, backward_inplace: pairs of the functions' parameters that may share memory, such as "x -> y" and "dy -> dx".
-
-    The op keeps it until it is removed; also when a library registers the op anew, with the same signature. A later one of the same name
-    replaces it.
-    """
-    functions = {what: function for what, function in (("forward", forward), ("backward", backward), ("when", when),
-                                                       ("workspace", workspace)) if function is not None}
-    for what, function in functions.items():
-        if not inspect.isfunction(function):
-            raise error(f"add_implementation: {what} is a function, not {function!r}")
-    if forward is None and backward is None:
-        raise error("add_implementation takes forward=, backward= or both")
-    if not isinstance(priority, int):
-        raise error(f"add_implementation: priority is an int, not {priority!r}")
-    op = getattr(op, "name", op)
-    if not isinstance(op, str):
-        raise error(f"add_implementation takes an op or its name, not {op!r}")
-    one = _Implementation("", devices, sparse, when, priority, str(name), {"forward": forward_inplace, "backward": backward_inplace}, workspace)
-    definition = _Extension(op, functions, one)
-    remove = _tarsia.define_op(definition, definition.spec)
-    forget_ops()
-    return AddedImplementation(op, one.name, remove)

@@ -4,11 +4,11 @@ import operator
 import types
 import typing
 
-from ._errors import told
+from .._errors import told
 
 
 def error(message):
-    from ._errors import ArgumentTypeError
+    from .._errors import ArgumentTypeError
 
     return ArgumentTypeError(message)
 
@@ -29,7 +29,7 @@ class Range(_Bounds):
             if value is not None and (isinstance(value, (str, bytes)) or not hasattr(value, "__float__")):
                 raise error(f"Range: {name} must be a number or None, got {type(value).__name__} {value!r}")
         if at_least is not None and at_most is not None and not at_least <= at_most:
-            from ._errors import ArgumentValueError
+            from .._errors import ArgumentValueError
 
             raise ArgumentValueError(f"Range: no number is at least {at_least!r} and at most {at_most!r}")
         return super().__new__(cls, at_least, at_most)
