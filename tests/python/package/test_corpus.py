@@ -57,3 +57,15 @@ def test_an_edit_is_measured_and_leaves_the_source_as_it_was(tmp_path):
     assert "    seconds after an edit, 1 files: in the median " in said
     assert source.read_text() == text
     assert "edit" in corpus(tmp_path, "--no-run")
+
+
+def test_a_table_of_nothing_is_an_error_that_says_why(tmp_path):
+    write(tmp_path / "checkouts/someone+something/one.cpp", "int one() { return 1; }\n")
+    write(tmp_path / "list.txt", "group small\nin someone/something 0123abc\none.cpp\n")
+    write(tmp_path / "empty.txt", "group small\nin someone/something 0123abc\nmissing.cpp\n")
+    for name, arguments, why in (("list.txt", ["--only", "nothing_of_that_name"], "--only fits no file"),
+                                 ("list.txt", ["--no-run"], "nothing was"),
+                                 ("empty.txt", [], "the checkouts have none of the list's files")):
+        command = [sys.executable, SCRIPT, tmp_path / name, tmp_path / "checkouts", "--results", tmp_path / "results", *arguments]
+        done = subprocess.run([str(one) for one in command], capture_output=True, text=True)
+        assert done.returncode == 1 and why in done.stderr, done
