@@ -1,5 +1,5 @@
-// Ops written in Python. Each has one object that defines it (tarsia._define.define.Definition). Its methods are
-// called with the GIL held: create(attributes) makes the object of a binding, and infer, forward and
+// Ops written in Python. Each has one object that defines it (tarsia._define.define.Definition). Its methods
+// are called with the GIL held: create(attributes) makes the object of a binding, and infer, forward and
 // backward get that object.
 #include "python/op/python_op.h"
 
