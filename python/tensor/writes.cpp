@@ -99,12 +99,17 @@ struct Torch {
   int tries = 0;  ///< at finding the functions: in inference mode they cannot be tried out
 };
 
+std::atomic<const Torch*> g_torch = nullptr;
+
+/// PyTorch, if it was found and is not looked for again; else null.
+const Torch* known_torch() {
+  const Torch* const known = g_torch.load(std::memory_order_acquire);
+  return known && (known->is_direct || known->tries >= 3) ? known : nullptr;
+}
+
 /// PyTorch, once it is imported; else null. What was found does not change: another try makes another.
 const Torch* torch_now() {
-  static std::atomic<const Torch*> s_torch = nullptr;
-  const Torch* const known = s_torch.load(std::memory_order_acquire);
-  if (known && (known->is_direct || known->tries >= 3)) [[likely]]
-    return known;
+  const Torch* const known = g_torch.load(std::memory_order_acquire);
   const Ref module = loaded_module("torch");
   Ref tensor = module ? attribute_or_null(module.get(), "Tensor") : Ref();
   if (!tensor || !PyType_Check(tensor.get())) return nullptr;
@@ -112,7 +117,7 @@ const Torch* torch_now() {
   found->tensor = reinterpret_cast<PyTypeObject*>(tensor.release());
   found->tries = known ? known->tries + 1 : 1;
   found->is_direct = found->direct.find(module.get());
-  s_torch.store(found, std::memory_order_release);
+  g_torch.store(found, std::memory_order_release);
   return found;
 }
 
@@ -156,14 +161,17 @@ bool tell(const Torch& torch, const Frame& frame, PyObject* tensor) {
 }  // namespace
 
 bool tell_torch_of_writes(Frame& frame) {
-  const Torch* torch = nullptr;
+  const Torch* torch = known_torch();
   for (const View* view = frame.last_view; view; view = view->previous) {
     if (!view->is_written) continue;
-    const ProtocolKind kind = protocol_of(Py_TYPE(view->object)).kind;
-    if (kind != ProtocolKind::exchange && kind != ProtocolKind::dlpack) continue;
-    if (!torch) torch = torch_now();
-    if (!torch) return true;
-    if (!PyType_IsSubtype(Py_TYPE(view->object), torch->tensor)) continue;
+    PyTypeObject* const type = Py_TYPE(view->object);
+    if (!torch || type != torch->tensor) {
+      const ProtocolKind kind = protocol_of(type).kind;
+      if (kind != ProtocolKind::exchange && kind != ProtocolKind::dlpack) continue;
+      if (!torch) torch = torch_now();
+      if (!torch) return true;
+      if (!PyType_IsSubtype(type, torch->tensor)) continue;
+    }
     if (!tell(*torch, frame, view->object)) return false;
   }
   return true;

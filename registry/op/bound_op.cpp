@@ -85,6 +85,9 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   const tarsia_implementation& implementation = *plan.implementation;
   plan.name = name_of(op, implementation);
   plan.is_dense = choice.is_dense;
+  plan.is_alone = op.create_state && !(op.flags & TARSIA_OP_SHARED_STATE);
+  plan.n_inputs = count_inputs(m_bound.info(), pass);
+  plan.n_outputs = count_outputs(m_bound.info(), pass);
   plan.info = choice.is_dense ? &m_dense->info() : &m_bound.info();
   const tarsia_bind_info& info = *plan.info;
   // What is converted lies in memory of its own, so the pairs are those of the caller's dense tensors.
@@ -124,32 +127,18 @@ std::string explain(const tarsia_op& op, const tarsia_op_request& request) {
 }
 
 std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
-  // 1. Choose the implementation of the pass.
-  const tarsia_bind_info& info = m_bound.info();
+  // 1. Choose the implementation of the pass, and count the tensors.
   const bool backward = call.pass == TARSIA_BACKWARD;
-  const Pass& pass = m_passes[backward];
-  const tarsia_implementation* implementation = pass.implementation;
-  const std::uint32_t n_inputs = backward ? info.n_outputs * 2 + info.n_inputs : info.n_inputs;
-  const std::uint32_t n_outputs = backward ? info.n_inputs : info.n_outputs;
-  if (!implementation)
-    return guarded([&] {
-      throw Unsupported(op_name(m_entry->op()) + " has no backward for " + device_name(is_gpu(info.device)));
-    });
+  const Pass& pass = backward ? m_passes[TARSIA_BACKWARD] : m_passes[TARSIA_FORWARD];
+  if (!pass.implementation || call.n_inputs != pass.n_inputs || call.n_outputs != pass.n_outputs) [[unlikely]]
+    return refuse(call);
 
-  // 2. Count the tensors.
-  if (call.n_inputs != n_inputs || call.n_outputs != n_outputs)
-    return guarded([&] {
-      throw ArgumentError::type_error(op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": takes " +
-                                      std::to_string(n_inputs) + " inputs and " + std::to_string(n_outputs) +
-                                      " outputs, not " + std::to_string(call.n_inputs) + " and " +
-                                      std::to_string(call.n_outputs));
-    });
-
-  // 3. Fill the context. From here on it holds all that the author's function sees, save the stream.
+  // 2. Fill the context. From here on it holds all that the author's function sees, save the stream.
+  const tarsia_bind_info& info = m_bound.info();
   tarsia_op_context context;
   context.size = sizeof(context);
-  context.n_inputs = n_inputs;
-  context.n_outputs = n_outputs;
+  context.n_inputs = call.n_inputs;
+  context.n_outputs = call.n_outputs;
   context.pass = call.pass;
   context.inputs = call.inputs;
   context.outputs = call.outputs;
@@ -161,41 +150,59 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.allocate_sparse = &allocate_sparse;
   context.caller = this;
 
-  // 4. See whether it can run as it is: whether the implementation takes the storage types, honours the
+  // 3. See whether it can run as it is: whether the implementation takes the storage types, honours the
   // requests, and may share what outputs share with inputs.
-  const bool is_plain = !pass.is_dense && pass.pairs.allow(context, implementation->requests);
+  const bool is_plain = !pass.is_dense && pass.pairs.allow(context, pass.implementation->requests);
 
-  if (!is_gpu(info.device)) {
-    // 5. Enter the device. The CPU has no stream.
-    CallFrame frame(info.device);
-    frame.runs(m_entry->op(), context);
+  // 4. Enter the device. The CPU has no stream, and nothing is launched there whose errors show later.
+  if (is_gpu(info.device)) return call_on_gpu(pass, call, context, is_plain);
+  CallFrame frame(info.device, m_entry->op(), context);
 
-    // 6. Run. Nothing was launched, so step 7 has nothing to look for.
-    return is_plain ? run(*implementation, context) : run_with_others(pass, context);
-  }
+  // 5. Run.
+  return is_plain ? run(pass, context) : run_with_others(pass, context);
+}
+
+std::int32_t BoundOp::call_on_gpu(const Pass& pass, const tarsia_op_call& call, tarsia_op_context& context,
+                                  bool is_plain) noexcept {
   try {
-    // 5. Enter the device and the stream.
-    CudaDeviceScope scope(info.device.id);
-    context.stream = call.has_stream ? call.stream : current_stream(info.device.id);
-    CallFrame frame(info.device, context.stream);
-    frame.runs(m_entry->op(), context);
+    // 4. Enter the device and the stream.
+    const tarsia_device device = context.device;
+    CudaDeviceScope scope(device.id);
+    context.stream = call.has_stream ? call.stream : current_stream(device.id);
+    CallFrame frame(device, context.stream, m_entry->op(), context);
 
-    // 6. Run.
-    const std::int32_t code = is_plain ? run(*implementation, context) : run_with_others(pass, context);
+    // 5. Run.
+    const std::int32_t code = is_plain ? run(pass, context) : run_with_others(pass, context);
 
-    // 7. Look for launch errors.
-    return code ? code : check_launches(*implementation);
+    // 6. Look for launch errors.
+    return code ? code : check_launches(*pass.implementation);
   } catch (...) {
     return capture_error();
   }
 }
 
-std::int32_t BoundOp::run(const tarsia_implementation& implementation,
-                          const tarsia_op_context& context) noexcept {
-  if (!m_state || m_entry->op().flags & TARSIA_OP_SHARED_STATE) {
-    const std::int32_t code = implementation.run(implementation.run_user, &context);
-    return code ? fail(implementation, code) : 0;
-  }
+std::int32_t BoundOp::refuse(const tarsia_op_call& call) noexcept {
+  return guarded([&] {
+    const tarsia_bind_info& info = m_bound.info();
+    const Pass& pass = m_passes[call.pass == TARSIA_BACKWARD];
+    if (!pass.implementation)
+      throw Unsupported(op_name(m_entry->op()) + " has no backward for " + device_name(is_gpu(info.device)));
+    throw ArgumentError::type_error(op_name(m_entry->op()) + ", " + pass_name(call.pass) + ": takes " +
+                                    std::to_string(pass.n_inputs) + " inputs and " +
+                                    std::to_string(pass.n_outputs) + " outputs, not " +
+                                    std::to_string(call.n_inputs) + " and " + std::to_string(call.n_outputs));
+  });
+}
+
+std::int32_t BoundOp::run(const Pass& pass, const tarsia_op_context& context) noexcept {
+  const tarsia_implementation& implementation = *pass.implementation;
+  if (pass.is_alone && m_state) return run_in_turn(implementation, context);
+  const std::int32_t code = implementation.run(implementation.run_user, &context);
+  return code ? fail(implementation, code) : 0;
+}
+
+std::int32_t BoundOp::run_in_turn(const tarsia_implementation& implementation,
+                                  const tarsia_op_context& context) noexcept {
   bool taken = false;
   if (const std::int32_t code = guarded([&] { taken = m_state_turn.take(m_entry->op().name); })) return code;
   const std::int32_t code = implementation.run(implementation.run_user, &context);
@@ -234,7 +241,7 @@ std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& conte
     DenseRun dense(context, *pass.info);
     const bool is_plain = pass.pairs.allow(dense.context(), pass.implementation->requests);
     if (const std::int32_t code =
-            is_plain ? run(*pass.implementation, dense.context()) : run_with_copies(pass, dense.context()))
+            is_plain ? run(pass, dense.context()) : run_with_copies(pass, dense.context()))
       return code;
     dense.finish();
     return 0;
@@ -246,7 +253,7 @@ std::int32_t BoundOp::run_with_others(const Pass& pass, tarsia_op_context& conte
 std::int32_t BoundOp::run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept {
   try {
     RequestCopies copies(*pass.implementation, pass.pairs, context);
-    if (std::int32_t code = run(*pass.implementation, copies.context())) return code;
+    if (std::int32_t code = run(pass, copies.context())) return code;
     copies.finish();
     return 0;
   } catch (...) {

@@ -71,6 +71,9 @@ class BoundOp : public Counted<BoundOp> {
     const tarsia_implementation* implementation = nullptr;
     const tarsia_bind_info* info = nullptr;  ///< what it sees
     bool is_dense = false;                   ///< it gets dense tensors in place of the sparse ones
+    bool is_alone = false;                   ///< threads take turns
+    std::uint32_t n_inputs = 0;
+    std::uint32_t n_outputs = 0;
     InplacePairs pairs;
     std::uint64_t workspace = 0;
     std::string name;
@@ -79,7 +82,13 @@ class BoundOp : public Counted<BoundOp> {
   };
 
   Pass plan(tarsia_pass pass) const;
-  std::int32_t run(const tarsia_implementation& implementation, const tarsia_op_context& context) noexcept;
+  /// Refuses a call that has no implementation, or not its numbers of tensors.
+  std::int32_t refuse(const tarsia_op_call& call) noexcept;
+  std::int32_t call_on_gpu(const Pass& pass, const tarsia_op_call& call, tarsia_op_context& context,
+                           bool is_plain) noexcept;
+  std::int32_t run(const Pass& pass, const tarsia_op_context& context) noexcept;
+  std::int32_t run_in_turn(const tarsia_implementation& implementation,
+                           const tarsia_op_context& context) noexcept;
   /// Runs with other tensors than the caller's: dense in place of sparse ones, copies in place of outputs.
   std::int32_t run_with_others(const Pass& pass, tarsia_op_context& context) noexcept;
   std::int32_t run_with_copies(const Pass& pass, tarsia_op_context& context) noexcept;

@@ -29,13 +29,17 @@ struct Slot {
 };
 thread_local constinit Slot t_slot;
 
+[[gnu::noinline]] void watch(Slot& slot) noexcept {
+  slot.is_watched = true;
+  watch_thread(&slot.context);
+}
+
 tarsia_call_context** watched_slot() noexcept {
-  Slot& slot = t_slot;
-  if (!slot.is_watched) [[unlikely]] {
-    slot.is_watched = true;
-    watch_thread(&slot.context);
-  }
-  return &slot.context;
+  Slot* slot = &t_slot;
+  asm("" : "+r"(slot));  // keeps the compiler from looking it up again, which takes as long as the rest
+  if (!slot->is_watched) [[unlikely]]
+    watch(*slot);
+  return &slot->context;
 }
 
 std::map<std::int32_t, void*>& thread_streams() {
@@ -162,7 +166,8 @@ bool runs_in_parallel() noexcept {
 
 // Each field by itself: to fill the whole with zeros, the compiler takes `rep stos`, which is slow for so
 // few.
-CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
+inline void CallFrame::enter(tarsia_device device, const tarsia_op* op,
+                             const tarsia_op_context* call) noexcept {
   m_context.size = sizeof(m_context);
   m_context.framework = 0;
   m_context.device = device;
@@ -175,15 +180,26 @@ CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
   m_context.args = nullptr;
   m_context.n_args = 0;
   m_context.tensor_at = nullptr;
-  m_context.op = nullptr;
-  m_context.op_call = nullptr;
+  m_context.op = op;
+  m_context.op_call = call;
   m_context.interrupt_ns = 0;
   m_context.share = nullptr;
   tarsia_enter_call(m_slot, &m_context);
 }
 
-CallFrame::CallFrame(tarsia_device device, void* stream) noexcept : CallFrame(device) {
-  m_stream = stream;
+CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
+  enter(device, nullptr, nullptr);
+}
+
+CallFrame::CallFrame(tarsia_device device, const tarsia_op& op, const tarsia_op_context& call) noexcept
+    : m_slot(watched_slot()) {
+  enter(device, &op, &call);
+}
+
+CallFrame::CallFrame(tarsia_device device, void* stream, const tarsia_op& op,
+                     const tarsia_op_context& call) noexcept
+    : m_slot(watched_slot()), m_stream(stream) {
+  enter(device, &op, &call);
   m_context.user = this;
   m_context.current_stream = &stream_of;
 }

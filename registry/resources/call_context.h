@@ -28,19 +28,17 @@ bool runs_in_parallel() noexcept;
 class CallFrame {
  public:
   explicit CallFrame(tarsia_device device) noexcept;
-  /// The stream that is current for `device` within.
-  CallFrame(tarsia_device device, void* stream) noexcept;
+  /// Says that an op runs.
+  CallFrame(tarsia_device device, const tarsia_op& op, const tarsia_op_context& call) noexcept;
+  /// The same with the stream that is current for `device` within.
+  CallFrame(tarsia_device device, void* stream, const tarsia_op& op, const tarsia_op_context& call) noexcept;
   ~CallFrame();
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
   tarsia_call_context& context() { return m_context; }
-  /// Says which op runs until the frame ends.
-  void runs(const tarsia_op& op, const tarsia_op_context& call) noexcept {
-    m_context.op_call = &call;
-    m_context.op = &op;
-  }
 
  private:
+  void enter(tarsia_device device, const tarsia_op* op, const tarsia_op_context* call) noexcept;
   static void* stream_of(void* self, std::int32_t device);
 
   tarsia_call_context** m_slot;
