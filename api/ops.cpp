@@ -118,6 +118,7 @@ int32_t tarsia_bound_describe(const tarsia_bound_op* bound, uint32_t pass, tarsi
     full.inplace = give(op.inplace(which), &full.n_inplace);
     full.workspace = op.workspace(which);
     full.conversions = give(op.conversion_texts(which), &full.n_conversions);
+    full.needs = give(op.needs(which), &full.n_needs);
     std::memcpy(description, &full, std::min<size_t>(description->size, sizeof full));
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "registry/op/needs.h"
 #include "registry/op/op_registry.h"
 
 namespace tarsia::graph {
@@ -104,15 +105,20 @@ class Reverse {
     if (!has_backward(op))
       throw Unsupported("graph, node '" + node.name + "': op '" + node.op + "' has no backward");
 
-    // The output gradients; zeros where an output has no use, and nothing where nobody else has it.
+    // What its backward needs: the output gradients, with zeros where an output has no use and nothing where
+    // nobody else has it, the inputs and the outputs.
+    const std::vector<std::uint8_t> needs = registry::declared_needs(
+        op, static_cast<std::uint32_t>(node.inputs.size()), static_cast<std::uint32_t>(node.outputs.size()));
     std::vector<ValueId> inputs;
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const bool is_hidden = i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
-      const ValueId gradient = m_gradient[node.outputs[i]];
-      inputs.push_back(gradient == k_none && !is_hidden ? m_graph.add_fill(node.outputs[i], 0) : gradient);
-    }
-    inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
-    inputs.insert(inputs.end(), node.outputs.begin(), node.outputs.end());
+    const auto take = [&](auto&& value) { inputs.push_back(needs[inputs.size()] ? value() : k_none); };
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      take([&] {
+        const bool is_hidden = i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
+        const ValueId gradient = m_gradient[node.outputs[i]];
+        return gradient == k_none && !is_hidden ? m_graph.add_fill(node.outputs[i], 0) : gradient;
+      });
+    for (const ValueId input : node.inputs) take([&] { return input; });
+    for (const ValueId output : node.outputs) take([&] { return output; });
 
     // A value that already has a gradient, made by a node of this gradient alone, is added to in place. A
     // value that the node takes twice gets two gradients, which are summed up afterwards.

@@ -208,7 +208,11 @@ class Lowering {
     m_program.implementations.push_back({node.name, step.bound->implementation_name(TARSIA_BACKWARD)});
     for (const std::string& text : step.bound->conversions(TARSIA_BACKWARD))
       m_program.conversions.push_back({node.name, text});
-    for (ValueId input : node.inputs) step.inputs.push_back(on(input, step.device, node));
+    const std::span<const std::uint8_t> needs = step.bound->needs(TARSIA_BACKWARD);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_needed = needs.empty() || needs[i];
+      step.inputs.push_back(is_needed ? on(node.inputs[i], step.device, node) : k_none);
+    }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const bool has_gradient =
           node.outputs[i] != k_none && step.bound->has_gradient(static_cast<std::uint32_t>(i));

@@ -148,6 +148,12 @@ class BoundOp {
     for (uint32_t i = 0; i < d.n_inplace; ++i) pairs.emplace_back(d.inplace[i].input, d.inplace[i].output);
     return pairs;
   }
+  /// Whether backward needs output gradient, input or output i, counted in one row. Otherwise a null Tensor
+  /// will do.
+  bool backward_needs(uint32_t i) const {
+    const tarsia_bound_pass d = describe(TARSIA_BACKWARD);
+    return i >= d.n_needs || d.needs[i];
+  }
   /// What every call of a pass converts, as in "input 'x': csr -> dense", since no implementation takes the
   /// storage types.
   std::vector<std::string> conversions(tarsia_pass pass = TARSIA_FORWARD) const {

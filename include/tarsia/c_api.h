@@ -443,6 +443,9 @@ typedef struct tarsia_bound_pass {
   uint64_t workspace;             /* the most bytes of scratch that it says it takes; 0 if it says nothing */
   const char* const* conversions; /* of every call, as in "input 'x': csr -> dense" */
   uint64_t n_conversions;
+  const uint8_t*
+      needs; /* for each tensor that it takes, whether it needs it; else it may be null. Null: all */
+  uint64_t n_needs;
 } tarsia_bound_pass;
 
 /// Fills in what runs a pass (tarsia_pass). Error: TARSIA_ARGUMENT_VALUE for another pass.

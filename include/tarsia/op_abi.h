@@ -227,6 +227,16 @@ typedef struct tarsia_op {
   /// A mistake in the declaration, "has …", for which the library is refused; null: none. `size` says whether
   /// this field is there.
   const char* fault;
+  /* What backward takes. `size` says whether the fields below are there. */
+
+  /* The names of the inputs and outputs that it takes, and "d" and the name of an output for its gradient. It
+     gets nothing else. Null: it takes all. */
+  const char* const* backward_needs;
+  uint32_t n_backward_needs;
+  uint32_t reserved_needs;
+  /// Tells the same for a bound op: sets needs[i] to 0 if its backward does without output gradient, input or
+  /// output i, counted in one row. They are 1 where `backward_needs` says so. Null: nothing to add.
+  int32_t (*needs)(void* user, const tarsia_bind_info* info, uint8_t* needs);
 } tarsia_op;
 
 /// The arguments of binding an op, borrowed for the call.

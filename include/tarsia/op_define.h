@@ -363,6 +363,37 @@ class OpDefinition {
     };
     return *this;
   }
+  /// Declares what backward needs, by name: inputs, outputs, and "d" and the name of an output for its
+  /// gradient, as in `.backward_needs({"dy", "y"})`. Backward gets nothing else: the rest is absent there.
+  /// Callers need not keep it, so frameworks save less between the passes. By default, backward gets all.
+  TARSIA_DETAIL_SUPPORT OpDefinition& backward_needs(std::initializer_list<const char*> names_) {
+    if (m_op.backward_needs) {
+      once("backward_needs", m_op.backward_needs);
+      return *this;
+    }
+    const char** copy_ = new const char*[names_.size() + 1];
+    for (const char* name_ : names_) copy_[m_op.n_backward_needs++] = name_ ? name_ : "";
+    m_op.backward_needs = copy_;
+    return *this;
+  }
+  /// The same where attributes, shapes or dtypes decide: `void f(const BindInfo&, unsigned char* needs)` sets
+  /// needs[i] to 0 for what backward does without. Output gradients, inputs and outputs are counted in one
+  /// row.
+  template <class F_>
+  OpDefinition& backward_needs(F_ f_) {
+    require("backward_needs", f_);
+    once("backward_needs", m_needs);
+    m_needs = detail::keep(m_kept, new F_(f_));
+    m_op.needs = [](void* self_, const tarsia_bind_info* info_, uint8_t* needs_) -> int32_t {
+      try {
+        (*static_cast<F_*>(static_cast<OpDefinition*>(self_)->m_needs))(BindInfo(info_), needs_);
+        return 0;
+      } catch (...) {
+        return detail::host()->capture_exception();
+      }
+    };
+    return *this;
+  }
   /// Allows output `output_` of every forward to share the memory of input `input_`. Both are counted from 0.
   TARSIA_DETAIL_SUPPORT OpDefinition& inplace(unsigned input_, unsigned output_) {
     tarsia_inplace& p_ = m_inplace.add();
@@ -404,6 +435,7 @@ class OpDefinition {
       delete[] m_attributes.items[i_].choices;
     }
     for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) delete[] m_implementations.items[i_].inplace;
+    delete[] m_op.backward_needs;
     delete[] m_kept.items;
     delete[] m_inputs.items;
     delete[] m_outputs.items;
@@ -533,6 +565,7 @@ class OpDefinition {
                         : m_op.create_params                    ? ".params"
                         : m_op.flags & TARSIA_OP_RANDOM         ? ".random"
                         : m_inplace.n                           ? ".inplace"
+                        : m_op.backward_needs || m_needs        ? ".backward_needs"
                         : m_op.flags & TARSIA_OP_ANY_ATTRIBUTES ? ".any_attributes"
                                                                 : nullptr;
     if (what_)
@@ -584,6 +617,7 @@ class OpDefinition {
   void* m_infer = nullptr;
   void* m_arity = nullptr;
   void* m_state = nullptr;
+  void* m_needs = nullptr;
 };
 
 }  // namespace tarsia

@@ -327,9 +327,8 @@ TARSIA_DETAIL_SUPPORT void Tensor::needs_contiguous(const Tensor& t_) {
 
 TARSIA_DETAIL_SUPPORT void Tensor::absent() {
   throw ValueError(
-      "a tensor is asked for its shape or data that was not given: an optional input, the forward output of "
-      "a "
-      "gradient, or an output whose request is null");
+      "a tensor is asked for its shape or data that was not given: an optional input, what .backward_needs "
+      "leaves out, the forward output of a gradient, or an output whose request is null");
 }
 
 TARSIA_DETAIL_SUPPORT void Tensor::not_writable() {

@@ -74,12 +74,18 @@ PyObject* describe_op(const tarsia_op& op) {
     const tarsia_implementation& one = op.implementations[i];
     return Py_BuildValue("iiN", one.device_type, one.pass, PyBool_FromLong(one.storage_any != 0));
   });
+  const bool has_needs = op.size >= offsetof(tarsia_op, needs) + sizeof op.needs;
+  PyObject* needs = has_needs && op.backward_needs
+                        ? tuple_of(op.n_backward_needs,
+                                   [&](uint64_t i) { return PyUnicode_FromString(op.backward_needs[i]); })
+                        : Ref::borrow(Py_None).release();
   return Py_BuildValue(
-      "{sI sN sN sN sN sN sN sN}", "flags", op.flags, "inputs", describe_ports(op.inputs, op.n_inputs),
+      "{sI sN sN sN sN sN sN sN sN sN}", "flags", op.flags, "inputs", describe_ports(op.inputs, op.n_inputs),
       "outputs", describe_ports(op.outputs, op.n_outputs), "attributes",
       tuple_of(op.n_attributes, [&](uint64_t i) { return describe_attribute(op.attributes[i]); }),
       "implementations", implementations, "arity", PyBool_FromLong(op.arity != nullptr), "infer",
-      PyBool_FromLong(op.infer != nullptr), "state", PyBool_FromLong(op.create_state != nullptr));
+      PyBool_FromLong(op.infer != nullptr), "state", PyBool_FromLong(op.create_state != nullptr),
+      "backward_needs", needs, "amends_needs", PyBool_FromLong(has_needs && op.needs));
 }
 
 }  // namespace tarsia::python

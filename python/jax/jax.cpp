@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/call/function.h"
+#include "python/core/dtype.h"
 #include "python/core/errors.h"
 #include "python/jax/jax_call.h"
 #include "python/op/op.h"
@@ -62,7 +63,7 @@ JaxArgument value_of(nb::handle object) {
   return argument;
 }
 
-/// ("input", i), ("result", i), ("value", object) or ("list", [argument, …]).
+/// ("input", i), ("result", i), ("value", object), ("list", [argument, …]) or ("like", (shape, dtype)).
 JaxArgument argument_of(nb::handle object) {
   const auto kind = nb::cast<std::string>(object[0]);
   if (kind == "value") return value_of(object[1]);
@@ -70,6 +71,12 @@ JaxArgument argument_of(nb::handle object) {
   if (kind == "list") {
     argument.kind = JaxArgument::list;
     for (const nb::handle item : nb::borrow<nb::list>(object[1])) argument.items.push_back(argument_of(item));
+    return argument;
+  }
+  if (kind == "like") {
+    argument.kind = JaxArgument::like;
+    argument.shape = nb::cast<std::vector<int64_t>>(object[1][0]);
+    argument.dtype = dtype_named(nb::cast<std::string>(object[1][1]));
     return argument;
   }
   argument.kind = kind == "input" ? JaxArgument::input : JaxArgument::result;

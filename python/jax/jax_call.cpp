@@ -83,6 +83,8 @@ tarsia_value value_of(const JaxArgument& argument, JaxBuffers& buffers,
       lists.push_back(std::move(items));
       break;
     }
+    case JaxArgument::like:
+      break;  // passes of ops alone have them
   }
   return value;
 }
@@ -378,10 +380,22 @@ JaxPass::JaxPass(std::shared_ptr<JaxOp> op, tarsia_pass pass, uint32_t first_inp
 
 int32_t JaxPass::run(JaxBuffers& buffers) {
   std::vector<const tarsia_tensor*> tensors;
-  for (const JaxArgument& argument : m_arguments)
-    tensors.push_back(argument.kind == JaxArgument::input    ? &buffers.inputs[argument.index]
-                      : argument.kind == JaxArgument::result ? &buffers.results[argument.index]
-                                                             : nullptr);
+  std::list<tarsia_tensor> likes;
+  const auto tensor_of = [&](const JaxArgument& argument) -> const tarsia_tensor* {
+    switch (argument.kind) {
+      case JaxArgument::input:
+        return &buffers.inputs[argument.index];
+      case JaxArgument::result:
+        return &buffers.results[argument.index];
+      case JaxArgument::like:
+        return &likes.emplace_back(tarsia_tensor{nullptr, buffers.device,
+                                                 static_cast<int32_t>(argument.shape.size()), argument.dtype,
+                                                 const_cast<int64_t*>(argument.shape.data()), nullptr, 0});
+      default:
+        return nullptr;
+    }
+  };
+  for (const JaxArgument& argument : m_arguments) tensors.push_back(tensor_of(argument));
   const auto first = tensors.begin() + m_first_input;
   const BoundRef bound = m_op->bound_for({first, first + m_n_inputs}, buffers.device);
   if (!bound) return tarsia_last_error()->code;

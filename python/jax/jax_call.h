@@ -16,13 +16,16 @@
 
 namespace tarsia::python {
 
-/// An argument of a callee: a buffer of XLA's, a value, or a list of arguments.
+/// An argument of a callee: a buffer of XLA's, a value, a list of arguments, or a tensor of which nothing but
+/// shape and dtype is there.
 struct JaxArgument {
-  enum Kind { input, result, value, list } kind = value;
+  enum Kind { input, result, value, list, like } kind = value;
   uint32_t index = 0;  ///< of the input or result
   tarsia_value scalar{};
   std::string text;  ///< of a value that is a string
   std::vector<JaxArgument> items;
+  std::vector<int64_t> shape;  ///< of `like`
+  tarsia_dtype dtype{};
 };
 
 /// The buffers of a call, as tensors on the device and stream that XLA runs it on.

@@ -234,6 +234,10 @@ PyObject* pairs_object(const tarsia_bound_pass& pass) {
   return list.release();
 }
 
+PyObject* needs_object(const tarsia_bound_pass& pass) {
+  return tuple_of(pass.n_needs, [&](uint64_t i) { return PyBool_FromLong(pass.needs[i]); });
+}
+
 PyObject* conversions_object(const tarsia_bound_pass& pass) {
   Ref list(PyList_New(0));
   for (uint64_t i = 0; list && i < pass.n_conversions; ++i) {
@@ -273,6 +277,10 @@ PyGetSetDef g_properties[] = {
     {"backward_inplace", get_of_pass<pairs_object, TARSIA_BACKWARD>, nullptr,
      "The same of backward, which counts output gradients, inputs and outputs in one row, and input "
      "gradients.",
+     nullptr},
+    {"backward_needs", get_of_pass<needs_object, TARSIA_BACKWARD>, nullptr,
+     "Whether backward needs each output gradient, input and output, counted in one row; None will do for "
+     "others. Empty: it needs all.",
      nullptr},
     {"workspace", get_of_pass<workspace_object, TARSIA_FORWARD>, nullptr,
      "The most bytes of scratch that the implementation says it takes; 0 if it says nothing.", nullptr},

@@ -55,6 +55,7 @@ struct Defined {
   std::vector<tarsia_implementation> implementations;
   std::deque<PythonImplementation> python_implementations;
   std::vector<tarsia_inplace> inplace;
+  std::vector<const char*> needs;
   std::deque<std::vector<tarsia_inplace>> own_pairs;  ///< of implementations
   tarsia_op op{};
   bool amends = false;                ///< infer takes what amendments() makes
@@ -447,9 +448,10 @@ const tarsia_value& keep_value(Defined& defined, nb::handle object) {
 /// spec: name, description, location, inputs and outputs [(name, flags, description)], attributes [{…}, as
 /// tarsia._define.attributes.Attribute has them], in-place pairs, implementations
 /// [(whether backward, on GPUs, of sparse tensors, honouring requests, priority, name, whether it has a
-/// predicate, in-place pairs, whether it tells its workspace)], whether it counts its outputs, infers, amends
-/// attributes, takes undeclared ones, takes sparse tensors, has state, is random, adds its implementations to
-/// an op that is registered. Returns a function that takes the op out of the registry.
+/// predicate, in-place pairs, whether it tells its workspace)], the names of what backward needs or None,
+/// whether it counts its outputs, infers, amends attributes, takes undeclared ones, takes sparse tensors, has
+/// state, is random, adds its implementations to an op that is registered. Returns a function that takes the
+/// op out of the registry.
 nb::object define_op(nb::object definition, nb::dict spec) {
   auto defined = std::make_unique<Defined>();
   defined->definition = Ref::borrow(definition.ptr());
@@ -543,6 +545,13 @@ nb::object define_op(nb::object definition, nb::dict spec) {
   op.attributes = defined->attributes.data();
   op.implementations = defined->implementations.data();
   op.inplace = defined->inplace.data();
+  if (!spec["backward_needs"].is_none()) {
+    for (nb::handle name : nb::borrow<nb::list>(spec["backward_needs"]))
+      defined->needs.push_back(defined->keep(nb::borrow<nb::str>(name).c_str()));
+    op.n_backward_needs = static_cast<uint32_t>(defined->needs.size());
+    defined->needs.push_back("");  // so that there is a list, also of no names
+    op.backward_needs = defined->needs.data();
+  }
   op.user = defined.get();
   defined->amends = flag("amends");
   if (flag("extends")) {

@@ -92,6 +92,19 @@ def _writes(type):
     return kind in (TENSOR, POINTER) and not flags & CONST
 
 
+def needs_of(description, n_inputs, n_outputs):
+    """Whether an op's backward needs each output gradient, input and output, in one row, by what the op declares."""
+    names = description["backward_needs"]
+    if names is None:
+        return [True] * (2 * n_outputs + n_inputs)
+
+    def named(ports, n, letter=""):
+        return [bool(ports) and letter + ports[min(i, len(ports) - 1)][0] in names for i in range(n)]
+
+    inputs, outputs = description["inputs"], description["outputs"]
+    return [*named(outputs, n_outputs, "d"), *named(inputs, n_inputs), *named(outputs, n_outputs)]
+
+
 def of_function(description, mutates=None):
     """The Schema of an overload. `mutates` names the parameters that are written to, where the types say too much."""
     name, flags, n_required, parameters, result = description

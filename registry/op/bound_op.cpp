@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/op/choice.h"
+#include "registry/op/needs.h"
 #include "registry/op/op_step.h"
 #include "registry/op/requests.h"
 #include "registry/op/sparse.h"
@@ -88,6 +89,7 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   plan.is_alone = op.create_state && !(op.flags & TARSIA_OP_SHARED_STATE);
   plan.n_inputs = count_inputs(m_bound.info(), pass);
   plan.n_outputs = count_outputs(m_bound.info(), pass);
+  if (pass == TARSIA_BACKWARD) plan.needs = needs_of(m_bound);
   plan.info = choice.is_dense ? &m_dense->info() : &m_bound.info();
   const tarsia_bind_info& info = *plan.info;
   // What is converted lies in memory of its own, so the pairs are those of the caller's dense tensors.
@@ -132,7 +134,27 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   const Pass& pass = backward ? m_passes[TARSIA_BACKWARD] : m_passes[TARSIA_FORWARD];
   if (!pass.implementation || call.n_inputs != pass.n_inputs || call.n_outputs != pass.n_outputs) [[unlikely]]
     return refuse(call);
+  if (!pass.needs.empty()) [[unlikely]]
+    return call_with_needs(pass, call);
+  return this->call(pass, call);
+}
 
+std::int32_t BoundOp::call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept {
+  constexpr std::size_t k_few = 16;
+  std::array<const tarsia_tensor*, k_few> few;
+  std::vector<const tarsia_tensor*> many;
+  const tarsia_tensor** inputs = few.data();
+  if (call.n_inputs > k_few) {
+    if (const std::int32_t code = guarded([&] { many.resize(call.n_inputs); })) return code;
+    inputs = many.data();
+  }
+  for (std::uint32_t i = 0; i < call.n_inputs; ++i) inputs[i] = pass.needs[i] ? call.inputs[i] : nullptr;
+  tarsia_op_call needed = call;
+  needed.inputs = inputs;
+  return this->call(pass, needed);
+}
+
+inline std::int32_t BoundOp::call(const Pass& pass, const tarsia_op_call& call) noexcept {
   // 2. Fill the context. From here on it holds all that the author's function sees, save the stream.
   const tarsia_bind_info& info = m_bound.info();
   tarsia_op_context context;
@@ -142,7 +164,9 @@ std::int32_t BoundOp::call(const tarsia_op_call& call) noexcept {
   context.pass = call.pass;
   context.inputs = call.inputs;
   context.outputs = call.outputs;
-  context.requests = call.requests ? call.requests : backward ? m_write_gradients.data() : m_write.data();
+  context.requests = call.requests                  ? call.requests
+                     : call.pass == TARSIA_BACKWARD ? m_write_gradients.data()
+                                                    : m_write.data();
   context.info = &info;
   context.state = m_state;
   context.stream = nullptr;
@@ -329,17 +353,22 @@ void BoundOp::check(const tarsia_op_call& call) const {
                                     std::to_string(call.n_outputs));
   const std::uint32_t first = backward ? n_out : 0;
   const tarsia_op& op = m_entry->op();
+  const std::vector<std::uint8_t>& needs = m_passes[backward].needs;
+  const auto is_needed = [&](std::uint32_t i) { return needs.empty() || needs[i]; };
   for (std::uint32_t i = 0; backward && i < n_out; ++i) {
     const bool is_hidden =
         i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;  // nobody has its gradient
-    check_tensor(
-        call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); },
-        is_hidden);
-    check_tensor(
-        call.inputs[n_out + n_in + i], m_bound.outputs()[i], [&] { return m_bound.output_name(i); }, true);
+    if (is_needed(i))
+      check_tensor(
+          call.inputs[i], m_bound.outputs()[i], [&] { return "gradient of " + m_bound.output_name(i); },
+          is_hidden);
+    if (is_needed(n_out + n_in + i))
+      check_tensor(
+          call.inputs[n_out + n_in + i], m_bound.outputs()[i], [&] { return m_bound.output_name(i); }, true);
   }
   for (std::uint32_t i = 0; i < n_in; ++i)
-    check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
+    if (is_needed(first + i))
+      check_tensor(call.inputs[first + i], m_bound.inputs()[i], [&] { return m_bound.input_name(i); }, false);
   const std::uint8_t* requests = call.requests ? call.requests
                                  : backward    ? m_write_gradients.data()
                                                : m_write.data();

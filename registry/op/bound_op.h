@@ -40,6 +40,8 @@ class BoundOp : public Counted<BoundOp> {
   std::span<const tarsia_inplace> inplace(tarsia_pass pass) const { return m_passes[pass].pairs.pairs(); }
   /// The most bytes of scratch that it says it takes; 0 if it says nothing.
   std::uint64_t workspace(tarsia_pass pass) const { return m_passes[pass].workspace; }
+  /// For each tensor that it takes, whether it needs it; empty: all.
+  std::span<const std::uint8_t> needs(tarsia_pass pass) const { return m_passes[pass].needs; }
   /// What is converted for it, as in "input 'x': csr -> dense".
   const std::vector<std::string>& conversions(tarsia_pass pass) const { return m_passes[pass].conversions; }
   std::span<const char* const> conversion_texts(tarsia_pass pass) const {
@@ -74,6 +76,7 @@ class BoundOp : public Counted<BoundOp> {
     bool is_alone = false;                   ///< threads take turns
     std::uint32_t n_inputs = 0;
     std::uint32_t n_outputs = 0;
+    std::vector<std::uint8_t> needs;
     InplacePairs pairs;
     std::uint64_t workspace = 0;
     std::string name;
@@ -82,8 +85,11 @@ class BoundOp : public Counted<BoundOp> {
   };
 
   Pass plan(tarsia_pass pass) const;
+  /// Calls with no more than the pass needs.
+  std::int32_t call_with_needs(const Pass& pass, const tarsia_op_call& call) noexcept;
   /// Refuses a call that has no implementation, or not its numbers of tensors.
   std::int32_t refuse(const tarsia_op_call& call) noexcept;
+  std::int32_t call(const Pass& pass, const tarsia_op_call& call) noexcept;
   std::int32_t call_on_gpu(const Pass& pass, const tarsia_op_call& call, tarsia_op_context& context,
                            bool is_plain) noexcept;
   std::int32_t run(const Pass& pass, const tarsia_op_context& context) noexcept;

@@ -16,6 +16,7 @@
 #include "registry/library/library.h"
 #include "registry/op/attributes.h"
 #include "registry/op/choice.h"
+#include "registry/op/needs.h"
 
 namespace tarsia::registry {
 
@@ -166,7 +167,7 @@ void check_op(const tarsia_op& op, const std::string& library) {
     if (*c == '"' || *c == '\'' || static_cast<unsigned char>(*c) <= ' ')
       fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
   if (op.size < offsetof(tarsia_op, fault)) fail("is described for an older Tarsia: build the library again");
-  if (op.size >= sizeof(tarsia_op) && op.fault) fail(op.fault);
+  if (op.size >= offsetof(tarsia_op, fault) + sizeof op.fault && op.fault) fail(op.fault);
   bool has_forward = false;
   for (unsigned i = 0; i < op.n_implementations; ++i) {
     check_implementation(op.implementations[i], fail);
@@ -198,6 +199,9 @@ void check_op(const tarsia_op& op, const std::string& library) {
   for (unsigned i = 0; i < op.n_inplace; ++i)
     if (op.inplace[i].input >= op.n_inputs || op.inplace[i].output >= op.n_outputs)
       fail("declares an in-place pair of ports that it does not have");
+  if (has_needs(op))
+    for (std::uint32_t i = 0; op.backward_needs && i < op.n_backward_needs; ++i)
+      if (const std::string fault = fault_of_need(op, op.backward_needs[i]); !fault.empty()) fail(fault);
   check_implementations(op, op, library);
 }
 

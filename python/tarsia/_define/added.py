@@ -70,7 +70,7 @@ class _Extension(Definition):
                                         one.priority, one.name, one.when is not None, pairs, one.workspace is not None))
         code = functions[self.implementations[0]].__code__
         self.spec = {"name": name, "description": "", "location": f"{code.co_filename}:{code.co_firstlineno}", "inputs": [], "outputs": [],
-                     "attributes": [], "inplace": [], "implementations": implementations, "counts_outputs": False, "infers": False,
+                     "attributes": [], "inplace": [], "backward_needs": None, "implementations": implementations, "counts_outputs": False, "infers": False,
                      "amends": False, "any_attributes": False, "sparse": False, "stateful": False, "random": False, "extends": True}
 
     def create(self, values, others):

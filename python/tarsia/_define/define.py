@@ -272,6 +272,7 @@ class Definition:
             "outputs": [(port, _HIDDEN if port in hidden else VARIADIC if self.variadic_output and port == self.outputs[-1] else 0, descriptions.get(port, "")) for port in self.outputs],
             "attributes": [attribute.spec(name) for attribute in attributes],
             "inplace": pairs,
+            "backward_needs": None if options["backward_needs"] is None else names_of(options["backward_needs"], f"op '{name}': backward_needs"),
             "implementations": implementations,
             "counts_outputs": self.variadic_output,
             "infers": bool(functions.keys() & {"infer", *_INFERENCE}),
@@ -453,7 +454,7 @@ class Definition:
 
 
 _OPTIONS = {"outputs": None, "optional": (), "variadic": (), "mutable": (), "no_gradient": (), "hidden": (), "inplace": (),
-            "forward_inplace": (), "backward_inplace": (), "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
+            "forward_inplace": (), "backward_inplace": (), "backward_needs": None, "devices": ("cpu", "gpu"), "sparse": False, "stateful": False, "random": False}
 _INFERENCE = ("infer_shape", "infer_dtype", "infer_storage")
 _FUNCTIONS = ("forward", "backward", "arity", *_INFERENCE, "infer")
 
@@ -550,6 +551,8 @@ def define_op(author=None, /, **options):
         hidden: names of outputs that callers do not get.
         inplace: "x -> y", pairs that may share memory in every forward.
         forward_inplace, backward_inplace: such pairs of forward, or of backward ("dy -> dx"), alone.
+        backward_needs: names of what backward needs: inputs, outputs, and "dy" for the gradient of an output y. It gets None for the
+            rest, which callers need not keep. By default it gets all.
         devices: ("cpu", "gpu").
         sparse: forward and backward also take scipy.sparse.csr_matrix, torch.sparse_csr and tarsia.RowSparse. A sparse output is a
             tarsia.SparseOutput.

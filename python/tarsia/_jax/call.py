@@ -15,7 +15,7 @@ from .._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from .programs import Programs, identity, layout
 from .._pair import Pair
 from .._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
-                      of_function)
+                      needs_of, of_function)
 
 _TARGET = "tarsia_call"
 for _platform, _handler in zip(("cpu", "CUDA"), _tarsia.jax_handlers()):
@@ -180,11 +180,21 @@ class OpCall:
         differentiable = [k for k, i in enumerate(given) if not flags[i] & (PORT_MUTABLE | PORT_NO_GRADIENT)
                           and jax.numpy.issubdtype(_dtype(metas[i][1], op.name), jax.numpy.inexact)]
 
-        # Backward takes the gradients of the outputs, the inputs and the outputs.
-        read = [*[("input", i) for i in range(n)], *[("value", None)] * n_inputs]
+        # Backward takes the gradients of the outputs, the inputs and the outputs, as far as it needs them.
+        needs = needs_of(description, n_inputs, n)
+        read, kept_inputs, kept_outputs = [("value", None)] * (2 * n + n_inputs), [], []
+        read_gradients = [i for i in range(n) if needs[i]]
+        for number, i in enumerate(read_gradients):
+            read[i] = ("input", number)
         for k, i in enumerate(given):
-            read[n + i] = ("input", n + k)
-        read += [("input", n + len(given) + i) for i in range(n)]
+            read[n + i] = ("like", metas[i])
+            if needs[n + i]:
+                read[n + i] = ("input", len(read_gradients) + len(kept_inputs))
+                kept_inputs.append(k)
+        for i in range(n):
+            if needs[n + n_inputs + i]:
+                read[n + n_inputs + i] = ("input", len(read_gradients) + len(kept_inputs) + len(kept_outputs))
+                kept_outputs.append(i)
         wanted = [-1] * n_inputs
         for r, k in enumerate(differentiable):
             wanted[given[k]] = r
@@ -194,14 +204,17 @@ class OpCall:
 
         def forward(*arrays):
             made = run(*arrays)
-            return [made[i] for i in visible], (arrays, made[:n])
+            return [made[i] for i in visible], ([arrays[k] for k in kept_inputs], [made[i] for i in kept_outputs])
+
+        structs = [jax.ShapeDtypeStruct(metas[i][0], metas[i][1]) for i in given]
 
         def backward(kept, cotangents):
             arrays, made = kept
             rows = dict(zip(visible, cotangents))
-            rows = [rows[i] if i in rows else jax.numpy.zeros(made[i].shape, made[i].dtype) for i in range(n)]
+            rows = [rows[i] if i in rows else jax.numpy.zeros(outputs[i].shape, outputs[i].dtype)
+                    for i in read_gradients]
             found = dict(zip(differentiable, gradients(*rows, *arrays, *made) if differentiable else ()))
-            return tuple(found[k] if k in found else _zero_gradient(array) for k, array in enumerate(arrays))
+            return tuple(found[k] if k in found else _zero_gradient(one) for k, one in enumerate(structs))
 
         return jax.jit(_with_gradient(forward, backward))
 

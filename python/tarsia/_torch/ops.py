@@ -7,7 +7,7 @@ import torch
 from .. import _tarsia
 from .._errors import ArgumentValueError, Unsupported
 from .register import Cell, flat, kernel, refusal, runs_direct, save_nothing
-from .._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier
+from .._schema import PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, TENSOR, Argument, identifier, needs_of
 
 BACKWARD = 1  # tarsia_pass
 BACKWARD_ARGUMENTS = tuple(Argument(name, type, name) for name, type in (
@@ -86,6 +86,7 @@ class OpCell:
         # Whether a call is one of the op, with the same arguments; and backward too.
         self._is_plain = not (self._fixed or self._renamed or self._bound is not None)
         self._is_simple = self._is_plain and not self._any_hidden
+        self._needs_all = description["backward_needs"] is None and not description["amends_needs"]
         self._plans = {}  # which inputs need a gradient: what _plan says
 
     def cell(self, differentiable):
@@ -124,6 +125,9 @@ class OpCell:
         if self._schema.returns == ("Tensor[]",):
             return list(result) if isinstance(result, tuple) else [] if result is None else [result]
         return result
+
+    def _binding_of(self, inputs, attributes):
+        return self._op.bind(*inputs, **attributes) if self._bound is None else self._binding(inputs, attributes)
 
     def _binding(self, inputs, attributes):
         metas = tuple(one if one is None else (one.shape, one.dtype, one.device) for one in inputs)
@@ -174,10 +178,24 @@ class OpCell:
                 inputs = (*inputs, *[None] * (len(self._positional) - len(inputs)))
             if attributes:
                 ctx.call = len(inputs), attributes
-        if isinstance(result, (tuple, list)):
-            ctx.save_for_backward(*inputs, *result)
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        if not self._needs_all:
+            inputs, results = self._kept(inputs, results, attributes)
+        ctx.save_for_backward(*inputs, *results)
+
+    def _kept(self, inputs, results, attributes):
+        """Inputs and visible results, with a stand-in for each that backward does not need."""
+        n_out = len(self._hidden) if self._any_hidden else len(results)
+        if self._description["amends_needs"]:
+            needs = self._binding_of(inputs, self.attributes(attributes)).backward_needs
+            needs = needs or [True] * (2 * n_out + len(inputs))
         else:
-            ctx.save_for_backward(*inputs, result)
+            needs = needs_of(self._description, len(inputs), n_out)
+        of_inputs, of_outputs = needs[n_out:n_out + len(inputs)], needs[n_out + len(inputs):]
+        if self._any_hidden:
+            of_outputs = [need for need, hidden in zip(of_outputs, self._hidden) if not hidden]
+        return ([one if need else _stand_in(one) for one, need in zip(inputs, of_inputs)],
+                [one if need else _stand_in(one) for one, need in zip(results, of_outputs)])
 
     def gradients(self, ctx, needs, *gradients):
         n, attributes = ctx.call or (len(self._positional), {})
@@ -228,6 +246,25 @@ class OpCell:
             made = self._binding(inputs, attributes).backward(gradients, inputs, outputs, req=requests)
         return [torch.zeros_like(x) if dx is None else dx
                 for dx, x, wants in zip(made, inputs, wanted) if wants]
+
+
+_stand_ins = {}
+
+
+def _stand_in(tensor):
+    """A tensor of the same shape, dtype and device with memory for one element."""
+    if tensor is None or tensor.is_sparse or tensor.layout != torch.strided:
+        return tensor
+    if type(tensor) is not torch.Tensor or not runs_direct(tensor):
+        return tensor.new_empty(()).expand(tensor.shape)
+    key = tensor.shape, tensor.dtype, tensor.device
+    found = _stand_ins.get(key)
+    if found is None:
+        if len(_stand_ins) >= 1024:
+            _stand_ins.clear()
+        with torch.no_grad():
+            found = _stand_ins.setdefault(key, tensor.detach().new_empty(()).expand(tensor.shape))
+    return found
 
 
 def has_backward(description):

@@ -50,12 +50,15 @@ def test_references_stay_as_they_were(lib, name):
     call()
     gc.collect()
     before = [sys.getrefcount(object) for object in watched]
-    none = sys.getrefcount(None)
-    for _ in range(100):
-        call()
-    gc.collect()
+    drifts = []
+    for _ in range(5):  # what other tests left behind may go meanwhile, with its references to None
+        none = sys.getrefcount(None)
+        for _ in range(100):
+            call()
+        gc.collect()
+        drifts.append(abs(sys.getrefcount(None) - none))
     assert [sys.getrefcount(object) for object in watched] == before
-    assert abs(sys.getrefcount(None) - none) < 50
+    assert min(drifts) < 50
 
 
 @pytest.mark.parametrize("arguments", [("x",), (1, 2, 3, 4), (np.zeros(3), 3, 1.0),
