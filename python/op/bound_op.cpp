@@ -7,6 +7,7 @@
 #include "python/call/call.h"
 #include "python/core/errors.h"
 #include "python/core/pickling.h"
+#include "python/op/named_inputs.h"
 #include "python/op/op_text.h"
 #include "python/op/python_op.h"
 #include "python/op/sparse.h"
@@ -120,6 +121,11 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* 
   const tarsia_op& op = *self_of(object)->bound.description;
   const auto n = static_cast<uint32_t>(PyVectorcall_NARGS(nargs));
   try {
+    if (names) {
+      NamedInputs named;
+      if (named.take(op, args, n, names)) return call(object, named.args(), named.n(), named.names());
+      if (PyErr_Occurred()) return nullptr;
+    }
     OutputArguments output_arguments;
     if (names && !read_output_arguments(op, names, args + n, output_arguments)) return nullptr;
     Frame frame;

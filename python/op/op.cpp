@@ -11,6 +11,7 @@
 #include "python/core/errors.h"
 #include "python/core/pickling.h"
 #include "python/op/bound_op.h"
+#include "python/op/named_inputs.h"
 #include "python/op/op_infer.h"
 #include "python/op/op_request.h"
 #include "python/op/op_text.h"
@@ -135,6 +136,12 @@ PyObject* explain(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObjec
   try {
     const Current op(object);
     if (!op) return nullptr;
+    if (names) {
+      NamedInputs named;
+      if (named.take(*op, args, static_cast<uint32_t>(n), names))
+        return explain(object, named.args(), named.n(), named.names());
+      if (PyErr_Occurred()) return nullptr;
+    }
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
@@ -155,6 +162,12 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
   try {
     const Current op(object);
     if (!op) return nullptr;
+    if (names) {
+      NamedInputs named;
+      if (named.take(*op, args, static_cast<uint32_t>(n), names))
+        return bind(object, named.args(), named.n(), named.names());
+      if (PyErr_Occurred()) return nullptr;
+    }
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
@@ -246,21 +259,28 @@ PyObject* call_with(PyObject* object, PyObject* const* args, uint32_t n, PyObjec
   if (const Ref bound = bound_as_last(op, names, args + n, frame, inputs, n))
     return run_bound(bound.get(), frame, inputs, n, {});
 
-  // 4. Take `out` and `req` out of the keywords. The rest are the attributes.
+  // 4. Begin anew with inputs that keywords name in their places.
+  if (names) {
+    NamedInputs named;
+    if (named.take(*op, args, n, names)) return call_with(object, named.args(), named.n(), named.names());
+    if (PyErr_Occurred()) return nullptr;
+  }
+
+  // 5. Take `out` and `req` out of the keywords. The rest are the attributes.
   OutputArguments output_arguments;
   Ref attribute_names;
   std::vector<PyObject*> attributes;
   if (names && !split_output_arguments(names, args + n, output_arguments, attribute_names, attributes))
     return nullptr;
 
-  // 5. Bind.
+  // 6. Bind.
   const Ref bound(bind_for(op, frame, inputs, n, attribute_names.get(), attributes.data()));
   if (!bound) return nullptr;
 
-  // 6. Keep the binding for the next call, unless this one has `out` or `req`.
+  // 7. Keep the binding for the next call, unless this one has `out` or `req`.
   if (!output_arguments.out && !output_arguments.req) remember(op, bound.get(), names, args + n);
 
-  // 7. Run.
+  // 8. Run.
   return run_bound(bound.get(), frame, inputs, n, output_arguments);
 }
 
@@ -348,7 +368,8 @@ PyObject* add_node(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
 /// op(*inputs, out=None, req=None, **attributes): binds and calls.
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargs, PyObject* names) {
   try {
-    if (g_graph_value && has_graph_value(args, PyVectorcall_NARGS(nargs))) [[unlikely]]
+    if (g_graph_value && has_graph_value(args, PyVectorcall_NARGS(nargs) + (names ? PyTuple_Size(names) : 0)))
+        [[unlikely]]
       return add_node(object, args, PyVectorcall_NARGS(nargs), names);
     return call_with(object, args, static_cast<uint32_t>(PyVectorcall_NARGS(nargs)), names);
   } catch (const std::bad_alloc&) {
@@ -387,8 +408,8 @@ PyMethodDef g_methods[] = {
     TARSIA_PICKLING_METHODS,
     {"bind", as_method(bind), METH_FASTCALL | METH_KEYWORDS,
      "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
-     "inputs "
-     "and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and dtypes."},
+     "inputs and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and "
+     "dtypes. Keywords may name inputs, too."},
     {"explain", as_method(explain), METH_FASTCALL | METH_KEYWORDS,
      "explain($self, /, *inputs, **attributes)\n--\n\nSays which implementations bind() would choose, and "
      "why it "

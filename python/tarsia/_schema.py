@@ -5,7 +5,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from ._errors import ArgumentValueError, Unsupported
+from ._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 
 # Of <tarsia/abi.h>: tarsia_kind, tarsia_type.flags, tarsia_function.flags.
 NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE, ARGUMENT, OBJECT, NUMBER = range(13)
@@ -90,6 +90,20 @@ def _writes(type):
     if kind == LIST:
         return bool(elements) and _writes(elements[0])
     return kind in (TENSOR, POINTER) and not flags & CONST
+
+
+def inputs_by_name(name, description, inputs, keywords, nothing=None):
+    """The inputs of a call of an op in its order, and the keywords that name no input. `nothing` stands for what is not given."""
+    ports = {port: (i, flags) for i, (port, flags) in enumerate(description["inputs"]) if port in keywords}
+    row, rest = list(inputs), {key: value for key, value in keywords.items() if key not in ports}
+    for port, (i, flags) in sorted(ports.items(), key=lambda item: item[1]):
+        value = keywords[port]
+        if i < len(row) and (i < len(inputs) or flags & PORT_VARIADIC):
+            raise ArgumentTypeError(f"{name}: input '{port}' is given twice, by its place and by its name")
+        values = list(value) if flags & PORT_VARIADIC and isinstance(value, (list, tuple)) else [value]
+        row += [nothing] * (i - len(row))
+        row += values
+    return row, rest
 
 
 def needs_of(description, n_inputs, n_outputs):

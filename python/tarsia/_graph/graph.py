@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from .. import _tarsia
 from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound
+from .._schema import inputs_by_name
 from .bound import BoundGraph
 
 _NO_VALUE = 0xFFFFFFFF
@@ -143,6 +144,8 @@ class Graph:
             op = _tarsia.op(op)
         if not isinstance(op, _tarsia.Op):
             raise ArgumentTypeError(f"graph: add takes an op or its name, not {op!r}")
+        if attributes:
+            inputs, attributes = inputs_by_name(op.name, op._description, inputs, attributes)
         numbers = [_NO_VALUE if value is None else self._number(value, op) for value in inputs]
         outputs = self._handle.add(
             op,
@@ -337,7 +340,7 @@ class Graph:
 
 def _add_node(op, inputs, attributes):
     """Adds a node for a call of an op with a graph's values."""
-    graph = next(value.graph for value in inputs if isinstance(value, GraphValue))
+    graph = next(value.graph for value in (*inputs, *attributes.values()) if isinstance(value, GraphValue))
     return graph.add(op, *inputs, **attributes)
 
 

@@ -15,7 +15,7 @@ from .._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from .programs import Programs, identity, layout
 from .._pair import Pair
 from .._schema import (LIST, OBJECT, OP_RANDOM, POINTER, PORT_HIDDEN, PORT_MUTABLE, PORT_NO_GRADIENT, STREAM, TENSOR, TUPLE,
-                      needs_of, of_function)
+                      inputs_by_name, needs_of, of_function)
 
 _TARGET = "tarsia_call"
 for _platform, _handler in zip(("cpu", "CUDA"), _tarsia.jax_handlers()):
@@ -116,6 +116,7 @@ class OpCall:
 
     def __call__(self, *inputs, **attributes):
         name = self._op.name
+        inputs, attributes = inputs_by_name(name, self._op._description, inputs, attributes) if attributes else (inputs, {})
         inputs = [one if one is None else _array(one, f"{name}: input {i}") for i, one in enumerate(inputs)]
         attributes = {key: _constant(value, f"{name}: attribute {key!r}") for key, value in attributes.items()}
         generation = _tarsia.op_generation()
