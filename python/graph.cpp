@@ -170,7 +170,7 @@ class GraphHandle {
   }
 
   /// Binds for inputs of (shape, dtype, storage), on a device.
-  nb::object bind(const nb::list& inputs, nb::handle device) const {
+  nb::object bind(const nb::list& inputs, nb::handle device, nb::handle implementation) const {
     std::vector<tarsia_meta> metas;
     for (nb::handle input : inputs)
       metas.push_back(meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
@@ -180,7 +180,8 @@ class GraphHandle {
     tarsia_library_release(library);  // the op keeps it
     const OpRef owned(op);
     const Attributes attributes;
-    const tarsia_op_request request = request_for(metas, attributes, device_from(device));
+    tarsia_op_request request = request_for(metas, attributes, device_from(device));
+    if (!read_choice("graph", implementation.ptr(), request.choice)) fail();
     tarsia_bound_op* bound = nullptr;
     int32_t code;
     {
@@ -188,7 +189,7 @@ class GraphHandle {
       code = tarsia_op_bind(op, &request, &bound);
     }
     check(code);
-    PyObject* made = make_bound(op, bound, request.device);
+    PyObject* made = make_bound(op, bound, request.device, request.choice);
     if (!made) fail();
     return nb::steal(made);
   }
@@ -327,7 +328,7 @@ void add_graph(nb::module_& module) {
       .def("gradient", &GraphHandle::gradient)
       .def("to_json", &GraphHandle::to_json)
       .def("describe", &GraphHandle::describe)
-      .def("bind", &GraphHandle::bind)
+      .def("bind", &GraphHandle::bind, nb::arg(), nb::arg(), nb::arg().none())
       .def("register_as", &GraphHandle::register_as);
   nb::class_<CapturedGraph>(module, "CapturedGraph")
       .def(nb::init<nb::handle>())

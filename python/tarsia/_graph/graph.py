@@ -184,13 +184,17 @@ class Graph:
 
     # ---- running
 
-    def bind(self, **inputs):
+    def bind(self, *, implementation=None, **inputs):
         """Infers, chooses implementations, and plans memory for inputs of these shapes.
 
         Each input is an array, or ``(shape, dtype)``, ``(shape, dtype, device)`` or ``(shape, dtype, device,
-        storage)``. The graph runs on the device of its inputs.
+        storage)``. The graph runs on the device of its inputs. Where ops have several implementations,
+        ``implementation="measure"`` takes the fastest on this machine, ``"priority"`` the first by priority, and None
+        does what ``TARSIA_IMPLEMENTATION`` says.
         """
         names = self.inputs
+        if "implementation" in names:  # a graph may have an input of that name
+            inputs["implementation"], implementation = implementation, None
         specs, devices = [], {}
         for name in names:
             if name not in inputs:
@@ -204,7 +208,7 @@ class Graph:
         if len(set(devices.values())) > 1:
             raise ArgumentValueError(f"graph: its inputs are on several devices: {devices}; put them on one")
         device = next(iter(devices.values()), (False, 0))
-        return BoundGraph(self._handle.bind(specs, device), tuple(names))
+        return BoundGraph(self._handle.bind(specs, device, implementation), tuple(names))
 
     def __call__(self, *args, out=None, req=None, **inputs):
         """Binds to these arrays and runs. Plans of the last shapes are kept."""
