@@ -229,7 +229,7 @@ class Graph:
             if bound is not None:
                 self._bindings.move_to_end(key)
         if bound is None:
-            bound = self._bind(arrays, dynamic=True)
+            bound = self._bind(dict(arrays), dynamic=True)
             with self._lock:
                 self._bindings[key] = bound
                 while len(self._bindings) > _MOST_BINDINGS:
