@@ -138,11 +138,26 @@ int32_t tarsia_graph_op(const tarsia_graph* given, const char* name, uint32_t fl
                         tarsia_library** library) {
   return guarded([&] {
     registry::Ref<registry::Library> owner;
-    registry::Ref<registry::OpEntry> made = graph::make_op(
-        *from_c(given), {name != nullptr, text_or_none(name), (flags & TARSIA_GRAPH_DIFFERENTIABLE) != 0},
-        &owner);
+    registry::Ref<registry::OpEntry> made =
+        graph::make_op(*from_c(given),
+                       {.is_registered = name != nullptr,
+                        .name = text_or_none(name),
+                        .is_dynamic = (flags & TARSIA_GRAPH_DYNAMIC) != 0,
+                        .is_differentiable = (flags & TARSIA_GRAPH_DIFFERENTIABLE) != 0},
+                       &owner);
     *op = to_c(made.detach());
     *library = to_c(owner.detach());
+  });
+}
+
+int32_t tarsia_graph_shared(const tarsia_op_handle* op, uint64_t* n_plans, uint64_t* bytes) {
+  return guarded([&] {
+    graph::MemoryBuckets* buckets = graph::buckets_of(*api::from_c(op));
+    if (!buckets)
+      throw ArgumentError::type_error(
+          "the op is no graph whose bindings share memory: make it with TARSIA_GRAPH_DYNAMIC or a name");
+    *n_plans = buckets->n_planned();
+    *bytes = buckets->pool().bytes();
   });
 }
 

@@ -9,6 +9,8 @@
 #include "api/handles.h"
 #include "api/text.h"
 #include "base/error.h"
+#include "pipeline/answers.h"
+#include "registry/measure/measure.h"
 #include "registry/resources/last_error.h"
 
 using namespace tarsia;
@@ -16,6 +18,14 @@ using namespace tarsia::api;
 using registry::guarded;
 using registry::OpRegistry;
 using registry::Ref;
+
+namespace {
+
+/// Measured choices outlive the process. Never destroyed: threads may bind ops while the process exits.
+[[maybe_unused]] const bool k_answers_are_kept =
+    (registry::keep_answers_in(new pipeline::CachedAnswers()), true);
+
+}  // namespace
 
 int32_t tarsia_op_names(char*** names, uint64_t* n) {
   return guarded([&] {
@@ -77,7 +87,7 @@ int32_t tarsia_op_infer(tarsia_op_handle* op, const tarsia_op_request* request, 
 }
 
 int32_t tarsia_op_bind(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_bound_op** bound) {
-  return guarded([&] { *bound = to_c(new registry::BoundOp(Ref(from_c(op)), *request)); });
+  return guarded([&] { *bound = to_c(registry::bind(Ref(from_c(op)), *request).detach()); });
 }
 
 void tarsia_bound_retain(tarsia_bound_op* bound) {
@@ -119,12 +129,14 @@ int32_t tarsia_bound_describe(const tarsia_bound_op* bound, uint32_t pass, tarsi
     full.workspace = op.workspace(which);
     full.conversions = give(op.conversion_texts(which), &full.n_conversions);
     full.needs = give(op.needs(which), &full.n_needs);
+    full.measured = give(op.measured_times(which), &full.n_measured);
+    full.not_measured = op.measured(which).reason.c_str();
     std::memcpy(description, &full, std::min<size_t>(description->size, sizeof full));
   });
 }
 
 int32_t tarsia_op_explain(tarsia_op_handle* op, const tarsia_op_request* request, char** text) {
-  return guarded([&] { *text = give_text(registry::explain(from_c(op)->op(), *request)); });
+  return guarded([&] { *text = give_text(registry::explain_bind(Ref(from_c(op)), *request)); });
 }
 
 int32_t tarsia_bound_call(tarsia_bound_op* bound, const tarsia_op_call* call) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "graph/graph_op.h"
+#include "registry/measure/measure.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 
@@ -104,7 +105,7 @@ CapturedGraph::CapturedGraph(registry::Ref<registry::OpEntry> op, const tarsia_o
   CudaDeviceScope scope(m_device);
 
   // 1. Bind: no other call shares this binding's memory.
-  m_bound = registry::Ref<registry::BoundOp>::adopt(new registry::BoundOp(std::move(op), request));
+  m_bound = registry::bind(std::move(op), request);
   require_capturable(*m_bound);
 
   // 2. Make the inputs and outputs.

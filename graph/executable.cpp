@@ -4,10 +4,8 @@
 #include "graph/executable.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <deque>
 #include <mutex>
-#include <new>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -21,53 +19,7 @@ using registry::is_gpu;
 
 namespace {
 
-constexpr unsigned k_event_disable_timing = 2;  // CU_EVENT_DISABLE_TIMING
-constexpr unsigned k_stream_non_blocking = 1;   // CU_STREAM_NON_BLOCKING
-
-/// Memory of a GPU for work that a stream captures. Allocated on that stream, it would be a part of the CUDA
-/// graph, and gone after its first run.
-void* allocate_for_capture(std::uint64_t bytes, int device) {
-  const CudaRelaxedCapture relaxed;
-  const CudaDriver& driver = cuda_driver();
-  CuStream stream = nullptr;
-  check_cuda(driver.cuStreamCreate(&stream, k_stream_non_blocking), "cuStreamCreate");
-  void* data = nullptr;
-  const std::int32_t code = registry::guarded([&] {
-    data = registry::allocate_device(bytes, device, stream);
-    check_cuda(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
-  });
-  driver.cuStreamDestroy(stream);
-  if (code) registry::throw_last_error();
-  return data;
-}
-
-/// Memory on the CPU or on a GPU.
-class Block {
- public:
-  Block(ArenaSize size, void* stream, bool is_captured) : m_device(size.device) {
-    if (!size.bytes) return;
-    if (is_gpu(size.device)) {
-      m_data = is_captured ? allocate_for_capture(size.bytes, size.device.id)
-                           : registry::allocate_device(size.bytes, size.device.id, stream);
-    } else if (!(m_data = std::aligned_alloc(k_cpu_alignment, (size.bytes + k_cpu_alignment - 1) /
-                                                                  k_cpu_alignment * k_cpu_alignment))) {
-      throw OutOfMemory("the CPU has no room for the " + std::to_string(size.bytes) + " bytes of a graph");
-    }
-  }
-  Block(Block&& o) noexcept : m_device(o.m_device), m_data(std::exchange(o.m_data, nullptr)) {}
-  ~Block() {
-    if (!m_data) return;
-    if (is_gpu(m_device))
-      registry::free_device_anywhere(m_data, m_device.id);
-    else
-      std::free(m_data);
-  }
-  char* data() const { return static_cast<char*>(m_data); }
-
- private:
-  tarsia_device m_device;
-  void* m_data = nullptr;
-};
+constexpr unsigned k_stream_non_blocking = 1;  // CU_STREAM_NON_BLOCKING
 
 /// The planned workspace of one step. Gives memory of the call where that does not suffice.
 class Workspace final : public registry::ScratchSource {
@@ -101,13 +53,11 @@ bool is_capturing(void* stream) {
 
 class Executable::Arena {
  public:
-  Arena(const Program& program, const MemoryPlan& plan, void* stream, bool is_captured)
+  Arena(const Program& program, const MemoryPlan& plan)
       : tensors(program.slots.size()),
         sparse(program.slots.size()),
         pointers(program.slots.size()),
-        output_data(program.outputs.size()),
-        m_stream(stream) {
-    for (const ArenaSize& size : plan.arenas) m_blocks.emplace_back(size, stream, is_captured);
+        output_data(program.outputs.size()) {
     for (SlotId id = 0; id < program.slots.size(); ++id) {
       const Slot& slot = program.slots[id];
       tarsia_tensor& tensor = tensors[id];
@@ -125,7 +75,7 @@ class Executable::Arena {
       if (buffer == k_none) continue;
       const Buffer& b = plan.buffers[buffer];
       if (b.arena != k_none)
-        tensor.data = m_blocks[b.arena].data() + b.offset;
+        m_in_memory.push_back({id, b.arena, b.offset});
       else
         in_outputs.push_back(
             {id, b.output != k_none ? b.output : b.within, b.output != k_none ? 0 : b.offset});
@@ -135,7 +85,8 @@ class Executable::Arena {
       const BufferId workspace = plan.workspace_of[s];
       workspaces.push_back(nullptr);
       if (workspace != k_none && plan.buffers[workspace].arena != k_none)
-        workspaces.back() = m_blocks[plan.buffers[workspace].arena].data() + plan.buffers[workspace].offset;
+        m_workspaces_in_memory.push_back(
+            {static_cast<std::uint32_t>(s), plan.buffers[workspace].arena, plan.buffers[workspace].offset});
       else if (workspace != k_none)
         workspaces_in_outputs.push_back(
             {static_cast<std::uint32_t>(s), plan.buffers[workspace].within, plan.buffers[workspace].offset});
@@ -161,39 +112,43 @@ class Executable::Arena {
       if (program.slots[id].meta.storage != TARSIA_DENSE) has_sparse = true;
   }
   ~Arena() {
-    if (m_event) cuda_driver().cuEventDestroy(m_event);
+    if (m_forked) cuda_driver().cuEventDestroy(m_forked);
     for (CuEvent event : m_step_events)
       if (event) cuda_driver().cuEventDestroy(event);
     for (CuStream stream : m_streams)
       if (stream) cuda_driver().cuStreamDestroy(stream);
   }
 
-  /// Before a call on the stream: waits on it for the work of the call before.
-  void enter(void* stream) {
-    if (stream != m_stream && m_event) wait(stream, m_event);
+  /// Lets tensors and workspaces lie in the memory, which the arena holds until release().
+  void hold(const MemoryPlan& plan, std::unique_ptr<ArenaMemory> memory) {
+    m_memory = std::move(memory);
+    if (m_memory->serial() == m_laid_out) return;
+    m_laid_out = m_memory->serial();
+    std::vector<char*> blocks;
+    for (const ArenaSize& size : plan.arenas) blocks.push_back(m_memory->on(size.device));
+    for (const InOutput& place : m_in_memory) tensors[place.slot].data = blocks[place.output] + place.offset;
+    for (const InOutput& place : m_workspaces_in_memory)
+      workspaces[place.slot] = blocks[place.output] + place.offset;
   }
-  /// After a call.
-  void leave(void* stream) {
-    m_stream = stream;
-    record(m_event, stream);
-  }
+  ArenaMemory* memory() const { return m_memory.get(); }
+  std::unique_ptr<ArenaMemory> release() { return std::move(m_memory); }
 
   /// Lets the streams of the other lanes follow the caller's. They are made when they are first needed.
   void fork(const Lanes& lanes, void* stream) {
     if (lanes.n == 1) return;
     m_streams.resize(lanes.n - 1);
     m_step_events.resize(lanes.lane.size());
-    record(m_event, stream);
+    record(m_forked, stream);
     for (CuStream& other : m_streams) {
       const CudaRelaxedCapture relaxed;
       if (!other) check_cuda(cuda_driver().cuStreamCreate(&other, k_stream_non_blocking), "cuStreamCreate");
-      wait(other, m_event);
+      wait_for(other, m_forked);
     }
   }
   /// The stream of a step, which waits for the steps of other lanes that come before it.
   void* before_step(const Lanes& lanes, std::size_t step, void* stream) {
     void* own = lanes.lane[step] ? m_streams[lanes.lane[step] - 1] : stream;
-    for (std::uint32_t other : lanes.waits[step]) wait(own, m_step_events[other]);
+    for (std::uint32_t other : lanes.waits[step]) wait_for(own, m_step_events[other]);
     return own;
   }
   void after_step(const Lanes& lanes, std::size_t step, void* own) {
@@ -201,10 +156,8 @@ class Executable::Arena {
   }
   /// Lets the caller's stream follow the others.
   void join(const Lanes& lanes, void* stream) {
-    for (std::uint32_t lane = 1; lane < lanes.n; ++lane) wait(stream, m_step_events[lanes.last[lane]]);
+    for (std::uint32_t lane = 1; lane < lanes.n; ++lane) wait_for(stream, m_step_events[lanes.last[lane]]);
   }
-  void* stream() const { return m_stream; }
-
   /// Lets a slot stand for another tensor in this call.
   void point(const Program& program, SlotId slot, const tarsia_tensor* tensor) {
     if (pointers[slot] == tensor) return;
@@ -242,23 +195,19 @@ class Executable::Arena {
     return list;
   }
 
-  static void wait(void* stream, CuEvent event) {
-    check_cuda(cuda_driver().cuStreamWaitEvent(static_cast<CuStream>(stream), event, 0), "cuStreamWaitEvent");
-  }
-  static void record(CuEvent& event, void* stream) {
-    if (!event) check_cuda(cuda_driver().cuEventCreate(&event, k_event_disable_timing), "cuEventCreate");
-    check_cuda(cuda_driver().cuEventRecord(event, static_cast<CuStream>(stream)), "cuEventRecord");
-  }
-
-  std::vector<Block> m_blocks;
-  std::vector<CuStream> m_streams;                      ///< of lanes 1 and on
+  std::unique_ptr<ArenaMemory> m_memory;
+  std::uint64_t m_laid_out = 0;                               ///< whose addresses tensors have
+  std::vector<InOutput> m_in_memory, m_workspaces_in_memory;  ///< `output` is the number of an arena
+  std::vector<CuStream> m_streams;                            ///< of lanes 1 and on
   std::vector<CuEvent> m_step_events;                   ///< of steps that another lane waits for; else null
   std::deque<std::vector<const tarsia_tensor*>> lists;  ///< of each step with an op: its inputs, its outputs
-  void* m_stream;
-  CuEvent m_event = nullptr;
+  CuEvent m_forked = nullptr;
 };
 
-Executable::Executable(Program program) : m_program(std::move(program)), m_plan(plan_memory(m_program)) {
+Executable::Executable(Program program, std::shared_ptr<MemoryBuckets> buckets)
+    : m_program(std::move(program)),
+      m_buckets(std::move(buckets)),
+      m_plan(m_buckets ? m_buckets->plan(m_program) : plan_memory(m_program)) {
   m_uses_gpu = is_gpu(m_program.device);
   bool uses_gpu_alone = !m_program.steps.empty();
   std::int32_t gpu = -1;
@@ -282,24 +231,30 @@ Executable::Executable(Program program) : m_program(std::move(program)), m_plan(
 Executable::~Executable() = default;
 
 std::unique_ptr<Executable::Arena> Executable::take(void* stream) {
+  std::unique_ptr<Arena> arena;
   {
     std::lock_guard lock(m_mutex);
     if (!m_free.empty()) {
       // The one that this stream used last, else the one that was given back first.
-      auto chosen =
-          std::ranges::find_if(m_free, [&](const auto& arena) { return arena->stream() == stream; });
+      auto chosen = std::ranges::find_if(
+          m_free, [&](const auto& one) { return one->memory() && one->memory()->stream() == stream; });
       if (chosen == m_free.end()) chosen = m_free.begin();
-      std::unique_ptr<Arena> arena = std::move(*chosen);
+      arena = std::move(*chosen);
       m_free.erase(chosen);
-      return arena;
     }
   }
-  return std::make_unique<Arena>(m_program, m_plan, stream, false);
+  if (!arena) arena = std::make_unique<Arena>(m_program, m_plan);
+  if (m_buckets)
+    arena->hold(m_plan, m_buckets->pool().take(m_plan.arenas, stream));
+  else if (!arena->memory())
+    arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, stream, false));
+  return arena;
 }
 
 void Executable::give(std::unique_ptr<Arena> arena, void* stream) noexcept {
   try {
-    if (m_uses_gpu) arena->leave(stream);
+    if (m_uses_gpu) arena->memory()->leave(stream);
+    if (m_buckets) m_buckets->pool().give(arena->release());
     std::lock_guard lock(m_mutex);
     m_free.push_back(std::move(arena));
   } catch (const std::exception& e) {
@@ -321,8 +276,11 @@ std::int32_t Executable::run(const Call& call) noexcept {
     // 1. Take an arena. What a stream captures runs later, any number of times: its arena is for it alone.
     const bool is_captured = m_uses_gpu && is_capturing(call.stream);
     std::unique_ptr<Arena> arena =
-        is_captured ? std::make_unique<Arena>(m_program, m_plan, call.stream, true) : take(call.stream);
-    if (m_uses_gpu) arena->enter(call.stream);
+        is_captured ? std::make_unique<Arena>(m_program, m_plan) : take(call.stream);
+    if (is_captured)
+      arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, call.stream, true));
+    else if (m_uses_gpu)
+      arena->memory()->enter(call.stream);
 
     // 2. Fill in the caller's tensors. An output that nobody wants, or that shares memory with
     // a tensor of the graph's, gets memory for this call. None overlaps an input: bound ops see to that.

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "graph/arena.h"
 #include "graph/lanes.h"
+#include "graph/memory_buckets.h"
 #include "graph/memory_plan.h"
 
 namespace tarsia::graph {
@@ -17,13 +19,16 @@ namespace tarsia::graph {
 /// work.
 class Executable {
  public:
-  explicit Executable(Program program);
+  /// With `buckets`, it takes part in their plans and memory; without, it has a plan and arenas of its own.
+  explicit Executable(Program program, std::shared_ptr<MemoryBuckets> buckets = nullptr);
   ~Executable();
   Executable(const Executable&) = delete;
 
   const Program& program() const { return m_program; }
   const MemoryPlan& plan() const { return m_plan; }
   const Lanes& lanes() const { return m_lanes; }
+  /// Null: it has a plan of its own.
+  MemoryBuckets* buckets() const { return m_buckets.get(); }
 
   /// The tensors of one run. `inputs` has one for each input of the graph, `outputs` one for each output:
   /// dense ones of the slot's size, or tarsia_sparse where the meta says so. A null output is computed and
@@ -47,6 +52,7 @@ class Executable {
   std::int32_t run_step(Arena& arena, std::size_t step, void* stream) const noexcept;
 
   Program m_program;
+  std::shared_ptr<MemoryBuckets> m_buckets;
   MemoryPlan m_plan;
   Lanes m_lanes;  ///< of a program on a GPU
   bool m_uses_gpu = false;

@@ -40,6 +40,7 @@ class GraphOp {
  public:
   GraphOp(const Graph& graph, const GraphOpOptions& options)
       : m_name(options.is_registered ? options.name : "graph"), m_forward(graph) {
+    if (options.is_dynamic || options.is_registered) m_buckets = std::make_shared<MemoryBuckets>();
     if (!registry::is_identifier(m_name))
       throw ArgumentError::value_error("graph: '" + m_name +
                                        "' cannot name an op: write letters, digits and underscores");
@@ -77,6 +78,7 @@ class GraphOp {
   GraphOp(const GraphOp&) = delete;
 
   const tarsia_op& op() const { return m_op; }
+  MemoryBuckets* buckets() const { return m_buckets.get(); }
   static bool is_graph(const tarsia_op& op) { return op.infer == &infer_op; }
 
  private:
@@ -193,8 +195,9 @@ class GraphOp {
       std::vector<Given> given;
       for (std::uint32_t i = 0; i < graph.inputs().size(); ++i)
         given.push_back({graph.node(graph.inputs()[i]).outputs[0], i});
-      bound->forward = std::make_unique<Executable>(make_program(
-          {graph, entries, metas, info->device, given, info->n_inputs, graph.outputs(), nullptr}));
+      bound->forward = std::make_unique<Executable>(make_program({graph, entries, metas, info->device, given,
+                                                                  info->n_inputs, graph.outputs(), nullptr}),
+                                                    op.m_buckets);
 
       // 3. The same for the backward pass, which uses the bound ops of the forward pass.
       if (!op.m_backward_outputs.empty()) {
@@ -267,17 +270,19 @@ class GraphOp {
         static_cast<std::uint32_t>(2 * m_forward.outputs().size() + m_forward.inputs().size());
     return std::make_unique<Executable>(
         make_program({m_backward, bound.entries, bound.metas, bound.device, given, n_inputs,
-                      m_backward_outputs, &bound.forward->program().bound}));
+                      m_backward_outputs, &bound.forward->program().bound}),
+        m_buckets);
   }
 
   std::string m_name;
   Graph m_forward;
-  std::uint32_t m_n_visible = 0;           ///< outputs that callers get
-  bool m_changes = false;                  ///< an op changes a state or an input
-  Graph m_backward;                        ///< the forward pass, and the nodes of its gradient
-  std::vector<Given> m_given;              ///< of the backward pass
-  std::vector<ValueId> m_gradients;        ///< of each input; k_none: it has none
-  std::vector<Output> m_backward_outputs;  ///< those that there are
+  std::uint32_t m_n_visible = 0;             ///< outputs that callers get
+  std::shared_ptr<MemoryBuckets> m_buckets;  ///< null: each binding has a plan and arenas of its own
+  bool m_changes = false;                    ///< an op changes a state or an input
+  Graph m_backward;                          ///< the forward pass, and the nodes of its gradient
+  std::vector<Given> m_given;                ///< of the backward pass
+  std::vector<ValueId> m_gradients;          ///< of each input; k_none: it has none
+  std::vector<Output> m_backward_outputs;    ///< those that there are
   std::deque<std::string> m_names;
   std::vector<tarsia_port> m_inputs, m_outputs;
   std::vector<tarsia_implementation> m_implementations;
@@ -299,6 +304,11 @@ registry::Ref<registry::OpEntry> make_op(const Graph& graph, const GraphOpOption
                     : registry::Library::hold(name, {&description, 1}, release, user);
   *library = made;
   return registry::Ref<registry::OpEntry>::adopt(new registry::OpEntry(description, std::move(made)));
+}
+
+MemoryBuckets* buckets_of(const registry::OpEntry& op) {
+  return GraphOp::is_graph(op.declared()) ? static_cast<const GraphOp*>(op.declared().user)->buckets()
+                                          : nullptr;
 }
 
 Executable* executable_of(const registry::BoundOp& bound) {

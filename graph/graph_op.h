@@ -13,6 +13,7 @@ namespace tarsia::graph {
 struct GraphOpOptions {
   bool is_registered = false;  ///< under `name`; otherwise it is called "graph"
   std::string name;
+  bool is_dynamic = false;         ///< its bindings share plans of memory and arenas: see MemoryBuckets
   bool is_differentiable = false;  ///< it has a backward; its forward keeps what that needs as hidden outputs
 };
 
@@ -21,6 +22,9 @@ struct GraphOpOptions {
 /// a graph without outputs, Unsupported for one that has to be differentiable and is not, and LoadError.
 registry::Ref<registry::OpEntry> make_op(const Graph& graph, const GraphOpOptions& options,
                                          registry::Ref<registry::Library>* library);
+
+/// What the bindings of a graph's op share; null if each is on its own, and for other ops.
+MemoryBuckets* buckets_of(const registry::OpEntry& op);
 
 /// What runs a bound op that make_op made; null for other ops. Lives as long as the bound op.
 Executable* executable_of(const registry::BoundOp& bound);

@@ -417,18 +417,30 @@ void place_all(MemoryPlan& plan) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program) {
-  const auto began = std::chrono::steady_clock::now();
-  // 1. Let slots take over the memory of others.
+MemoryPlan share_memory(const Program& program) {
   MemoryPlan plan;
   Sharing(program, plan).run();
   std::vector<BufferId> all(plan.buffers.size());
   for (BufferId id = 0; id < all.size(); ++id) all[id] = id;
   plan.lower_bound = largest_sum(plan.buffers, all, false);
+  return plan;
+}
 
-  // 2. Place what is left, without and with room in the outputs' memory, and keep the smaller plan.
+void place_memory(MemoryPlan& plan, Headroom headroom) {
+  const auto began = std::chrono::steady_clock::now();
+  // 1. Place what lies in no output's memory.
+  std::vector<std::uint64_t> exact;
+  if (headroom == Headroom::quarter)
+    for (Buffer& b : plan.buffers) {
+      exact.push_back(b.bytes);
+      if (b.output == k_none) b.bytes = b.room = aligned(b.bytes + b.bytes / 4, b.device);
+    }
   place_all(plan);
+  for (std::size_t i = 0; i < exact.size(); ++i) plan.buffers[i].bytes = exact[i];
+
+  // 2. Place with room in the outputs' memory, and keep the smaller plan.
   const bool has_outputs =
+      headroom == Headroom::none &&
       std::ranges::any_of(plan.buffers, [](const Buffer& b) { return b.output != k_none; });
   const MemoryPlan apart = plan;
   const bool is_large =
@@ -444,8 +456,16 @@ MemoryPlan plan_memory(const Program& program) {
   for (std::size_t i = 0; i < (is_large ? 1 : 2 * std::size(k_orders)); ++i)
     try_outputs([&](MemoryPlan& other) { use_outputs(other, k_orders[i / 2], i % 2 == 0); });
   if (!is_large) try_outputs(use_outputs_at_peak);
+  plan.milliseconds +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+MemoryPlan plan_memory(const Program& program) {
+  const auto began = std::chrono::steady_clock::now();
+  MemoryPlan plan = share_memory(program);
   plan.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  place_memory(plan, Headroom::none);
   return plan;
 }
 

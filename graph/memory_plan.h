@@ -21,6 +21,7 @@ struct Buffer {
   std::uint32_t within = k_none;  ///< otherwise: it lies in the memory of this output, before that is made
   std::uint32_t arena = k_none;   ///< otherwise: it lies in this arena
   std::uint64_t offset = 0;       ///< in the arena or in that output, in bytes
+  std::uint64_t room = 0;         ///< the most bytes that it may have there, if more than `bytes`
 };
 
 /// One piece of memory on one device.
@@ -47,6 +48,15 @@ struct MemoryPlan {
 
 /// Plans with what the chosen implementations allow. Deterministic.
 MemoryPlan plan_memory(const Program& program);
+
+/// The two passes of plan_memory. The first makes buffers, and the second gives them places.
+MemoryPlan share_memory(const Program& program);
+/// How much room buffers get beyond their bytes.
+enum class Headroom : std::uint8_t {
+  none,
+  quarter  ///< of their bytes; then none lies in an output's memory
+};
+void place_memory(MemoryPlan& plan, Headroom headroom);
 
 /// Alignment of each buffer on the CPU and on a GPU, in bytes.
 inline constexpr std::uint64_t k_cpu_alignment = 64, k_gpu_alignment = 256;

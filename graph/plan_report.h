@@ -8,7 +8,8 @@
 namespace tarsia::graph {
 
 /// An object with `bytes`, `lower_bound`, `arenas`, `steps`, `values`, `shared` (pairs of values),
-/// `implementations` (node → name) and `conversions`. docs/graph.md describes it.
+/// `implementations` (node → name), `measured` (node → name → seconds, null for one that failed) and
+/// `conversions`. docs/graph.md describes it.
 std::string plan_json(const Program& program, const MemoryPlan& plan);
 
 /// An SVG: steps from left to right, addresses from bottom to top, a rectangle for each buffer, one picture

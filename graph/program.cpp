@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "registry/measure/measure.h"
 #include "registry/op/choice.h"
 #include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
@@ -157,9 +158,7 @@ class Lowering {
     try {
       const NodeRequest request(node, m_metas, step.device);
       step.bound = m_program.bound[id];
-      if (!step.bound)
-        step.bound =
-            registry::Ref<registry::BoundOp>::adopt(new registry::BoundOp(m_entries[id], request.request()));
+      if (!step.bound) step.bound = registry::bind(m_entries[id], request.request());
     } catch (const Error& e) {
       rethrow({e.code(), "graph, node '" + node.name + "': " + e.what(), {e.stage(), e.log()}, {}});
     }

@@ -195,6 +195,16 @@ Pipeline::Stores& Pipeline::stores() {
   return *m_stores.try_emplace(folder, std::move(made)).first->second;
 }
 
+std::optional<std::string> Pipeline::find_fact(const cache::Key& key) {
+  cache::Hit hit;
+  if (stores().disk.find(cache::Kind::fact, key, true, hit) != cache::Lookup::hit) return std::nullopt;
+  return std::move(hit.entry.payload);
+}
+
+void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
+  stores().disk.keep(cache::Kind::fact, key, text, {});
+}
+
 jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   jit::CompileRequest request;
   request.name = std::move(source.name);

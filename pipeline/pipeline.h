@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,10 @@ class Pipeline final : public ForkAware {
     std::vector<jit::Completion> completions;
   };
   Completed complete(Source source, int line, int column);
+
+  /// A fact about this machine that the cache keeps, and keeping one. Errors are misses.
+  std::optional<std::string> find_fact(const cache::Key& key);
+  void keep_fact(const cache::Key& key, const std::string& text);
 
   /// This process's counts of the store that the environment names now.
   cache::Counters counters() { return stores().disk.counters(); }

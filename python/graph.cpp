@@ -1,11 +1,14 @@
 // A graph's handle. Values are their numbers, and descriptions are JSON; the package makes objects of them.
 #include "python/graph.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <tarsia/c_graph.h>
 
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/call/call.h"
@@ -170,17 +173,15 @@ class GraphHandle {
   }
 
   /// Binds for inputs of (shape, dtype, storage), on a device.
-  nb::object bind(const nb::list& inputs, nb::handle device) const {
+  nb::object bind(const nb::list& inputs, nb::handle device, nb::handle implementation, bool dynamic) {
     std::vector<tarsia_meta> metas;
     for (nb::handle input : inputs)
       metas.push_back(meta_from("graph", input[0], input[1], nb::cast<std::string>(input[2])));
-    tarsia_op_handle* op = nullptr;
-    tarsia_library* library = nullptr;
-    check(tarsia_graph_op(m_graph, nullptr, 0, &op, &library));
-    tarsia_library_release(library);  // the op keeps it
-    const OpRef owned(op);
+    const OpRef owned = dynamic ? dynamic_op() : make_op(0);
+    tarsia_op_handle* op = owned.get();
     const Attributes attributes;
-    const tarsia_op_request request = request_for(metas, attributes, device_from(device));
+    tarsia_op_request request = request_for(metas, attributes, device_from(device));
+    if (!read_choice("graph", implementation.ptr(), request.choice)) fail();
     tarsia_bound_op* bound = nullptr;
     int32_t code;
     {
@@ -188,9 +189,24 @@ class GraphHandle {
       code = tarsia_op_bind(op, &request, &bound);
     }
     check(code);
-    PyObject* made = make_bound(op, bound, request.device);
+    PyObject* made = make_bound(op, bound, request.device, request.choice);
     if (!made) fail();
     return nb::steal(made);
+  }
+
+  /// Called when the graph changes.
+  void forget() {
+    OpRef old;
+    const std::lock_guard lock(m_mutex);
+    std::swap(old, m_dynamic);
+  }
+
+  /// (plans, bytes) that bindings of calls share.
+  std::pair<uint64_t, uint64_t> shared() {
+    const std::lock_guard lock(m_mutex);
+    uint64_t plans = 0, bytes = 0;
+    if (m_dynamic) check(tarsia_graph_shared(m_dynamic.get(), &plans, &bytes));
+    return {plans, bytes};
   }
 
   nb::object register_as(const std::string& name, bool differentiable) const {
@@ -202,6 +218,20 @@ class GraphHandle {
   }
 
  private:
+  OpRef make_op(uint32_t flags) const {
+    tarsia_op_handle* op = nullptr;
+    tarsia_library* library = nullptr;
+    check(tarsia_graph_op(m_graph, nullptr, flags, &op, &library));
+    tarsia_library_release(library);  // the op keeps it
+    return OpRef(op);
+  }
+  /// The op of the graph as it is, whose bindings share memory.
+  OpRef dynamic_op() {
+    const std::lock_guard lock(m_mutex);
+    if (!m_dynamic) m_dynamic = make_op(TARSIA_GRAPH_DYNAMIC);
+    return OpRef::borrow(m_dynamic.get());
+  }
+
   /// (is_gpu, number).
   static tarsia_device device_from(nb::handle device) {
     return nb::cast<bool>(device[0]) ? tarsia_device{TARSIA_GPU, nb::cast<int32_t>(device[1])}
@@ -209,6 +239,8 @@ class GraphHandle {
   }
 
   tarsia_graph* m_graph = nullptr;
+  std::mutex m_mutex;  ///< of the next
+  OpRef m_dynamic;     ///< empty: nobody has called the graph since it changed
 };
 
 /// A captured graph. Its tensors are fixed; run() copies to and from them.
@@ -327,7 +359,9 @@ void add_graph(nb::module_& module) {
       .def("gradient", &GraphHandle::gradient)
       .def("to_json", &GraphHandle::to_json)
       .def("describe", &GraphHandle::describe)
-      .def("bind", &GraphHandle::bind)
+      .def("bind", &GraphHandle::bind, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("forget", &GraphHandle::forget)
+      .def("shared", &GraphHandle::shared)
       .def("register_as", &GraphHandle::register_as);
   nb::class_<CapturedGraph>(module, "CapturedGraph")
       .def(nb::init<nb::handle>())

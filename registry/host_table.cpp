@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "registry/library/module_tensor.h"
+#include "registry/measure/measure.h"
 #include "registry/op/bound_op.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
@@ -122,7 +123,8 @@ BoundOp* from_handle(tarsia_bound_op* bound) {
 }
 
 std::int32_t host_op_bind(const char* name, const tarsia_op_request* request, tarsia_bound_op** bound) {
-  return guarded([&] { *bound = to_handle(new BoundOp(OpRegistry::instance().find(name), *request)); });
+  return guarded(
+      [&] { *bound = to_handle(registry::bind(OpRegistry::instance().find(name), *request).detach()); });
 }
 
 std::int32_t host_op_call(tarsia_bound_op* bound, const tarsia_op_call* call) {

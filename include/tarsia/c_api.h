@@ -433,6 +433,12 @@ TARSIA_API int32_t tarsia_bound_has_backward(const tarsia_bound_op* bound);
 /// without a gradient have none.
 TARSIA_API int32_t tarsia_bound_has_gradient(const tarsia_bound_op* bound, uint32_t i);
 
+/// What a call of an implementation took when it was measured.
+typedef struct tarsia_measured_time {
+  const char* name; /* as tarsia_bound_pass's */
+  double seconds;   /* below 0: it failed */
+} tarsia_measured_time;
+
 /// What runs a pass of a bound op. It lives as long as the bound op.
 typedef struct tarsia_bound_pass {
   uint32_t size; /* sizeof(tarsia_bound_pass), set by the caller */
@@ -446,6 +452,9 @@ typedef struct tarsia_bound_pass {
   const uint8_t*
       needs; /* for each tensor that it takes, whether it needs it; else it may be null. Null: all */
   uint64_t n_needs;
+  const tarsia_measured_time* measured; /* of each that applies, where the choice was measured */
+  uint64_t n_measured;                  /* 0: it was not */
+  const char* not_measured; /* why it was not, although it should have been and there is a choice; or "" */
 } tarsia_bound_pass;
 
 /// Fills in what runs a pass (tarsia_pass). Error: TARSIA_ARGUMENT_VALUE for another pass.

@@ -84,7 +84,9 @@ TARSIA_API int32_t tarsia_graph_describe(const tarsia_graph* graph, char** json)
 
 /// How a graph becomes an op.
 enum {
-  TARSIA_GRAPH_DIFFERENTIABLE = 1 /* with a backward; the forward keeps what that needs as hidden outputs */
+  TARSIA_GRAPH_DIFFERENTIABLE = 1, /* with a backward; the forward keeps what that needs as hidden outputs */
+  TARSIA_GRAPH_DYNAMIC = 2         /* for many shapes: bindings share plans of memory by bucket, and arenas. A
+                                      graph with a name does anyway */
 };
 
 /// Makes an op of a graph as it is now: its inputs and outputs are the graph's. Binding it with
@@ -93,6 +95,10 @@ enum {
 /// TARSIA_ARGUMENT_VALUE for a graph without outputs, TARSIA_UNSUPPORTED.
 TARSIA_API int32_t tarsia_graph_op(const tarsia_graph* graph, const char* name, uint32_t flags,
                                    tarsia_op_handle** op, tarsia_library** library);
+
+/// Tells what the bindings of a graph's op share: how many plans of memory they have needed so far, and the
+/// bytes of the arenas that no run uses just now. Error: TARSIA_ARGUMENT_TYPE if they share nothing.
+TARSIA_API int32_t tarsia_graph_shared(const tarsia_op_handle* op, uint64_t* n_plans, uint64_t* bytes);
 
 /// Describes the plan of a bound graph as JSON, see docs/graph.md. Free `*json` with tarsia_free. Error:
 /// TARSIA_ARGUMENT_TYPE if the bound op is no graph's.

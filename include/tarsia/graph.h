@@ -112,12 +112,12 @@ class Graph {
   /// Infers, chooses implementations and plans memory for tensors of these shapes, on their device. The bound
   /// op takes the graph's inputs in their order and gives its outputs; calls may overlap. Throws what
   /// Op::bind throws, and ArgumentError for a graph without outputs.
-  BoundOp bind(const std::vector<Tensor>& inputs) const {
+  BoundOp bind(const std::vector<Tensor>& inputs, tarsia_choice choice = TARSIA_CHOICE_OF_PROCESS) const {
     tarsia_op_handle* op = nullptr;
     tarsia_library* library = nullptr;
     detail::check(tarsia_graph_op(m_graph, nullptr, 0, &op, &library));
     tarsia_library_release(library);  // the op keeps it
-    return Op::own(op).bind(inputs);
+    return Op::own(op).bind(inputs, {}, choice);
   }
 
   /// Writes the graph as JSON, its tensors included.

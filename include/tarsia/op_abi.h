@@ -239,7 +239,14 @@ typedef struct tarsia_op {
   int32_t (*needs)(void* user, const tarsia_bind_info* info, uint8_t* needs);
 } tarsia_op;
 
-/// The arguments of binding an op, borrowed for the call.
+/// How one is chosen of several implementations that apply.
+typedef enum tarsia_choice {
+  TARSIA_CHOICE_OF_PROCESS = 0, /* as TARSIA_IMPLEMENTATION says, "priority" or "measure" */
+  TARSIA_CHOICE_PRIORITY = 1,   /* the highest priority; among equals, the one that was declared first */
+  TARSIA_CHOICE_MEASURE = 2     /* the fastest, timed once on this machine; see docs/ops.md */
+} tarsia_choice;
+
+/// The arguments of binding an op, borrowed for the call. Fields behind `device` are there if `size` says so.
 typedef struct tarsia_op_request {
   uint32_t size;
   uint32_t n_inputs;
@@ -250,6 +257,10 @@ typedef struct tarsia_op_request {
   const char* const* attribute_names;
   const tarsia_value* attributes; /* texts, or typed values */
   tarsia_device device;
+  uint32_t choice; /* tarsia_choice; of a graph: for its nodes */
+  uint32_t reserved;
+  const tarsia_tensor* const* samples; /* null, or for each input a tensor whose elements a measurement may
+                                          copy; null for one that is not at hand */
 } tarsia_op_request;
 
 /// The arguments of running a bound op, borrowed for the call. The tensors match the metas that it was bound

@@ -253,6 +253,17 @@ PyObject* conversions_object(const tarsia_bound_pass& pass) {
   return list.release();
 }
 
+/// Seconds by name, None for what failed.
+PyObject* measured_object(const tarsia_bound_pass& pass) {
+  Ref times(PyDict_New());
+  for (uint64_t i = 0; times && i < pass.n_measured; ++i) {
+    const tarsia_measured_time& one = pass.measured[i];
+    const Ref seconds(one.seconds < 0 ? Ref::borrow(Py_None).release() : PyFloat_FromDouble(one.seconds));
+    if (!seconds || PyDict_SetItemString(times.get(), one.name, seconds.get()) != 0) return nullptr;
+  }
+  return times.release();
+}
+
 /// The getters of a property, of forward and of backward.
 template <PyObject* (*k_object)(const tarsia_bound_pass&), tarsia_pass k_pass>
 PyObject* get_of_pass(PyObject* object, void*) {
@@ -296,6 +307,12 @@ PyGetSetDef g_properties[] = {
      "What every call converts, such as \"input 'x': csr -> dense\".", nullptr},
     {"backward_conversions", get_of_pass<conversions_object, TARSIA_BACKWARD>, nullptr,
      "What every call of backward converts.", nullptr},
+    {"measured", get_of_pass<measured_object, TARSIA_FORWARD>, nullptr,
+     "Seconds of a call by the name of each implementation that applies, None for one that failed; empty "
+     "unless the choice was measured.",
+     nullptr},
+    {"backward_measured", get_of_pass<measured_object, TARSIA_BACKWARD>, nullptr, "The same of backward.",
+     nullptr},
     {"name", get_name, nullptr, "The op's name.", nullptr},
     {"inputs", get_inputs, nullptr, "(shape, dtype) of each input, None for an absent one.", nullptr},
     {"outputs", get_outputs, nullptr, "(shape, dtype) of each output, hidden ones included.", nullptr},
@@ -342,7 +359,22 @@ bool warn_of_conversions(const tarsia_op& op, const tarsia_bound_op* bound, tars
                                  pass == TARSIA_BACKWARD ? "backward" : "forward", conversions.get()));
 }
 
-PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device) {
+bool read_choice(const char* who, PyObject* object, uint32_t& choice) {
+  const std::string text = PyUnicode_Check(object) ? text_of(object) : "";
+  if (object == Py_None)
+    choice = TARSIA_CHOICE_OF_PROCESS;
+  else if (text == "measure")
+    choice = TARSIA_CHOICE_MEASURE;
+  else if (text == "priority")
+    choice = TARSIA_CHOICE_PRIORITY;
+  else
+    raise_argument_error(PyUnicode_Check(object),
+                         std::string(who) + ": implementation is 'measure', 'priority' or None, not " +
+                             (PyUnicode_Check(object) ? "'" + text + "'" : describe_argument(object)));
+  return !PyErr_Occurred();
+}
+
+PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device, uint32_t choice) {
   PyObject* object = PyType_GenericAlloc(g_type, 0);
   if (!object) {
     tarsia_bound_release(stolen);
@@ -358,6 +390,7 @@ PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_devic
   bound.inputs = tarsia_bound_inputs(stolen, &bound.n_inputs);
   bound.outputs = tarsia_bound_outputs(stolen, &bound.n_outputs);
   bound.device = device;
+  bound.choice = choice;
   return object;
 }
 
@@ -375,6 +408,7 @@ tarsia_captured_graph* capture_bound(PyObject* object) {
   request.n_inputs = bound.n_inputs;
   request.inputs = bound.inputs;
   request.device = bound.device;
+  request.choice = bound.choice;
   tarsia_captured_graph* captured = nullptr;
   int32_t code;
   {

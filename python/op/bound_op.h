@@ -11,8 +11,11 @@ namespace tarsia::python {
 /// Makes the type and puts it into the module.
 bool add_bound_type(PyObject* module);
 
-/// A BoundOp over a reference that it takes over, even on failure; bound for `device`.
-PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device);
+/// A BoundOp over a reference that it takes over, even on failure; bound for `device` by a tarsia_choice.
+PyObject* make_bound(tarsia_op_handle* op, tarsia_bound_op* stolen, tarsia_device device, uint32_t choice);
+
+/// Reads "measure", "priority" or None. False with an error set, which names `who`, for anything else.
+bool read_choice(const char* who, PyObject* object, uint32_t& choice);
 
 /// What runs a pass of a bound op.
 tarsia_bound_pass describe_pass(const tarsia_bound_op* bound, tarsia_pass pass);

@@ -101,13 +101,15 @@ class Current {
 /// set.
 template <class Run>
 bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                  PyObject* names, PyObject* const* values, const Run& run) {
+                  PyObject* names, PyObject* const* values, uint32_t choice, const Run& run) {
   Attributes attributes;
   if (!read_attributes(frame, *op, names, values, attributes)) return false;
   std::vector<tarsia_meta> metas;
   for (uint32_t i = 0; i < n; ++i)
     metas.push_back(inputs[i] ? meta_of(inputs[i], storage_of(frame, inputs[i])) : meta_of(nullptr));
-  const tarsia_op_request request = request_for(metas, attributes, device_of(frame));
+  tarsia_op_request request = request_for(metas, attributes, device_of(frame));
+  request.choice = choice;
+  request.samples = inputs;
   int32_t code;
   {
     const Call call(frame);
@@ -120,16 +122,48 @@ bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* i
 
 /// Binds for inputs that were read. Null with an error set on failure.
 PyObject* bind_for(const Current& op, Frame& frame, const tarsia_tensor* const* inputs, uint32_t n,
-                   PyObject* names, PyObject* const* values) {
+                   PyObject* names, PyObject* const* values, uint32_t choice = TARSIA_CHOICE_OF_PROCESS) {
   tarsia_bound_op* bound = nullptr;
-  if (!with_request(op, frame, inputs, n, names, values, [&](const tarsia_op_request& request) {
+  if (!with_request(op, frame, inputs, n, names, values, choice, [&](const tarsia_op_request& request) {
         return tarsia_op_bind(op.get(), &request, &bound);
       }))
     return nullptr;
-  Ref object(make_bound(op.get(), bound, device_of(frame)));
+  Ref object(make_bound(op.get(), bound, device_of(frame), choice));
   if (object && !warn_of_conversions(*op, bound, TARSIA_FORWARD)) return nullptr;
   return object.release();
 }
+
+/// The keywords of bind and explain: attributes, and `implementation`, unless that is an attribute.
+struct BindKeywords {
+  Ref names;
+  std::vector<PyObject*> values;
+  uint32_t choice = TARSIA_CHOICE_OF_PROCESS;
+
+  /// False with an error set.
+  bool read(const tarsia_op& op, PyObject* given, PyObject* const* given_values) {
+    const Py_ssize_t n = given ? PyTuple_Size(given) : 0;
+    const Ref list(PyList_New(0));
+    if (!list) return false;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* name = PyTuple_GetItem(given, i);
+      if (text_of(name) == "implementation" && !has_attribute(op, "implementation")) {
+        if (!read_choice(op.name, given_values[i], choice)) return false;
+        continue;
+      }
+      if (PyList_Append(list.get(), name) != 0) return false;
+      values.push_back(given_values[i]);
+    }
+    names = Ref(values.empty() ? nullptr : PyList_AsTuple(list.get()));
+    return values.empty() || names;
+  }
+
+ private:
+  static bool has_attribute(const tarsia_op& op, const char* name) {
+    for (uint32_t i = 0; i < op.n_attributes; ++i)
+      if (!std::strcmp(op.attributes[i].name, name)) return true;
+    return false;
+  }
+};
 
 /// op.explain(*inputs, **attributes).
 PyObject* explain(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -146,9 +180,12 @@ PyObject* explain(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObjec
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
     char* text = nullptr;
-    if (!with_request(
-            op, frame, inputs, static_cast<uint32_t>(n), names, args + n,
-            [&](const tarsia_op_request& request) { return tarsia_op_explain(op.get(), &request, &text); }))
+    BindKeywords keywords;
+    if (!keywords.read(*op, names, args + n)) return nullptr;
+    if (!with_request(op, frame, inputs, static_cast<uint32_t>(n), keywords.names.get(),
+                      keywords.values.data(), keywords.choice, [&](const tarsia_op_request& request) {
+                        return tarsia_op_explain(op.get(), &request, &text);
+                      }))
       return nullptr;
     PyObject* explanation = PyUnicode_FromString(text);
     tarsia_free(text);
@@ -171,7 +208,10 @@ PyObject* bind(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* 
     Frame frame;
     auto** inputs = frame.room_for<const tarsia_tensor*>(n);
     if (!read_inputs(frame, *op, args, static_cast<uint32_t>(n), inputs)) return nullptr;
-    return bind_for(op, frame, inputs, static_cast<uint32_t>(n), names, args + n);
+    BindKeywords keywords;
+    if (!keywords.read(*op, names, args + n)) return nullptr;
+    return bind_for(op, frame, inputs, static_cast<uint32_t>(n), keywords.names.get(), keywords.values.data(),
+                    keywords.choice);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
@@ -407,11 +447,14 @@ PyObject* get_description(PyObject* object, void*) {
 PyMethodDef g_methods[] = {
     TARSIA_PICKLING_METHODS,
     {"bind", as_method(bind), METH_FASTCALL | METH_KEYWORDS,
-     "bind($self, /, *inputs, **attributes)\n--\n\nParses the attributes, infers shapes and dtypes from the "
-     "inputs and chooses the implementation; gives a BoundOp for calls with tensors of these shapes and "
-     "dtypes. Keywords may name inputs, too."},
+     "bind($self, /, *inputs, implementation=None, **attributes)\n--\n\nParses the attributes, infers shapes "
+     "and dtypes from the inputs and chooses the implementation; gives a BoundOp for calls with tensors of "
+     "these shapes and dtypes. Keywords may name inputs, too. Of several implementations, 'measure' takes "
+     "the "
+     "fastest on this machine, 'priority' the first by priority; None does what TARSIA_IMPLEMENTATION says."},
     {"explain", as_method(explain), METH_FASTCALL | METH_KEYWORDS,
-     "explain($self, /, *inputs, **attributes)\n--\n\nSays which implementations bind() would choose, and "
+     "explain($self, /, *inputs, implementation=None, **attributes)\n--\n\nSays which implementations bind() "
+     "would choose, and "
      "why it "
      "would not choose each other."},
     {"backward", as_method(backward), METH_FASTCALL | METH_KEYWORDS,

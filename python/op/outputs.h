@@ -19,6 +19,7 @@ struct Bound {
   const tarsia_meta* outputs;
   uint32_t n_inputs, n_outputs;
   tarsia_device device;
+  uint32_t choice;  ///< tarsia_choice
 };
 
 /// One pass of a bound op: its outputs, and those of them that the caller sees. Backward gives the

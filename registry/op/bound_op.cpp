@@ -40,11 +40,14 @@ std::string devices_of(const tarsia_op& op, tarsia_pass pass) {
 
 }  // namespace
 
-BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request)
-    : m_entry(std::move(entry)), m_bound(m_entry->op(), request) {
+BoundOp::BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request, MeasuredPasses measured)
+    : m_entry(std::move(entry)), m_bound(m_entry->op(), request), m_measured(std::move(measured)) {
   const tarsia_op& op = m_entry->op();
   m_bound.require_complete();
   if (has_sparse(m_bound)) m_dense = std::make_unique<DenseInfo>(m_bound);
+  for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD})
+    for (const MeasuredTime& time : m_measured[pass].times)
+      m_measured_times[pass].push_back({time.name.c_str(), time.seconds});
   m_passes = {plan(TARSIA_FORWARD), plan(TARSIA_BACKWARD)};
   if (!implementation(TARSIA_FORWARD)) {
     const bool gpu = is_gpu(request.device);
@@ -79,7 +82,7 @@ bool BoundOp::has_gradient(std::uint32_t i) const {
 
 BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   const tarsia_op& op = m_entry->op();
-  const Choice choice = choose({op, m_bound.info(), m_dense ? &m_dense->info() : nullptr}, pass);
+  const Choice choice = choose({op, m_bound.info(), m_dense ? &m_dense->info() : nullptr, &m_measured}, pass);
   Pass plan;
   plan.implementation = choice.implementation;
   if (!plan.implementation) return plan;
@@ -109,7 +112,7 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   return plan;
 }
 
-std::string explain(const tarsia_op& op, const tarsia_op_request& request) {
+std::string explain(const tarsia_op& op, const tarsia_op_request& request, const MeasuredPasses& measured) {
   const BoundInfo bound(op, request);
   bound.require_complete();
   std::string text = op_name(op) + " on " + device_text(request.device);
@@ -118,7 +121,7 @@ std::string explain(const tarsia_op& op, const tarsia_op_request& request) {
   text += "\n";
   std::unique_ptr<DenseInfo> dense;
   if (has_sparse(bound)) dense = std::make_unique<DenseInfo>(bound);
-  const ChoiceOf of{op, bound.info(), dense ? &dense->info() : nullptr};
+  const ChoiceOf of{op, bound.info(), dense ? &dense->info() : nullptr, &measured};
   for (const tarsia_pass pass : {TARSIA_FORWARD, TARSIA_BACKWARD}) {
     if (pass == TARSIA_BACKWARD && devices_of(op, pass).empty()) continue;
     text += explain_choice(of, pass);

@@ -14,6 +14,7 @@
 #include "registry/op/conversions.h"
 #include "registry/op/infer.h"
 #include "registry/op/inplace.h"
+#include "registry/op/measured.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/ref.h"
 #include "registry/resources/turn.h"
@@ -23,8 +24,9 @@ namespace tarsia::registry {
 /// Counted. Keeps its op's library, so a replaced op works on until its bound ops are gone.
 class BoundOp : public Counted<BoundOp> {
  public:
-  /// Throws ArgumentError, OpError, Unsupported (no implementation for the device).
-  BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request);
+  /// Binds as the request says, save for a measured choice, which registry/measure makes and hands over here
+  /// as `measured`. Throws ArgumentError, OpError, Unsupported (no implementation for the device).
+  BoundOp(Ref<OpEntry> entry, const tarsia_op_request& request, MeasuredPasses measured = {});
 
   /// With the metas of the caller's tensors.
   const BoundInfo& bound() const { return m_bound; }
@@ -46,6 +48,11 @@ class BoundOp : public Counted<BoundOp> {
   const std::vector<std::string>& conversions(tarsia_pass pass) const { return m_passes[pass].conversions; }
   std::span<const char* const> conversion_texts(tarsia_pass pass) const {
     return m_passes[pass].conversion_texts;
+  }
+  /// What was measured of the implementations of a pass.
+  const Measured& measured(tarsia_pass pass) const { return m_measured[pass]; }
+  std::span<const tarsia_measured_time> measured_times(tarsia_pass pass) const {
+    return m_measured_times[pass];
   }
   /// What its state function made; null if there is none.
   void* state() const { return m_state; }
@@ -103,9 +110,11 @@ class BoundOp : public Counted<BoundOp> {
 
   Ref<OpEntry> m_entry;
   BoundInfo m_bound;
-  std::unique_ptr<DenseInfo> m_dense;           ///< null: every tensor is dense
-  std::array<Pass, 2> m_passes;                 ///< by tarsia_pass
-  std::vector<std::uint8_t> m_write;            ///< "write" for every output
+  std::unique_ptr<DenseInfo> m_dense;  ///< null: every tensor is dense
+  MeasuredPasses m_measured;
+  std::array<std::vector<tarsia_measured_time>, 2> m_measured_times;  ///< of `m_measured`
+  std::array<Pass, 2> m_passes;                                       ///< by tarsia_pass
+  std::vector<std::uint8_t> m_write;                                  ///< "write" for every output
   std::vector<std::uint8_t> m_write_gradients;  ///< "write" for every input that has a gradient, else "null"
   void* m_state = nullptr;
   Turn m_state_turn;  ///< of the state: its author's code sees one thread at a time
@@ -113,6 +122,7 @@ class BoundOp : public Counted<BoundOp> {
 
 /// Says which implementations an op would be bound to, and why it would not be to each other. Throws what
 /// binding throws, except that none applies.
-std::string explain(const tarsia_op& op, const tarsia_op_request& request);
+std::string explain(const tarsia_op& op, const tarsia_op_request& request,
+                    const MeasuredPasses& measured = {});
 
 }  // namespace tarsia::registry

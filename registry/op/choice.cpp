@@ -3,6 +3,7 @@
 #include "registry/op/choice.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -78,6 +79,13 @@ const tarsia_implementation* best_of(const ChoiceOf& of, const tarsia_bind_info&
   return best;
 }
 
+/// What was measured of the pass, if that decided; else null.
+const Measured* decided(const ChoiceOf& of, tarsia_pass pass) {
+  if (!of.measured) return nullptr;
+  const Measured& measured = (*of.measured)[pass];
+  return measured.implementation ? &measured : nullptr;
+}
+
 /// Why an implementation of the pass was not taken.
 std::string reason(const ChoiceOf& of, const tarsia_implementation& one, const Choice& choice,
                    const char* name) {
@@ -89,6 +97,15 @@ std::string reason(const ChoiceOf& of, const tarsia_implementation& one, const C
   if (of.dense && !with_dense && !one.storage_any) return "it takes no sparse tensors";
   if (!choice.implementation || (!name && !applies(of.op, one, info))) return "its predicate says no";
   const tarsia_implementation& best = *choice.implementation;
+  if (const Measured* measured = decided(of, static_cast<tarsia_pass>(one.pass))) {
+    const MeasuredTime *its = measured->find(one), *taken = measured->find(best);
+    if (its && its->seconds < 0) return "it failed when it was measured: " + its->failure;
+    if (its && taken)
+      return "measured: it takes " + time_text(its->seconds) +
+             (its->seconds < taken->seconds ? ", too little less than the usual one's "
+                                            : ", and the fastest ") +
+             time_text(taken->seconds);
+  }
   if (one.priority < best.priority)
     return "its priority is " + std::to_string(one.priority) + ", and there is one of " +
            std::to_string(best.priority);
@@ -132,10 +149,30 @@ std::string names_of(const tarsia_op& op, tarsia_pass pass, std::int32_t device_
   return text;
 }
 
+std::string time_text(double seconds) {
+  const auto [factor, unit] = seconds < 1e-6   ? std::pair(1e9, " ns")
+                              : seconds < 1e-3 ? std::pair(1e6, " us")
+                              : seconds < 1    ? std::pair(1e3, " ms")
+                                               : std::pair(1.0, " s");
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", seconds * factor);
+  return text + std::string(unit);
+}
+
+std::vector<const tarsia_implementation*> candidates(const ChoiceOf& of, tarsia_pass pass) {
+  std::vector<const tarsia_implementation*> all;
+  if (of.info.chosen) return all;
+  for (const tarsia_implementation& one : all_of(of.op))
+    if (is_for(one, pass, type_of(of.info)) && (!of.dense || one.storage_any) && applies(of.op, one, of.info))
+      all.push_back(&one);
+  return all;
+}
+
 Choice choose(const ChoiceOf& of, tarsia_pass pass) {
+  const Measured* measured = decided(of, pass);
   const char* name = chosen_name(of, pass);
   Choice choice;
-  choice.implementation = best_of(of, of.info, pass, name);
+  choice.implementation = measured ? measured->implementation : best_of(of, of.info, pass, name);
   if (!choice.implementation && of.dense) {
     choice.implementation = best_of(of, *of.dense, pass, name);
     choice.is_dense = choice.implementation != nullptr;
@@ -144,7 +181,10 @@ Choice choose(const ChoiceOf& of, tarsia_pass pass) {
     log().debug("op '{}': {} on {} by implementation {} of {}{}{}{}{}", of.op.name, pass_name(pass),
                 device_name(is_gpu(of.info.device)), choice.implementation - of.op.implementations + 1,
                 of.op.n_implementations, *choice.implementation->name ? ", " : "",
-                choice.implementation->name, name ? ", which inference chose" : "",
+                choice.implementation->name,
+                name       ? ", which inference chose"
+                : measured ? ", measured"
+                           : "",
                 choice.is_dense ? ", with dense tensors" : "");
   return choice;
 }
@@ -156,6 +196,10 @@ std::string explain_choice(const ChoiceOf& of, tarsia_pass pass) {
   if (choice.implementation) {
     text += "'" + name_of(of.op, *choice.implementation) + "'";
     if (name) text += ", which inference chose";
+    if (const Measured* measured = decided(of, pass))
+      text += ", measured: " + time_text(measured->find(*choice.implementation)->seconds);
+    else if (of.measured && !(*of.measured)[pass].reason.empty())
+      text += ", not measured: " + (*of.measured)[pass].reason;
     if (choice.is_dense) text += ", with its sparse tensors made dense";
   } else {
     text += "none";

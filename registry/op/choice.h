@@ -4,6 +4,9 @@
 #include <tarsia/op_abi.h>
 
 #include <string>
+#include <vector>
+
+#include "registry/op/measured.h"
 
 namespace tarsia::registry {
 
@@ -13,6 +16,8 @@ struct ChoiceOf {
   const tarsia_bind_info& info;
   /// The same with every tensor dense; null: every tensor is dense anyway.
   const tarsia_bind_info* dense = nullptr;
+  /// What was measured of the passes, which then decides; null: nothing.
+  const MeasuredPasses* measured = nullptr;
 };
 
 /// The implementation that runs a pass.
@@ -25,6 +30,10 @@ struct Choice {
 /// dense tensors. Throws if a predicate does, and OpError if inference chose a name that no forward for the
 /// device has.
 Choice choose(const ChoiceOf& of, tarsia_pass pass);
+
+/// All implementations of a pass that apply to tensors as they are, in declared order, of which choose()
+/// takes one; empty if inference chose, or if none takes the storage types. Throws as choose.
+std::vector<const tarsia_implementation*> candidates(const ChoiceOf& of, tarsia_pass pass);
 
 /// Says what runs a pass, and why each other implementation of it does not: a line each. Throws as choose.
 std::string explain_choice(const ChoiceOf& of, tarsia_pass pass);

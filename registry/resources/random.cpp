@@ -36,6 +36,8 @@ namespace {
 constexpr size_t k_devices = 65;  // the CPU, then GPUs
 constexpr std::uint32_t k_cpu_states = 1024, k_gpu_states = 32768;
 
+thread_local bool t_is_apart = false;
+
 /// curandStatePhilox4_32_10_t of curand_philox4x32_x.h.
 struct PhiloxState {
   std::uint32_t counter[4] = {};
@@ -77,8 +79,10 @@ PhiloxState init_philox(std::uint64_t seed, std::uint64_t sequence) {
 
 /// States of one device. One caller at a time draws from them.
 struct States {
-  States(tarsia_device device_, std::uint32_t index_) : device(device_), index(index_) {}
+  States(tarsia_device device_, std::uint32_t index_, bool is_apart_)
+      : is_apart(is_apart_), device(device_), index(index_) {}
 
+  const bool is_apart;  ///< see RandomApart
   const tarsia_device device;
   const std::uint32_t index;  ///< of the device's sets: each has other seeds
 
@@ -119,6 +123,7 @@ class RandomPool final : public ForkAware {
   RandomRange reserve(tarsia_device device, std::uint64_t n) {
     PerDevice& of = at(device);
     const std::lock_guard lock(m_mutex);
+    if (t_is_apart) return {seed_of(device), of.offset};
     return {seed_of(device), std::exchange(of.offset, of.offset + n)};
   }
   std::uint64_t seeding() {
@@ -130,9 +135,12 @@ class RandomPool final : public ForkAware {
   States& borrow(tarsia_device device) {
     PerDevice& of = at(device);
     const std::lock_guard lock(m_mutex);
-    for (auto& states : of.sets)
+    for (auto& states : t_is_apart ? of.apart : of.sets)
       if (!states->lent) return lend(*states);
-    of.sets.push_back(std::make_unique<States>(device, of.next_index));
+    if (t_is_apart)
+      return lend(*of.apart.emplace_back(std::make_unique<States>(
+          device, k_first_apart + static_cast<std::uint32_t>(of.apart.size()), true)));
+    of.sets.push_back(std::make_unique<States>(device, of.next_index, false));
     ++of.next_index;
     return lend(*of.sets.back());
   }
@@ -166,7 +174,7 @@ class RandomPool final : public ForkAware {
     for (auto& states : of.of_graphs)
       if (!states->lent) return lend(*states);
     of.of_graphs.push_back(std::make_unique<States>(
-        device, k_first_of_graphs + static_cast<std::uint32_t>(of.of_graphs.size())));
+        device, k_first_of_graphs + static_cast<std::uint32_t>(of.of_graphs.size()), false));
     return lend(*of.of_graphs.back());
   }
   /// Nobody can launch the graph any more, and it no longer runs.
@@ -178,11 +186,11 @@ class RandomPool final : public ForkAware {
   }
 
  private:
-  static constexpr std::uint32_t k_first_of_graphs = 1u << 16;
+  static constexpr std::uint32_t k_first_of_graphs = 1u << 16, k_first_apart = 1u << 17;
   struct PerDevice {
     std::uint64_t offset = 0;
     std::uint32_t next_index = 0;
-    std::vector<std::unique_ptr<States>> sets, of_graphs;
+    std::vector<std::unique_ptr<States>> sets, of_graphs, apart;
   };
 
   RandomPool() { watch_forks(); }
@@ -206,11 +214,12 @@ class RandomPool final : public ForkAware {
   // States that other threads had borrowed may be half made. The child replaces them.
   void after_fork_in_child() override {
     for (PerDevice& device : m_devices)
-      for (auto& states : device.sets)
-        if (states->lent && states->lender != std::this_thread::get_id()) {
-          const States* lost = states.release();
-          states = std::make_unique<States>(lost->device, lost->index);
-        }
+      for (auto* sets : {&device.sets, &device.apart})
+        for (auto& states : *sets)
+          if (states->lent && states->lender != std::this_thread::get_id()) {
+            const States* lost = states.release();
+            states = std::make_unique<States>(lost->device, lost->index, lost->is_apart);
+          }
     m_mutex.unlock();
   }
 
@@ -346,6 +355,11 @@ bool is_capturing(tarsia_device device, void* stream) {
 
 }  // namespace
 
+RandomApart::RandomApart() noexcept : m_before(std::exchange(t_is_apart, true)) {}
+RandomApart::~RandomApart() {
+  t_is_apart = m_before;
+}
+
 void seed_random(std::uint64_t seed) {
   RandomPool::instance().seed(seed);
 }
@@ -373,8 +387,8 @@ void* random_states(tarsia_device device, std::int32_t kind, std::uint32_t& n) {
     if (loan.give_back != &end_loan) return false;
     const States& states = *static_cast<States*>(loan.what);
     const Wanted& w = *static_cast<const Wanted*>(wanted);
-    return is_gpu(states.device) == is_gpu(w.device) && states.device.id == w.device.id &&
-           states.stream == w.stream &&
+    return states.is_apart == t_is_apart && is_gpu(states.device) == is_gpu(w.device) &&
+           states.device.id == w.device.id && states.stream == w.stream &&
            (states.made_for == w.seeding || (is_innermost && states.made_for != 0));
   };
   States* states = nullptr;

@@ -11,6 +11,17 @@ namespace tarsia::registry {
 /// Seeds all devices, also those used later. The seed of device i is i + 127 · seed, MXNet's rule.
 void seed_random(std::uint64_t seed);
 
+/// While it lives, what this thread draws comes from apart, and leaves the sequences of others as they are.
+class RandomApart {
+ public:
+  RandomApart() noexcept;
+  ~RandomApart();
+  RandomApart(const RandomApart&) = delete;
+
+ private:
+  bool m_before;
+};
+
 struct RandomRange {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;

@@ -13,7 +13,7 @@ _NO_VALUE = 0xFFFFFFFF
 _CONSTANT, _PARAMETER, _STATE = 1, 2, 3
 _registered = {}  # what keeps graphs that are registered as ops, by name
 _KEYWORDS = ("self", "out", "req")
-_MOST_BINDINGS = 64  # plans that a graph keeps for calls with arrays
+_MOST_BINDINGS = 64  # that a graph keeps for calls with arrays
 
 
 class GraphValue:
@@ -187,13 +187,20 @@ class Graph:
 
     # ---- running
 
-    def bind(self, **inputs):
+    def bind(self, *, implementation=None, **inputs):
         """Infers, chooses implementations, and plans memory for inputs of these shapes.
 
         Each input is an array, or ``(shape, dtype)``, ``(shape, dtype, device)`` or ``(shape, dtype, device,
-        storage)``. The graph runs on the device of its inputs.
+        storage)``. The graph runs on the device of its inputs. Where ops have several implementations,
+        ``implementation="measure"`` takes the fastest on this machine, ``"priority"`` the first by priority, and None
+        does what ``TARSIA_IMPLEMENTATION`` says.
         """
+        return self._bind(inputs, implementation)
+
+    def _bind(self, inputs, implementation=None, dynamic=False):
         names = self.inputs
+        if "implementation" in names:  # a graph may have an input of that name
+            inputs["implementation"], implementation = implementation, None
         specs, devices = [], {}
         for name in names:
             if name not in inputs:
@@ -207,10 +214,10 @@ class Graph:
         if len(set(devices.values())) > 1:
             raise ArgumentValueError(f"graph: its inputs are on several devices: {devices}; put them on one")
         device = next(iter(devices.values()), (False, 0))
-        return BoundGraph(self._handle.bind(specs, device), tuple(names))
+        return BoundGraph(self._handle.bind(specs, device, implementation, dynamic), tuple(names))
 
     def __call__(self, *args, out=None, req=None, **inputs):
-        """Binds to these arrays and runs. Plans of the last shapes are kept."""
+        """Binds to these arrays and runs. Plans are kept, and shapes of about one size share one and its memory."""
         names = self.inputs
         if len(args) > len(names):
             raise ArgumentTypeError(f"graph: it takes {len(names)} inputs, {', '.join(names)}, not {len(args)}")
@@ -225,7 +232,7 @@ class Graph:
             if bound is not None:
                 self._bindings.move_to_end(key)
         if bound is None:
-            bound = self.bind(**arrays)
+            bound = self._bind(dict(arrays), dynamic=True)
             with self._lock:
                 self._bindings[key] = bound
                 while len(self._bindings) > _MOST_BINDINGS:
@@ -242,6 +249,16 @@ class Graph:
             raise ArgumentTypeError(f"graph: the name of an op is a str, not {name!r}")
         _registered[name] = self._handle.register_as(_name(name, "an op"), differentiable)
         return _tarsia.op(name)
+
+    @property
+    def plans(self):
+        """How many plans of memory calls with arrays have needed since the graph changed."""
+        return self._handle.shared()[0]
+
+    @property
+    def kept_bytes(self):
+        """The bytes of the arenas that calls with arrays have used, and that the next ones use again."""
+        return self._handle.shared()[1]
 
     # ---- describing
 
@@ -297,6 +314,7 @@ class Graph:
     def _forget(self):
         self._described = None
         self._bindings.clear()
+        self._handle.forget()
 
     def _description(self):
         if self._described is None:

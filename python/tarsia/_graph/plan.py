@@ -43,6 +43,11 @@ class Plan:
         return dict(self._json["implementations"])
 
     @property
+    def measured(self):
+        """Seconds of a call by node and implementation, where the choice was measured; None for one that failed."""
+        return {node: dict(times) for node, times in self._json["measured"].items()}
+
+    @property
     def conversions(self):
         """What is converted on the way: storage types that an implementation does not take, and devices."""
         return list(self._json["conversions"])

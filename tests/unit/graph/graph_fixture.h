@@ -147,14 +147,47 @@ class GraphTest : public testing::Test {
     return g;
   }
 
+  /// What the ops of GraphTest compute, without a plan.
+  static std::vector<std::vector<float>> unplanned(const Graph& g,
+                                                   const std::vector<std::vector<float>>& inputs) {
+    const std::size_t n = inputs.at(0).size();
+    std::vector<std::vector<float>> values(g.values().size());
+    std::size_t next = 0;
+    for (const Node& node : g.nodes()) {
+      if (node.kind == NodeKind::input) {
+        values[node.outputs[0]] = inputs[next++];
+        continue;
+      }
+      for (ValueId output : node.outputs) values[output].resize(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const float a = values[node.inputs[0]][i];
+        float& y = values[node.outputs[0]][i];
+        if (node.op == "u_twice") y = a + a;
+        if (node.op == "u_next") y = a * 0.5f + 1;
+        if (node.op == "u_minus") y = a - 0.25f * values[node.inputs[1]][i];
+        if (node.op == "u_both") {
+          y = a - 1;
+          values[node.outputs[1]][i] = a * 0.75f;
+        }
+      }
+    }
+    std::vector<std::vector<float>> outputs;
+    for (const Output& output : g.outputs()) outputs.push_back(values[output.value]);
+    return outputs;
+  }
+
   static registry::Ref<registry::BoundOp> bind(const Graph& g, const std::vector<tarsia_meta>& inputs) {
     registry::Ref<registry::Library> library;
+    return bind(make_op(g, {}, &library), inputs);
+  }
+  static registry::Ref<registry::BoundOp> bind(registry::Ref<registry::OpEntry> op,
+                                               const std::vector<tarsia_meta>& inputs) {
     tarsia_op_request request{};
     request.size = sizeof request;
     request.n_inputs = static_cast<std::uint32_t>(inputs.size());
     request.inputs = inputs.data();
     request.device = {TARSIA_CPU, 0};
-    return registry::Ref<registry::BoundOp>::adopt(new registry::BoundOp(make_op(g, {}, &library), request));
+    return registry::Ref<registry::BoundOp>::adopt(new registry::BoundOp(std::move(op), request));
   }
 
   /// The outputs of a bound graph for inputs of n floats each.

@@ -10,33 +10,6 @@ namespace {
 
 constexpr std::size_t k_n = 33;  // not a multiple of the alignment
 
-/// What the ops of GraphTest compute, without a plan.
-std::vector<std::vector<float>> unplanned(const Graph& g, const std::vector<std::vector<float>>& inputs) {
-  std::vector<std::vector<float>> values(g.values().size());
-  std::size_t next = 0;
-  for (const Node& node : g.nodes()) {
-    if (node.kind == NodeKind::input) {
-      values[node.outputs[0]] = inputs[next++];
-      continue;
-    }
-    for (ValueId output : node.outputs) values[output].resize(k_n);
-    for (std::size_t i = 0; i < k_n; ++i) {
-      const float a = values[node.inputs[0]][i];
-      float& y = values[node.outputs[0]][i];
-      if (node.op == "u_twice") y = a + a;
-      if (node.op == "u_next") y = a * 0.5f + 1;
-      if (node.op == "u_minus") y = a - 0.25f * values[node.inputs[1]][i];
-      if (node.op == "u_both") {
-        y = a - 1;
-        values[node.outputs[1]][i] = a * 0.75f;
-      }
-    }
-  }
-  std::vector<std::vector<float>> outputs;
-  for (const Output& output : g.outputs()) outputs.push_back(values[output.value]);
-  return outputs;
-}
-
 std::vector<std::vector<float>> random_inputs(std::mt19937& random) {
   std::vector<std::vector<float>> inputs(2, std::vector<float>(k_n));
   for (std::vector<float>& input : inputs)

@@ -1,0 +1,15 @@
+// The store of measured choices: facts in the cache.
+#pragma once
+
+#include "registry/measure/answers.h"
+
+namespace tarsia::pipeline {
+
+/// In the folder that the environment names at the time. Thread-safe.
+class CachedAnswers final : public registry::AnswerStore {
+ public:
+  std::optional<std::string> find(const Digest& key) override;
+  void keep(const Digest& key, const std::string& text) override;
+};
+
+}  // namespace tarsia::pipeline
