@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "registry/op/tensor_math.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/measure/measure.h"
 #include "registry/op/choice.h"
-#include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
 
 namespace tarsia::graph {

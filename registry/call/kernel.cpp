@@ -14,9 +14,9 @@
 #include "base/cuda/cubin.h"
 #include "base/error.h"
 #include "registry/call/arguments.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/library/library.h"
 #include "registry/library/library_kernel.h"
-#include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/recent_launches.h"
 

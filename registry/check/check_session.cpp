@@ -9,7 +9,7 @@
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
 #include "registry/check/watched_memory.h"
-#include "registry/op/sparse.h"
+#include "registry/elements/sparse.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"

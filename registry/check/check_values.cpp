@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "registry/op/tensor_math.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {

@@ -9,8 +9,8 @@
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/op/choice.h"
-#include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/log.h"
+#include "registry/elements/sparse.h"
+#include "registry/elements/sparse_add.h"
+#include "registry/elements/storage_cast.h"
 #include "registry/op/choice.h"
 #include "registry/op/inplace.h"
-#include "registry/op/sparse.h"
-#include "registry/op/sparse_add.h"
-#include "registry/op/storage_cast.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/memory.h"
 

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "registry/elements/sparse.h"
+#include "registry/elements/sparse_add.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/op/infer.h"
-#include "registry/op/sparse.h"
-#include "registry/op/sparse_add.h"
-#include "registry/op/tensor_math.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/memory.h"
 

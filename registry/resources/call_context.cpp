@@ -191,6 +191,10 @@ CallFrame::CallFrame(tarsia_device device) noexcept : m_slot(watched_slot()) {
   enter(device, nullptr, nullptr);
 }
 
+CallFrame::CallFrame(tarsia_device device, void* stream) noexcept : CallFrame(device) {
+  give(stream);
+}
+
 CallFrame::CallFrame(tarsia_device device, const tarsia_op& op, const tarsia_op_context& call) noexcept
     : m_slot(watched_slot()) {
   enter(device, &op, &call);
@@ -198,8 +202,12 @@ CallFrame::CallFrame(tarsia_device device, const tarsia_op& op, const tarsia_op_
 
 CallFrame::CallFrame(tarsia_device device, void* stream, const tarsia_op& op,
                      const tarsia_op_context& call) noexcept
-    : m_slot(watched_slot()), m_stream(stream) {
-  enter(device, &op, &call);
+    : CallFrame(device, op, call) {
+  give(stream);
+}
+
+void CallFrame::give(void* stream) noexcept {
+  m_stream = stream;
   m_context.user = this;
   m_context.current_stream = &stream_of;
 }

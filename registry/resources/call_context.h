@@ -28,6 +28,8 @@ bool runs_in_parallel() noexcept;
 class CallFrame {
  public:
   explicit CallFrame(tarsia_device device) noexcept;
+  /// With the stream that is current for `device` within.
+  CallFrame(tarsia_device device, void* stream) noexcept;
   /// Says that an op runs.
   CallFrame(tarsia_device device, const tarsia_op& op, const tarsia_op_context& call) noexcept;
   /// The same with the stream that is current for `device` within.
@@ -39,6 +41,7 @@ class CallFrame {
 
  private:
   void enter(tarsia_device device, const tarsia_op* op, const tarsia_op_context* call) noexcept;
+  void give(void* stream) noexcept;
   static void* stream_of(void* self, std::int32_t device);
 
   tarsia_call_context** m_slot;

@@ -1,12 +1,12 @@
 // Both summands become a list of (place, which, index), which is sorted; what stands at one place is added.
 // The unit of CSR is an element, and its place (row, column); that of row-sparse a row, and its place 0, row.
-#include "registry/op/sparse_add.h"
+#include "registry/elements/sparse_add.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "registry/op/sparse.h"
-#include "registry/op/tensor_math.h"
+#include "registry/elements/sparse.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
 

@@ -1,6 +1,6 @@
 // On the CPU by loops. On a GPU, dense tensors are made by pages of PTX, as tensor_math.cpp adds; the size of
 // a sparse tensor depends on the data, so these are made on the CPU.
-#include "registry/op/storage_cast.h"
+#include "registry/elements/storage_cast.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "registry/op/sparse.h"
-#include "registry/op/tensor_math.h"
+#include "registry/elements/sparse.h"
+#include "registry/elements/tensor_math.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
 

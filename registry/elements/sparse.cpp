@@ -1,5 +1,5 @@
 // Allocates sparse outputs in the framework of the caller, and gives them back.
-#include "registry/op/sparse.h"
+#include "registry/elements/sparse.h"
 
 #include <algorithm>
 #include <string>

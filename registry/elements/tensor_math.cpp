@@ -1,6 +1,6 @@
 // Adds tensors. The GPU's kernels are a page of PTX that the driver compiles on first use: libtarsia has no
 // device compiler, and may run where there is none.
-#include "registry/op/tensor_math.h"
+#include "registry/elements/tensor_math.h"
 
 #include <tarsia/detail/small_float_elements.h>
 
@@ -13,7 +13,6 @@
 
 #include "base/cuda/cuda_driver.h"
 #include "base/error.h"
-#include "registry/op/infer.h"
 #include "registry/resources/memory.h"
 
 namespace tarsia::registry {
