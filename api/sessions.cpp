@@ -1,5 +1,6 @@
 // Sessions of cells: the C ABI over session/.
 #include <tarsia/c_session.h>
+#include <unistd.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -9,7 +10,9 @@
 #include "api/options.h"
 #include "api/symbolizer.h"
 #include "api/text.h"
+#include "registry/crash/signal_text.h"
 #include "registry/resources/last_error.h"
+#include "session/cell_module.h"
 #include "session/session.h"
 
 using namespace tarsia;
@@ -82,6 +85,14 @@ int32_t tarsia_session_shown_source(const tarsia_session* given, char** text) {
 
 int32_t tarsia_session_ops(const tarsia_session* given, char** json) {
   return guarded([&] { *json = api::give_text(array_of(from_c(given)->ops())); });
+}
+
+void tarsia_session_report_to(int32_t descriptor) {
+  registry::set_report_descriptor(descriptor < 0 ? STDERR_FILENO : descriptor);
+}
+
+void* tarsia_session_function(const char* name) {
+  return session::cell_builtin(name);
 }
 
 void tarsia_session_close(tarsia_session* given) {

@@ -21,6 +21,7 @@
 #include "python/op/op_check.h"
 #include "python/op/python_op.h"
 #include "python/session.h"
+#include "python/standard_input.h"
 #include "python/tensor/tensor.h"
 #include "python/tensor/view.h"
 
@@ -103,6 +104,7 @@ NB_MODULE(_tarsia, module) {
   py::add_compile_options(module);
   py::add_library(module);
   py::add_session(module);
+  py::add_standard_input(module);
   py::add_graph(module);
   module.attr("version") = tarsia_version();
   module.def("op", op);

@@ -84,8 +84,8 @@ CellText::CellText(std::string name, const std::string& text) : m_name(std::move
 CellText CellText::ready() {
   std::string text;
   std::vector<Item> items;
-  for (const char* name :
-       {"allclose", "arange", "full", "load_npy", "ones", "rand_uniform", "randn", "save_npy", "zeros"}) {
+  for (const char* name : {"allclose", "arange", "full", "image", "load_npy", "ones", "rand_uniform", "randn",
+                           "save_npy", "zeros"}) {
     Item& item = items.emplace_back();
     item.begin = text.size();
     text += "using tarsia::repl::" + std::string(name) + ";";

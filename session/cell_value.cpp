@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "session/bench_clock.h"
 #include "session/cell_module.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::size_t k_most = 8192;
 
 thread_local std::string t_value;
+thread_local std::string t_image;
 thread_local const char* t_place = nullptr;  ///< the name of a cell, in a loaded module
 thread_local int t_line = 0;
 
@@ -74,6 +76,10 @@ std::string take_cell_value() {
     value += "…";
   }
   return value;
+}
+
+std::string take_cell_image() {
+  return std::exchange(t_image, {});
 }
 
 Diagnostic take_cell_place() {
@@ -145,6 +151,11 @@ void cell_put_tensor(const tarsia_tensor* tensor) {
   put(tensor ? describe_tensor(*tensor) : "no tensor");
 }
 
+void cell_put_image(const tarsia_tensor* tensor) {
+  t_image = npy_of(*tensor);
+  put(describe_image(*tensor));
+}
+
 void cell_bench_end() {
   const BenchTime time = end_bench();
   put_real(time.host_ns);
@@ -176,6 +187,8 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_put_pointer", cell_put_pointer),
     BUILTIN("tarsia_cell_put_type", cell_put_type),
     BUILTIN("tarsia_cell_put_tensor", cell_put_tensor),
+    BUILTIN("tarsia_cell_put_image", cell_put_image),
+    BUILTIN("tarsia_cell_check_image", cell_check_image),
     BUILTIN("tarsia_cell_has_room", cell_has_room),
     BUILTIN("tarsia_cell_bench_begin", begin_bench),
     BUILTIN("tarsia_cell_bench_end", cell_bench_end),

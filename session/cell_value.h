@@ -10,6 +10,9 @@ namespace tarsia::session {
 /// Takes what cells of this thread have written as their value since the last time, and forgets it.
 std::string take_cell_value();
 
+/// Takes the image that is the value of the cell, as a .npy file, and forgets it; empty: it is none.
+std::string take_cell_image();
+
 /// The place in a cell that cells of this thread went through last before they threw, or called something
 /// that did, without a severity and message; and forgets it. Line 0: none is known.
 Diagnostic take_cell_place();

@@ -331,15 +331,15 @@ tarsia_storage* cell_load_npy(const char* path, const char* device) {
   return storage;
 }
 
-void cell_save_npy(const char* path, const tarsia_tensor* tensor) {
-  std::string header = "{'descr': '" + npy_dtype(tensor->dtype) + "', 'fortran_order': False, 'shape': (";
-  for (std::int32_t i = 0; i < tensor->ndim; ++i)
-    header += std::to_string(tensor->shape[i]) + (tensor->ndim == 1 || i + 1 < tensor->ndim ? "," : "");
+std::string npy_of(const tarsia_tensor& tensor) {
+  std::string header = "{'descr': '" + npy_dtype(tensor.dtype) + "', 'fortran_order': False, 'shape': (";
+  for (std::int32_t i = 0; i < tensor.ndim; ++i)
+    header += std::to_string(tensor.shape[i]) + (tensor.ndim == 1 || i + 1 < tensor.ndim ? "," : "");
   header += "), }";
   constexpr std::size_t k_before = 10;  // magic, version, size
   header.append(63 - (k_before + header.size()) % 64, ' ');
   header += '\n';
-  const CheckValue value = read(*tensor);
+  const CheckValue value = read(tensor);
   std::string bytes(k_npy_magic);
   bytes += '\x01';
   bytes += '\0';
@@ -347,7 +347,56 @@ void cell_save_npy(const char* path, const tarsia_tensor* tensor) {
   bytes += char(header.size() >> 8);
   bytes += header;
   bytes.append(value.data.begin(), value.data.end());
-  write_file(path, bytes);
+  return bytes;
+}
+
+void cell_save_npy(const char* path, const tarsia_tensor* tensor) {
+  write_file(path, npy_of(*tensor));
+}
+
+namespace {
+
+/// Height, width and channels of an image; no channels: it is none.
+struct Extents {
+  std::int64_t height = 0, width = 0, channels = 0;
+};
+
+Extents image_extents(const tarsia_tensor& tensor) {
+  const auto is_channels = [](std::int64_t n) { return n == 1 || n == 3 || n == 4; };
+  const std::int64_t* shape = tensor.shape;
+  if (numel(tensor) == 0) return {};
+  if (tensor.ndim == 2) return {shape[0], shape[1], 1};
+  if (tensor.ndim != 3) return {};
+  if (is_channels(shape[2])) return {shape[0], shape[1], shape[2]};
+  return is_channels(shape[0]) ? Extents{shape[1], shape[2], shape[0]} : Extents{};
+}
+
+}  // namespace
+
+void cell_check_image(const tarsia_tensor* tensor) {
+  if (!tensor) throw ArgumentError::value_error("no tensor is no image");
+  const tarsia_dtype dtype = tensor->dtype;
+  const bool is_shown = dtype.lanes == 1 && ((dtype.code == TARSIA_UINT && dtype.bits == 8) ||
+                                             dtype.code == TARSIA_BOOL || dtype.code == TARSIA_FLOAT);
+  if (image_extents(*tensor).channels == 0) {
+    std::string shape;
+    for (std::int32_t i = 0; i < tensor->ndim; ++i)
+      shape += (i > 0 ? ", " : "") + std::to_string(tensor->shape[i]);
+    throw ArgumentError::value_error("a tensor of shape [" + shape +
+                                     "] is no image: H x W, H x W x C or C x H x W is, with 1, 3 or 4 "
+                                     "channels C");
+  }
+  if (!is_shown || dtype.bits < 8)
+    throw ArgumentError::value_error("a tensor of " + detail::dtype_name(dtype) +
+                                     " is no image: elements are uint8, bool, or floats from 0 to 1");
+}
+
+std::string describe_image(const tarsia_tensor& tensor) {
+  const Extents extents = image_extents(tensor);
+  return "image, " + std::to_string(extents.width) + " x " + std::to_string(extents.height) + ", " +
+         (extents.channels == 1   ? "grey"
+          : extents.channels == 3 ? "RGB"
+                                  : "RGBA");
 }
 
 }  // namespace tarsia::session

@@ -23,5 +23,11 @@ int cell_allclose(const tarsia_tensor* x, const tarsia_tensor* y, double rtol, d
 /// (numpy.lib.format describes the format).
 tarsia_storage* cell_load_npy(const char* path, const char* device);
 void cell_save_npy(const char* path, const tarsia_tensor* tensor);
+/// The bytes of such a file.
+std::string npy_of(const tarsia_tensor& tensor);
+/// Throws ValueError if the tensor is no image; see <tarsia/repl.h>.
+void cell_check_image(const tarsia_tensor* tensor);
+/// "image, 6 x 4, RGB", of a tensor that is one.
+std::string describe_image(const tarsia_tensor& tensor);
 
 }  // namespace tarsia::session

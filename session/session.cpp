@@ -1,6 +1,7 @@
 // The steps of a cell, in order: see Session::run.
 #include "session/session.h"
 
+#include <sodium.h>
 #include <tarsia/detail/error_rows.h>
 
 #include <algorithm>
@@ -79,6 +80,15 @@ std::string without_empty_lines(const std::string& text) {
     begin = end + 1;
   }
   return kept;
+}
+
+std::string base64_of(const std::string& bytes) {
+  constexpr int k_variant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_encoded_len(bytes.size(), k_variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    bytes.size(), k_variant);
+  text.pop_back();  // the NUL that it writes
+  return text;
 }
 
 bool is_previous(const std::string& message) {
@@ -265,6 +275,7 @@ void Session::run_module(CellModule& module, CellResult& result) {
   std::optional<OutputCapture> capture;
   if (m_options.keep_output) capture.emplace();
   (void)take_cell_value();
+  (void)take_cell_image();
   forget_cell_place();
   registry::LibraryFunction function{};
   const std::string name = name_of_cell(result.number);
@@ -296,6 +307,8 @@ void Session::run_module(CellModule& module, CellResult& result) {
           function.errors = launch_errors(module);
           registry::check_launches(function.function);
         }
+        // What has waited for input, say, may have ended without an exception.
+        if (m_options.interrupted && m_options.interrupted()) throw Interrupted("the cell was interrupted");
         module.add_ops();
       });
     if (const std::string failure = uses_cuda ? failure_of_gpu(result) : "";
@@ -304,6 +317,7 @@ void Session::run_module(CellModule& module, CellResult& result) {
   }
   if (capture) result.output = capture->finish();
   result.value = take_cell_value();
+  result.image = take_cell_image();
   result.has_value = code == TARSIA_OK && !result.value.empty();
   if (code == TARSIA_OK) return;
   const registry::LastError& error = registry::last_error();
@@ -456,6 +470,7 @@ std::string to_json(const CellResult& result) {
                          {"compile_ms", result.compile_ms},
                          {"run_ms", result.run_ms}};
   json["origin"] = result.origin ? nlohmann::json(origin_name(*result.origin)) : nlohmann::json();
+  json["image"] = result.image.empty() ? nlohmann::json() : nlohmann::json(base64_of(result.image));
   json["value"] = result.has_value ? nlohmann::json(result.value) : nlohmann::json();
   json["error"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error);
   json["error_class"] = result.error.empty() ? nlohmann::json() : nlohmann::json(result.error_class);

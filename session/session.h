@@ -32,6 +32,7 @@ struct CellResult {
   int number = 0;  ///< of the cell: "cell 3" in diagnostics
   bool has_value = false;
   std::string value;                    ///< the text of the last expression's value
+  std::string image;                    ///< the value as a .npy file, if it is an image; else empty
   std::string output;                   ///< what the cell wrote to standard output, if that was to be kept
   std::vector<Diagnostic> diagnostics;  ///< the compiler's, errors first
   std::string error;                    ///< why it failed; empty if it did not
@@ -120,7 +121,7 @@ class Session {
 };
 
 /// The result as JSON: {"ok", "number", "value", "stdout", "diagnostics", "error", "error_class", "undone",
-/// "notes", "lost_gpu", "compile_ms", "run_ms", "origin"}.
+/// "notes", "lost_gpu", "compile_ms", "run_ms", "origin", "image"}, the last in base64.
 std::string to_json(const CellResult& result);
 /// {"start": the byte where the name begins, "matches": [names], "details": [declarations]}.
 std::string to_json(const Completed& completed);

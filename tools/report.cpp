@@ -1,11 +1,37 @@
 // Prints errors and warnings on standard error.
 #include "tools/report.h"
 
+#include <tarsia/options.h>
+
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 namespace tarsia::tools {
 namespace {
+
+/// The message, with options that its hints name spelled as the command takes them: std="c++23" is
+/// --std=c++23.
+std::string in_commands_spelling(std::string message) {
+  std::size_t hint = message.find("; ");
+  if (hint == std::string::npos) return message;
+  Options known;
+  for_each_option(known, [&](const OptionRow& row, auto&) {
+    const std::size_t dashes = row.command.find("--");
+    if (dashes == std::string_view::npos) return;
+    const std::string_view name = row.command.substr(dashes, row.command.find(' ', dashes) - dashes);
+    const std::string python = " " + std::string(row.name) + "=\"";
+    for (std::size_t at = hint; (at = message.find(python, at)) != std::string::npos;) {
+      const std::size_t begin = at + python.size(), end = message.find('"', begin);
+      if (end == std::string::npos) return;
+      const std::string value = message.substr(begin, end - begin);
+      message.replace(at, end + 1 - at, " " + std::string(name) + "=" + value);
+      ++at;
+    }
+  });
+  return message;
+}
 
 void print(const tarsia_diagnostic& d, const Sources& sources) {
   std::string place = *d.file ? sources.shown(d.file) : "tarsia";
@@ -13,7 +39,7 @@ void print(const tarsia_diagnostic& d, const Sources& sources) {
     place += ':' + std::to_string(d.line);
     if (d.column > 0) place += ':' + std::to_string(d.column);
   }
-  std::fprintf(stderr, "%s: %s: %s\n", place.c_str(), d.severity, d.message);
+  std::fprintf(stderr, "%s: %s: %s\n", place.c_str(), d.severity, in_commands_spelling(d.message).c_str());
   if (!*d.file || d.line <= 0) return;
   if (const auto line = sources.line(d.file, d.line)) print_excerpt(*line, d.line, d.column);
 }

@@ -22,9 +22,10 @@ TARSIA_API int32_t tarsia_session_open(const tarsia_options* options, int32_t ke
 
 /// Compiles a cell's text and runs it. `*json` gets what became of it, whether it failed or not: an object
 /// with `ok`, `number`, `value` (text or null), `stdout`, `diagnostics`, `error`, `error_class`, `undone`,
-/// `notes`, `compile_ms`, `run_ms` and `origin`. A cell that fails defines nothing. `number` names the cell,
-/// "cell 3" in diagnostics; 0: one more than the last. `interrupted(context)` may be null; another answer
-/// than 0 ends the compile, and code that calls tarsia::check_interrupt(). Free `*json` with tarsia_free.
+/// `notes`, `compile_ms`, `run_ms`, `origin` and `image` (null, or a .npy file of it in base64). A cell that
+/// fails defines nothing. `number` names the cell, "cell 3" in diagnostics; 0: one more than the last.
+/// `interrupted(context)` may be null; another answer than 0 ends the compile, and code that calls
+/// tarsia::check_interrupt(). Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_session_run(tarsia_session* session, const char* text, uint64_t bytes,
                                       int32_t number, int32_t (*interrupted)(void* context), void* context,
                                       char** json);
@@ -53,6 +54,14 @@ TARSIA_API int32_t tarsia_session_shown_source(const tarsia_session* session, ch
 
 /// The names of the ops that live cells have registered, as a JSON array. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_session_ops(const tarsia_session* session, char** json);
+
+/// For a process that runs cells for another one: from now on, reports of crashes go to this descriptor
+/// instead of standard error. -1 is standard error.
+TARSIA_API void tarsia_session_report_to(int32_t descriptor);
+
+/// Returns a function that cells use, by its name in <tarsia/repl.h>, and saved sessions find by this call;
+/// null if there is none of this name.
+TARSIA_API void* tarsia_session_function(const char* name);
 
 /// Ends a session and unloads its cells. Null is allowed.
 TARSIA_API void tarsia_session_close(tarsia_session* session);

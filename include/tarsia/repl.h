@@ -24,6 +24,8 @@ void tarsia_cell_put_pointer(const void* value);
 /// The name of a type, from what __PRETTY_FUNCTION__ says of type_name<T>().
 void tarsia_cell_put_type(const char* pretty);
 void tarsia_cell_put_tensor(const tarsia_tensor* tensor);
+/// The value is an image: who can shows it as one.
+void tarsia_cell_put_image(const tarsia_tensor* tensor);
 /// Whether less than the longest text is written so far.
 int tarsia_cell_has_room(void);
 /// Begin and end what is timed. Both wait for the GPU if the process uses one. The end writes nanoseconds
@@ -38,6 +40,7 @@ void tarsia_cell_fill(const tarsia_tensor* tensor, int how, double a, double b);
 int tarsia_cell_allclose(const tarsia_tensor* x, const tarsia_tensor* y, double rtol, double atol);
 tarsia_storage* tarsia_cell_load_npy(const char* path, const char* device);
 void tarsia_cell_save_npy(const char* path, const tarsia_tensor* tensor);
+void tarsia_cell_check_image(const tarsia_tensor* tensor);
 tarsia_storage* tarsia_cell_empty(const long* shape, unsigned long n, tarsia_dtype dtype, const char* device);
 #else
 // Code that is looked at is loaded without its session. The little of it that runs then, initial values of
@@ -52,6 +55,7 @@ inline tarsia_storage* tarsia_cell_load_npy(const char*, const char* device) {
   return tarsia_cell_empty(nullptr, 0, tarsia::float32, device);
 }
 inline void tarsia_cell_save_npy(const char*, const tarsia_tensor*) {}
+inline void tarsia_cell_check_image(const tarsia_tensor*) {}
 inline void tarsia_cell_fill(const tarsia_tensor*, int, double, double) {}
 inline int tarsia_cell_allclose(const tarsia_tensor*, const tarsia_tensor*, double, double) {
   return 0;
@@ -62,6 +66,11 @@ inline int tarsia_cell_allclose(const tarsia_tensor*, const tarsia_tensor*, doub
 namespace tarsia {
 /// What sessions use.
 namespace repl {
+
+/// A tensor that is looked at as an image.
+struct Image {
+  Tensor tensor;
+};
 
 #if __cplusplus >= 201703L
 /// Writes what `operator<<` writes. Complete where <ostream> is included.
@@ -176,6 +185,10 @@ auto put_any(const T_& value_, Priority<5>)
 
 inline void put_any(const Tensor& value_, Priority<7>) {
   tarsia_cell_put_tensor(value_.get());
+}
+
+inline void put_any(const Image& value_, Priority<7>) {
+  tarsia_cell_put_image(value_.tensor.get());
 }
 
 template <class T_>
@@ -319,6 +332,14 @@ inline Tensor load_npy(const char* path_, const char* device_ = "cpu") {
 }
 inline void save_npy(const char* path_, const Tensor& tensor_) {
   tarsia_cell_save_npy(path_, tensor_.get());
+}
+
+/// Makes an image of a tensor: as the value of a cell, notebooks show it as one. H x W is grey, H x W x C has
+/// 1, 3 or 4 channels: grey, RGB or RGBA; C x H x W is taken as well. Elements are uint8, bool, or floats
+/// from 0 (dark) to 1. Throws ValueError for any other tensor.
+inline Image image(const Tensor& tensor_) {
+  tarsia_cell_check_image(tensor_.get());
+  return Image{tensor_};
 }
 
 }  // namespace repl

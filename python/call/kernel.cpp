@@ -2,6 +2,8 @@
 // object, takes no lock and allocates nothing.
 #include "python/call/kernel.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "python/call/launch_arguments.h"
@@ -30,6 +32,42 @@ LaunchObject* launch_of(PyObject* object) {
 
 PyObject* raise_type_error(const std::string& text) {
   return raise_argument_error(false, text);
+}
+
+// ---- equality: of what was pickled, too, where the library is the same ----
+
+bool is_same(const Overloaded* a, const Overloaded* b) {
+  return std::ranges::equal(a->overloads(), b->overloads(), {}, &Plan::kernel, &Plan::kernel);
+}
+
+Py_hash_t hash_of(const Overloaded* kernel) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(kernel->plans[0]->kernel) >> 4);
+}
+
+bool is_same(const tarsia_launch& a, const tarsia_launch& b) {
+  return std::ranges::equal(a.grid, b.grid) && std::ranges::equal(a.block, b.block) &&
+         std::ranges::equal(a.cluster, b.cluster) && a.shared_bytes == b.shared_bytes &&
+         a.device == b.device && a.has_stream == b.has_stream && a.stream == b.stream &&
+         a.cooperative == b.cooperative;
+}
+
+PyObject* compare_kernels(PyObject* object, PyObject* other, int how) {
+  if ((how != Py_EQ && how != Py_NE) || Py_TYPE(other) != g_kernel_type) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong(is_same(overloaded(object), overloaded(other)) == (how == Py_EQ));
+}
+
+Py_hash_t hash_kernel(PyObject* object) {
+  return hash_of(overloaded(object));
+}
+
+PyObject* compare_launches(PyObject* object, PyObject* other, int how) {
+  if ((how != Py_EQ && how != Py_NE) || Py_TYPE(other) != g_launch_type) Py_RETURN_NOTIMPLEMENTED;
+  const LaunchObject *a = launch_of(object), *b = launch_of(other);
+  return PyBool_FromLong((is_same(a->kernel, b->kernel) && is_same(a->how, b->how)) == (how == Py_EQ));
+}
+
+Py_hash_t hash_launch(PyObject* object) {
+  return hash_of(launch_of(object)->kernel);
 }
 
 // ---- launching ----
@@ -373,6 +411,8 @@ PyMemberDef g_kernel_members[] = {
 PyType_Slot g_kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_overloaded)},
                                 {Py_tp_repr, reinterpret_cast<void*>(repr_overloaded)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(compare_kernels)},
+                                {Py_tp_hash, reinterpret_cast<void*>(hash_kernel)},
                                 {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
                                 {Py_tp_methods, g_kernel_methods},
                                 {Py_tp_getset, g_kernel_properties},
@@ -403,6 +443,8 @@ char g_launch_doc[] =
 PyType_Slot g_launch_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_launch)},
                                 {Py_tp_repr, reinterpret_cast<void*>(repr_launch)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(compare_launches)},
+                                {Py_tp_hash, reinterpret_cast<void*>(hash_launch)},
                                 {Py_tp_methods, g_launch_methods},
                                 {Py_tp_getset, g_launch_properties},
                                 {Py_tp_members, g_launch_members},

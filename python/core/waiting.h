@@ -49,6 +49,7 @@ class Wait {
 
   const char* m_name;
   std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point m_last = m_began;  ///< when it was asked last
   bool m_ticked = false;
 };
 

@@ -73,6 +73,25 @@ def given_options(given):
     return options
 
 
+def words_of(options, without=()):
+    """The words of the command `tarsia` that give a compile these options, which are those of load_inline."""
+    words = []
+    for name, value in normalised({name: value for name, value in options.items() if name not in without}, "words_of").items():
+        row = ROWS[name]
+        if not row.command or value is False or value is None or value == "":
+            continue
+        spelling = row.command.partition(" ")[0].split(",")[-1]
+        if row.kind == "flag" or value == "on" and row.kind == "mode":
+            values = [None]
+        elif row.kind == "defines":
+            values = [macro if text is None else f"{macro}={text}" for macro, text in value.items()]
+        else:
+            values = [f"{value / 1000}" if row.kind == "seconds" else one for one in (value if isinstance(value, list) else [value])]
+        for one in values:
+            words += [spelling] if one is None else [f"{spelling}={one}"] if spelling.startswith("--") else [spelling, str(one)]
+    return words
+
+
 def option_of_text(name, text):
     """The value of an option that somebody typed as text, as in opt=3; without a text, a flag is on. An error names what
     there is."""

@@ -173,6 +173,14 @@ class KernelTemplate:
     def _title(self):
         return f"kernel template {self._name}"
 
+    def __eq__(self, other):
+        if not isinstance(other, KernelTemplate):
+            return NotImplemented
+        return self._library is other._library and (self._name, self._given) == (other._name, other._given)
+
+    def __hash__(self):
+        return hash((self._name, self._given))
+
     def __copy__(self):
         return self
 

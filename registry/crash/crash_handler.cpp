@@ -194,7 +194,7 @@ void write_findings(SignalText& text) {
 }
 
 void write_heading(const char* what, const char* signal, const siginfo_t& info, const Activity& activity) {
-  SignalText text(STDERR_FILENO);
+  SignalText text(report_descriptor());
   text.add("tarsia: ").add(what).add(" (").add(signal);
   if (has_address(info.si_signo, info))
     text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
@@ -214,7 +214,7 @@ void report_without_frames() {
   const Pending& at = g_pending;
   if (at.watched && at.activity.is_known())
     write_heading(what_happened(*at.watched, at.info, false), at.watched->name, at.info, at.activity);
-  SignalText(STDERR_FILENO).add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
+  SignalText(report_descriptor()).add("tarsia: the frames of a crash cannot be read: the stack is damaged\n");
 }
 
 /// Lets one thread at a time through. False: this thread is in the report already, which itself crashed.

@@ -4,12 +4,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 
 namespace tarsia::registry {
+namespace {
+
+std::atomic<int> g_report{STDERR_FILENO};
+
+}  // namespace
+
+int report_descriptor() noexcept {
+  return g_report;
+}
+
+void set_report_descriptor(int descriptor) noexcept {
+  g_report = descriptor;
+}
 
 SignalText& SignalText::add(std::string_view text) {
   while (!text.empty()) {

@@ -14,6 +14,10 @@
 
 namespace tarsia::registry {
 
+/// Where reports of crashes go: standard error, unless it is set.
+int report_descriptor() noexcept;
+void set_report_descriptor(int descriptor) noexcept;
+
 /// Collects text and writes it to a descriptor, whole lines at a time as far as they fit.
 class SignalText {
  public:

@@ -37,6 +37,7 @@ Symbolizer start() {
   if (!g_program || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
   const char* const program = g_program;
   char* arguments[] = {const_cast<char*>(program), const_cast<char*>(k_frames_option), nullptr};
+  const int report = report_descriptor();
   const pid_t child = ::vfork();
   if (child == 0) {
     // These are calls of the kernel, which leave the parent's memory alone.
@@ -44,8 +45,7 @@ Symbolizer start() {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (::dup2(ends[1], STDIN_FILENO) == STDIN_FILENO &&
-        ::dup2(STDERR_FILENO, STDOUT_FILENO) == STDOUT_FILENO)
+    if (::dup2(ends[1], STDIN_FILENO) == STDIN_FILENO && ::dup2(report, STDOUT_FILENO) == STDOUT_FILENO)
       ::execve(program, arguments, environ);
     ::_exit(127);
     // NOLINTEND(clang-analyzer-unix.Vfork)
@@ -163,7 +163,7 @@ bool finish(const Symbolizer& symbolizer) {
 }
 
 void write_addresses(const SignalFrames& frames) {
-  SignalText text(STDERR_FILENO);
+  SignalText text(report_descriptor());
   int number = 0;
   for_each_frame(frames, [&](const SignalFrame& frame) {
     text.add("  #").number(number++).add(" ");

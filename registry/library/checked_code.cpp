@@ -2,9 +2,11 @@
 #include "registry/library/checked_code.h"
 
 #include <array>
+#include <optional>
 
 #include "base/error.h"
 #include "registry/library/library.h"
+#include "registry/library/output_canary.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/memory.h"
@@ -54,8 +56,15 @@ std::int32_t CheckedCode::call(const tarsia_value* args, std::uint32_t n, tarsia
 
 std::int32_t CheckedCode::run(void* pass, const tarsia_op_context* context) {
   const auto& [code, op, run, user] = *static_cast<const Pass*>(pass);
-  const std::int32_t result = run(user, context);
-  return code->tell(std::string("op '") + op + "'", result);
+  const std::string who = std::string("op '") + (op->name ? op->name : "") + "'";
+  std::optional<OutputCanary> canary;
+  if (const std::int32_t failed = guarded([&] { canary.emplace(*context); })) return failed;
+  const std::int32_t result = code->tell(who, run(user, context));
+  if (result) return result;
+  return guarded([&] {
+    if (const std::string message = canary->unwritten(*op); !message.empty())
+      throw UndefinedBehaviour(who + ": " + message + ": its memory is unset");
+  });
 }
 
 void CheckedCode::add(LibraryFunction& function) {
@@ -69,8 +78,7 @@ const tarsia_op* CheckedCode::add(const tarsia_op& op) {
       m_ops.emplace_back(op, std::vector(op.implementations, op.implementations + op.n_implementations));
   for (tarsia_implementation& implementation : made.implementations) {
     if (!implementation.run) continue;
-    implementation.run_user =
-        &m_passes.emplace_back(this, op.name ? op.name : "", implementation.run, implementation.run_user);
+    implementation.run_user = &m_passes.emplace_back(this, &op, implementation.run, implementation.run_user);
     implementation.run = run;
   }
   made.op.implementations = made.implementations.data();

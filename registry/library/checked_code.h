@@ -1,5 +1,5 @@
 // Code that was compiled with debug="undefined": it notes undefined behaviour while it runs, and each call
-// that does so ends in an error.
+// that does so ends in an error. So does one of an op that leaves elements of its outputs unset.
 #pragma once
 
 #include <tarsia/abi.h>
@@ -40,7 +40,7 @@ class CheckedCode {
  private:
   struct Pass {
     const CheckedCode* code;
-    const char* op;
+    const tarsia_op* op;  ///< the module's
     std::int32_t (*run)(void* user, const tarsia_op_context* context);
     void* user;
   };

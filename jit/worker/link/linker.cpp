@@ -43,6 +43,7 @@ extern const char tarsia_undefined_support_begin[], tarsia_undefined_support_end
 extern const char tarsia_driver_support_begin[], tarsia_driver_support_end[];
 extern const char tarsia_initializer_support_begin[], tarsia_initializer_support_end[];
 extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
+extern const char tarsia_session_support_begin[], tarsia_session_support_end[];
 extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
 extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
@@ -171,6 +172,7 @@ struct SupportObjects {
   SupportObject entry{"the module's entry", tarsia_attach_support_begin, tarsia_attach_support_end};
   SupportObject ends{"the module's start and end", tarsia_module_support_begin, tarsia_module_support_end};
   SupportObject ops{"Tarsia's functions for ops", tarsia_op_support_begin, tarsia_op_support_end};
+  SupportObject sessions{"the values of sessions", tarsia_session_support_begin, tarsia_session_support_end};
   SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
   SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
@@ -267,6 +269,9 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
   args.push_back("--start-lib");
   if (parts.has_effects) add_support(support.initializers);
   add_support(support.ops);
+  if (!undefined ||
+      std::ranges::any_of(*undefined, [](std::string_view name) { return name.starts_with("tarsia_cell_"); }))
+    add_support(support.sessions);
   if (std::any_of(inputs.begin(), inputs.end(), uses_mxnet)) {
     add_support(support.mxnet);
     add_support(support.graphs);

@@ -142,10 +142,16 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   }
   if (info.getLocation().isValid() && info.hasSourceManager()) {
     const clang::SourceManager& sources = info.getSourceManager();
-    if (level == Level::Error)
-      diagnostic.message += missing_name_remedy(diagnostic.message, text_at(sources, info.getLocation()),
-                                                llvm::StringRef(m_main_file).ends_with(".c"),
-                                                m_system_headers, whole_text(sources, info.getLocation()));
+    if (level == Level::Error) {
+      const Compiled how{.is_c = llvm::StringRef(m_main_file).ends_with(".c"),
+                         .system_headers = m_system_headers,
+                         .standard = m_standard};
+      const llvm::StringRef place = text_at(sources, info.getLocation());
+      std::string remedy =
+          missing_name_remedy(diagnostic.message, place, how, whole_text(sources, info.getLocation()));
+      if (remedy.empty() && !how.is_c) remedy = newer_language_remedy(diagnostic.message, place, m_standard);
+      diagnostic.message += remedy;
+    }
     clang::PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(info.getLocation()));
     if (place.isValid()) {
       diagnostic.file = user_name(place.getFilename());
@@ -160,7 +166,8 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&
-      m_diagnostics.back().severity == Severity::error)
+      m_diagnostics.back().severity == Severity::error &&
+      !llvm::StringRef(m_diagnostics.back().message).contains("std=\""))
     m_diagnostics.back().message +=
         missing_definition_remedy(m_diagnostics.back().message,
                                   llvm::StringRef(diagnostic.file).ends_with("tarsia/detail/std_declared.h"));

@@ -23,6 +23,11 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   void set_main_text(llvm::StringRef main_text);
   void BeginSourceFile(const clang::LangOptions& options, const clang::Preprocessor*) override {
     m_takes_unknown_references = options.CPlusPlus23;
+    m_standard = options.CPlusPlus23   ? 23
+                 : options.CPlusPlus20 ? 20
+                 : options.CPlusPlus17 ? 17
+                 : options.CPlusPlus14 ? 14
+                                       : 11;
   }
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override;
   const std::vector<Diagnostic>& so_far() const { return m_diagnostics; }
@@ -39,6 +44,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
  private:
   std::string m_main_file;
   bool m_system_headers;
+  int m_standard = 23;             // of C++
   int m_last_line, m_last_column;  // just behind the text
   std::function<bool()> m_elsewhere;
   bool m_passed_over = false;

@@ -339,46 +339,53 @@ llvm::StringRef word_at(llvm::StringRef& text) {
 /// The version of GNU's C++ library whose headers Tarsia brings along.
 constexpr llvm::StringLiteral k_own_library = "GCC 12's";
 
+/// The standard that has a name such as "std::ranges::sort"; or empty.
+llvm::StringRef standard_of_name(llvm::StringRef name) {
+  if (!name.consume_front("std::")) return {};
+  const llvm::StringRef standard = standard_of(name);
+  return standard.empty() ? standard_of(name.split("::").first) : standard;
+}
+
 /// What to say of a name whose header is included already.
 std::string newer_standard(llvm::StringRef what) {
-  llvm::StringRef name = what;
-  name.consume_front("std::");
-  llvm::StringRef standard = standard_of(name);
-  if (standard.empty()) standard = standard_of(name.split("::").first);  // std::ranges::sort
+  const llvm::StringRef standard = standard_of_name(what);
   return standard.empty() ? std::string() : ("; " + what + " needs std=\"" + standard + "\" or later").str();
 }
 
-std::string with_include(llvm::StringRef header, llvm::StringRef what, bool is_c, bool system_headers,
+std::string with_include(llvm::StringRef header, llvm::StringRef what, const Compiled& how,
                          llvm::StringRef text) {
-  if (std::string lacking = lacking_header_remedy(header, system_headers); !lacking.empty())
+  if (std::string lacking = lacking_header_remedy(header, how.system_headers); !lacking.empty())
     return ("; " + what + " is in <" + header + ">, ").str() + lacking;
   std::string name = header.str();
   if (includes(text, header) || (header.starts_with("c") && includes(text, header.drop_front().str() + ".h")))
     return newer_standard(what);
-  if (is_c && header.starts_with("c") && is_standard_header(name.substr(1) + ".h"))
+  if (how.is_c && header.starts_with("c") && is_standard_header(name.substr(1) + ".h"))
     name = name.substr(1) + ".h";
-  return "; #include <" + name + ">, where " + what.str() + " is";
+  const llvm::StringRef standard = how.is_c ? llvm::StringRef() : standard_of_name(what);
+  return "; #include <" + name + ">, where " + what.str() + " is" +
+         (is_newer(standard, how.standard) ? ", with std=\"" + standard.str() + "\" or later"
+                                           : std::string());
 }
 
 /// The remedy for `scope`::`member`, where nothing of the namespace is known, or that member is not.
-std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, bool is_c, bool system_headers,
+std::string scoped_remedy(llvm::StringRef scope, llvm::StringRef member, const Compiled& how,
                           llvm::StringRef text) {
   const std::string what = member.empty() ? scope.str() : (scope + "::" + member).str();
   if (scope.starts_with("std::")) {  // such as std::ranges, whose algorithms are where those of std are
     const llvm::StringRef part = scope.drop_front(5),
                           header = header_of(k_std, part == "ranges" ? member : part);
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
+    return header.empty() ? std::string() : with_include(header, what, how, text);
   }
   if (scope == "std") {
     llvm::StringRef header = header_of(k_std, member);
     if (header.empty()) header = header_of(k_c, member);
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
+    return header.empty() ? std::string() : with_include(header, what, how, text);
   }
   for (const Namespace& one : k_namespaces) {
     if (scope != one.name) continue;
     llvm::StringRef header = header_of(one.headers, member);
     if (header.empty() && one.header) header = one.header;
-    return header.empty() ? std::string() : with_include(header, what, is_c, system_headers, text);
+    return header.empty() ? std::string() : with_include(header, what, how, text);
   }
   return {};
 }
@@ -432,15 +439,14 @@ std::string lacking_header_remedy(llvm::StringRef header, bool system_headers) {
          (header == "format" || header == "stdfloat" ? "13" : "14") + " or later";
 }
 
-std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, bool is_c,
-                                bool system_headers, llvm::StringRef text) {
+std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, const Compiled& how,
+                                llvm::StringRef text) {
   if (message == "a type specifier is required for all declarations") {
     const llvm::StringRef macro = word_at(place);
     return macro.starts_with("TARSIA_") ? "; #include <tarsia/op.h>, where " + macro.str() + " is"
                                         : std::string();
   }
-  if (message == "expected namespace name")
-    return scoped_remedy(word_at(place), "", is_c, system_headers, text);
+  if (message == "expected namespace name") return scoped_remedy(word_at(place), "", how, text);
   bool known = false;
   for (llvm::StringRef begin :
        {"use of undeclared identifier '", "unknown type name '", "no template named '", "no member named '",
@@ -462,12 +468,11 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   if (rest.contains("did you mean") && !(in_std && !header_of(k_std, name).empty())) return {};
   if (message.starts_with("no ") && !in_std && rest.contains(" in ")) {
     const llvm::StringRef scope = rest.split("namespace '").second.split('\'').first;
-    return scoped_remedy(scope, name, is_c, system_headers, text);
+    return scoped_remedy(scope, name, how, text);
   }
   const auto [scope, member] = scoped_at(place);
   if (!in_std && scope == name && !member.empty())
-    if (std::string remedy = scoped_remedy(scope, member, is_c, system_headers, text); !remedy.empty())
-      return remedy;
+    if (std::string remedy = scoped_remedy(scope, member, how, text); !remedy.empty()) return remedy;
   if (name.starts_with("TARSIA_") && header_of(k_others, name).empty())
     return "; #include <tarsia/op.h>, where " + name.str() + " is";
   llvm::StringRef header;
@@ -478,10 +483,10 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
   }
   if (header.empty() && !in_std) header = header_of(k_others, name);
   if (header.empty()) header = header_of(k_c, name);
-  if (header.empty() && !in_std && !is_c)
+  if (header.empty() && !in_std && !how.is_c)
     if (std::string remedy = newcomer_remedy(name, text); !remedy.empty()) return remedy;
   if (header.empty()) return in_std ? newer_standard("std::" + what) : std::string();
-  return with_include(header, what, is_c, system_headers, text);
+  return with_include(header, what, how, text);
 }
 
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
@@ -499,17 +504,17 @@ std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::Strin
       return ("; " + name + " is a host function; device code cannot call it").str();
     for (const llvm::ArrayRef<Header> table : {llvm::ArrayRef<Header>(k_others), llvm::ArrayRef<Header>(k_c)})
       if (const llvm::StringRef header = header_of(table, name); !header.empty())
-        return with_include(header, name, false, system_headers, whole);
+        return with_include(header, name, {.system_headers = system_headers}, whole);
     const llvm::StringRef macro = name.starts_with("TARSIA_") ? name : macro_around(line, column);
     return macro.empty() ? std::string() : "; #include <tarsia/op.h>, where " + macro.str() + " is";
   }
   if (message.starts_with("name followed by \"::\" must be a class or namespace name")) {
     const auto [scope, member] = scoped_at(place);
-    return scoped_remedy(scope, member, false, system_headers, whole);
+    return scoped_remedy(scope, member, {.system_headers = system_headers}, whole);
   }
   if (message.starts_with("namespace \"") && message.contains("\" has no member \""))
-    return scoped_remedy(quoted(message), quoted(message.split(" has no member ").second), false,
-                         system_headers, whole);
+    return scoped_remedy(quoted(message), quoted(message.split(" has no member ").second),
+                         {.system_headers = system_headers}, whole);
   return {};
 }
 

@@ -8,12 +8,20 @@
 
 namespace tarsia::jit {
 
+/// How the text is compiled that a message is about.
+struct Compiled {
+  bool is_c = false;
+  bool system_headers = false;
+  int standard = 23;  ///< of C++: 11 to 23
+};
+
 /// What to add to Clang's message about an unknown name, such as "; #include <vector>, where std::vector is".
 /// `place` is the source's text from the name on. Empty if the message is about something else, or the name's
 /// header is unknown. Headers that the library of the compile lacks are named as such. Where `text`, that of
-/// the file, includes the header already, it is the standard that lacks the name, or nothing is said.
-std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, bool is_c,
-                                bool system_headers, llvm::StringRef text = {});
+/// the file, includes the header already, it is the standard that lacks the name, or nothing is said. Where
+/// header and standard lack, both are named.
+std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, const Compiled& how,
+                                llvm::StringRef text = {});
 
 /// The same for a message of NVRTC's. `text` is that of its file.
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,

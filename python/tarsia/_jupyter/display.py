@@ -3,9 +3,6 @@
 import re
 from html import escape
 
-from .. import _errors
-from .._session import plot
-
 # How session/ready_values.h describes a tensor: "float32[2, 3] cpu" and its elements.
 _TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<shape>[\d, ]*)\] (?P<device>cpu|gpu:\d+)(?P<elements>[ \n].*)?", re.DOTALL)
 _TOKEN = re.compile(r"[{}]|[^\s{},]+")
@@ -60,27 +57,3 @@ def _tables(elements, at):
         yield f"<div>[{', '.join(map(str, at))}]</div>"
     yield f'<table style="{_STYLE}">' + "".join(
         "<tr>" + "".join(f"<td>{escape(one)}</td>" for one in row) + "</tr>" for row in rows if row) + "</table>"
-
-
-def png(array):
-    """An image as PNG, and what it is in words. Errors, as for what is no image, are tarsia.Error.
-
-    H x W is grey, H x W x C has 1, 3 or 4 channels: grey, RGB or RGBA. C x H x W is taken as well, if the last extent is none of
-    these. uint8 is shown as it is, bool as black and white, floats from 0 (dark) to 1."""
-    import numpy as np
-
-    channels = (1, 3, 4)
-    if array.ndim == 3 and array.shape[2] not in channels and array.shape[0] in channels:
-        array = np.moveaxis(array, 0, 2)
-    if array.ndim == 2:
-        array = array[:, :, None]
-    if array.ndim != 3 or array.shape[2] not in channels or 0 in array.shape:
-        raise _errors.ArgumentValueError(f"a tensor of shape {list(array.shape)} is no image: H x W, H x W x C or C x H x W is, with 1, 3 or 4 channels C")
-    if array.dtype == np.bool_:
-        array = array * np.uint8(255)
-    elif array.dtype.kind == "f":
-        array = np.rint(np.clip(np.nan_to_num(array.astype(np.float32)), 0, 1) * 255).astype(np.uint8)
-    elif array.dtype != np.uint8:
-        raise _errors.ArgumentValueError(f"a tensor of {array.dtype} is no image: elements are uint8, bool, or floats from 0 to 1")
-    height, width, n = array.shape
-    return plot.png(array), f"image, {width} x {height}, {({1: 'grey', 3: 'RGB', 4: 'RGBA'}[n])}"

@@ -29,7 +29,7 @@ class TarsiaKernel(Kernel):
 
     def __init__(self, **options):
         super().__init__(**options)
-        self._cells = Session(isolated=True, keep_output=False)
+        self._cells = Session(isolated=True, keep_output=False, stdin=self._line_of_input)
         self._commands = _NotebookCommands(self._cells, self)
         self._is_silent = False
         self._failed = None  # the reply that a failed cell gives
@@ -38,13 +38,15 @@ class TarsiaKernel(Kernel):
 
     async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None,
                          cell_id=None):
-        self._is_silent, self._failed = silent, None
+        self._is_silent, self._failed, self._allow_stdin = silent, None, allow_stdin
         parent = self.get_parent()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "set_parent"):  # ipykernel's: their texts belong to this cell
                 stream.set_parent(parent)
         if self.output is not None:
             self.output.tell = lambda text: self._publish("stream", {"name": "stdout", "text": text}, parent)
+        if self._cells._handle.tells is not None:
+            self._cells._handle.tells[0] = lambda text: self._publish("stream", {"name": "stderr", "text": text}, parent)
         commands, text = commands_of(code)
         try:
             self._commands.run_again(self._commands.changed_files(), sys.stdout)
@@ -60,6 +62,17 @@ class TarsiaKernel(Kernel):
         except KeyboardInterrupt:  # it came when no cell was running any more
             return self._failure("Interrupted", "interrupted", ["Interrupted: interrupted"])
         return self._failed or {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def _line_of_input(self):
+        """What the person types for a cell that reads standard input. Without somebody to ask, it has ended."""
+        if not self._allow_stdin:
+            return ""
+        if self.output is not None:
+            self.output.finish()  # what the cell has asked
+        try:
+            return self.raw_input("") + "\n"
+        except EOFError:
+            return ""
 
     def run(self, text):
         """Runs a cell that has the number of the notebook's. What it writes is told when this returns."""
@@ -82,7 +95,9 @@ class TarsiaKernel(Kernel):
         if cell.value is not None:
             data = {"text/plain": cell.value}
             html = display.html_of_value(cell.value)
-            if html is not None:
+            if cell.image is not None:
+                data = _image(cell)
+            elif html is not None:
                 data["text/html"] = html
             self.publish("execute_result", {"data": data, "metadata": {}, "execution_count": self.execution_count})
 
@@ -121,6 +136,19 @@ class TarsiaKernel(Kernel):
         return {"status": "ok", "restart": restart}
 
 
+# A lambda that is generic, for what is no tensor.
+_AS_IMAGE = """[](const auto& tarsia_x) -> tarsia::repl::Image {
+  if constexpr (std::is_convertible_v<decltype(tarsia_x), const tarsia::Tensor&>)
+    return tarsia::repl::image(tarsia_x);
+  else
+    throw tarsia::ValueError("what is no tensor is no image");
+}(%s)"""
+
+
+def _image(cell):
+    return {"image/png": base64.b64encode(cell.image).decode(), "text/plain": cell.value}
+
+
 class _NotebookCommands(Commands):
     """The commands of the prompt, and those that only notebooks have."""
 
@@ -132,8 +160,9 @@ class _NotebookCommands(Commands):
         """EXPRESSION: shows a tensor as an image"""
         if not argument:
             raise _errors.ArgumentValueError(":image takes a tensor, as in ':image x'")
-        data, words = display.png(self._array(argument))
-        self._display({"image/png": base64.b64encode(data).decode(), "text/plain": words})
+        cell = self._session.run(_AS_IMAGE % argument).raise_if_failed()
+        self._session.undo()
+        self._display(_image(cell))
 
     def _draw(self, array):
         self._display({"image/svg+xml": plot.file_content(array, svg=True).decode(), "text/plain": plot.picture(array)})

@@ -1,4 +1,4 @@
-"""The child of an isolated session: python -m tarsia._session.child DESCRIPTOR. See isolated.py."""
+"""The child of an isolated session: python -m tarsia._session.child CONNECTION REPORTS, two descriptors. See isolated.py."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from tarsia import _tarsia
+from tarsia import _progress, _tarsia
 from tarsia._session.session import compile_options
 
 
@@ -32,42 +32,125 @@ class _Output:
         self._flush(None)
 
 
+class _Interrupts:
+    """What Ctrl-C does: it ends what runs, is noted where an answer must not be lost, and is nothing in between."""
+
+    ends, notes, noted = False, False, False
+
+    @classmethod
+    def handle(cls, number, frame):
+        if cls.notes:
+            cls.noted = True
+        elif cls.ends:
+            cls.ends = False  # once is enough, and a second one would come when its end is told
+            raise KeyboardInterrupt
+
+
+class _Input:
+    """What cells read from standard input. `ask` gives more, as bytes; b"" is the end.
+
+    What was read for a cell is kept: a cell that runs again after a crash reads the same. What is left of it when the next cell
+    begins is dropped, as a person does not expect it there. While no cell runs, threads that cells have left find the end."""
+
+    def __init__(self, ask):
+        self._ask, self._lock = ask, threading.Lock()
+        self._is_open, self._rest, self._read, self._again = False, b"", [], None
+        _tarsia.give_standard_input(self._more)
+
+    def begin(self, again=None):
+        """A cell begins. again: what it has read before, if it runs again."""
+        _tarsia.renew_standard_input()
+        self._rest, self._read, self._again, self._is_open = b"", [], again, True
+
+    def end(self):
+        """It has ended. What it has read."""
+        with self._lock:
+            self._is_open = False
+        return b"".join(self._read)
+
+    def _more(self, n):
+        with self._lock:
+            if not self._is_open:
+                return b""
+            if self._again is not None:
+                self._rest, self._again = self._rest + self._again, b""
+            elif not self._rest:
+                try:
+                    self._rest = self._ask(n)
+                except KeyboardInterrupt:  # it ends the read first, and then the cell
+                    _Interrupts.ends = True
+                    raise
+            given, self._rest = self._rest[:n], self._rest[n:]
+            self._read.append(given)
+            return given
+
+
+def _read_terminal(n):
+    try:
+        return os.read(0, n)
+    except OSError:
+        return b""
+
+
+def _asking(connection, lines):
+    """Asks the parent, which reads it for this process."""
+    def ask(_):
+        connection.sendall(b'{"asks": "input"}\n')
+        _Interrupts.noted, _Interrupts.notes = False, True
+        line = lines.readline()  # the answer comes in any case
+        _Interrupts.notes = False
+        if _Interrupts.noted:
+            raise KeyboardInterrupt
+        return json.loads(line)["typed"].encode("utf-8", "surrogateescape") if line else b""
+
+    return ask
+
+
 class _Replayed:
-    """While it lives, standard output and standard error go nowhere."""
+    """While it lives, standard output and standard error go nowhere, and descriptor 0 has nothing to read."""
 
     def __enter__(self):
-        self._kept = [os.dup(1), os.dup(2)]
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for number in (1, 2):
+        self._kept = [os.dup(0), os.dup(1), os.dup(2)]
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
             os.dup2(nowhere, number)
         os.close(nowhere)
 
     def __exit__(self, *error):
-        for number, kept in enumerate(self._kept, 1):
+        for number, kept in enumerate(self._kept):
             os.dup2(kept, number)
             os.close(kept)
 
 
 def serve(connection):
-    handle = output = None
+    handle = output = given = None
     with connection.makefile("rb") as lines:
-        for line in _uninterrupted(lines):
+        while line := lines.readline():
             request = json.loads(line)
             do = request["do"]
             try:
+                _Interrupts.ends = True
                 if do == "open":
                     handle, result = _tarsia.SessionHandle(compile_options(request["options"]), request["keep_output"]), None
                     output = None if request["keep_output"] else _Output()
+                    if request["stdin"] != "none":
+                        given = _Input(_read_terminal if request["stdin"] == "reads" else _asking(connection, lines))
                 elif do in ("run", "replay"):
                     handle.set_next_number(request["number"])
                     text = request["text"].encode("utf-8", "surrogateescape")
-                    if do == "run":
-                        result = json.loads(handle.run(text))
-                    else:
-                        with _Replayed():
+                    if given is not None:
+                        given.begin(request["read"].encode("utf-8", "surrogateescape") if do == "replay" else None)
+                    try:
+                        if do == "run":
                             result = json.loads(handle.run(text))
-                            if output is not None:
-                                output.flush()
+                        else:
+                            with _Replayed():
+                                result = json.loads(handle.run(text))
+                                if output is not None:
+                                    output.flush()
+                    finally:
+                        read = given.end() if given is not None else b""
+                    result["read"] = read.decode("utf-8", "surrogateescape")
                 elif do == "set_options":
                     result = handle.set_options(compile_options(request["options"]))
                 elif do in ("source", "shown_source"):
@@ -83,21 +166,10 @@ def serve(connection):
                 answer = {"result": _interrupted(request)}
             except Exception as error:
                 answer = {"raised": type(error).__name__, "message": str(error)}
+            _Interrupts.ends = False
             if output is not None:
                 output.flush()
             connection.sendall(json.dumps(answer).encode() + b"\n")
-
-
-def _uninterrupted(lines):
-    """The lines. Ctrl-C between two of them is not for this process."""
-    while True:
-        try:
-            line = lines.readline()
-        except KeyboardInterrupt:
-            continue
-        if not line:
-            return
-        yield line
 
 
 def _interrupted(request):
@@ -117,7 +189,11 @@ def _end_with_parent(descriptor):
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # what has come so far was for the process before this one
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, _Interrupts.handle)
+    _progress.wanted = lambda: False  # its line would stand amid what cells write
+    _tarsia.report_crashes_to(int(sys.argv[2]))
+    os.set_inheritable(int(sys.argv[2]), False)
+    os.set_inheritable(int(sys.argv[1]), False)
     threading.Thread(target=_end_with_parent, args=[int(sys.argv[1])], daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         serve(connection)

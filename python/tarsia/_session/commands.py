@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from .. import _errors
-from .._compile_options import option_of_text
+from .._compile_options import option_of_text, words_of
 from .reader import is_command
 from .watch import Watches
 
@@ -280,7 +280,9 @@ class Commands:
             path = os.path.join(folder, "session")  # whether it is CUDA is for its text to say
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self._session._shown_source())
-            words = [path, *([name] if name else []), "--" + kind, "-DTARSIA_DETAIL_CODE_IS_SHOWN"]
+            # `ptx` adds to a module and changes none of its code; as a word of `tarsia show` it is a request to print PTX.
+            words = [path, *([name] if name else []), "--" + kind, *words_of(self._session.options, without=("ptx",)),
+                     "-DTARSIA_DETAIL_CODE_IS_SHOWN"]
             done = subprocess.run([sys.executable, "-m", "tarsia", "show", *words], capture_output=True, text=True)
         self._say(done.stdout)
         if done.returncode != 0:

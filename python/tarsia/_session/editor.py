@@ -7,6 +7,8 @@ raises EOFError at the end and KeyboardInterrupt if Ctrl-C dropped the input. `c
 import os
 import signal
 import sys
+import time
+from contextlib import nullcontext
 
 from . import reader
 from .history import History
@@ -73,12 +75,48 @@ class ShownAhead:
         self._before = None
 
 
+class _WhileWaiting:
+    """Runs a function while readline waits for keys, on the thread that waits: by PyOS_InputHook, which Python's readline calls
+    ten times a second. What the function writes stands above the line that is being typed."""
+
+    _PAUSE = 0.2  # seconds between two calls
+
+    def __init__(self, readline, run):
+        import ctypes
+
+        self._run, self._next = run, 0.0
+        self._slot = ctypes.c_void_p.in_dll(ctypes.pythonapi, "PyOS_InputHook")
+        # The editor's own functions: the module is linked with it.
+        editor = ctypes.CDLL(getattr(readline, "__file__", None))
+        self._draw = [getattr(editor, name) for name in ("rl_on_new_line", "rl_forced_update_display")]
+        self._hook = ctypes.CFUNCTYPE(ctypes.c_int)(self._call)
+        self._address = ctypes.cast(self._hook, ctypes.c_void_p).value
+
+    def __enter__(self):
+        self._before, self._slot.value = self._slot.value, self._address
+
+    def __exit__(self, *error):
+        self._slot.value = self._before
+
+    def _call(self):
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + self._PAUSE
+            self._run(self._draw_again)
+        return 0
+
+    def _draw_again(self):
+        for function in self._draw:
+            function()
+
+
 class PlainEditor:
     """Lines by Python's own line editor, which is GNU readline or libedit."""
 
     def __init__(self, commands):
         self._commands, self._history = commands, History()
         self._typed, self._found = [], []
+        self._waiting = nullcontext()
         try:
             import readline
         except ImportError:  # a Python without it reads plain lines
@@ -91,12 +129,28 @@ class PlainEditor:
         readline.set_completer(self._complete)
         readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
         self._readline = readline
+        try:
+            self._waiting = _WhileWaiting(readline, self._look)
+        except (AttributeError, ImportError, OSError, ValueError):  # a Python whose editor cannot be told to draw its line again
+            pass
+
+    def _look(self, draw_again):
+        """Runs watched files that were saved. What is typed stays."""
+        names = self._commands.changed_files(settled=True)
+        if not names:
+            return
+        sys.stdout.write("\r\x1b[K" if os.environ.get("TERM", "dumb") != "dumb" else "\n")
+        with interrupts_raise():
+            self._commands.run_again(names, sys.stdout)
+        sys.stdout.flush()
+        draw_again()
 
     def read(self, prompt):
         if prompt == reader.FIRST:
             self._typed = []
         try:
-            line = input(prompt)
+            with self._waiting if self._commands.watches else nullcontext():
+                line = input(prompt)
         except (EOFError, KeyboardInterrupt):
             sys.stdout.write("\n")
             raise

@@ -1,8 +1,11 @@
 """A session in a child process: a crash costs what cells did, and no definition.
 
-Parent and child speak in lines of JSON over a socket pair: a request `{"do": "run", "text": …}`, an answer. The child's
-standard output is that of the parent, or goes into the results; its standard error is read by the parent, which keeps the
-end of it for reports of crashes.
+Parent and child speak in lines of JSON over a socket pair: a request `{"do": "run", "text": …}`, an answer. A child that runs a
+cell may ask in between, `{"asks": "input"}`, and is told `{"typed": …}`.
+
+The child's standard output is that of the parent, or goes into the results. Its standard error is that of the parent, too, so
+that both streams have the order in which they were written. Where sys.stderr is something else, or results are kept, the
+parent reads it from a pipe and passes it on. What it has to say of a crash comes through a pipe of its own.
 """
 
 import json
@@ -25,26 +28,33 @@ _MOST_TOLD = 1 << 20  # characters of standard error that are kept, about
 class _Child:
     """The process. Its requests end with EOFError if it dies."""
 
-    def __init__(self, options, keep_output):
+    def __init__(self, options, keep_output, stdin, tells):
+        """stdin: see Session. tells: what standard error is given to, first in a list; None: the child has that of this process."""
         ours, theirs = socket.socketpair()
-        os.set_inheritable(theirs.fileno(), True)
+        report, reports_to = os.pipe()
+        self._stdin, self._tells = stdin, tells
         # The child lets Ctrl-C in when it can handle it.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno())], pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=not os.isatty(0))
+                [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno()), str(reports_to)],
+                pass_fds=[theirs.fileno(), reports_to], stdin=subprocess.DEVNULL if stdin is None or callable(stdin) else stdin,
+                stderr=None if tells is None else subprocess.PIPE, start_new_session=not os.isatty(0))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        theirs.close()
+            theirs.close()
+            os.close(reports_to)
         self._socket, self._lines = ours, ours.makefile("rb")
-        self._told = []
-        self._errors = Piped(self._process.stderr.fileno(), self._note)
+        self._told, self._report = [], []
+        self._reports = Piped(report, self._report.append)
+        self._errors = None if tells is None else Piped(self._process.stderr.fileno(), self._note)
         # A prompt need not wait for it: the first answer does.
-        self._send({"do": "open", "options": options, "keep_output": keep_output})
-        self._is_open = False
+        self._send({"do": "open", "options": options, "keep_output": keep_output,
+                    "stdin": "none" if stdin is None else "asks" if callable(stdin) else "reads"})
+        self._is_open = self._is_asked = False
 
     def _note(self, text):
+        self._tells[0](text)
         self._told.append(text)
         while len(self._told) > 1 and sum(map(len, self._told)) > _MOST_TOLD:
             del self._told[0]
@@ -74,7 +84,9 @@ class _Child:
                 if interrupts:
                     self._socket.settimeout(_PATIENCE if interrupts == 1 else _REPORT)
                 line = self._lines.readline()
-                break
+                if not line.startswith(b'{"asks"'):
+                    break
+                self._send({"typed": self._typed()})
             except ConnectionError:
                 raise EOFError from None
             except KeyboardInterrupt:
@@ -83,6 +95,9 @@ class _Child:
                 interrupts += 1
                 if not self._same_group():
                     self._signal(signal.SIGINT)
+                if self._is_asked:
+                    self._is_asked = False
+                    self._send({"typed": ""})
             except TimeoutError:  # the cell does not ask whether it is interrupted
                 interrupts += 1
                 self._signal(signal.SIGINT if interrupts == 2 else signal.SIGKILL)
@@ -94,6 +109,23 @@ class _Child:
         if "raised" in answer:
             raise getattr(_errors, answer["raised"], _errors.Error)(answer["message"])
         return answer["result"]
+
+    def _typed(self):
+        """What there is to read for a cell that waits for it; "" at the end. Ctrl-C meanwhile leaves the answer to others."""
+        self._is_asked = True
+        try:
+            typed = self._stdin()
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            self._tell_of(error)
+            typed = ""
+        self._is_asked = False
+        return typed
+
+    def _tell_of(self, error):
+        if not isinstance(error, EOFError):
+            sys.stderr.write(f"standard input of the cell has ended: {error}\n")
 
     def _same_group(self):
         """Whether the terminal sends Ctrl-C to the child, too. Without a terminal the child has a group of its own: who
@@ -112,15 +144,17 @@ class _Child:
     def ended(self):
         """How it ended, and what it said then."""
         code = self._process.wait()
-        self._errors.wait_for_end(10)
+        if self._errors is not None:
+            self._errors.wait_for_end(10)
+        self._reports.wait_for_end(10)
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return how, "".join(self._told)
+        return how, "".join(self._told), "".join(self._report)
 
-    def take_told(self):
-        """What it has written to standard error since it was asked last."""
-        self._errors.finish()
-        told, self._told = "".join(self._told), []
-        return told
+    def finish_errors(self):
+        """Returns when all that it has written to standard error was told."""
+        if self._errors is not None:
+            self._errors.finish()
+            self._told.clear()
 
     def close(self):
         self._lines.close()
@@ -135,13 +169,18 @@ class _Child:
 class IsolatedHandle:
     """As _tarsia.SessionHandle, in a child process."""
 
-    def __init__(self, options, keep_output):
+    def __init__(self, options, keep_output, stdin=None):
         self._options, self._keep_output = options, bool(keep_output)
+        self._stdin = stdin
+        self.tells = [_tell] if keep_output or not _is_own_stderr() else None  # what cells write to standard error
         self._texts = []  # of live cells
         self._number = 0
         self._is_closed = self._is_running = False
         self._is_restored = True  # False if Ctrl-C has broken a restoration off
-        self._child = _Child(options, self._keep_output)
+        self._child = self._begin()
+
+    def _begin(self):
+        return _Child(self._options, self._keep_output, self._stdin, self.tells)
 
     def __del__(self):
         child = getattr(self, "_child", None)
@@ -172,14 +211,13 @@ class IsolatedHandle:
             return json.dumps(self._after_crash())
         finally:
             self._is_running = False
-        told = self._child.take_told()
-        if told:
-            sys.stderr.write(told)
+        self._child.finish_errors()
+        read = result.pop("read", "")
         if result["lost_gpu"]:
             self._end_child()
             result["notes"] += self._restore()
         if result["ok"] and result["origin"] is not None:
-            self._texts.append((self._number, text))
+            self._texts.append((self._number, text, read))
         return json.dumps(result)
 
     def _end_child(self):
@@ -189,23 +227,25 @@ class IsolatedHandle:
 
     def _after_crash(self):
         self._is_restored = False
-        how, told = self._child.ended()
+        how, told, report = self._child.ended()
         notes = [] if self._is_closed else self._restore()
         error = f"the cell ended its process ({how})"
-        if told.strip():
-            error += "\n" + told.rstrip()
+        # What a person has seen on standard error is not shown again; programs find it in the result, as ever.
+        for text in (told if self._keep_output else "", report):
+            if text.strip():
+                error += "\n" + text.rstrip()
         return {"ok": False, "number": self._number, "value": None, "stdout": "", "diagnostics": [], "undone": [], "notes": notes,
                 "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error"}
 
     def _restore(self):
         """Starts anew and runs the live cells again. Notes for people."""
         deaf_until = time.monotonic() + _DEAF
-        self._child = _Child(self._options, self._keep_output)
+        self._child = self._begin()
         self._is_restored = False
         notes, lost = [], []
-        for number, text in self._texts:
+        for number, text, read in self._texts:
             try:
-                result = self._child.ask({"do": "replay", "text": text, "number": number}, deaf_until)
+                result = self._child.ask({"do": "replay", "text": text, "number": number, "read": read}, deaf_until)
             except EOFError:
                 self._child.ended()
                 self._texts = [one for one in self._texts if one[0] != number]
@@ -217,7 +257,7 @@ class IsolatedHandle:
             if not result["ok"]:
                 lost.append(number)
         if self._texts:
-            notes.append("a new process has run " + _cells(number for number, _ in self._texts)
+            notes.append("a new process has run " + _cells(number for number, *_ in self._texts)
                          + " again, without their output: variables have the values that these give; memory of GPUs is new")
         if lost:
             notes.append(_cells(lost) + " failed when run again, and what they defined is gone")
@@ -257,6 +297,22 @@ class IsolatedHandle:
 
     def statistics(self):
         return json.dumps(self._asked({"do": "statistics"}))
+
+
+def _is_own_stderr():
+    """Whether what is written to descriptor 2 goes where sys.stderr writes."""
+    try:
+        return sys.stderr.fileno() == 2
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _tell(text):
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # nobody looks any more
 
 
 def _cells(numbers):

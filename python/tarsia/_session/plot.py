@@ -389,3 +389,19 @@ def _map_svg(kind, data):
     return _svg(round(max(width, 260) + 20), round(height + 44),
                 f'<image x="10" y="10" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
                 f'style="image-rendering:pixelated" href="data:image/png;base64,{image}"/>', [(10, round(height + 32), "start", legend)])
+
+
+def image_png(array):
+    """An image as PNG: H x W, H x W x C or C x H x W, with 1, 3 or 4 channels; uint8 as it is, bool as black and white, floats from
+    0 (dark) to 1."""
+    import numpy as np
+
+    if array.ndim == 3 and array.shape[2] not in (1, 3, 4):
+        array = np.moveaxis(array, 0, 2)
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.dtype == np.bool_:
+        array = array * np.uint8(255)
+    elif array.dtype.kind == "f":
+        array = np.rint(np.clip(np.nan_to_num(array.astype(np.float32)), 0, 1) * 255).astype(np.uint8)
+    return png(array)

@@ -79,7 +79,10 @@ def _coloured(text, what, colours):
 
 
 def as_json(cell):
+    import base64
+
     fields = {name: getattr(cell, name) for name in cell.__slots__ if name != "diagnostics"}
+    fields["image"] = cell.image and base64.b64encode(cell.image).decode()
     fields["diagnostics"] = [{name: getattr(one, name) for name in ("file", "line", "column", "severity", "message")}
                              for one in cell.diagnostics]
     return json.dumps(fields, ensure_ascii=False)
@@ -178,21 +181,39 @@ def check_transcripts(paths, write, make_session):
     return code
 
 
+def _script(given):
+    if given["text"] is not None:
+        return given["text"]
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+
+
+def _end_input():
+    """Cells read no script: what they read has ended, in this process as in a child."""
+    import os
+
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
 def main(arguments=None):
     given = vars(parser().parse_args(arguments))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     interactive = given["text"] is None and sys.stdin.isatty() and not given["json"]
     try:
         if given["transcripts"]:
+            if given["in_process"]:
+                _end_input()
             return check_transcripts(given["transcripts"], given["write"], lambda: Session(
                 isolated=not given["in_process"], keep_output=True, **given_options(given)))
-        session = Session(isolated=not given["in_process"], keep_output=given["json"], **given_options(given))
+        if not interactive and given["in_process"]:
+            given["text"] = _script(given)
+            _end_input()
+        session = Session(isolated=not given["in_process"], keep_output=given["json"],
+                          stdin=sys.stdin if interactive and not given["in_process"] else None, **given_options(given))
         if interactive:
             return interact(session)
-        text = given["text"]
-        if text is None:
-            text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-        return run_cells(session, cells_of(text), given["json"])
+        return run_cells(session, cells_of(_script(given)), given["json"])
     except _errors.Error as error:
         sys.stderr.write(f"tarsia repl: {error}\n")
         return 2

@@ -22,10 +22,11 @@ class Cell:
     undone: names of earlier cells that are no longer there.
     notes: sentences about earlier cells, such as which function keeps what it was compiled with.
     compile_ms, run_ms: milliseconds.
+    image: a PNG file as bytes if the value is an image, image(x) in a cell; else None.
     origin: "compiled", or "disk" or "memory" if it came from the cache; None if nothing was compiled.
     """
 
-    __slots__ = ("compile_ms", "diagnostics", "error", "error_class", "notes", "number", "ok", "origin", "run_ms", "stdout",
+    __slots__ = ("compile_ms", "diagnostics", "error", "error_class", "image", "notes", "number", "ok", "origin", "run_ms", "stdout",
                  "undone", "value")
 
     def __init__(self, fields):
@@ -33,6 +34,7 @@ class Cell:
         self.error, self.error_class = fields["error"], fields["error_class"]
         self.undone, self.notes, self.origin = fields["undone"], fields["notes"], fields["origin"]
         self.compile_ms, self.run_ms = fields["compile_ms"], fields["run_ms"]
+        self.image = _png(fields["image"]) if fields.get("image") else None
         self.diagnostics = [_errors.Diagnostic(one["file"], one["line"], one["column"], one["severity"], one["message"])
                             for one in fields["diagnostics"]]
 
@@ -68,18 +70,25 @@ class Session:
 
     isolated: run the cells in a child process. A cell that crashes it is an error, and what the session had defined is
         restored: the cells run again, which their notes say. Otherwise they run in this process.
+    stdin: what cells in a child process read from standard input: nothing by default; a file that has a descriptor, such as
+        sys.stdin; or a function, which is called when a cell waits for input and returns the next text, "" at the end.
+        Otherwise cells have the standard input of this process.
     keep_output: put what cells write to standard output into Cell.stdout. Otherwise it goes where standard output goes.
     The other options are those of tarsia.load_inline, but `functions` and `headers`.
 
     One thread at a time. Sessions share ops with the whole process, and nothing else with each other.
     """
 
-    def __init__(self, *, isolated=False, keep_output=True, **options):
+    def __init__(self, *, isolated=False, keep_output=True, stdin=None, **options):
         checked = compile_options(options)
+        if stdin is not None and not (isolated and (callable(stdin) or hasattr(stdin, "fileno"))):
+            raise _errors.ArgumentTypeError(
+                f"stdin must be a file with a descriptor, or a function, got {type(stdin).__name__}" if isolated
+                else "stdin is for sessions with isolated=True: cells in this process have its standard input")
         if isolated:
             from .isolated import IsolatedHandle
 
-            self._handle = IsolatedHandle(options, keep_output)
+            self._handle = IsolatedHandle(options, keep_output, stdin)
         else:
             self._handle = _tarsia.SessionHandle(checked, bool(keep_output))
         self.isolated = bool(isolated)
@@ -148,6 +157,17 @@ class Session:
     def statistics(self):
         """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.statistics()."""
         return json.loads(self._handle.statistics() if self.isolated else _tarsia.statistics())
+
+
+def _png(npy):
+    import base64
+    import io
+
+    import numpy as np
+
+    from . import plot
+
+    return plot.image_png(np.load(io.BytesIO(base64.b64decode(npy))))
 
 
 def _forget_ops():

@@ -228,6 +228,21 @@ def test_a_function_equals_what_its_pickle_becomes():
     assert lib.add != lib.half and lib.add != 5 and tarsia.load_inline("int add(int a, int b) { return 0; }").add != lib.add
 
 
+def test_kernels_equal_what_their_pickles_become():
+    if not tarsia.doctor()["works"]["cuda"]:
+        pytest.skip("no CUDA to compile with")
+    lib = tarsia.load_inline(KERNELS)
+    things = [lib.one, lib.over, lib.over.overloads[0], lib.over.overloads[1], lib.many, lib.many["float"], lib.many["float", 4],
+              lib.one[2, 32], lib.one[2, 64], lib.over[2, 32]]
+    for i, thing in enumerate(things):
+        again = pickle.loads(pickle.dumps(thing))
+        assert again == thing and not again != thing and hash(again) == hash(thing) and len({again, thing}) == 1
+        assert [one == again for one in things] == [k == i for k in range(len(things))], thing
+        assert thing != 5
+    other = tarsia.load_inline(KERNELS + "\n")
+    assert other.one != lib.one and other.many != lib.many and other.one[2, 32] != lib.one[2, 32]
+
+
 def test_relative_folders_go_to_a_process_that_works_elsewhere(tmp_path, monkeypatch):
     work = tmp_path / "work"
     (work / "headers").mkdir(parents=True)

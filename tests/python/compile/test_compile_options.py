@@ -1,5 +1,6 @@
 """The options of a compile are one table: every face takes each of them, and the cache tells apart what they change."""
 
+import argparse
 import inspect
 import os
 import pydoc
@@ -11,7 +12,7 @@ import places
 import pytest
 
 import tarsia
-from tarsia._compile_options import ROWS, given_options
+from tarsia._compile_options import ROWS, add_arguments, given_options, normalised, words_of
 
 SCRIPT = places.REPO / "scripts" / "options"
 IN_COMMAND = [row for row in ROWS.values() if row.command]
@@ -113,6 +114,15 @@ def test_the_magic_takes_each_option_of_the_command(row):
         if row.kind == "defines":
             value = {name: str(one) for name, one in value.items()}
         assert given == {row.name: [value] if row.kind == "archs" else value}
+
+
+@pytest.mark.parametrize("name, value", [*((row.name, OTHER[row.name]) for row in IN_COMMAND), ("opt", 0), ("opt", "fast"), ("debug", "undefined"),
+                                         ("timeout", 0.5), ("arch", [90, "sm_100"]), ("defines", {"A": "x=1", "B": None}), ("ptx", False)])
+def test_the_words_of_options_give_the_command_the_same_options(name, value):
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    given = given_options(vars(parser.parse_args(words_of({name: value}))))
+    assert normalised(given, "f") == {one: seen for one, seen in normalised({name: value}, "f").items() if seen is not False}
 
 
 def test_the_command_lists_each_option():

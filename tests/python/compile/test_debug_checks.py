@@ -277,6 +277,59 @@ def test_unknown_words_are_refused():
         tarsia.load_inline("int f() { return 1; }", cflags=["-fsanitize=address"], debug="undefined")
 
 
+UNWRITTEN = r"""
+#include <cstring>
+#include <stdexcept>
+#include <tarsia/op.h>
+template <class T, int step>
+static void every(tarsia::Context& c) {
+  for (long i = 0; i < c.output(0).numel(); i += step) c.output(0).data<T>()[i] = c.input(0).data<const T>()[i];
+}
+static void none(tarsia::Context&) {}
+static void copied(tarsia::Context& c) {
+  std::memcpy(c.output(0).data(), c.input(0).data(), c.input(0).numel() * (c.input(0).get()->dtype.bits / 8));
+}
+static void wrong(tarsia::Context&) { throw std::runtime_error("its own error"); }
+TARSIA_OP(left_out).input("x").output("y").forward("cpu", none);
+TARSIA_OP(each_float).input("x").output("y").forward("cpu", every<float, 1>).backward("cpu", none);
+TARSIA_OP(second_float).input("x").output("y").forward("cpu", every<float, 2>);
+TARSIA_OP(each_byte).input("x").output("y").forward("cpu", every<unsigned char, 1>);
+TARSIA_OP(in_place).input("x").output("y").inplace(0, 0).forward("cpu", none);
+TARSIA_OP(copied).input("x").output("y").forward("cpu", copied);
+TARSIA_OP(fails).input("x").output("y").forward("cpu", wrong);
+"""
+
+
+def test_an_op_that_leaves_elements_of_its_outputs_is_told():
+    library = tarsia.load_inline(UNWRITTEN, debug="undefined")
+    ops = library.ops
+    x = np.arange(10, dtype=np.float32)
+    for dtype in (np.float32, np.float64, np.float16, np.int8, np.bool_, np.int64, np.complex64):
+        with pytest.raises(tarsia.UndefinedBehaviour, match="op 'left_out': output 'y' is not written: its memory is unset"):
+            tarsia.op("left_out")(x.astype(dtype))
+        given = np.array([0, 1, np.nan, np.inf, -0.0, 5] if np.dtype(dtype).kind in "fc" else [0, 1, 0, 1, 1, 1], dtype)
+        assert tarsia.op("copied")(given).tobytes() == given.tobytes()
+    with pytest.raises(tarsia.UndefinedBehaviour, match="output 'y' is not written at 5 of its 10 elements, first at number 1, counted from 0"):
+        tarsia.op("second_float")(x)
+    assert (tarsia.op("each_float")(x) == x).all() and tarsia.op("each_byte")(np.arange(99, dtype=np.uint8)).tolist() == list(range(99))
+    bound = tarsia.op("each_float").bind(x)
+    with pytest.raises(tarsia.UndefinedBehaviour, match="the gradient of input 'x' is not written"):
+        bound.backward(x, x, x)
+    with pytest.raises(RuntimeError, match="its own error"):
+        tarsia.op("fails")(x)
+    y = x.copy()
+    assert tarsia.op("in_place")(y, out=y) is y and (y == x).all()
+    out = np.full(10, 3, np.float32)
+    with pytest.raises(tarsia.UndefinedBehaviour, match="output 'y' is not written"):
+        tarsia.op("left_out")(x, out=out)
+    assert ops
+
+
+def test_without_the_check_nothing_is_looked_at():
+    library = tarsia.load_inline(UNWRITTEN.replace("left_out", "left_out_freely"), debug=True)
+    assert library.ops and tarsia.op("left_out_freely")(np.zeros(3, np.float32)).shape == (3,)
+
+
 def test_modules_code_and_scripts_without_a_suffix_are_run(tmp_path):
     (tmp_path / "beside.py").write_text("import sys; print(__name__, sys.argv[1:])")
     (tmp_path / "tool").write_text("import sys; print(__name__, sys.argv)")

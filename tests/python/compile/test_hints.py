@@ -1,6 +1,7 @@
 """Errors that name their remedy, and remedies that work."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -66,6 +67,44 @@ def test_a_header_that_is_included_is_not_advised_but_the_standard_is(source, op
     assert "#include" not in told and (said is None or said in told), told
     if works:
         tarsia.load_inline(source, **works)
+
+
+@pytest.mark.parametrize("source, options, said, works", [
+    ("int f() { std::expected<int, int> e(1); return *e; }", {}, '#include <expected>, where std::expected is, with std="c++23" or later', {"std": "c++23"}),
+    ("#include <vector>\nlong f() { std::span<int> s; return s.size(); }", {"std": "c++17"},
+     '#include <span>, where std::span is, with std="c++20" or later', {"std": "c++20"}),
+    ("struct A { int operator[](int a, int b) { return a + b; } };\nint f() { A a; return a[1, 2]; }", {}, 'it needs std="c++23" or later', {"std": "c++23"}),
+    ("struct A { int g(this A& self) { return 1; } };\nint f() { A a; return a.g(); }", {}, 'it needs std="c++23" or later', {"std": "c++23"}),
+    ("int f(int x) { return auto(x); }", {}, 'it needs std="c++23" or later', {"std": "c++23"}),
+    ("template <class T> concept C = true;\ntemplate <C T> T g(T x) { return x; }\nint f() { return g(1); }", {"std": "c++17"},
+     'it needs std="c++20" or later', {"std": "c++20"}),
+    ("template <class T> requires true T g(T x) { return x; }\nint f() { return g(1); }", {"std": "c++17"}, 'it needs std="c++20" or later', {}),
+    ("consteval int g() { return 1; }\nint f() { return g(); }", {"std": "c++17"}, 'it needs std="c++20" or later', {}),
+    ("#include <compare>\nstruct A { int x; auto operator<=>(const A&) const = default; };\nint f() { return A{1} < A{2}; }", {"std": "c++17"},
+     'it needs std="c++20" or later', {}),
+    ("#include <vector>\nint f() { std::vector v{1, 2}; return v.size(); }", {"std": "c++14"}, 'it needs std="c++17" or later', {}),
+    ("auto f(int x) { return x; }", {"std": "c++11"}, 'it needs std="c++14" or later', {}),
+    ("int f(int x) { auto g = [](auto y) { return y; }; return g(x); }", {"std": "c++11"}, 'it needs std="c++14" or later', {}),
+])
+def test_the_first_hint_names_the_standard(source, options, said, works):
+    assert error_of(source, **options).diagnostics[0].message.endswith("; " + said)
+    tarsia.load_inline(f"#include <{said.split('<')[1].split('>')[0]}>\n{source}" if "#include" in said else source, **works)
+
+
+@pytest.mark.parametrize("source, options", [
+    ("long f() { std::span<int> s; return s.size(); }", {}), ("int f() { std::expected<int, int> e(1); return *e; }", {"std": "c++23"}),
+    ("#include <vector>\nint f() { std::vector v; return v.size(); }", {}), ("int concept = 1;", {}), ("int f(int x) { return auto; }", {"std": "c++23"})])
+def test_a_standard_that_is_there_is_not_advised(source, options):
+    assert "std=" not in str(error_of(source, **options))
+
+
+def test_the_command_spells_the_standard_as_it_takes_it(tmp_path):
+    import places
+
+    (tmp_path / "a.cc").write_text("#include <utility>\nenum class E { a };\nint f() { return std::to_underlying(E::a); }\n")
+    done = subprocess.run([places.command(), "compile", "a.cc", "-o", "a.so"], cwd=tmp_path, capture_output=True, text=True)
+    assert "std::to_underlying needs --std=c++23 or later\n" in done.stderr and 'std="' not in done.stderr
+    assert subprocess.run([places.command(), "compile", "--std=c++23", "a.cc", "-o", "a.so"], cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("source, said", [

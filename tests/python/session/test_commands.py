@@ -145,6 +145,30 @@ def test_code_is_shown_of_sessions_with_values(isolated):
             assert "shown_kernel" in out.getvalue() and said in out.getvalue()
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_code_is_shown_as_the_session_compiles_it(isolated):
+    session = tarsia.Session(isolated=isolated, std="c++20")
+    commands = Commands(session)
+
+    def ask(text):
+        out = io.StringIO()
+        commands.run(text, out)
+        return out.getvalue()
+
+    for text in ("template <class T> concept Small = sizeof(T) < 8;", 'extern "C" long standard() { return __cplusplus; }',
+                 "float summed(const float* x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
+                 "__global__ void halved(float* x) { x[threadIdx.x] *= 0.5f; }"):
+        session.run(text).raise_if_failed()
+    assert "202002" in ask(":ir standard")
+    assert "alloca" not in ask(":ir summed")
+    ask(":set opt=0 std=c++23 arch=sm_80")
+    assert "202302" in ask(":ir standard")
+    assert "alloca" in ask(":ir summed")
+    assert ".target sm_80" in ask(":ptx halved")
+    ask(":set opt defines=NDEBUG,N=3 timeout=100 ptx")
+    assert "alloca" not in ask(":ir summed") and ".entry" not in ask(":asm summed")
+
+
 def test_completion(ask, tmp_path):
     ask("int some_long_name = 1; __global__ void some_kernel() {}")
 

@@ -126,6 +126,86 @@ def test_what_a_cell_prints_is_seen_while_it_runs(tmp_path):
         assert process.stdout.read() == "ends"
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_standard_error_is_seen_while_a_cell_runs(tmp_path, keep):
+    program = (f"import tarsia; tarsia.Session(isolated=True, keep_output={keep}).run('#include <cstdio>\\n#include <unistd.h>\\n'"
+               f"'fputs(\"begins\\\\n\", stderr); while (access(\"{tmp_path}/seen\", F_OK) != 0) usleep(1000); fputs(\"ends\", stderr);')")
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr.readline() == "begins\n"
+        (tmp_path / "seen").touch()
+        assert process.stderr.read() == "ends"
+
+
+def test_both_streams_of_a_script_are_in_order():
+    text = ("#include <iostream>\nfor (int i = 0; i < 50; i++) { std::cout << 'o' << i << std::endl; std::cerr << 'e' << i << std::endl; }")
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert done.stdout.split() == [f"{stream}{i}" for i in range(50) for stream in "oe"]
+
+
+def test_a_crash_is_reported_once_and_what_was_written_before_is_not_lost():
+    text = "#include <cstdio>\n%%\nfputs(\"before\\n\", stderr);\nint* null = nullptr; *null = 1;"
+    done = run("-c", text)
+    assert done.stderr.startswith("before\n") and done.stderr.count("segmentation fault") == 1 and "cell 2:2" in done.stderr
+    done = run("--json", "-c", text)
+    cell = json.loads(done.stdout.splitlines()[-1])
+    assert "before\n" in cell["error"] and cell["error"].count("segmentation fault") == 1 and done.stderr == "before\n"
+
+
+READS = """#include <iostream>
+#include <unistd.h>
+int number = -1; std::cin >> number;
+%%
+number
+%%
+char c; scanf("%c", &c)
+%%
+read(0, &c, 1)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--in-process"], ["--json"], ["--json", "--in-process"]])
+@pytest.mark.parametrize("script", [False, True])
+def test_what_cells_of_a_script_read_has_ended(options, script):
+    done = run(*options, *([] if script else ["-c", READS]), text=READS if script else "12 34\n")
+    values = [json.loads(line)["value"] for line in done.stdout.splitlines()] if "--json" in options else [None, *done.stdout.split()]
+    assert values == [None, "-1", "-1", "0"], done
+
+
+def test_a_function_gives_what_cells_read():
+    given = iter(["12 99\n", "name of", " a person\nnext line\n", ""])
+    session = tarsia.Session(isolated=True, stdin=lambda: next(given))
+    value(session, "#include <cstdio>\n#include <iostream>\n#include <string>\nint n; std::cin >> n;")
+    assert value(session, "std::string line; std::getline(std::cin, line); line") == '"name of a person"'  # and not what was left
+    assert value(session, "std::getline(std::cin, line); line") == '""'  # the end
+    assert not session.run("int* null = nullptr; *null = 1;").ok
+    assert value(session, "n") == "12"  # cells that run again read the same
+
+
+def test_sync_with_stdio_may_be_turned_off():
+    given = iter(["7 8\n"])
+    session = tarsia.Session(isolated=True, stdin=lambda: next(given, ""))
+    assert value(session, "#include <iostream>\nstd::ios::sync_with_stdio(false); int a, b; std::cin >> a >> b; std::cout << 'x' << std::endl; a * b") == "56"
+
+
+def test_a_function_that_fails_ends_the_input(capfd):
+    def fail():
+        raise ValueError("nobody is there")
+
+    session = tarsia.Session(isolated=True, stdin=fail)
+    assert value(session, "#include <cstdio>\ngetchar()") == "-1"
+    assert "standard input of the cell has ended: nobody is there" in capfd.readouterr().err
+
+
+def test_standard_input_of_sessions_is_a_file_or_a_function(tmp_path):
+    (tmp_path / "in").write_text("5\n6\n")
+    with open(tmp_path / "in") as file:
+        session = tarsia.Session(isolated=True, stdin=file)
+    assert value(session, "#include <iostream>\nint a = 0; std::cin >> a; a") == "5"
+    for options in ({"isolated": True, "stdin": 3.5}, {"stdin": sys.stdin}):
+        with pytest.raises(tarsia.ArgumentTypeError, match="stdin"):
+            tarsia.Session(**options)
+
+
 def test_definitions_are_restored_without_their_output(capfd):
     session = tarsia.Session(isolated=True, keep_output=False)
     value(session, '#include <cstdio>\nint kept = 3; puts("out"); fputs("error\\n", stderr);')

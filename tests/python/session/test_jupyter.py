@@ -398,26 +398,86 @@ def test_other_values_are_no_tables(text):
     assert display.html_of_value(text) is None
 
 
-def pixels(array):
+def pixels(data):
     """The bytes of an image's rows."""
-    data, words = display.png(array)
     at = data.index(b"IDAT")
     size = int.from_bytes(data[at - 4:at], "big")
-    return zlib.decompress(data[at + 4:at + 4 + size]), words
+    return zlib.decompress(data[at + 4:at + 4 + size])
 
 
-def test_what_an_image_is():
+def test_what_an_image_is(tmp_path):
     import numpy as np
 
-    assert pixels(np.array([[0, 255], [7, 8]], np.uint8)) == (b"\0\x00\xff\0\x07\x08", "image, 2 x 2, grey")
-    assert pixels(np.array([[-1, 0.5, 2, np.nan]], np.float32)) == (b"\0\x00\x80\xff\x00", "image, 4 x 1, grey")
-    assert pixels(np.array([[True, False]])) == (b"\0\xff\x00", "image, 2 x 1, grey")
+    session = tarsia.Session()
+
+    def image(array):
+        np.save(tmp_path / "x.npy", array)
+        cell = session.run(f'image(load_npy("{tmp_path}/x.npy"))').raise_if_failed()
+        return pixels(cell.image), cell.value
+
+    assert image(np.array([[0, 255], [7, 8]], np.uint8)) == (b"\0\x00\xff\0\x07\x08", "image, 2 x 2, grey")
+    assert image(np.array([[-1, 0.5, 2, np.nan]], np.float32)) == (b"\0\x00\x80\xff\x00", "image, 4 x 1, grey")
+    assert image(np.array([[True, False]])) == (b"\0\xff\x00", "image, 2 x 1, grey")
     rgb = np.arange(2 * 5 * 3, dtype=np.uint8).reshape(2, 5, 3)
-    assert pixels(rgb)[1] == "image, 5 x 2, RGB" and pixels(rgb) == pixels(np.moveaxis(rgb, 2, 0))
-    assert pixels(np.zeros((2, 5, 4), np.float16))[1] == "image, 5 x 2, RGBA"
+    assert image(rgb)[1] == "image, 5 x 2, RGB" and image(rgb) == image(np.moveaxis(rgb, 2, 0))
+    assert image(np.zeros((2, 5, 4), np.float16))[1] == "image, 5 x 2, RGBA"
     for array in (np.zeros(3), np.zeros((2, 2), np.int64), np.zeros((2, 2, 2)), np.zeros((0, 4)), np.zeros((1, 2, 3, 4))):
-        with pytest.raises(tarsia.ArgumentValueError, match="is no image"):
-            display.png(array)
+        with pytest.raises(tarsia.Error, match="is no image"):
+            image(array)
+    assert session.run("zeros({4, 4})").image is None
+
+
+def test_an_image_that_is_the_value_of_a_cell_is_shown_as_one(kernel):
+    _, messages = kernel.run("image(full({2, 3}, 1))")
+    (kind, content), = messages
+    assert kind == "execute_result" and content["data"]["text/plain"] == "image, 3 x 2, grey" and "text/html" not in content["data"]
+    assert pixels(base64.b64decode(content["data"]["image/png"])) == b"\0\xff\xff\xff" * 2
+    assert "is no image" in kernel.error("image(zeros({7}))")[1]
+    assert kernel.value("int image = 3; image") == "3"  # an own declaration takes the name
+    kernel.value(":undo")
+
+
+READ = "#include <iostream>\n#include <string>\n{ std::string word; std::cout << \"who? \"; std::cin >> word; std::cout << word << '.' << std::endl; }"
+
+
+def test_a_cell_that_reads_asks_the_person(kernel):
+    asked = []
+
+    def answer(message):
+        asked.append(message["content"]["prompt"])
+        kernel.client.input("Ada")
+
+    out = []
+    reply = kernel.client.execute_interactive(READ, timeout=TIMEOUT, allow_stdin=True, stdin_hook=answer, output_hook=out.append)
+    text = "".join(one["content"]["text"] for one in out if one["msg_type"] == "stream")
+    assert reply["content"]["status"] == "ok" and asked == [""] and text == "who? Ada.\n"
+    assert kernel.client.execute_interactive("#include <cstdio>\nint number = 0; scanf(\"%d\", &number);", timeout=TIMEOUT, allow_stdin=True,
+                                             stdin_hook=lambda _: kernel.client.input("37 5"))["content"]["status"] == "ok"
+    assert kernel.value("number") == "37"
+    assert kernel.error("int* nowhere_to_read = nullptr; *nowhere_to_read = 1;")[0] == "Error"
+    assert kernel.value("number") == "37"  # the cell that runs again reads the same
+
+
+def test_where_nobody_can_be_asked_a_read_has_ended(kernel):
+    _, messages = kernel.run(READ, allow_stdin=False)
+    assert "".join(content["text"] for _, content in messages) == "who? .\n"
+
+
+def test_an_interrupt_ends_a_read(kernel):
+    child = kernel.child()
+    number = kernel.client.execute(READ, allow_stdin=True, stop_on_error=False)
+    assert kernel.client.get_stdin_msg(timeout=TIMEOUT)["msg_type"] == "input_request"
+    kernel.manager.interrupt_kernel()
+    reply = kernel.reply(number)
+    assert (reply["status"], reply["ename"]) == ("error", "Interrupted")
+    assert kernel.value("1") == "1" and kernel.child() == child
+
+
+def test_standard_error_is_there_while_a_cell_runs(kernel, tmp_path):
+    number, text = kernel.begin(f'#include <cstdio>\n#include <unistd.h>\nfputs("begins\\n", stderr); while (access("{tmp_path}/go", F_OK) != 0) usleep(1000);')
+    assert text == "begins\n"
+    (tmp_path / "go").touch()
+    assert kernel.reply(number)["status"] == "ok"
 
 
 def test_a_thread_that_writes_for_ever_does_not_keep_a_cell_from_its_end(kernel):

@@ -212,30 +212,50 @@ def test_a_watched_file_runs_when_it_is_saved(tmp_path, editor, prompt):
     terminal.ask(f":watch {file}", "1000")
     (tmp_path / "new").write_text("int f() { return 2; }\nf() * 1000")
     os.replace(tmp_path / "new", file)
-    if editor:
-        terminal.type("f() * 11\r")  # readline sees it at the next input
-    else:
-        terminal.type("f() * 1")  # is there still after the file has run
+    terminal.type("f() * 1")  # is there still after the file has run
     terminal.expect("watched.cc changed")
     terminal.expect("2000")
-    if editor:
-        terminal.expect("\n22")
-        terminal.expect(">>> ")
-    else:
-        terminal.expect(">>> ")
-        terminal.ask("1", "22")
+    terminal.expect(">>> f() * 1" if editor else ">>> ")
+    terminal.ask("1", "22")
 
 
-def test_control_c_ends_a_watched_file(tmp_path, toolkit, prompt):
+def test_control_c_ends_a_watched_file(tmp_path, editor, prompt):
     file = tmp_path / "watched.cc"
     file.write_text("int n = 1;")
-    terminal = prompt()
+    terminal = prompt(**editor)
     terminal.ask(f":watch {file}\r1 + 1", "2")
     file.write_text('extern "C" int puts(const char*); puts("it" "runs"); for (;;) {}')
     terminal.expect("itruns")
     terminal.type("\x03")
     terminal.expect(">>> ")
     terminal.ask("n + 4", "5")
+
+
+def test_a_cell_reads_what_a_person_types(editor, prompt):
+    terminal = prompt(**editor)
+    terminal.ask("#include <iostream>\r1", "1")
+    terminal.type("int n = 0; std::cout << \"n\" << \"? \"; std::cin >> n; n * 2\r")
+    terminal.expect("n? ")
+    terminal.type("21 9\r")
+    terminal.expect("\n42")
+    terminal.expect(">>> ")
+    terminal.type("char text[9]; std::cout << \"t\" << \"? \"; scanf(\"%8s\", text); text\r")
+    terminal.expect("t? ")
+    terminal.type("word\r")
+    terminal.expect('\n"word"')
+    terminal.expect(">>> ")
+    terminal.type("std::cout << \"e\" << \"? \"; getchar()\r")
+    terminal.expect("e? ")
+    terminal.type("\x04")  # ends this read, and no later one
+    terminal.expect("-1")
+    terminal.expect(">>> ")
+    terminal.type("std::cout << \"c\" << \"? \"; std::cin >> n;\r")
+    terminal.expect("c? ")
+    terminal.type("\x03")
+    terminal.expect("Interrupted")
+    terminal.expect(">>> ")
+    terminal.ask("int* null = nullptr; *null = 1;\rn", "21")  # a cell that runs again reads the same
+    terminal.ask("n + 1", "22")
 
 
 def test_the_terminal_is_as_it_was(tmp_path, editor):

@@ -1,5 +1,8 @@
 """tarsia.Session: cells that share what they define."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -256,6 +259,44 @@ def test_two_sessions_have_their_own_variables():
 def test_the_same_cell_runs_again(session):
     ok(session, "int x = 0;", "x++;", "x++;")
     assert value(session, "x") == "2"
+
+
+VALUES = ["#include <vector>", "tarsia::Tensor x = arange(6), y = x; const tarsia::Tensor ones_of_them = ones({2, 3});", "float* data = x.data<float>();",
+          "std::vector<tarsia::Tensor> many{randn({4}), rand_uniform({4})};", "float at(int i) { return data[i]; }",
+          "bool same() { return allclose(x, y) && !allclose(many[0], many[1]); }", "tarsia::Tensor filled(long n) { return full({n}, 7); }",
+          'void keep(const char* path) { save_npy(path, ones_of_them); }', 'long read(const char* path) { return load_npy(path).numel(); }',
+          "data[2] = 9;", "image(ones_of_them)", "x"]
+
+
+@pytest.mark.parametrize("suffix", [".cc", ".so"])
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_session_with_tensors_is_saved_and_loads(tmp_path, suffix, isolated):
+    session = tarsia.Session(isolated=isolated)
+    ok(session, *VALUES)
+    path = tmp_path / f"saved{suffix}"
+    session.save(path)
+    library = tarsia.load(path)
+    assert (library.at(2), library.same()) == (2, True)
+    library.session()
+    assert library.at(2) == 9 and np.asarray(library.filled(3)).tolist() == [7, 7, 7]
+    library.keep(str(tmp_path / "kept.npy"))
+    assert np.load(tmp_path / "kept.npy").shape == (2, 3) and library.read(str(tmp_path / "kept.npy")) == 6
+    with pytest.raises(tarsia.Error, match="cannot read /nowhere"):
+        library.read("/nowhere/x.npy")
+    # In a process of its own, it takes from Tarsia what it needs.
+    done = subprocess.run([sys.executable, "-c", f"import tarsia; l = tarsia.load({str(path)!r}); print(l.at(5), l.same())"],
+                          capture_output=True, text=True)
+    assert done.stdout == "5.0 True\n", done.stderr
+
+
+def test_static_initialisers_of_a_source_may_make_tensors():
+    library = tarsia.load_inline("""
+        #include <tarsia/op.h>
+        static tarsia::Tensor made = tarsia::empty({3}, tarsia::float32, {TARSIA_CPU, 0});
+        static tarsia::Tensor shared = made;
+        long n() { return made.numel() + shared.numel(); }
+    """)
+    assert library.n() == 6
 
 
 def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):

@@ -1,11 +1,24 @@
 // Linked into modules whose static initialisers are guarded (jit/worker/source/initializers.h).
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <tarsia/abi.h>
 
 #include <cstring>
 #include <exception>
 
+/// The table that libtarsia gives to a module once it is mapped.
+extern "C" __attribute__((visibility("hidden"))) const tarsia_host* tarsia_module_host;
+
 namespace {
+
+/// Initialisers may make tensors: they run while the module is mapped, and before them this one.
+__attribute__((constructor(101))) void find_host() {
+  void* const libtarsia = tarsia_module_host ? nullptr : dlopen("libtarsia.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!libtarsia) return;
+  const auto host = reinterpret_cast<const tarsia_host* (*)()>(dlsym(libtarsia, "tarsia_get_host"));
+  if (host) tarsia_module_host = host();
+  dlclose(libtarsia);
+}
 
 char text[4096];
 bool failed = false;

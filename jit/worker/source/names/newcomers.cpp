@@ -1,6 +1,8 @@
 // Remedies for names that newcomers meet first: those of other libraries' tutorials, and of newer standards.
 #include "jit/worker/source/names/newcomers.h"
 
+#include <utility>
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -91,6 +93,37 @@ bool includes(llvm::StringRef text, llvm::StringRef header) {
 
 llvm::StringRef standard_of(llvm::StringRef name) {
   return found_in(k_standards, name);
+}
+
+bool is_newer(llvm::StringRef standard, int present) {
+  int version = 0;
+  return standard.consume_front("c++") && !standard.getAsInteger(10, version) && version > present;
+}
+
+std::string newer_language_remedy(llvm::StringRef message, llvm::StringRef place, int present) {
+  llvm::StringRef standard;
+  // Clang's own words, with and without the name that a standard had before it was published.
+  for (const auto& [words, needed] :
+       {std::pair("before C++14", "c++14"), std::pair("a C++14 extension", "c++14"),
+        std::pair("before C++17", "c++17"), std::pair("a C++17 extension", "c++17"),
+        std::pair("before C++20", "c++20"), std::pair("a C++20 extension", "c++20"),
+        std::pair("before C++23", "c++23"), std::pair("before C++2b", "c++23"),
+        std::pair("a C++23 extension", "c++23")})
+    if (message.contains(words)) standard = needed;
+  // Keywords and punctuation that are none in an earlier standard.
+  const llvm::StringRef word = place.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
+  const llvm::StringRef quoted = message.split('\'').second.split('\'').first;
+  if (message.contains("'" + quoted.str() + "'") && quoted == word)
+    for (const char* keyword :
+         {"concept", "requires", "consteval", "constinit", "char8_t", "co_await", "co_yield", "co_return"})
+      if (word == keyword &&
+          (message.starts_with("unknown type name") || message.starts_with("use of undeclared")))
+        standard = "c++20";
+  if (place.starts_with("operator<=>") || place.starts_with("<=>")) standard = "c++20";
+  if (message.starts_with("use of class template") && message.contains("requires template arguments"))
+    standard = "c++17";
+  if (message == "'auto' not allowed here" && place.starts_with("auto(")) standard = "c++23";
+  return is_newer(standard, present) ? ("; it needs std=\"" + standard + "\" or later").str() : std::string();
 }
 
 std::string newcomer_header_remedy(llvm::StringRef header) {

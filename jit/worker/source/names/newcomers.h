@@ -22,4 +22,11 @@ bool includes(llvm::StringRef text, llvm::StringRef header);
 /// "expected"; or empty. For a member it is asked by its class too: "string::contains".
 llvm::StringRef standard_of(llvm::StringRef name);
 
+/// Whether `standard`, such as "c++23", is newer than `present`, as in 20. Empty is not.
+bool is_newer(llvm::StringRef standard, int present);
+
+/// The remedy for an error about what the language has in a newer standard than `present`, such as a concept
+/// in C++17; or empty. `place`: the source's text from the error on.
+std::string newer_language_remedy(llvm::StringRef message, llvm::StringRef place, int present);
+
 }  // namespace tarsia::jit
