@@ -1,0 +1,30 @@
+"""Small things that programs use."""
+
+import functools
+import os
+
+__all__ = ["ENV_PATH", "get_git_hash", "list_gpus", "makedirs"]
+
+ENV_PATH = os.path.dirname(__file__)
+
+
+@functools.cache
+def _gpus():
+    import tarsia
+
+    return sum(line["part"].startswith("GPU") and line["found"] for line in tarsia.doctor()["lines"])
+
+
+def list_gpus():
+    """The numbers of the GPUs, a list."""
+    return list(range(_gpus()))
+
+
+def get_git_hash():
+    """"custom": the package is no checkout of MobulaOP."""
+    return "custom"
+
+
+def makedirs(name, mode=0o777, exist_ok=False):
+    """os.makedirs."""
+    os.makedirs(name, mode, exist_ok)
