@@ -1,5 +1,5 @@
 // The header of MobulaOP's kernels: one text for all cores of a CPU and for GPUs. docs/coming_from/mobula.md.
-// A source is for GPUs if USING_CUDA is 1. It includes nothing else of Tarsia.
+// A CUDA source is for GPUs, unless it sets USING_CUDA to 0. It includes nothing else of Tarsia.
 #pragma once
 
 #if !defined(__CUDACC_RTC__)

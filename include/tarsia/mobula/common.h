@@ -2,7 +2,11 @@
 #pragma once
 
 #if !defined(USING_CUDA)
+#if defined(__CUDACC__) || defined(__CUDA__)
+#define USING_CUDA 1
+#else
 #define USING_CUDA 0
+#endif
 #endif
 #if !defined(USING_HIP)
 #define USING_HIP 0

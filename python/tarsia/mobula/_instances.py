@@ -1,6 +1,7 @@
 """Compiles a kernel or function for the types of a call: the source, and behind it one function that Tarsia calls."""
 
 import os
+import re
 import threading
 
 import tarsia
@@ -9,6 +10,7 @@ from .config import config
 
 NAME = "tarsia_mobula_call"
 _PARTS = ("api.h", "ctypes.h", "defines.h", "helper.h", "logging.h", "context/common.h", "context/context.h")
+_INCLUDES = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _lock = threading.Lock()
 
 
@@ -33,14 +35,31 @@ class Source:
         return found[NAME]
 
     def _compile(self, text, on_gpu):
-        headers = {part: "#include <mobula_op.h>\n" for part in _PARTS if not os.path.exists(os.path.join(self.folder, part))}
+        headers, is_whole = self._headers()
+        defines = {"USING_CBLAS": 1} if config.USING_CBLAS else {}
+        if not config.USING_OPENMP or config.HOST_NUM_THREADS:
+            defines["HOST_NUM_THREADS"] = config.HOST_NUM_THREADS if config.USING_OPENMP else 1
+        name = os.path.splitext(self.name)[0]
         return tarsia.load_inline(
-            text, os.path.splitext(self.name)[0], functions=[NAME], headers={**headers, self.name: self.text}, include_dirs=[self.folder],
-            defines={"USING_CUDA": int(on_gpu), "USING_OPENMP": int(config.USING_OPENMP), "USING_CBLAS": int(config.USING_CBLAS),
-                     "HOST_NUM_THREADS": config.HOST_NUM_THREADS if config.USING_OPENMP else 1},
-            openmp=not on_gpu, debug=config.DEBUG, **({} if config.USING_OPTIMIZATION else {"opt": 0}),
-            cflags=["-Wall", "-Wextra"] if config.USING_HIGH_LEVEL_WARNINGS else [])
+            {f"{name}_call.{'cu' if on_gpu else 'cpp'}": text}, name, functions=[NAME], headers=headers,
+            include_dirs=[] if is_whole else [self.folder], defines=defines, openmp=not on_gpu, debug=config.DEBUG,
+            **({} if config.USING_OPTIMIZATION else {"opt": 0}), cflags=["-Wall", "-Wextra"] if config.USING_HIGH_LEVEL_WARNINGS else [])
 
+    def _headers(self):
+        """The texts of the source and of what it includes, and whether these are all that its folder has for it. So long as
+        they are, sources of all folders share what the compiler keeps of mobula_op.h."""
+        texts, waiting, is_whole = {part: "#include <mobula_op.h>\n" for part in _PARTS}, [(self.name, self.text)], True
+        while waiting:
+            name, text = waiting.pop()
+            texts[name] = text
+            for included in _INCLUDES.findall(text):
+                path = os.path.join(self.folder, included)
+                if os.path.dirname(included):
+                    is_whole &= not os.path.exists(path)
+                elif (included not in texts or included in _PARTS) and os.path.isfile(path):
+                    with open(path, encoding="utf-8") as file:
+                        waiting.append((included, file.read()))
+        return texts, is_whole
 
 def _settings():
     return (config.DEBUG, config.USING_OPTIMIZATION, config.HOST_NUM_THREADS, config.USING_OPENMP, config.USING_CBLAS,

@@ -1,7 +1,7 @@
 """Operators on arrays with NumPy's interface, which keep no graph: an instance keeps the tensors of its last call for backward."""
 
 from ..._errors import ArgumentValueError
-from .common import INPUT_FUNCS, assign, get_in_data, get_varnames, infer, results
+from .common import INPUT_FUNCS, assign, checked_requests, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import ArrayFunctions
 
 
@@ -21,7 +21,7 @@ class ArrayOpGen:
         inputs, (positional, named) = get_in_data(*args, op=self.op, **kwargs)
         return self._class(*positional, **named)(*inputs)
 
-    __call__ = make
+    instance = __call__ = make
 
 
 def _class_of(op, name, module, view, plain):
@@ -36,14 +36,9 @@ def _class_of(op, name, module, view, plain):
         inputs, (positional, named) = get_in_data(*args, op=op, **kwargs)
         if positional:
             raise ArgumentValueError(f"{name} takes {len(get_varnames(op.forward))} inputs at most, got {len(args)}")
-        self.in_data = [view(one) for one in inputs]
-        self._functions = ArrayFunctions(module, view, inputs[0].dtype if inputs else None)
-        outputs = infer(self, op, self.in_data, module.dtype("float32"))
-        self.out_data = [view(module.empty(shape, dtype=dtype)) for shape, dtype in outputs]
-        self.req = ["write"] * max(len(inputs), len(outputs))
-        given = results(op, "forward", self._forward(*self.in_data), len(self.out_data))
-        for one, y, req in zip(given or (), self.out_data, self.req):
-            self.assign(y, req, one)
+        self._set_functions(inputs)
+        shapes = infer(self, op, [view(one) for one in inputs], module.dtype("float32"))
+        run_forward(self, op, view, inputs, [module.empty(shape, dtype=dtype) for shape, dtype in shapes])
         return single(self.out_data)
 
     def backward(self, out_grad=None, in_data=None, out_data=None, in_grad=None, req=None):
@@ -54,17 +49,17 @@ def _class_of(op, name, module, view, plain):
         if self.in_data is None or self.out_data is None:
             raise ArgumentValueError(f"{name}: backward comes after forward, or is given in_data and out_data")
         n = len(self.in_data)
-        self.in_grad = [view(module.empty_like(plain(x))) for x in self.in_data] if in_grad is None else listed(in_grad)
-        self.out_grad = [view(module.ones_like(plain(y))) for y in self.out_data] if out_grad is None else listed(out_grad)
-        self.req = ["write"] * n if req is None else list(req)
-        if len(self.req) != n or len(self.in_grad) != n or len(self.out_grad) != len(self.out_data):
-            raise ArgumentValueError(
-                f"{name}: backward takes a request and a gradient for each of {n} inputs, and a gradient for each of "
-                f"{len(self.out_data)} outputs; got {len(self.req)}, {len(self.in_grad)} and {len(self.out_grad)}")
-        given = results(op, "backward", self._backward(*self.out_grad), n)
-        for one, dx, wanted in zip(given or (), self.in_grad, self.req):
-            self.assign(dx, wanted, one)
+        in_grad = [module.empty_like(plain(x)) for x in self.in_data] if in_grad is None else listed(in_grad)
+        out_grad = [module.ones_like(plain(y)) for y in self.out_data] if out_grad is None else listed(out_grad)
+        requests = checked_requests(name, req, n)
+        if len(in_grad) != n or len(out_grad) != len(self.out_data):
+            raise ArgumentValueError(f"{name}: backward takes a gradient for each of {n} inputs and of {len(self.out_data)} outputs; got "
+                                     f"{len(in_grad)} and {len(out_grad)}")
+        run_backward(self, op, view, out_grad, in_grad, requests)
         return single(self.in_grad)
+
+    def set_functions(self, inputs):
+        self.__dict__["_functions"] = ArrayFunctions(module, view, inputs[0].dtype if inputs else None)
 
     def functions(self):
         found = self.__dict__.get("_functions")
@@ -76,6 +71,7 @@ def _class_of(op, name, module, view, plain):
         "backward": backward,
         "_forward": op.forward,
         "_backward": op.backward,
+        "_set_functions": set_functions,
         "__module__": op.__module__,
         "__doc__": op.__doc__,
         "assign": assign,

@@ -98,6 +98,45 @@ def infer(instance, op, in_data, default):
     return list(zip(outputs, given))
 
 
+def run_forward(instance, op, view, inputs, outputs):
+    """Lets an instance compute its outputs into memory that is there."""
+    instance.in_data = [view(one) for one in inputs]
+    instance.out_data = [view(one) for one in outputs]
+    instance.req = ["write"] * max(len(inputs), len(outputs))
+    given = results(op, "forward", instance._forward(*instance.in_data), len(outputs))
+    for one, y, req in zip(given or (), instance.out_data, instance.req):
+        instance.assign(y, req, one)
+
+
+def run_backward(instance, op, view, out_grad, in_grad, requests):
+    """Lets an instance that knows its inputs and outputs compute gradients as requests say.
+
+    The class sees "write" and "null" alone. What is added, or may share memory with what the class still reads, is computed
+    beside it. So each class honours each request, whatever it makes of self.req.
+    """
+    copies = {k: view(instance.F.empty_like(in_grad[k])) for k, wanted in enumerate(requests) if wanted in ("add", "inplace")}
+    instance.in_grad = [copies.get(k, view(one)) for k, one in enumerate(in_grad)]
+    instance.out_grad = [view(one) for one in out_grad]
+    instance.req = ["null" if wanted == "null" else "write" for wanted in requests]
+    given = results(op, "backward", instance._backward(*instance.out_grad), len(in_grad))
+    for one, dx, req in zip(given or (), instance.in_grad, instance.req):
+        instance.assign(dx, req, one)
+    for k, copy in copies.items():
+        instance.assign(view(in_grad[k]), requests[k], copy)
+    instance.in_grad = [view(one) for one in in_grad]
+
+
+def checked_requests(name, requests, n):
+    """Requests for n gradients; all are written by default."""
+    requests = ["write"] * n if requests is None else list(requests)
+    if len(requests) != n:
+        raise ArgumentValueError(f"{name}: backward takes a request for each of {n} inputs, got {len(requests)}")
+    for one in requests:
+        if one not in ("null", "write", "inplace", "add"):
+            raise ArgumentValueError(f"{name}: a request is 'null', 'write', 'inplace' or 'add', not {one!r}")
+    return requests
+
+
 def results(op, what, given, n):
     """The results of an operator's forward or backward as a list of n; None if it wrote them itself."""
     if given is None:
@@ -124,7 +163,7 @@ class MobulaOperator:
         if glue is None:
             raise ArgumentTypeError(f"{self.name}: no argument is a tensor of NumPy, PyTorch or CuPy; an operator without inputs is "
                                     f"called as {self.name}[numpy.ndarray](…)()")
-        return backend.op_gen(glue, self.op, self.name).call(*args, **self._with_attrs(glue, args, kwargs))
+        return backend.op_gen(glue, self.op, self.name).call(*args, **self._with_attrs(kwargs))
 
     def __getitem__(self, input_type):
         glue = backend.get_var_type_glue(input_type)
@@ -132,7 +171,7 @@ class MobulaOperator:
             raise ArgumentTypeError(f"{self.name}[…] takes the type of tensors of NumPy, PyTorch or CuPy, not {input_type!r}")
 
         def make(*args, **kwargs):
-            kwargs = self._with_attrs(glue, args, kwargs)
+            kwargs = self._with_attrs(kwargs)
             generator = backend.op_gen(glue, self.op, self.name)
             try:
                 inspect.signature(self.op).bind(*args, **kwargs)
@@ -145,7 +184,19 @@ class MobulaOperator:
 
         return make
 
-    def _with_attrs(self, glue, args, kwargs):
+    def tarsia_op(self, name=None, *, inputs=None, no_gradient=(), dtypes=("float32", "float64"), devices=("cpu", "gpu"), **parameters):
+        """Registers the operator, with these parameters, as an op of Tarsia: for tarsia.ops, graphs and tarsia.testing.check.
+
+        name: of the op; by default mobula_ and the operator's name.
+        inputs: how many inputs it has, where some have defaults; by default all.
+        no_gradient: the names of inputs without a gradient.
+        dtypes: what its first input may hold.
+        """
+        from .tarsia_op import define
+
+        return define(self, name or f"mobula_{self.name}", inputs, no_gradient, dtypes, devices, self._with_attrs(parameters))
+
+    def _with_attrs(self, kwargs):
         kwargs = {**kwargs, **self.attrs}
         if "name" in kwargs and "name" not in inspect.signature(self.op).parameters:
             del kwargs["name"]  # MXNet's name of a node

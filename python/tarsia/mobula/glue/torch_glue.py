@@ -6,7 +6,7 @@ import torch
 
 from ..._errors import ArgumentValueError
 from ..internal.dtype import NAME_OF_DTYPE
-from .common import INPUT_FUNCS, MobulaTensor, assign, ctype_of, get_in_data, get_varnames, infer, results
+from .common import INPUT_FUNCS, MobulaTensor, assign, ctype_of, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import excluded
 
 NAME = "PyTorch"
@@ -149,6 +149,9 @@ class OpGen:
         self._module = _module_of(op, name, _function_of(op, name))
         self._takes_inputs = bool(get_varnames(op.forward))
 
+    def instance(self, *args, **kwargs):
+        return self._module(*args, **kwargs)
+
     def make(self, *args, **kwargs):
         made = self._module(*args, **kwargs)
         return made if self._takes_inputs else made()
@@ -161,21 +164,18 @@ class OpGen:
 
 
 def _function_of(op, name):
-    def forward(ctx, instance, *inputs):
-        instance._begin(inputs, ctx.needs_input_grad[1:])
+    def forward(ctx, instance, *taken):
+        inputs = [one.detach() for one in taken]
         try:
-            outputs = infer(instance, op, instance.in_data, torch.get_default_dtype())
+            instance._set_functions(inputs)
+            shapes = infer(instance, op, [view(one) for one in inputs], torch.get_default_dtype())
             device = inputs[0].device if inputs else None
-            made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in outputs]
-            instance.out_data = [view(one) for one in made]
-            instance.req = ["write"] * max(len(inputs), len(outputs))
-            given = results(op, "forward", instance._forward(*instance.in_data), len(made))
-            for one, y, req in zip(given or (), instance.out_data, instance.req):
-                instance.assign(y, req, one)
+            made = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype in shapes]
+            run_forward(instance, op, view, inputs, made)
         finally:
             instance._end()
         ctx.instance, ctx.n_inputs = instance, len(inputs)
-        ctx.save_for_backward(*inputs, *made)
+        ctx.save_for_backward(*taken, *made)
         ctx.mark_non_differentiable(*(one for one in made if not (one.is_floating_point() or one.is_complex())))
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -183,16 +183,11 @@ def _function_of(op, name):
     def backward(ctx, *out_grad):
         instance, wanted = ctx.instance, ctx.needs_input_grad[1:]
         inputs, outputs = ctx.saved_tensors[: ctx.n_inputs], ctx.saved_tensors[ctx.n_inputs :]
-        instance._begin(inputs, wanted)
         try:
-            instance.out_data = [view(one) for one in outputs]
-            instance.out_grad = [view(one) for one in out_grad]
+            instance._set_functions(inputs)
+            instance.in_data, instance.out_data = [view(one) for one in inputs], [view(one) for one in outputs]
             made = [torch.empty_like(one, memory_format=torch.contiguous_format) for one in inputs]
-            instance.in_grad = [view(one) for one in made]
-            instance.req = ["write" if one else "null" for one in wanted]
-            given = results(op, "backward", instance._backward(*instance.out_grad), len(made))
-            for one, dx, req in zip(given or (), instance.in_grad, instance.req):
-                instance.assign(dx, req, one)
+            run_backward(instance, op, view, out_grad, made, ["write" if one else "null" for one in wanted])
         finally:
             instance._end()
         return None, *(one if is_wanted else None for one, is_wanted in zip(made, wanted))
@@ -215,14 +210,12 @@ def _module_of(op, name, function):
             raise ArgumentValueError(f"{name} takes {len(get_varnames(op.forward))} inputs at most, got {len(args)}")
         return function.apply(self, *inputs)
 
-    def begin(self, inputs, wanted):
-        """What a run finds, until it ends: an instance that stayed would keep the tensors of its last call."""
-        run = self.__dict__
-        run["in_data"] = [view(one.detach()) for one in inputs]
-        run["_functions"] = Functions(inputs[0] if inputs else None)
+    def set_functions(self, inputs):
+        self.__dict__["_functions"] = Functions(inputs[0] if inputs else None)
 
     def end(self):
-        for key in ("in_data", "out_data", "in_grad", "out_grad", "_functions"):
+        """An instance that stays does not keep the tensors of its last call."""
+        for key in ("in_data", "out_data", "in_grad", "out_grad", "req", "_functions"):
             self.__dict__.pop(key, None)
 
     members = {
@@ -232,7 +225,7 @@ def _module_of(op, name, function):
         "forward": forward,
         "_forward": op.forward,
         "_backward": op.backward,
-        "_begin": begin,
+        "_set_functions": set_functions,
         "_end": end,
         "assign": assign,
         "F": property(lambda self: self.__dict__.get("_functions") or Functions()),
