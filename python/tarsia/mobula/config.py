@@ -31,6 +31,7 @@ class Config:
 
     def __init__(self):
         self.__dict__.update(_DEFAULTS)
+        self.__dict__["changes"] = 0  # how often a setting was changed
 
     def __setattr__(self, name, value):
         if name not in _DEFAULTS:
@@ -41,6 +42,7 @@ class Config:
         if name == "GPU_BACKEND" and value != "cuda":
             raise ArgumentTypeError(f"mobula.config.GPU_BACKEND is 'cuda', the one backend there is, not {value!r}")
         self.__dict__[name] = value
+        self.__dict__["changes"] += 1
 
     def __getattr__(self, name):
         raise _unknown(name)
@@ -72,7 +74,8 @@ class TempConfig:
         return config
 
     def __exit__(self, *_):
-        config.__dict__.update(self._before)
+        for name, value in self._before.items():
+            setattr(config, name, value)
 
 
 Config.TempConfig = TempConfig

@@ -7,8 +7,9 @@ is compiled once.
 import ctypes
 import warnings
 
-from .._errors import ArgumentTypeError, ArgumentValueError, MissingFunction
+from .._errors import ArgumentError, ArgumentTypeError, ArgumentValueError, MissingFunction
 from . import glue
+from .config import config
 from .glue import backend
 from .internal.dtype import DTYPE_OF, NAME_OF_CTYPE, canonical
 
@@ -28,11 +29,23 @@ class MobulaFunc:
         self._structs = {p.type: glue.common.CSTRUCT_CONSTRUCTOR[p.type] for p in declaration.parameters
                          if p.type in glue.common.CSTRUCT_CONSTRUCTOR}
         self._check_types()
+        told = {p.type for p in declaration.parameters if p.is_pointer}
+        # Whether the arguments alone, as Tarsia checks them, tell an instance from all others.
+        self._is_plain = self._templates <= told and not self._structs and "void" not in told
+        self._last = self._last_settings = None
 
     def __repr__(self):
         return f"<mobula.func.{self.signature}>"
 
     def __call__(self, *args, **kwargs):
+        if self._last is not None and not kwargs and self._last_settings == config.changes:
+            try:
+                return self._last(*args)
+            except ArgumentError:  # they are for another instance, or need more than a look
+                pass
+        return self._call(args, kwargs)
+
+    def _call(self, args, kwargs):
         parameters = self.declaration.parameters
         if kwargs or len(args) != len(parameters):
             args = self._bound(args, kwargs)
@@ -70,7 +83,10 @@ class MobulaFunc:
         on_gpu = device is not None and device is not _NoDevice
         if len(frameworks) > 1 and not on_gpu:  # the call takes tensors of one framework
             values = [found.on_cpu(value) if (found := backend.get_var_glue(value)) else value for value in values]
-        result = self._source.function(self.declaration, modes, types, on_gpu)(*values)
+        function = self._source.function(self.declaration, modes, types, on_gpu)
+        if self._is_plain:
+            self._last, self._last_settings = function, config.changes
+        result = function(*values)
         for found, x, written in copies:
             found.copy_to(x, written)
         return result
@@ -217,7 +233,7 @@ def bind(functions):
         before = _bound.get(name)
         if before is not None and before.declaration.file != function.declaration.file:
             warnings.warn(f"mobula.func.{name} of {before.declaration.file} is replaced by the one of {function.declaration.file}",
-                          stacklevel=3)
+                          stacklevel=4)
         if name in _OWN:
             raise ArgumentValueError(f"{function.declaration.place}: mobula.func cannot hold a function called {name}: its own "
                                      "members have that name; rename it")

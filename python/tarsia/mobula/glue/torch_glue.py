@@ -4,7 +4,7 @@ import ctypes
 
 import torch
 
-from ..._errors import ArgumentValueError
+from ..._errors import ArgumentValueError, Unsupported
 from ..internal.dtype import NAME_OF_DTYPE
 from .common import INPUT_FUNCS, MobulaTensor, assign, ctype_of, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import excluded
@@ -163,6 +163,20 @@ class OpGen:
     __call__ = call
 
 
+class _FirstAlone(torch.autograd.Function):
+    """Passes gradients on, and refuses to be differentiated."""
+
+    @staticmethod
+    def forward(ctx, name, n, *tensors):
+        ctx.name = name
+        return tuple(one.detach() for one in tensors[:n])
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise Unsupported(f"{ctx.name} has a first derivative alone: its backward is not differentiated. Leave create_graph out, or "
+                          "detach() what it gives")
+
+
 def _function_of(op, name):
     def forward(ctx, instance, *taken):
         inputs = [one.detach() for one in taken]
@@ -179,8 +193,17 @@ def _function_of(op, name):
         ctx.mark_non_differentiable(*(one for one in made if not (one.is_floating_point() or one.is_complex())))
         return made[0] if len(made) == 1 else tuple(made)
 
-    @torch.autograd.function.once_differentiable
     def backward(ctx, *out_grad):
+        with torch.no_grad():
+            made = first_derivative(ctx, *out_grad)
+        if torch.is_grad_enabled():  # a second derivative is wanted of what depends on these
+            given = [k for k, one in enumerate(made) if one is not None]
+            marked = _FirstAlone.apply(name, len(given), *(made[k] for k in given), *out_grad, *ctx.saved_tensors[: ctx.n_inputs])
+            for k, one in zip(given, marked):
+                made[k] = one
+        return None, *made
+
+    def first_derivative(ctx, *out_grad):
         instance, wanted = ctx.instance, ctx.needs_input_grad[1:]
         inputs, outputs = ctx.saved_tensors[: ctx.n_inputs], ctx.saved_tensors[ctx.n_inputs :]
         try:
@@ -190,7 +213,7 @@ def _function_of(op, name):
             run_backward(instance, op, view, out_grad, made, ["write" if one else "null" for one in wanted])
         finally:
             instance._end()
-        return None, *(one if is_wanted else None for one, is_wanted in zip(made, wanted))
+        return [one if is_wanted else None for one, is_wanted in zip(made, wanted)]
 
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
     return type(name, (torch.autograd.Function,), members)
