@@ -14,7 +14,7 @@
 #include <tarsia/mobula/common.h>
 #include <tarsia/mobula/logging.h>
 #if USING_CUDA
-#include <tarsia/mobula/gpu.h>
+#include <tarsia/mobula/gpu.cuh>
 #else
 #include <tarsia/mobula/cpu.h>
 #endif

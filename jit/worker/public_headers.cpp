@@ -85,7 +85,8 @@ std::vector<SourceFile> public_device_headers(const SysrootPack& pack) {
   };
   for (size_t i = pack.lower_bound(root); i < pack.size() && pack.file(i).path.starts_with(root); ++i) {
     const SysrootPack::File file = pack.file(i);
-    if (file.path.starts_with(root + "tarsia/mxnet/") || file.content.find(k_nvrtc) == file.content.npos) continue;
+    if (file.path.starts_with(root + "tarsia/mxnet/") || file.content.find(k_nvrtc) == file.content.npos)
+      continue;
     take(std::string(file.path.substr(root.size())), file.content);
   }
   for (size_t i = 0; i < headers.size(); ++i)

@@ -86,19 +86,19 @@ struct Same {
 
 /// Whether a function object's own parameter is an integer of 32 bits or less, which counts no further.
 template <typename F>
-constexpr bool counts_in_32_bits(...) {
+TARSIA_MOBULA_BOTH constexpr bool counts_in_32_bits(...) {
   return false;
 }
 template <typename F, typename C, typename R, typename I>
-constexpr bool narrow_parameter(R (C::*)(I) const) {
+TARSIA_MOBULA_BOTH constexpr bool narrow_parameter(R (C::*)(I) const) {
   return sizeof(I) <= 4;
 }
 template <typename F, typename C, typename R, typename I>
-constexpr bool narrow_parameter(R (C::*)(I)) {
+TARSIA_MOBULA_BOTH constexpr bool narrow_parameter(R (C::*)(I)) {
   return sizeof(I) <= 4;
 }
 template <typename F>
-constexpr decltype(narrow_parameter<F>(&F::operator())) counts_in_32_bits(int) {
+TARSIA_MOBULA_BOTH constexpr decltype(narrow_parameter<F>(&F::operator())) counts_in_32_bits(int) {
   return narrow_parameter<F>(&F::operator());
 }
 
@@ -108,13 +108,17 @@ constexpr long long k_most_in_32_bits = 2147483647;
 }  // namespace mobula
 
 /// Runs a body with `index_t` as the narrowest type that counts to N.
-#define INDEX_TYPE_SWITCH(N, ...)                                                               \
-  do {                                                                                          \
-    if (static_cast<long long>(N) <= ::mobula::tarsia_detail::k_most_in_32_bits) {              \
-      typedef int index_t;                                                                      \
-      { __VA_ARGS__ }                                                                           \
-    } else {                                                                                    \
-      typedef long long index_t;                                                                \
-      { __VA_ARGS__ }                                                                           \
-    }                                                                                           \
+#define INDEX_TYPE_SWITCH(N, ...)                                                  \
+  do {                                                                             \
+    if (static_cast<long long>(N) <= ::mobula::tarsia_detail::k_most_in_32_bits) { \
+      typedef int index_t;                                                         \
+      {                                                                            \
+        __VA_ARGS__                                                                \
+      }                                                                            \
+    } else {                                                                       \
+      typedef long long index_t;                                                   \
+      {                                                                            \
+        __VA_ARGS__                                                                \
+      }                                                                            \
+    }                                                                              \
   } while (0)

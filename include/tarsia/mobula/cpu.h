@@ -1,8 +1,8 @@
 // Kernels on the CPU: a team of OpenMP's threads, which the kernel runs on as a whole.
 //
-// OpenMP's own barrier waits for ever if a thread of the team has left: by an exception, which must not leave a
-// parallel region, or by a return, which ends a thread on a GPU without harm. So the team has a barrier of its
-// own. Who leaves is counted out; after an exception all others leave at their next barrier.
+// OpenMP's own barrier waits for ever if a thread of the team has left: by an exception, which must not leave
+// a parallel region, or by a return, which ends a thread on a GPU without harm. So the team has a barrier of
+// its own. Who leaves is counted out; after an exception all others leave at their next barrier.
 #pragma once
 
 #include <tarsia/mobula/logging.h>
@@ -137,10 +137,18 @@ class Membership {
   Place m_before;
 };
 
+#if !defined(_OPENMP) && defined(TARSIA_INLINE_SOURCE)
+/// Tarsia turns OpenMP on where it meets a pragma of it.
+inline void ask_for_openmp() {
+#pragma omp parallel
+  {
+  }
+}
+#endif
+
 /// Runs body() on n threads at most, as one team, and throws what one of them threw.
 template <typename Body>
 void run_team(int n, const Body& body) {
-  std::exception_ptr error;
   const auto run = [&](Team& team, int index) {
     Membership member(team, index);
     try {
@@ -168,6 +176,7 @@ void run_team(int n, const Body& body) {
     return;
   }
 #endif
+  (void)n;
   Team team(1);
   run(team, 0);
   team.rethrow();

@@ -89,13 +89,12 @@ struct Statement {
 
 #if !defined(CHECK)
 /// Throws unless a condition holds.
-#define CHECK(x) \
-  (x) ? (void)0 : ::mobula::tarsia_detail::Statement() & LOG(FATAL) << "check failed: " #x " "
+#define CHECK(x) (x) ? (void)0 : ::mobula::tarsia_detail::Statement() & LOG(FATAL) << "check failed: " #x " "
 /// Throws unless two values compare; the message has both.
-#define CHECK_BINARY_OP(op, x, y)                                 \
-  ((x)op(y)) ? (void)0                                            \
-             : ::mobula::tarsia_detail::Statement() &             \
-                   LOG(FATAL) << "check failed: " #x " " #op " " #y ": " << (x) << " vs " << (y) << ' '
+#define CHECK_BINARY_OP(op, x, y)                                                                           \
+  ((x)op(y)) ? (void)0                                                                                      \
+             : ::mobula::tarsia_detail::Statement() & LOG(FATAL) << "check failed: " #x " " #op " " #y ": " \
+                                                                 << (x) << " vs " << (y) << ' '
 #define CHECK_EQ(x, y) CHECK_BINARY_OP(==, x, y)
 #define CHECK_NE(x, y) CHECK_BINARY_OP(!=, x, y)
 #define CHECK_LE(x, y) CHECK_BINARY_OP(<=, x, y)

@@ -5,8 +5,8 @@
 
 namespace mobula {
 
-/// Calls f(i) for each i of 0 … n-1, once, on some thread of the kernel. On the CPU a thread takes neighbours;
-/// on a GPU neighbours go to neighbouring threads. No order holds between threads.
+/// Calls f(i) for each i of 0 … n-1, once, on some thread of the kernel. On the CPU a thread takes
+/// neighbours; on a GPU neighbours go to neighbouring threads. No order holds between threads.
 template <typename N, typename F>
 MOBULA_DEVICE inline void parfor(N n, F f) {
   if (!(n > N(0))) return;
@@ -24,7 +24,8 @@ MOBULA_DEVICE inline void parfor(N n, F f) {
 
 /// out[i] = func(data[i]), for n elements that are `stride` apart. Without `out`, in place.
 template <typename F, typename T>
-MOBULA_DEVICE inline void mobula_map(F func, const T* data, const int n, const int stride = 1, T* out = nullptr) {
+MOBULA_DEVICE inline void mobula_map(F func, const T* data, const int n, const int stride = 1,
+                                     T* out = nullptr) {
   if (out == nullptr) out = const_cast<T*>(data);
   for (int i = 0, j = 0; i < n; ++i, j += stride) out[j] = func(data[j]);
 }
@@ -32,7 +33,8 @@ MOBULA_DEVICE inline void mobula_map(F func, const T* data, const int n, const i
 /// out[0] = func(… func(data[0], data[1]) …, data[n-1]), for elements that are `stride` apart. Without `out`,
 /// in data[0].
 template <typename F, typename T>
-MOBULA_DEVICE inline void mobula_reduce(F func, const T* data, const int n, const int stride = 1, T* out = nullptr) {
+MOBULA_DEVICE inline void mobula_reduce(F func, const T* data, const int n, const int stride = 1,
+                                        T* out = nullptr) {
   if (out == nullptr) out = const_cast<T*>(data);
   T value = data[0];
   for (int i = 1, j = stride; i < n; ++i, j += stride) value = func(value, data[j]);

@@ -47,9 +47,9 @@ std::string_view name_of(std::string_view include) {
 
 // Quoted includes that can only mean the system's headers.
 bool is_known_quoted(const std::string& name) {
-  for (const char* prefix :
-       {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h", "mxnet/lib_api.h", "mobula_op.h", "mma.h",
-        "device_", "vector_types.h", "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
+  for (const char* prefix : {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h",
+                             "mxnet/lib_api.h", "mobula_op.h", "mma.h", "device_", "vector_types.h",
+                             "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
     if (name.rfind(prefix, 0) == 0) return true;
   return false;
 }
@@ -71,8 +71,8 @@ bool is_cuda(std::string_view name) {
   return false;
 }
 
-// Removes a leading `#define` from the text if no header of the system, of CUDA or of ours asks for its macro. That
-// is a name with a capital letter that is not reserved and is none of theirs.
+// Removes a leading `#define` from the text if no header of the system, of CUDA or of ours asks for its
+// macro. That is a name with a capital letter that is not reserved and is none of theirs.
 bool consume_harmless_define(llvm::StringRef& text) {
   llvm::StringRef rest = text;
   if (!rest.consume_front("define") || rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) return false;

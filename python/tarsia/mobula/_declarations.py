@@ -83,7 +83,8 @@ class _Reader:
         return ArgumentValueError(f"{self._file}:{line}: {message}")
 
     def read(self):
-        found, scopes, templates = {}, [], ()
+        scopes: list = []  # names of namespaces, and None for other braces
+        found, templates = {}, ()
         while self._at < len(self._tokens):
             line = self._tokens[self._at][1]
             token = self._next()

@@ -39,11 +39,12 @@ class Source:
         defines = {"USING_CBLAS": 1} if config.USING_CBLAS else {}
         if not config.USING_OPENMP or config.HOST_NUM_THREADS:
             defines["HOST_NUM_THREADS"] = config.HOST_NUM_THREADS if config.USING_OPENMP else 1
+        options: dict = {} if config.USING_OPTIMIZATION else {"opt": 0}  # TARSIA_OPT holds where no opt is asked for
         name = os.path.splitext(self.name)[0]
         return tarsia.load_inline(
             {f"{name}_call.{'cu' if on_gpu else 'cpp'}": text}, name, functions=[NAME], headers=headers,
             include_dirs=[] if is_whole else [self.folder], defines=defines, openmp=not on_gpu, debug=config.DEBUG,
-            **({} if config.USING_OPTIMIZATION else {"opt": 0}), cflags=["-Wall", "-Wextra"] if config.USING_HIGH_LEVEL_WARNINGS else [])
+            **options, cflags=["-Wall", "-Wextra"] if config.USING_HIGH_LEVEL_WARNINGS else [])
 
     def _headers(self):
         """The texts of the source and of what it includes, and whether these are all that its folder has for it. So long as

@@ -26,8 +26,33 @@ _DEFAULTS = {
 }
 
 
+class TempConfig:
+    """Settings for a block: ``with mobula.config.TempConfig(HOST_NUM_THREADS=1): …``"""
+
+    def __init__(self, **settings):
+        self._settings, self._before = settings, {}
+
+    def __enter__(self):
+        for name in self._settings:
+            getattr(config, name)
+        self._before = {name: getattr(config, name) for name in self._settings}
+        try:
+            for name, value in self._settings.items():
+                setattr(config, name, value)
+        except BaseException:
+            self.__exit__()
+            raise
+        return config
+
+    def __exit__(self, *_):
+        for name, value in self._before.items():
+            setattr(config, name, value)
+
+
 class Config:
     """The settings, as attributes."""
+
+    TempConfig = TempConfig
 
     def __init__(self):
         self.__dict__.update(_DEFAULTS)
@@ -53,29 +78,3 @@ def _unknown(name):
 
 
 config = Config()
-
-
-class TempConfig:
-    """Settings for a block: ``with mobula.config.TempConfig(HOST_NUM_THREADS=1): …``"""
-
-    def __init__(self, **settings):
-        self._settings, self._before = settings, {}
-
-    def __enter__(self):
-        for name in self._settings:
-            getattr(config, name)
-        self._before = {name: getattr(config, name) for name in self._settings}
-        try:
-            for name, value in self._settings.items():
-                setattr(config, name, value)
-        except BaseException:
-            self.__exit__()
-            raise
-        return config
-
-    def __exit__(self, *_):
-        for name, value in self._before.items():
-            setattr(config, name, value)
-
-
-Config.TempConfig = TempConfig

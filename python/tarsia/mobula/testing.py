@@ -62,7 +62,7 @@ def _place(error):
 def _around(data, error):
     """The elements about the largest error, along the last two axes."""
     place = _place(error)
-    return data[(*place[:-2], *(slice(max(0, k - 2), k + 3) for k in place[-2:]))]
+    return data[place[:-2] + tuple(slice(max(0, k - 2), k + 3) for k in place[-2:])]
 
 
 def assert_file_exists(fname):

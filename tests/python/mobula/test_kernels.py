@@ -370,6 +370,18 @@ int width(int n) { int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }
     assert lib.width(1000) >= 1
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_macros_before_the_header_hold(threads):
+    lib = tarsia.load_inline(f"""
+#define HOST_NUM_THREADS {threads}
+#include "mobula_op.h"
+using namespace mobula;
+MOBULA_KERNEL width_kernel(const int n, int* out) {{ if (get_thread_num() == 0) *out = get_num_threads(); }}
+int width(int n) {{ int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }}
+""")
+    assert lib.width(1000) == threads
+
+
 def test_logging_goes_to_standard_output(load, capfd):
     func = load("mk_log", 'MOBULA_FUNC void mk_say(const int n) { LOG(INFO) << "n is " << n; if (n > 1) LOG(FATAL) << "too " << "many"; }')
     func.mk_say(1)

@@ -148,7 +148,7 @@ def test_registration_of_the_wrong_things():
     with pytest.raises(tarsia.ArgumentTypeError, match="takes a class or the name of an operator, not 3"):
         mobula.op.register(3)
     with pytest.raises(tarsia.MissingOp, match="mobula.op has no operator 'Nothing'"):
-        mobula.op.Nothing  # noqa: B018
+        mobula.op.Nothing
     assert not hasattr(mobula.op, "Nothing") and not hasattr(mobula.func, "nothing")
 
 

@@ -211,7 +211,7 @@ def test_settings():
         assert config.TARGET == "other" and config.DEBUG
     assert config.TARGET == "mobula_op" and not config.DEBUG
     with pytest.raises(AttributeError, match="mobula.config has no setting 'NOTHING'"):
-        config.NOTHING  # noqa: B018
+        config.NOTHING
     with pytest.raises(AttributeError, match="no setting 'NOTHING'"):
         config.NOTHING = 3
     with pytest.raises(TypeError, match="mobula.config.TARGET is of type str, not int 3"):

@@ -206,7 +206,7 @@ class MobulaOperator:
         return f"<operator {self.name}({', '.join(get_varnames(self.op.forward))})>"
 
 
-_namespace = None  # of tarsia.mobula.op, where operators are found by their names
+_namespace: dict = {}  # of tarsia.mobula.op, where operators are found by their names
 
 
 def set_namespace(names):

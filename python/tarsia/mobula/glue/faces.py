@@ -5,6 +5,8 @@ subclass that has ``reshape_like``, ``sum(axis, exclude=True)`` and others; ``se
 functions without tensors are MXNet's.
 """
 
+import typing
+
 
 def excluded(ndim, axis):
     """The axes that are not among the given ones."""
@@ -23,6 +25,10 @@ def _reduction(name):
 class ArrayMethods:
     """For subclasses of arrays with NumPy's interface."""
 
+    ndim: int
+    shape: tuple
+    reshape: typing.Callable
+
     sum, mean, max, min, prod = map(_reduction, ("sum", "mean", "max", "min", "prod"))
 
     def reshape_like(self, other):
@@ -32,7 +38,8 @@ class ArrayMethods:
         return self
 
     def expand_dims(self, axis):
-        return self[(slice(None),) * (axis % (self.ndim + 1)) + (None,)]
+        at = axis % (self.ndim + 1)
+        return self.reshape((*self.shape[:at], 1, *self.shape[at:]))
 
 
 class ArrayFunctions:

@@ -64,7 +64,8 @@ def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
         "infer_shape": signed(infer_shape, inputs),
         "infer_dtype": signed(infer_dtype, inputs),
     }
-    return tarsia.define_op(type(name, (), members), name=name, outputs=tuple(outputs), no_gradient=tuple(sorted(without)), devices=devices)
+    define = tarsia.define_op(name=name, outputs=tuple(outputs), no_gradient=tuple(sorted(without)), devices=devices)
+    return define(type(name, (), members))
 
 
 def _ndarray():

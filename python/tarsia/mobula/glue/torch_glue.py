@@ -17,6 +17,8 @@ gen_cache = {}
 class _Size(int):
     """The number of elements, and when called, what torch.Tensor.size gives."""
 
+    _shape: torch.Size
+
     def __new__(cls, tensor):
         self = super().__new__(cls, tensor.numel())
         self._shape = tensor.shape

@@ -49,6 +49,7 @@ def _load(name, folder):
     for script in (os.path.join(folder, f"{name}.py"), os.path.join(folder, "__init__.py")):
         if os.path.isfile(script):
             spec = importlib.util.spec_from_file_location(name, script)
+            assert spec is not None and spec.loader is not None  # the suffix is Python's
             spec.loader.exec_module(importlib.util.module_from_spec(spec))
             return True
     return is_source

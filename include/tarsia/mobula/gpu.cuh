@@ -1,7 +1,7 @@
 // Kernels on GPUs.
 //
-// A kernel's first argument is its number of threads, as on the CPU: a launch has no more of them. So an array
-// of n elements has a slot for each thread.
+// A kernel's first argument is its number of threads, as on the CPU: a launch has no more of them. So an
+// array of n elements has a slot for each thread.
 #pragma once
 
 #include <tarsia/mobula/logging.h>
@@ -36,8 +36,9 @@ namespace tarsia_detail {
 /// All threads of the grid. A kernel that comes here has static shared memory: by that the launch sees that
 /// all of its blocks have to run at once.
 MOBULA_DEVICE inline void barrier() {
-  __shared__ int mark;
-  if (threadIdx.x == 0) *const_cast<volatile int*>(&mark) = 1;
+  __shared__ volatile int mark;
+  mark = 1;
+  (void)mark;
   if (gridDim.x == 1)
     (__syncthreads)();
   else
@@ -138,14 +139,16 @@ class KernelRunner<void (*)(N, P...)> {
     int device = 0, resident = 16;
     require(cudaGetDevice(&device), "the current GPU");
     if (has_barrier)
-      require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 256, 0), "a kernel's occupancy");
-    const long long most = (long long)(resident) * device_attribute(cudaDevAttrMultiProcessorCount, device);
+      require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, 256, 0),
+              "a kernel's occupancy");
+    const long long most = (long long)(resident)*device_attribute(cudaDevAttrMultiProcessorCount, device);
     const Shape shape = shape_of(static_cast<long long>(n), most < 1 ? 1 : most);
     void* pointers[] = {const_cast<void*>(static_cast<const volatile void*>(&n)),
                         const_cast<void*>(static_cast<const volatile void*>(&arguments))...};
     const cudaStream_t stream = static_cast<cudaStream_t>(m_stream);
     require(has_barrier && shape.blocks > 1
-                ? cudaLaunchCooperativeKernel(kernel, dim3(shape.blocks), dim3(shape.threads), pointers, 0, stream)
+                ? cudaLaunchCooperativeKernel(kernel, dim3(shape.blocks), dim3(shape.threads), pointers, 0,
+                                              stream)
                 : cudaLaunchKernel(kernel, dim3(shape.blocks), dim3(shape.threads), pointers, 0, stream),
             "a kernel's launch");
   }
