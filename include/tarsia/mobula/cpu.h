@@ -137,15 +137,6 @@ class Membership {
   Place m_before;
 };
 
-#if !defined(_OPENMP) && defined(TARSIA_INLINE_SOURCE)
-/// Tarsia turns OpenMP on where it meets a pragma of it.
-inline void ask_for_openmp() {
-#pragma omp parallel
-  {
-  }
-}
-#endif
-
 /// Runs body() on n threads at most, as one team, and throws what one of them threw.
 template <typename Body>
 void run_team(int n, const Body& body) {

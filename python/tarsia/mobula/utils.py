@@ -1,6 +1,5 @@
 """Small things that programs use."""
 
-import functools
 import os
 
 __all__ = ["ENV_PATH", "get_git_hash", "list_gpus", "makedirs"]
@@ -8,17 +7,12 @@ __all__ = ["ENV_PATH", "get_git_hash", "list_gpus", "makedirs"]
 ENV_PATH = os.path.dirname(__file__)
 
 
-@functools.cache
-def _gpus():
+def list_gpus():
+    """The numbers of the GPUs, a list."""
     import ctypes
 
     library = ctypes.CDLL(os.path.join(os.path.dirname(ENV_PATH), "libtarsia.so"))
-    return library.tarsia_device_count()
-
-
-def list_gpus():
-    """The numbers of the GPUs, a list."""
-    return list(range(_gpus()))
+    return list(range(library.tarsia_device_count()))
 
 
 def get_git_hash():

@@ -14,10 +14,13 @@ CSTRUCT_CONSTRUCTOR = {}  # name of a struct in C++ → (class of ctypes, what m
 class MobulaTensor:
     """A tensor as kernels see it: ``data_ptr``, ``ctype``, and ``dev_id``, the number of its GPU or None."""
 
-    F = None
-
     def __init__(self, tensor):
         self.tensor = tensor
+
+    @property
+    def F(self):
+        """The framework's module."""
+        return backend.get_var_glue(self.tensor).F
 
 
 def ctype_of(dtype):

@@ -1,4 +1,4 @@
-"""CuPy's arrays."""
+"""CuPy's arrays, for operators and for kernels."""
 
 import ctypes
 
@@ -36,7 +36,7 @@ def plain(x):
 
 
 class Tensor(MobulaTensor):
-    F = cp
+    """A tensor as kernels see it."""
 
     @property
     def data_ptr(self):

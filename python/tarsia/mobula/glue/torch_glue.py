@@ -4,7 +4,7 @@ import ctypes
 
 import torch
 
-from ..._errors import ArgumentValueError, Unsupported
+from ..._errors import ArgumentTypeError, ArgumentValueError, Unsupported
 from ..internal.dtype import NAME_OF_DTYPE
 from .common import INPUT_FUNCS, MobulaTensor, assign, ctype_of, get_in_data, get_varnames, infer, run_backward, run_forward
 from .faces import excluded
@@ -124,7 +124,7 @@ class Functions:
 
 
 class Tensor(MobulaTensor):
-    F = torch
+    """A tensor as kernels see it."""
 
     @property
     def data_ptr(self):
@@ -227,7 +227,7 @@ def _module_of(op, name, function):
         if op.__init__ is not object.__init__:
             op.__init__(self, *args, **kwargs)
         elif args or kwargs:
-            raise TypeError(f"{name} takes no parameters, got {', '.join(map(str, kwargs)) or len(args)}")
+            raise ArgumentTypeError(f"{name} takes no parameters, got {', '.join(map(str, kwargs)) or len(args)}")
 
     def forward(self, *args, **kwargs):
         inputs, (positional, _) = get_in_data(*args, op=op, **kwargs)

@@ -1,9 +1,9 @@
 """Operators: ``register`` makes them of classes, ``load`` of a folder's sources. They are members of this module by their names."""
 
 from ..glue import common as _common
-from ..glue.common import register
 from .custom import Custom, CustomList
 from .loader import load, search_path
+from .register import register
 
 __all__ = ["Custom", "CustomList", "load", "register", "search_path"]
 
