@@ -94,7 +94,10 @@ CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
       for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : complete_launches)(file.text);
   if (!keeps_openmp_off(request.options))
     for (const auto* group : {&request.files, &request.headers})
-      for (const SourceFile& file : *group) request.options.openmp |= has_openmp_pragma(file.text);
+      for (const SourceFile& file : *group)
+        request.options.openmp |= has_openmp_pragma(file.text) ||
+                                  // The parse does not tell of pragmas in headers of Tarsia's own.
+                                  (!request.cuda && includes_header(file.text, "mobula_op.h"));
   return request;
 }
 

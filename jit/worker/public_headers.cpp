@@ -78,15 +78,15 @@ std::string without_host_parts(std::string_view text) {
 
 std::vector<SourceFile> public_device_headers(const SysrootPack& pack) {
   const std::string root = std::string(k_include_dir) + '/';
-  const std::string folder = root + "tarsia/";
   std::vector<SourceFile> headers;
   std::set<std::string> taken;
   const auto take = [&](const std::string& name, std::string_view text) {
     if (taken.insert(name).second) headers.push_back({name, without_host_parts(text)});
   };
-  for (size_t i = pack.lower_bound(folder); i < pack.size() && pack.file(i).path.starts_with(folder); ++i) {
+  for (size_t i = pack.lower_bound(root); i < pack.size() && pack.file(i).path.starts_with(root); ++i) {
     const SysrootPack::File file = pack.file(i);
-    if (file.path.starts_with(folder + "mxnet/") || file.content.find(k_nvrtc) == file.content.npos) continue;
+    if (file.path.starts_with(root + "tarsia/mxnet/") || file.content.find(k_nvrtc) == file.content.npos)
+      continue;
     take(std::string(file.path.substr(root.size())), file.content);
   }
   for (size_t i = 0; i < headers.size(); ++i)

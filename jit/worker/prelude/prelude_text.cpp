@@ -27,7 +27,7 @@ bool is_cheap(std::string_view name) {
 // Headers of Tarsia and of the standards. The standards say that their order and number do not matter, save
 // for <cassert>, which follows NDEBUG, and no include changes that.
 bool is_free(std::string_view name) {
-  for (std::string_view own : {"tarsia/op.h", "tarsia/repl.h", "lib_api.h", "mxnet/lib_api.h"})
+  for (std::string_view own : {"tarsia/op.h", "tarsia/repl.h", "lib_api.h", "mxnet/lib_api.h", "mobula_op.h"})
     if (name == own) return true;
   return is_standard_header(name) || is_posix_header(name);
 }
@@ -47,9 +47,9 @@ std::string_view name_of(std::string_view include) {
 
 // Quoted includes that can only mean the system's headers.
 bool is_known_quoted(const std::string& name) {
-  for (const char* prefix :
-       {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h", "mxnet/lib_api.h", "mma.h", "device_",
-        "vector_types.h", "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
+  for (const char* prefix : {"cuda", "curand", "cooperative_groups", "tarsia/", "lib_api.h",
+                             "mxnet/lib_api.h", "mobula_op.h", "mma.h", "device_", "vector_types.h",
+                             "driver_types.h", "math_constants.h", "builtin_types.h", "texture_"})
     if (name.rfind(prefix, 0) == 0) return true;
   return false;
 }
@@ -71,8 +71,8 @@ bool is_cuda(std::string_view name) {
   return false;
 }
 
-// Removes a leading `#define` from the text if no header of the system or of CUDA asks for its macro. That
-// is a name with a capital letter that is not reserved and is none of theirs.
+// Removes a leading `#define` from the text if no header of the system, of CUDA or of ours asks for its
+// macro. That is a name with a capital letter that is not reserved and is none of theirs.
 bool consume_harmless_define(llvm::StringRef& text) {
   llvm::StringRef rest = text;
   if (!rest.consume_front("define") || rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) return false;
@@ -80,6 +80,8 @@ bool consume_harmless_define(llvm::StringRef& text) {
   const llvm::StringRef name = rest.take_while([](char c) { return isalnum(c) || c == '_'; });
   if (name.empty() || name[0] == '_' || std::none_of(name.begin(), name.end(), isupper)) return false;
   for (const char* prefix : {"CU", "THRUST", "CCCL", "NV", "NULL", "EOF", "NDEBUG", "M_", "NAN", "INFINITY"})
+    if (name.starts_with(prefix)) return false;
+  for (const char* prefix : {"USING_", "HOST_NUM_THREADS"})  // what <mobula_op.h> asks for
     if (name.starts_with(prefix)) return false;
   if (name.ends_with("_MAX") || name.ends_with("_MIN")) return false;
   do {
@@ -380,6 +382,7 @@ std::vector<std::string> cuda_layers(const std::vector<std::string>& includes) {
                                                       "curand_kernel.h",
                                                       "lib_api.h",
                                                       "mxnet/lib_api.h",
+                                                      "mobula_op.h",
                                                       "iostream",
                                                       "vector",
                                                       "chrono",

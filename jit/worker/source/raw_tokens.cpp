@@ -33,6 +33,19 @@ bool has_identifier(const std::string& text, std::string_view word) {
   return found;
 }
 
+bool includes_header(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1;  // of npos: 0
+    std::string_view before = text.substr(line, at - line);
+    while (!before.empty() && std::isspace(static_cast<unsigned char>(before.front())))
+      before.remove_prefix(1);
+    if (before.starts_with('#') && before.find("include") != before.npos &&
+        (before.ends_with('<') || before.ends_with('"')))
+      return true;
+  }
+  return false;
+}
+
 bool has_openmp_pragma(const std::string& text) {
   // Tokens take a hundred times as long as this look.
   bool perhaps = false;

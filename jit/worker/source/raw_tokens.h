@@ -19,4 +19,7 @@ bool has_identifier(const std::string& text, std::string_view word);
 /// Whether the text has a `#pragma omp` or a `_Pragma("omp …")`.
 bool has_openmp_pragma(const std::string& text);
 
+/// Whether the text has an `#include` of a header of Tarsia's, by this name. It may stand in a comment.
+bool includes_header(std::string_view text, std::string_view name);
+
 }  // namespace tarsia::jit

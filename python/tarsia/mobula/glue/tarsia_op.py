@@ -1,0 +1,74 @@
+"""Operators as ops of Tarsia."""
+
+import inspect
+
+import tarsia
+
+from ..._errors import ArgumentTypeError, ArgumentValueError
+from . import backend
+from .common import get_varnames, results, run_backward, run_forward
+
+
+def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
+    """The op of an operator's class with these parameters."""
+    op = operator.op
+    inputs = get_varnames(op.forward)[:n_inputs]
+    n_out = len(get_varnames(op.backward))
+    outputs = ["output"] if n_out == 1 else [f"output{k}" for k in range(n_out)]
+    without = {no_gradient} if isinstance(no_gradient, str) else set(no_gradient)
+    unknown = without - set(inputs)
+    if unknown:
+        raise ArgumentValueError(f"{name}: no_gradient names {', '.join(sorted(unknown))}; the inputs are {', '.join(inputs)}")
+
+    def instance_for(tensors):
+        glue = backend.get_args_glue(*(one for one in tensors if one is not None))
+        if glue is None:
+            raise ArgumentTypeError(f"{name} takes tensors of NumPy, PyTorch or CuPy")
+        made = backend.op_gen(glue, op, operator.name).instance(**parameters)
+        made._set_functions(tensors)
+        return made, glue.view
+
+    def forward(self, *tensors):
+        made, view = instance_for(tensors)
+        run_forward(made, op, view, tensors[: len(inputs)], tensors[len(inputs) :])
+
+    def backward(self, *tensors):
+        out_grad, rest = tensors[:n_out], tensors[n_out:]
+        taken, given, in_grad = rest[: len(inputs)], rest[len(inputs) : len(inputs) + n_out], rest[len(inputs) + n_out :]
+        made, view = instance_for(taken)
+        made.in_data, made.out_data = [view(one) for one in taken], [view(one) for one in given]
+        requests = ["null" if one is None else "write" for one in in_grad]
+        run_backward(made, op, view, out_grad, [x * 0 if dx is None else dx for x, dx in zip(taken, in_grad)], requests)
+
+    def infer_shape(self, *shapes):
+        made = backend.op_gen(backend.get_var_type_glue(_ndarray()), op, operator.name).instance(**parameters)
+        found = results(op, "forward", made.infer_shape([tuple(shape) for shape in shapes])[1], n_out)
+        return [tuple(int(extent) for extent in shape) for shape in found]
+
+    def infer_dtype(self, *given):
+        for one, held in zip(inputs, given):
+            if held not in dtypes:
+                raise ArgumentTypeError(f"{name}: {one} holds {' or '.join(dtypes)}, not {held}")
+        return [given[0]] * n_out
+
+    def signed(function, names):
+        positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        function.__signature__ = inspect.Signature([inspect.Parameter(one, positional) for one in ("self", *names)])
+        return function
+
+    gradients = [f"gradient_of_{one}" for one in (*outputs, *inputs)]
+    members = {
+        "__doc__": op.__doc__,
+        "forward": signed(forward, [*inputs, *outputs]),
+        "backward": signed(backward, [*gradients[:n_out], *inputs, *outputs, *gradients[n_out:]]),
+        "infer_shape": signed(infer_shape, inputs),
+        "infer_dtype": signed(infer_dtype, inputs),
+    }
+    define = tarsia.define_op(name=name, outputs=tuple(outputs), no_gradient=tuple(sorted(without)), devices=devices)
+    return define(type(name, (), members))
+
+
+def _ndarray():
+    import numpy
+
+    return numpy.ndarray

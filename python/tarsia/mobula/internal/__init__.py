@@ -1,0 +1,1 @@
+"""What MobulaOP keeps for itself, as far as programs import it."""

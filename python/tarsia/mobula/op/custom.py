@@ -1,0 +1,16 @@
+"""Operators by their names."""
+
+from ..._errors import MissingOp
+from ..glue.common import CUSTOM_OP_LIST
+
+
+def Custom(op_name):
+    """The operator of a name."""
+    if op_name not in CUSTOM_OP_LIST:
+        raise MissingOp(f"there is no operator {op_name!r}; there are {', '.join(sorted(CUSTOM_OP_LIST)) or 'none so far'}")
+    return CUSTOM_OP_LIST[op_name]
+
+
+def CustomList():
+    """The names of all operators."""
+    return CUSTOM_OP_LIST.keys()

@@ -1,0 +1,5 @@
+"""``register``, by the module's name that MobulaOP gives it."""
+
+from ..glue.common import register
+
+__all__ = ["register"]
