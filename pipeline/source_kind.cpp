@@ -43,7 +43,7 @@ bool is_cuda_word(std::string_view word) {
 }
 
 bool is_cuda_include(std::string_view name) {
-  static constexpr std::array<std::string_view, 25> k_starts = {"cuda",
+  static constexpr std::array<std::string_view, 26> k_starts = {"cuda",
                                                                 "cub/",
                                                                 "cooperative_groups",
                                                                 "curand",
@@ -59,6 +59,7 @@ bool is_cuda_include(std::string_view name) {
                                                                 "nv/",
                                                                 "nvtx3/",
                                                                 "nccl",
+                                                                "THC",
                                                                 "mma.h",
                                                                 "driver_types",
                                                                 "vector_types",

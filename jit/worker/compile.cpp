@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "jit/worker/device/device_features.h"
 #include "jit/worker/host/completion.h"
+#include "jit/worker/link/th_routines.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/device_lambdas.h"
@@ -116,6 +117,11 @@ CompileResult Compile::run() {
   std::vector<const SourceFile*> texts = chosen_texts();
   for (size_t i = 0; i < texts.size(); ++i)
     if (auto failed = compile_text(int(i), texts)) return fail(*failed);
+  if (m_request.cuda && !kernels_alone())
+    if (std::string routines = th_routines(m_objects, *m_worker.pack); !routines.empty()) {
+      texts.push_back(&m_made.emplace_back("tarsia_th_routines.cu", std::move(routines)));
+      if (auto failed = compile_text(int(texts.size()) - 1, texts)) return fail(*failed);
+    }
   if (lacks_functions()) return fail(Stage::source);
 
   // 6. Device tables: the device code gets an object of its own.

@@ -45,6 +45,7 @@ extern const char tarsia_initializer_support_begin[], tarsia_initializer_support
 extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
 extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
+extern const char tarsia_th_support_begin[], tarsia_th_support_end[];
 extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
 }
 
@@ -173,6 +174,7 @@ struct SupportObjects {
   SupportObject ops{"Tarsia's functions for ops", tarsia_op_support_begin, tarsia_op_support_end};
   SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
+  SupportObject th{"TH's functions", tarsia_th_support_begin, tarsia_th_support_end};
   SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
 };
 
@@ -201,6 +203,11 @@ std::optional<std::string> openmp_excerpt(const std::string& path,
 /// Whether it names something of <lib_api.h>.
 bool uses_mxnet(const LinkInput& object) {
   return object.bytes.find("5mxnet3ext") != std::string::npos;
+}
+
+/// Whether a symbol is one of those that <TH/TH.h> and <THC/THC.h> declare.
+bool is_of_th(std::string_view name) {
+  return name.starts_with("TH") || name.starts_with("tarsia_th_") || name.find("6tarsia2th") != name.npos;
 }
 
 /// One run of LLD. `of_driver` are functions of the CUDA driver; those that are still undefined are added.
@@ -235,6 +242,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     need(object.undefined());
   };
   std::string of_openmp;  // a name of its run-time library that the inputs use
+  bool uses_th = false;
   for (const LinkInput& object : inputs) {
     add(object.name, object.bytes);
     const auto symbols = undefined_symbols(object.bytes);
@@ -242,6 +250,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     if (!symbols) continue;
     for (std::string_view name : *symbols) {
       if (is_of_openmp(name)) of_openmp = name;
+      uses_th |= is_of_th(name);
       if (is_of_driver(name)) of_driver.insert(std::string(name));
     }
   }
@@ -271,6 +280,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     add_support(support.mxnet);
     add_support(support.graphs);
   }
+  if (uses_th) add_support(support.th);
   if (!undefined || undefined->contains("__cpu_model") || undefined->contains("__cpu_features2") ||
       undefined->contains("__cpu_indicator_init"))
     add_support(support.cpu);
