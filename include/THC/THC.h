@@ -3,7 +3,7 @@
 #ifndef TARSIA_THC_H
 #define TARSIA_THC_H
 #if !defined(__CUDACC_RTC__)
-#include <tarsia/th/cuda_parts.cuh>
 #include <tarsia/th/gpu.h>
+#include <tarsia/th/cuda_parts.cuh>
 #endif
 #endif

@@ -243,9 +243,9 @@ std::int32_t resize_argument(const tarsia_tensor* argument, const std::int64_t* 
   const tarsia_call_context* context = t_slot.context;
   constexpr std::size_t k_needed = offsetof(tarsia_call_context, resize) + sizeof context->resize;
   if (!context || context->size < k_needed || !context->resize)
-    throw ArgumentError::value_error("the function gives a tensor that it takes the shape " +
-                                     arguments::tuple_text(shape, ndim) +
-                                     ", and only Python can pass it one that can be resized; pass one of that shape");
+    throw ArgumentError::value_error(
+        "the function gives a tensor that it takes the shape " + arguments::tuple_text(shape, ndim) +
+        ", and only Python can pass it one that can be resized; pass one of that shape");
   return context->resize(context->user, argument, shape, ndim);
 }
 

@@ -1,5 +1,5 @@
-// The part of <tarsia/detail/adapter.h> on tensors of TH and THC: a function gets a struct over the caller's tensor.
-// Generated text includes this if an exported function has such a type.
+// The part of <tarsia/detail/adapter.h> on tensors of TH and THC: a function gets a struct over the caller's
+// tensor. Generated text includes this if an exported function has such a type.
 #pragma once
 
 #include <tarsia/th/core.h>
@@ -19,7 +19,9 @@ class Argument {
         m_view{nullptr, nullptr, 0, &m_storage, 0, 1, TH_TENSOR_REFCOUNTED, tensor_} {
     if (tensor_) read_argument(&m_view, kind_);
   }
-  Argument(Argument&& o_) noexcept : m_storage(o_.m_storage), m_view(o_.m_view) { m_view.storage = &m_storage; }
+  Argument(Argument&& o_) noexcept : m_storage(o_.m_storage), m_view(o_.m_view) {
+    m_view.storage = &m_storage;
+  }
   operator T_*() { return m_view.argument ? reinterpret_cast<T_*>(&m_view) : nullptr; }
 
  private:
@@ -61,27 +63,32 @@ TARSIA_DETAIL_SUPPORT int32_t put_result(tarsia_value* r_, View* v_, DType dtype
 
 namespace detail {
 
-#define TARSIA_TH_ADAPTER(tensor_, real_, gpu_)                                                                   \
-  template <>                                                                                                     \
-  struct arg<tensor_*, k_unsupported> {                                                                           \
-    static constexpr tarsia_type describe() {                                                                     \
-      return make_type(TARSIA_KIND_TENSOR, dtype<real_>(),                                                        \
-                       TARSIA_TYPE_STRIDED | (gpu_ ? TARSIA_TYPE_GPU : TARSIA_TYPE_CPU));                         \
-    }                                                                                                             \
-    static th::Argument<tensor_> get(const tarsia_value& v_) {                                                    \
-      return th::Argument<tensor_>(v_.kind == TARSIA_KIND_TENSOR ? v_.t : nullptr, th::kind_of<real_>(gpu_));     \
-    }                                                                                                             \
-  };                                                                                                              \
-  template <>                                                                                                     \
-  struct arg<const tensor_*, k_unsupported> : arg<tensor_*> {                                                     \
-    static constexpr tarsia_type describe() { return add_flags(arg<tensor_*>::describe(), TARSIA_TYPE_CONST); }   \
-  };                                                                                                              \
-  template <>                                                                                                     \
-  struct result<tensor_*, k_unsupported> {                                                                        \
-    static constexpr tarsia_type describe() { return make_type(TARSIA_KIND_TENSOR, tarsia_dtype{0, 0, 0}, TARSIA_TYPE_OPTIONAL); } \
-    static int32_t put(tarsia_value* r_, tensor_* x_) {                                                           \
-      return th::put_result(r_, th::tensor(x_), dtype<real_>());                                                  \
-    }                                                                                                             \
+#define TARSIA_TH_ADAPTER(tensor_, real_, gpu_)                                           \
+  template <>                                                                             \
+  struct arg<tensor_*, k_unsupported> {                                                   \
+    static constexpr tarsia_type describe() {                                             \
+      return make_type(TARSIA_KIND_TENSOR, dtype<real_>(),                                \
+                       TARSIA_TYPE_STRIDED | (gpu_ ? TARSIA_TYPE_GPU : TARSIA_TYPE_CPU)); \
+    }                                                                                     \
+    static th::Argument<tensor_> get(const tarsia_value& v_) {                            \
+      return th::Argument<tensor_>(v_.kind == TARSIA_KIND_TENSOR ? v_.t : nullptr,        \
+                                   th::kind_of<real_>(gpu_));                             \
+    }                                                                                     \
+  };                                                                                      \
+  template <>                                                                             \
+  struct arg<const tensor_*, k_unsupported> : arg<tensor_*> {                             \
+    static constexpr tarsia_type describe() {                                             \
+      return add_flags(arg<tensor_*>::describe(), TARSIA_TYPE_CONST);                     \
+    }                                                                                     \
+  };                                                                                      \
+  template <>                                                                             \
+  struct result<tensor_*, k_unsupported> {                                                \
+    static constexpr tarsia_type describe() {                                             \
+      return make_type(TARSIA_KIND_TENSOR, tarsia_dtype{0, 0, 0}, TARSIA_TYPE_OPTIONAL);  \
+    }                                                                                     \
+    static int32_t put(tarsia_value* r_, tensor_* x_) {                                   \
+      return th::put_result(r_, th::tensor(x_), dtype<real_>());                          \
+    }                                                                                     \
   };
 TARSIA_TH_ADAPTER(THByteTensor, unsigned char, false)
 TARSIA_TH_ADAPTER(THCharTensor, char, false)

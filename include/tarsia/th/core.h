@@ -95,12 +95,14 @@ TARSIA_DETAIL_SUPPORT char* allocate(ptrdiff_t bytes_, Device device_) {
 }
 TARSIA_DETAIL_SUPPORT void deallocate(char* memory_, Device device_) {
   const tarsia_host* host_ = detail::attached();
-  if (memory_) host_->deallocate(memory_, device_, is_gpu(device_) ? host_->current_stream(device_.id) : nullptr);
+  if (memory_)
+    host_->deallocate(memory_, device_, is_gpu(device_) ? host_->current_stream(device_.id) : nullptr);
 }
 
 /// Gives a storage more elements. They are unset; on the CPU, those that were there stay.
 TARSIA_DETAIL_SUPPORT void grow(Storage* s_, Kind kind_, ptrdiff_t n_) {
-  if (n_ < 0) throw ValueError(Message("a storage of ") << static_cast<long long>(n_) << " elements is asked for");
+  if (n_ < 0)
+    throw ValueError(Message("a storage of ") << static_cast<long long>(n_) << " elements is asked for");
   if (!(s_->flag & TH_STORAGE_FREEMEM))
     throw ValueError("the storage of a caller's tensor cannot be resized: resize the tensor");
   const Device device_ = device_of(s_);
@@ -111,8 +113,9 @@ TARSIA_DETAIL_SUPPORT void grow(Storage* s_, Kind kind_, ptrdiff_t n_) {
   s_->data = memory_, s_->size = n_;
 }
 TARSIA_DETAIL_SUPPORT Storage* new_storage(Kind kind_, ptrdiff_t n_) {
-  Storage* s_ = new Storage{nullptr, 0, 1, TH_STORAGE_REFCOUNTED | TH_STORAGE_RESIZABLE | TH_STORAGE_FREEMEM,
-                            nullptr, nullptr, nullptr, -1};
+  Storage* s_ = new Storage{
+      nullptr, 0,       1,       TH_STORAGE_REFCOUNTED | TH_STORAGE_RESIZABLE | TH_STORAGE_FREEMEM,
+      nullptr, nullptr, nullptr, -1};
   const Device device_ = device_of(kind_);
   s_->device = is_gpu(device_) ? device_.id : -1;
   if (n_) grow(s_, kind_, n_);
@@ -122,7 +125,8 @@ inline void retain(Storage* s_) {
   if (s_) __atomic_add_fetch(&s_->refcount, 1, __ATOMIC_RELAXED);
 }
 TARSIA_DETAIL_SUPPORT void release(Storage* s_) {
-  if (!s_ || __atomic_sub_fetch(&s_->refcount, 1, __ATOMIC_ACQ_REL) || !(s_->flag & TH_STORAGE_FREEMEM)) return;
+  if (!s_ || __atomic_sub_fetch(&s_->refcount, 1, __ATOMIC_ACQ_REL) || !(s_->flag & TH_STORAGE_FREEMEM))
+    return;
   deallocate(s_->data, device_of(s_));
   delete s_;
 }
@@ -131,7 +135,8 @@ TARSIA_DETAIL_SUPPORT void release(Storage* s_) {
 
 TARSIA_DETAIL_SUPPORT int dimension(const View* v_, int i_) {
   if (i_ < 0 || i_ >= v_->ndim)
-    throw IndexError(Message("dimension ") << i_ << " of a tensor of " << v_->ndim << " dimensions is asked for");
+    throw IndexError(Message("dimension ")
+                     << i_ << " of a tensor of " << v_->ndim << " dimensions is asked for");
   return i_;
 }
 inline long size(const View* v_, int i_) {
@@ -195,7 +200,8 @@ TARSIA_DETAIL_SUPPORT void release(View* v_) {
 TARSIA_DETAIL_SUPPORT void refuse_argument(const View* v_) {
   if (v_->argument)
     throw ValueError(
-        "a caller's tensor is to become a view of other memory, which only the caller can give it: make a new tensor, "
+        "a caller's tensor is to become a view of other memory, which only the caller can give it: make a "
+        "new tensor, "
         "or copy into the caller's");
 }
 /// Sets the sizes. Without strides, or where they are negative, they are those of a contiguous tensor.
@@ -233,7 +239,9 @@ TARSIA_DETAIL_SUPPORT void read_argument(View* v_, Kind kind_) {
   }
   v_->size = numbers_, v_->stride = numbers_ + t_->ndim, v_->ndim = t_->ndim;
   // Early PyTorch made a tensor of one element of a number, and an empty one of an empty shape.
-  if (!t_->ndim) v_->size = v_->stride = static_cast<long*>(scratch(sizeof(long), cpu_device())), *v_->size = 1, v_->ndim = 1;
+  if (!t_->ndim)
+    v_->size = v_->stride = static_cast<long*>(scratch(sizeof(long), cpu_device())), *v_->size = 1,
+    v_->ndim = 1;
   if (t_->ndim == 1 && t_->shape[0] == 0) v_->ndim = 0;
   v_->offset = 0;
   v_->storage->data = static_cast<char*>(tensor_.data());
@@ -245,9 +253,10 @@ TARSIA_DETAIL_SUPPORT void read_argument(View* v_, Kind kind_) {
 TARSIA_DETAIL_SUPPORT void resize(View* v_, Kind kind_, int n_, const long* size_, const long* stride_) {
   for (int i_ = 0; i_ < n_; ++i_)
     if (size_[i_] < 0)
-      throw ValueError(Message("a tensor cannot be resized to ") << static_cast<long long>(size_[i_])
-                                                                  << " in dimension " << i_);
-  if (v_->ndim == n_ && is_same(n_, v_->size, size_) && (!stride_ || is_same(n_, v_->stride, stride_))) return;
+      throw ValueError(Message("a tensor cannot be resized to ")
+                       << static_cast<long long>(size_[i_]) << " in dimension " << i_);
+  if (v_->ndim == n_ && is_same(n_, v_->size, size_) && (!stride_ || is_same(n_, v_->stride, stride_)))
+    return;
   if (v_->argument) {
     const tarsia_host* host_ = detail::attached();
     if (stride_) throw ValueError("a caller's tensor cannot be resized to other strides");
@@ -303,8 +312,8 @@ TARSIA_DETAIL_SUPPORT View* set(View* v_, View* other_) {
 inline View* new_view(View* other_) {
   return set(new_tensor(), other_);
 }
-TARSIA_DETAIL_SUPPORT void set_over(View* v_, Kind kind_, Storage* s_, ptrdiff_t offset_, const THLongStorage* size_,
-                                    const THLongStorage* stride_) {
+TARSIA_DETAIL_SUPPORT void set_over(View* v_, Kind kind_, Storage* s_, ptrdiff_t offset_,
+                                    const THLongStorage* size_, const THLongStorage* stride_) {
   refuse_argument(v_);
   if (offset_ < 0) throw ValueError("a tensor is to begin before its storage");
   retain(s_);
@@ -326,9 +335,9 @@ inline View* drop_dimension(View* v_, int i_) {
 TARSIA_DETAIL_SUPPORT View* narrow(View* v_, int i_, long first_, long n_) {
   dimension(v_, i_);
   if (first_ < 0 || n_ <= 0 || first_ + n_ > v_->size[i_])
-    throw IndexError(Message("elements ") << static_cast<long long>(first_) << " to "
-                                          << static_cast<long long>(first_ + n_) << " of dimension " << i_
-                                          << " are asked for of a tensor of shape " << *v_);
+    throw IndexError(Message("elements ")
+                     << static_cast<long long>(first_) << " to " << static_cast<long long>(first_ + n_)
+                     << " of dimension " << i_ << " are asked for of a tensor of shape " << *v_);
   v_->offset += first_ * v_->stride[i_];
   v_->size[i_] = n_;
   return v_;
@@ -384,8 +393,8 @@ TARSIA_DETAIL_SUPPORT View* new_shaped(View* other_, const THLongStorage* size_)
     throw ValueError(Message("a view of another shape is asked for of a tensor of shape ")
                      << *other_ << ", which has other elements, or is not contiguous");
   View* v_ = new_view(other_);
-  long* sizes_ = static_cast<long*>(
-      scratch(static_cast<uint64_t>(size_->size + 1) * sizeof(long), cpu_device()));
+  long* sizes_ =
+      static_cast<long*>(scratch(static_cast<uint64_t>(size_->size + 1) * sizeof(long), cpu_device()));
   for (ptrdiff_t i_ = 0; i_ < size_->size; ++i_) sizes_[i_] = i_ == open_ ? n_ / known_ : size_->data[i_];
   set_sizes(v_, static_cast<int>(size_->size), sizes_, nullptr);
   return v_;
@@ -421,8 +430,8 @@ TARSIA_DETAIL_SUPPORT void check_product(const View* a_, const View* b_, const V
 inline void prepare(View* r_, Kind kind_, const View* t_, const View* other_) {
   if (r_ != t_) resize_as(r_, kind_, t_);
   if (other_ && count(other_) != count(t_))
-    throw ValueError(Message("tensors of the shapes ") << *t_ << " and " << *other_
-                                                       << " have other numbers of elements");
+    throw ValueError(Message("tensors of the shapes ")
+                     << *t_ << " and " << *other_ << " have other numbers of elements");
 }
 
 }  // namespace th

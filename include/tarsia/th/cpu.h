@@ -34,12 +34,13 @@ TARSIA_TH_HIDDEN void THLongStorage_set(THLongStorage* self_, ptrdiff_t i_, long
 /* Column-major, as in Fortran: c = alpha * op(a) * op(b) + beta * c; `t` transposes. */
 TARSIA_TH_HIDDEN void THFloatBlas_gemm(char ta_, char tb_, long m_, long n_, long k_, float alpha_, float* a_,
                                        long lda_, float* b_, long ldb_, float beta_, float* c_, long ldc_);
-TARSIA_TH_HIDDEN void THDoubleBlas_gemm(char ta_, char tb_, long m_, long n_, long k_, double alpha_, double* a_,
-                                        long lda_, double* b_, long ldb_, double beta_, double* c_, long ldc_);
-TARSIA_TH_HIDDEN void THFloatBlas_gemv(char t_, long m_, long n_, float alpha_, float* a_, long lda_, float* x_,
-                                       long incx_, float beta_, float* y_, long incy_);
-TARSIA_TH_HIDDEN void THDoubleBlas_gemv(char t_, long m_, long n_, double alpha_, double* a_, long lda_, double* x_,
-                                        long incx_, double beta_, double* y_, long incy_);
+TARSIA_TH_HIDDEN void THDoubleBlas_gemm(char ta_, char tb_, long m_, long n_, long k_, double alpha_,
+                                        double* a_, long lda_, double* b_, long ldb_, double beta_,
+                                        double* c_, long ldc_);
+TARSIA_TH_HIDDEN void THFloatBlas_gemv(char t_, long m_, long n_, float alpha_, float* a_, long lda_,
+                                       float* x_, long incx_, float beta_, float* y_, long incy_);
+TARSIA_TH_HIDDEN void THDoubleBlas_gemv(char t_, long m_, long n_, double alpha_, double* a_, long lda_,
+                                        double* x_, long incx_, double beta_, double* y_, long incy_);
 TARSIA_TH_HIDDEN void THFloatBlas_axpy(long n_, float a_, float* x_, long incx_, float* y_, long incy_);
 TARSIA_TH_HIDDEN void THDoubleBlas_axpy(long n_, double a_, double* x_, long incx_, double* y_, long incy_);
 TARSIA_TH_END

@@ -1,4 +1,5 @@
-// Loops over elements of TH's tensors on the CPU. Operands are walked in row-major order, whatever their strides.
+// Loops over elements of TH's tensors on the CPU. Operands are walked in row-major order, whatever their
+// strides.
 #pragma once
 
 #include <tarsia/th/core.h>
@@ -137,7 +138,8 @@ template <class T_, class F_>
 typename F_::sum reduce(View* t_, F_ f_) {
   typename F_::sum sum_ = F_::first();
   Walk<T_> at_(t_);
-  for (ptrdiff_t n_ = count(t_); n_ > 0; --n_, at_.next()) sum_ = f_(sum_, static_cast<typename F_::sum>(*at_));
+  for (ptrdiff_t n_ = count(t_); n_ > 0; --n_, at_.next())
+    sum_ = f_(sum_, static_cast<typename F_::sum>(*at_));
   return sum_;
 }
 template <class T_>
@@ -152,8 +154,8 @@ double dot(View* a_, View* b_, Kind) {
 
 /// c = alpha * a * b + beta * c of matrices whose elements lie by strides.
 template <class T_>
-void multiply(long m_, long n_, long k_, T_ alpha_, const T_* a_, long a0_, long a1_, const T_* b_, long b0_, long b1_,
-              T_ beta_, T_* c_, long c0_, long c1_) {
+void multiply(long m_, long n_, long k_, T_ alpha_, const T_* a_, long a0_, long a1_, const T_* b_, long b0_,
+              long b1_, T_ beta_, T_* c_, long c0_, long c1_) {
   for (long i_ = 0; i_ < m_; ++i_) {
     for (long j_ = 0; j_ < n_; ++j_) {  // what is multiplied by 0 may be unset
       T_& to_ = c_[i_ * c0_ + j_ * c1_];
@@ -166,11 +168,11 @@ void multiply(long m_, long n_, long k_, T_ alpha_, const T_* a_, long a0_, long
   }
 }
 template <class T_>
-void gemm(char ta_, char tb_, long m_, long n_, long k_, T_ alpha_, const T_* a_, long lda_, const T_* b_, long ldb_,
-          T_ beta_, T_* c_, long ldc_) {
+void gemm(char ta_, char tb_, long m_, long n_, long k_, T_ alpha_, const T_* a_, long lda_, const T_* b_,
+          long ldb_, T_ beta_, T_* c_, long ldc_) {
   const bool is_a_ = ta_ == 't' || ta_ == 'T', is_b_ = tb_ == 't' || tb_ == 'T';
-  multiply(m_, n_, k_, alpha_, a_, is_a_ ? lda_ : 1, is_a_ ? 1 : lda_, b_, is_b_ ? ldb_ : 1, is_b_ ? 1 : ldb_, beta_, c_,
-           1L, ldc_);
+  multiply(m_, n_, k_, alpha_, a_, is_a_ ? lda_ : 1, is_a_ ? 1 : lda_, b_, is_b_ ? ldb_ : 1, is_b_ ? 1 : ldb_,
+           beta_, c_, 1L, ldc_);
 }
 template <class T_>
 void addmm(View* r_, Kind kind_, T_ beta_, View* t_, T_ alpha_, View* a_, View* b_) {
@@ -179,9 +181,9 @@ void addmm(View* r_, Kind kind_, T_ beta_, View* t_, T_ alpha_, View* a_, View* 
     resize_as(r_, kind_, t_);
     copy<T_, T_>(r_, t_);
   }
-  multiply(a_->size[0], b_->size[1], a_->size[1], alpha_, reinterpret_cast<T_*>(data(a_, kind_)), a_->stride[0],
-           a_->stride[1], reinterpret_cast<T_*>(data(b_, kind_)), b_->stride[0], b_->stride[1], beta_,
-           reinterpret_cast<T_*>(data(r_, kind_)), r_->stride[0], r_->stride[1]);
+  multiply(a_->size[0], b_->size[1], a_->size[1], alpha_, reinterpret_cast<T_*>(data(a_, kind_)),
+           a_->stride[0], a_->stride[1], reinterpret_cast<T_*>(data(b_, kind_)), b_->stride[0], b_->stride[1],
+           beta_, reinterpret_cast<T_*>(data(r_, kind_)), r_->stride[0], r_->stride[1]);
 }
 template <class T_>
 void addmv(View* r_, Kind kind_, T_ beta_, View* t_, T_ alpha_, View* a_, View* b_) {
@@ -190,9 +192,9 @@ void addmv(View* r_, Kind kind_, T_ beta_, View* t_, T_ alpha_, View* a_, View* 
     resize_as(r_, kind_, t_);
     copy<T_, T_>(r_, t_);
   }
-  multiply(a_->size[0], 1L, a_->size[1], alpha_, reinterpret_cast<T_*>(data(a_, kind_)), a_->stride[0], a_->stride[1],
-           reinterpret_cast<T_*>(data(b_, kind_)), b_->stride[0], 1L, beta_, reinterpret_cast<T_*>(data(r_, kind_)),
-           r_->stride[0], 1L);
+  multiply(a_->size[0], 1L, a_->size[1], alpha_, reinterpret_cast<T_*>(data(a_, kind_)), a_->stride[0],
+           a_->stride[1], reinterpret_cast<T_*>(data(b_, kind_)), b_->stride[0], 1L, beta_,
+           reinterpret_cast<T_*>(data(r_, kind_)), r_->stride[0], 1L);
 }
 
 }  // namespace cpu

@@ -1,6 +1,6 @@
-/* Includes TARSIA_TH_FILE once for each type, with the macros of <tarsia/th/tensor_functions.h>. Whoever includes it
-   defines TARSIA_TH_F and TARSIA_TH_FS, for functions of tensors and of storages, and either TARSIA_TH_CPU or
-   TARSIA_TH_GPU, or both. It is included several times. */
+/* Includes TARSIA_TH_FILE once for each type, with the macros of <tarsia/th/tensor_functions.h>. Whoever
+   includes it defines TARSIA_TH_F and TARSIA_TH_FS, for functions of tensors and of storages, and either
+   TARSIA_TH_CPU or TARSIA_TH_GPU, or both. It is included several times. */
 
 #define TARSIA_TH_K TARSIA_TH_KIND_OF(TARSIA_TH_R)
 

@@ -10,17 +10,17 @@
 namespace tarsia {
 namespace th {
 
-#define TARSIA_TH_FUNCTOR(name_, members_, parameters_, value_)               \
-  template <class T_>                                                         \
-  struct name_ {                                                              \
-    typedef T_ element;                                                       \
+#define TARSIA_TH_FUNCTOR(name_, members_, parameters_, value_)                        \
+  template <class T_>                                                                  \
+  struct name_ {                                                                       \
+    typedef T_ element;                                                                \
     members_ TARSIA_HOST_DEVICE T_ operator() parameters_ const { return T_(value_); } \
   };
 TARSIA_TH_FUNCTOR(AddValue, T_ value;, (T_ x_), x_ + value)
 TARSIA_TH_FUNCTOR(SubValue, T_ value;, (T_ x_), x_ - value)
 TARSIA_TH_FUNCTOR(MulValue, T_ value;, (T_ x_), x_* value)
 TARSIA_TH_FUNCTOR(DivValue, T_ value;, (T_ x_), x_ / value)
-TARSIA_TH_FUNCTOR(Clamp, T_ least; T_ most;, (T_ x_), x_ < least ? least : x_ > most ? most : x_)
+TARSIA_TH_FUNCTOR(Clamp, T_ least; T_ most;, (T_ x_), x_<least ? least : x_> most ? most : x_)
 TARSIA_TH_FUNCTOR(Cadd, T_ value;, (T_ x_, T_ y_), x_ + value * y_)
 TARSIA_TH_FUNCTOR(Csub, T_ value;, (T_ x_, T_ y_), x_ - value * y_)
 TARSIA_TH_FUNCTOR(Cmul, , (T_ x_, T_ y_), x_* y_)

@@ -41,16 +41,16 @@ TARSIA_TH_END
 
 #define THError(...) tarsia_th_fail(__FILE__, __LINE__, 0, __VA_ARGS__)
 #define THArgError(argument_, ...) tarsia_th_fail(__FILE__, __LINE__, (argument_), __VA_ARGS__)
-#define THArgCheck(condition_, argument_, ...)                                                \
-  do {                                                                                        \
+#define THArgCheck(condition_, argument_, ...)                                               \
+  do {                                                                                       \
     if (!(condition_)) tarsia_th_fail(__FILE__, __LINE__, (int)(argument_), "" __VA_ARGS__); \
   } while (0)
-#define THAssertMsg(condition_, ...)                                              \
-  do {                                                                            \
+#define THAssertMsg(condition_, ...)                                          \
+  do {                                                                        \
     if (!(condition_)) tarsia_th_fail(__FILE__, __LINE__, 0, "" __VA_ARGS__); \
   } while (0)
-#define THAssert(condition_)                                                                           \
-  do {                                                                                                 \
+#define THAssert(condition_)                                                                        \
+  do {                                                                                              \
     if (!(condition_)) tarsia_th_fail(__FILE__, __LINE__, 0, "assertion '%s' failed", #condition_); \
   } while (0)
 

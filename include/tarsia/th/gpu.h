@@ -36,8 +36,9 @@ TARSIA_TH_HIDDEN int tarsia_th_cuda_free(void* memory_);
 #undef TARSIA_TH_F
 #undef TARSIA_TH_FS
 
-/* To the CPU: copyCuda from a GPU's tensor of the same elements, copyCudaFloat and its kin from those of others. */
-#define TARSIA_TH_TO_CPU(tensor_, same_)                                                              \
+/* To the CPU: copyCuda from a GPU's tensor of the same elements, copyCudaFloat and its kin from those of
+ * others. */
+#define TARSIA_TH_TO_CPU(tensor_, same_)                                                               \
   TARSIA_TH_HIDDEN void tensor_##_copyCuda(THCState* state_, tensor_* r_, same_* t_);                  \
   TARSIA_TH_HIDDEN void tensor_##_copyCudaByte(THCState* state_, tensor_* r_, THCudaByteTensor* t_);   \
   TARSIA_TH_HIDDEN void tensor_##_copyCudaChar(THCState* state_, tensor_* r_, THCudaCharTensor* t_);   \
@@ -56,15 +57,17 @@ TARSIA_TH_TO_CPU(THDoubleTensor, THCudaDoubleTensor)
 #undef TARSIA_TH_TO_CPU
 
 /* Column-major, as in Fortran. */
-TARSIA_TH_HIDDEN void THCudaBlas_Sgemm(THCState* state_, char ta_, char tb_, long m_, long n_, long k_, float alpha_,
-                                       float* a_, long lda_, float* b_, long ldb_, float beta_, float* c_, long ldc_);
-TARSIA_TH_HIDDEN void THCudaBlas_Dgemm(THCState* state_, char ta_, char tb_, long m_, long n_, long k_, double alpha_,
-                                       double* a_, long lda_, double* b_, long ldb_, double beta_, double* c_,
-                                       long ldc_);
-TARSIA_TH_HIDDEN void THCudaBlas_Sgemv(THCState* state_, char t_, long m_, long n_, float alpha_, float* a_, long lda_,
-                                       float* x_, long incx_, float beta_, float* y_, long incy_);
+TARSIA_TH_HIDDEN void THCudaBlas_Sgemm(THCState* state_, char ta_, char tb_, long m_, long n_, long k_,
+                                       float alpha_, float* a_, long lda_, float* b_, long ldb_, float beta_,
+                                       float* c_, long ldc_);
+TARSIA_TH_HIDDEN void THCudaBlas_Dgemm(THCState* state_, char ta_, char tb_, long m_, long n_, long k_,
+                                       double alpha_, double* a_, long lda_, double* b_, long ldb_,
+                                       double beta_, double* c_, long ldc_);
+TARSIA_TH_HIDDEN void THCudaBlas_Sgemv(THCState* state_, char t_, long m_, long n_, float alpha_, float* a_,
+                                       long lda_, float* x_, long incx_, float beta_, float* y_, long incy_);
 TARSIA_TH_HIDDEN void THCudaBlas_Dgemv(THCState* state_, char t_, long m_, long n_, double alpha_, double* a_,
-                                       long lda_, double* x_, long incx_, double beta_, double* y_, long incy_);
+                                       long lda_, double* x_, long incx_, double beta_, double* y_,
+                                       long incy_);
 
 /* 1 if `n_` tensors of any types of THC lie on one GPU; null ones count as there. */
 TARSIA_TH_HIDDEN int tarsia_th_on_one_gpu(unsigned n_, ...);
@@ -75,7 +78,8 @@ TARSIA_TH_END
 #define THCudaLongTensor_checkGPU THCudaTensor_checkGPU
 #define THCudaByteTensor_checkGPU THCudaTensor_checkGPU
 #define THCudaDoubleTensor_checkGPU THCudaTensor_checkGPU
-#define THCudaMalloc(state_, memory_, bytes_) ((void)(state_), tarsia_th_cuda_malloc((void**)(memory_), (bytes_)))
+#define THCudaMalloc(state_, memory_, bytes_) \
+  ((void)(state_), tarsia_th_cuda_malloc((void**)(memory_), (bytes_)))
 #define THCudaFree(state_, memory_) ((void)(state_), tarsia_th_cuda_free(memory_))
 #define THCudaCheck(error_)                                                                            \
   do {                                                                                                 \
@@ -90,7 +94,8 @@ TARSIA_TH_END
 #define THCStorage TH_CONCAT_3(TH, CReal, Storage)
 #define THCStorage_(name_) TH_CONCAT_4(TH, CReal, Storage_, name_)
 #define THCAssertSameGPU(expression_) \
-  if (!(expression_)) THError("some of the tensors are on different GPUs, or on the CPU: move them to one GPU")
+  if (!(expression_))                 \
+  THError("some of the tensors are on different GPUs, or on the CPU: move them to one GPU")
 
 #include <tarsia/detail/macros_pop.h>
 

@@ -1,5 +1,6 @@
-// Defines the functions that TH/TH.h and THC/THC.h declare, but for those that run kernels. Tarsia's compiler links them
-// into modules by itself. A library that is built ahead of time includes this in one of its C++ files.
+// Defines the functions that TH/TH.h and THC/THC.h declare, but for those that run kernels. Tarsia's compiler
+// links them into modules by itself. A library that is built ahead of time includes this in one of its C++
+// files.
 #pragma once
 
 #include <tarsia/th/cpu_loops.h>
@@ -11,15 +12,15 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define TARSIA_TH_F(result_, name_, parameters_, ...)                            \
+#define TARSIA_TH_F(result_, name_, parameters_, ...)                                   \
   extern "C" TARSIA_TH_HIDDEN result_ TARSIA_TH_PASTE(TARSIA_TH_T, name_) parameters_ { \
-    using namespace tarsia::th::cpu;                                             \
-    return __VA_ARGS__;                                                          \
+    using namespace tarsia::th::cpu;                                                    \
+    return __VA_ARGS__;                                                                 \
   }
-#define TARSIA_TH_FS(result_, name_, parameters_, ...)                           \
+#define TARSIA_TH_FS(result_, name_, parameters_, ...)                                  \
   extern "C" TARSIA_TH_HIDDEN result_ TARSIA_TH_PASTE(TARSIA_TH_S, name_) parameters_ { \
-    using namespace tarsia::th::cpu;                                             \
-    return __VA_ARGS__;                                                          \
+    using namespace tarsia::th::cpu;                                                    \
+    return __VA_ARGS__;                                                                 \
   }
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -84,7 +85,8 @@ TARSIA_TH_HIDDEN void tarsia_th_fail(const char* file, int line, int argument, c
   throw tarsia::CallError(TARSIA_OP_ERROR, message);
 }
 TARSIA_TH_HIDDEN void tarsia_th_check_cuda(int error, const char* text, const char* file, int line) {
-  if (error) throw tarsia::CallError(TARSIA_CUDA_ERROR, tarsia::Message(text) << " (" << file << ":" << line << ")");
+  if (error)
+    throw tarsia::CallError(TARSIA_CUDA_ERROR, tarsia::Message(text) << " (" << file << ":" << line << ")");
 }
 TARSIA_TH_HIDDEN void* THAlloc(ptrdiff_t bytes) {
   return THRealloc(nullptr, bytes);
@@ -118,19 +120,20 @@ TARSIA_TH_HIDDEN void THLongStorage_set(THLongStorage* self, ptrdiff_t i, long v
   tarsia::th::number(self, i) = value;
 }
 
-#define TARSIA_TH_BLAS(prefix_, real_)                                                                              \
-  TARSIA_TH_HIDDEN void prefix_##_gemm(char ta_, char tb_, long m_, long n_, long k_, real_ alpha_, real_* a_,      \
-                                       long lda_, real_* b_, long ldb_, real_ beta_, real_* c_, long ldc_) {        \
-    tarsia::th::cpu::gemm<real_>(ta_, tb_, m_, n_, k_, alpha_, a_, lda_, b_, ldb_, beta_, c_, ldc_);                \
-  }                                                                                                                 \
-  TARSIA_TH_HIDDEN void prefix_##_gemv(char t_, long m_, long n_, real_ alpha_, real_* a_, long lda_, real_* x_,    \
-                                       long incx_, real_ beta_, real_* y_, long incy_) {                            \
-    const bool is_t_ = t_ == 't' || t_ == 'T';                                                                      \
-    tarsia::th::cpu::multiply<real_>(is_t_ ? n_ : m_, 1, is_t_ ? m_ : n_, alpha_, a_, is_t_ ? lda_ : 1,             \
-                                     is_t_ ? 1 : lda_, x_, incx_, 1, beta_, y_, incy_, 1);                          \
-  }                                                                                                                 \
-  TARSIA_TH_HIDDEN void prefix_##_axpy(long n_, real_ a_, real_* x_, long incx_, real_* y_, long incy_) {           \
-    for (long i_ = 0; i_ < n_; ++i_) y_[i_ * incy_] += a_ * x_[i_ * incx_];                                         \
+#define TARSIA_TH_BLAS(prefix_, real_)                                                                     \
+  TARSIA_TH_HIDDEN void prefix_##_gemm(char ta_, char tb_, long m_, long n_, long k_, real_ alpha_,        \
+                                       real_* a_, long lda_, real_* b_, long ldb_, real_ beta_, real_* c_, \
+                                       long ldc_) {                                                        \
+    tarsia::th::cpu::gemm<real_>(ta_, tb_, m_, n_, k_, alpha_, a_, lda_, b_, ldb_, beta_, c_, ldc_);       \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN void prefix_##_gemv(char t_, long m_, long n_, real_ alpha_, real_* a_, long lda_,      \
+                                       real_* x_, long incx_, real_ beta_, real_* y_, long incy_) {        \
+    const bool is_t_ = t_ == 't' || t_ == 'T';                                                             \
+    tarsia::th::cpu::multiply<real_>(is_t_ ? n_ : m_, 1, is_t_ ? m_ : n_, alpha_, a_, is_t_ ? lda_ : 1,    \
+                                     is_t_ ? 1 : lda_, x_, incx_, 1, beta_, y_, incy_, 1);                 \
+  }                                                                                                        \
+  TARSIA_TH_HIDDEN void prefix_##_axpy(long n_, real_ a_, real_* x_, long incx_, real_* y_, long incy_) {  \
+    for (long i_ = 0; i_ < n_; ++i_) y_[i_ * incy_] += a_ * x_[i_ * incx_];                                \
   }
 TARSIA_TH_BLAS(THFloatBlas, float)
 TARSIA_TH_BLAS(THDoubleBlas, double)
@@ -146,7 +149,8 @@ TARSIA_TH_HIDDEN int THCState_getNumDevices(THCState*) {
   return tarsia::device_count();
 }
 TARSIA_TH_HIDDEN int tarsia_th_cuda_malloc(void** memory, size_t bytes) {
-  *memory = tarsia::th::allocate(static_cast<ptrdiff_t>(bytes), tarsia::th::device_of(tarsia::th::Kind{1, true}));
+  *memory =
+      tarsia::th::allocate(static_cast<ptrdiff_t>(bytes), tarsia::th::device_of(tarsia::th::Kind{1, true}));
   return 0;
 }
 TARSIA_TH_HIDDEN int tarsia_th_cuda_free(void* memory) {

@@ -1,9 +1,11 @@
 /* The functions of one type of tensor that do not look at elements. Included once for each type, by
    <tarsia/th/each_type.h>, to declare them and to define them.
 
-   TARSIA_TH_F(result, name, parameters, body): one function. TARSIA_TH_T, _S and _R are the tensor, the storage and
-   the element; TARSIA_TH_STATE is the first parameter of THC's functions, TARSIA_TH_STATE_ALONE where it is the only
-   one. In bodies, TARSIA_TH_K is what the core knows of the type (<tarsia/th/core.h>). */
+   TARSIA_TH_F(result, name, parameters, body): one function. TARSIA_TH_T, _S and _R are the tensor, the
+   storage and the element; TARSIA_TH_STATE is the first parameter of THC's functions, TARSIA_TH_STATE_ALONE
+   where it is the only one. In bodies, TARSIA_TH_K is what the core knows of the type (<tarsia/th/core.h>).
+ */
+// clang-format off: a line is a function
 
 /* ---- storages ---- */
 TARSIA_TH_FS(TARSIA_TH_R*, data, (TARSIA_TH_STATE const TARSIA_TH_S* self_), self_->data)

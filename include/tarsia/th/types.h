@@ -1,8 +1,8 @@
 /* The tensors and storages of TH and THC: structs whose members code of that time reads. Valid C and C++.
 
-   A tensor is a view of a storage: `size` and `stride` have nDimension numbers, in elements. Both are counted by
-   references. An argument of the call under way lives until it returns; `tarsia_argument` is then what the caller
-   gave. */
+   A tensor is a view of a storage: `size` and `stride` have nDimension numbers, in elements. Both are counted
+   by references. An argument of the call under way lives until it returns; `tarsia_argument` is then what the
+   caller gave. */
 #ifndef TARSIA_TH_TYPES_H
 #define TARSIA_TH_TYPES_H
 
@@ -15,26 +15,26 @@
 #define TH_STORAGE_FREEMEM 4
 #define TH_TENSOR_REFCOUNTED 1
 
-#define TARSIA_TH_TYPE(storage_, tensor_, real_)                   \
-  typedef struct storage_ {                                        \
-    real_* data;                                                   \
-    ptrdiff_t size;                                                \
-    int refcount;                                                  \
-    char flag;                                                     \
-    void* allocator;                                               \
-    void* allocatorContext;                                        \
-    struct storage_* view;                                         \
+#define TARSIA_TH_TYPE(storage_, tensor_, real_)                    \
+  typedef struct storage_ {                                         \
+    real_* data;                                                    \
+    ptrdiff_t size;                                                 \
+    int refcount;                                                   \
+    char flag;                                                      \
+    void* allocator;                                                \
+    void* allocatorContext;                                         \
+    struct storage_* view;                                          \
     int tarsia_device; /* the GPU's number; -1: the CPU's memory */ \
-  } storage_;                                                      \
-  typedef struct tensor_ {                                         \
-    long* size;                                                    \
-    long* stride;                                                  \
-    int nDimension;                                                \
-    storage_* storage;                                             \
-    ptrdiff_t storageOffset;                                       \
-    int refcount;                                                  \
-    char flag;                                                     \
-    const void* tarsia_argument;                                   \
+  } storage_;                                                       \
+  typedef struct tensor_ {                                          \
+    long* size;                                                     \
+    long* stride;                                                   \
+    int nDimension;                                                 \
+    storage_* storage;                                              \
+    ptrdiff_t storageOffset;                                        \
+    int refcount;                                                   \
+    char flag;                                                      \
+    const void* tarsia_argument;                                    \
   } tensor_;
 
 TARSIA_TH_TYPE(THByteStorage, THByteTensor, unsigned char)

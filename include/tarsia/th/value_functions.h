@@ -1,7 +1,8 @@
 /* The functions of one type of tensor that read or write elements, on the CPU or on a GPU: as
    <tarsia/th/tensor_functions.h>. Bodies stand in the namespace of the type's own loops: tarsia::th::cpu or
-   tarsia::th::gpu. TARSIA_TH_A is the type of sums, and TARSIA_TH_P that of other tensors' names: THFloatTensor or
-   THCudaTensor. Results get the size of their first operand. */
+   tarsia::th::gpu. TARSIA_TH_A is the type of sums, and TARSIA_TH_P that of other tensors' names:
+   THFloatTensor or THCudaTensor. Results get the size of their first operand. */
+// clang-format off: a line is a function
 
 TARSIA_TH_FS(void, fill, (TARSIA_TH_STATE TARSIA_TH_S* self_, TARSIA_TH_R value_), fill_storage<TARSIA_TH_R>(storage(self_), value_))
 

@@ -19,7 +19,8 @@ bool is_declared_in(std::string_view text, std::string_view name) {
 
 std::string th_routines(const std::vector<LinkInput>& objects, const SysrootPack& pack) {
   const std::string folder = std::string(k_include_dir) + "/tarsia/th/";
-  const auto values = pack.find(folder + "value_functions.h"), routines = pack.find(folder + "cuda_routines.cuh");
+  const auto values = pack.find(folder + "value_functions.h"),
+             routines = pack.find(folder + "cuda_routines.cuh");
   if (!values || !routines) return {};
   std::set<std::string> wanted;
   for (const LinkInput& object : objects) {

@@ -1,4 +1,5 @@
-// The functions of THC that run kernels (<tarsia/th/cuda_routines.cuh>), compiled beside sources that call some of them.
+// The functions of THC that run kernels (<tarsia/th/cuda_routines.cuh>), compiled beside sources that call
+// some of them.
 #pragma once
 
 #include <string>

@@ -27,11 +27,14 @@ constexpr ForeignType k_types[] = {
 // Generated text has the structs, and sources that name them have included a header of theirs.
 #define TH "tarsia/th/adapter.h", "", "<TH/TH.h>", ""
 constexpr ForeignType k_th_tensors[] = {
-    {"THByteTensor", pointee, TH},       {"THCharTensor", pointee, TH},      {"THShortTensor", pointee, TH},
-    {"THIntTensor", pointee, TH},        {"THLongTensor", pointee, TH},      {"THFloatTensor", pointee, TH},
-    {"THDoubleTensor", pointee, TH},     {"THCudaByteTensor", pointee, TH},  {"THCudaCharTensor", pointee, TH},
-    {"THCudaShortTensor", pointee, TH},  {"THCudaIntTensor", pointee, TH},   {"THCudaLongTensor", pointee, TH},
-    {"THCudaTensor", pointee, TH},       {"THCudaDoubleTensor", pointee, TH}, {"THCudaHalfTensor", pointee, TH},
+    {"THByteTensor", pointee, TH},     {"THCharTensor", pointee, TH},
+    {"THShortTensor", pointee, TH},    {"THIntTensor", pointee, TH},
+    {"THLongTensor", pointee, TH},     {"THFloatTensor", pointee, TH},
+    {"THDoubleTensor", pointee, TH},   {"THCudaByteTensor", pointee, TH},
+    {"THCudaCharTensor", pointee, TH}, {"THCudaShortTensor", pointee, TH},
+    {"THCudaIntTensor", pointee, TH},  {"THCudaLongTensor", pointee, TH},
+    {"THCudaTensor", pointee, TH},     {"THCudaDoubleTensor", pointee, TH},
+    {"THCudaHalfTensor", pointee, TH},
 };
 #undef TH
 #undef TORCH

@@ -68,7 +68,7 @@ void check(void) { THCudaCheck(cudaErrorInvalidValue); }
 def test_the_kernels_of_an_extension_run_on_the_current_stream():
     shift = tarsia.torch.create_extension("shift", headers="shift.h", sources=["shift.c", "shift_kernel.cu"],
                                           relative_to=str(SOURCES / "build.py"))
-    inline("")  # skips without a GPU
+    inline("int unused() { return 0; }")  # skips without a GPU
     x = torch.arange(1000., device="cuda")
     y = torch.cuda.FloatTensor()
     with torch.cuda.stream(torch.cuda.Stream()):

@@ -2,10 +2,9 @@
 #include <THC/THC.h>
 #include "shift_kernel.h"
 
-extern THCState *state;
+extern THCState* state;
 
-int shift_cuda(THCudaTensor *x, float by, THCudaTensor *y)
-{
+int shift_cuda(THCudaTensor* x, float by, THCudaTensor* y) {
   THCAssertSameGPU(THCudaTensor_checkGPU(state, 2, x, y));
   THArgCheck(THCudaTensor_isContiguous(state, x), 1, "x has to be contiguous");
   THCudaTensor_resizeAs(state, y, x);
@@ -14,9 +13,8 @@ int shift_cuda(THCudaTensor *x, float by, THCudaTensor *y)
   return 1;
 }
 
-int add_cuda(THCudaTensor *a, THCudaTensor *b, THCudaTensor *out)
-{
-  THCudaTensor *other = THCudaTensor_newContiguous(state, b);
+int add_cuda(THCudaTensor* a, THCudaTensor* b, THCudaTensor* out) {
+  THCudaTensor* other = THCudaTensor_newContiguous(state, b);
   THCudaTensor_resizeAs(state, out, a);
   THCudaTensor_zero(state, out);
   THCudaTensor_cadd(state, out, a, 2.0, other);
@@ -24,8 +22,7 @@ int add_cuda(THCudaTensor *a, THCudaTensor *b, THCudaTensor *out)
   return 1;
 }
 
-long largest_cuda(THCudaLongTensor *x, THLongTensor *host)
-{
+long largest_cuda(THCudaLongTensor* x, THLongTensor* host) {
   THLongTensor_resize1d(host, THCudaLongTensor_nElement(state, x));
   THLongTensor_copyCuda(state, host, x);
   return THCudaLongTensor_maxall(state, x);

@@ -4,7 +4,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-void shift_launch(const float *x, float by, float *y, long n, cudaStream_t stream);
+void shift_launch(const float* x, float by, float* y, long n, cudaStream_t stream);
 #ifdef __cplusplus
 }
 #endif
