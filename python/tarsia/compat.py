@@ -13,7 +13,7 @@ import types
 __all__ = ["install"]
 
 
-def install():
+def install() -> None:
     """Supplies all of that to this process, for notebooks and tests."""
     import torch
 

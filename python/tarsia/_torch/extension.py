@@ -9,10 +9,6 @@ from .extension_sources import Sources, names_in, source_behind
 # Code of that time leaves out prototypes and mixes pointers, of which compilers then warned.
 _LENIENT = ("-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int", "-Wno-error=int-conversion",
             "-Wno-error=incompatible-pointer-types")
-# The builder's folders of headers were those of TH and THC themselves, too.
-_SHORT_HEADERS = {f"{part}.h": f"#include <{folder}/{part}.h>\n"
-                  for folder, parts in {"TH": ("TH", "THGeneral", "THTensor"), "THC": ("THC", "THCGeneral", "THCTensor")}.items()
-                  for part in parts}
 
 
 def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=False, package=False, relative_to=".", *,
@@ -50,7 +46,7 @@ class Extension(types.ModuleType):
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
             raise _errors.ArgumentValueError(f"create_extension: name is that of a module, such as '_ext.my_lib', not {name!r}")
         super().__init__(name, f"The functions of the C extension {name}.")
-        base = os.path.dirname(os.path.abspath(os.fspath(relative_to))) if os.fspath(relative_to) != "." else os.getcwd()
+        base = os.path.abspath(os.path.dirname(os.fspath(relative_to)))
         self._base, self._options, self._library = base, options, None
         self._headers = _paths(headers, "headers")
         self._sources = _paths(sources, "sources")
@@ -142,7 +138,7 @@ def _options_of(title, base, sources, given):
         else:
             raise _errors.ArgumentValueError(f"{title}: extra_link_args takes -lNAME and -LFOLDER, not {flag!r}")
     libraries = [one for one in libraries if one not in ("cudart", "gomp", "m", "c", "stdc++")]
-    return {"include_dirs": list(folders), "defines": defines, "cflags": flags, "headers": dict(_SHORT_HEADERS),
+    return {"include_dirs": list(folders), "defines": defines, "cflags": flags, "headers": sources.short_headers(),
             "libraries": libraries, "library_dirs": library_dirs, **({"openmp": True} if openmp else {}), **given}
 
 

@@ -29,6 +29,13 @@ class Sources:
             if os.path.dirname(full) not in self.folders:
                 self.folders.append(os.path.dirname(full))
 
+    def short_headers(self):
+        """The builder's folders of headers were those of TH and THC themselves, too: "THC.h". THC's make a source one of
+        CUDA, so they are there where a source includes one."""
+        with_thc = any(re.search(r"^\s*#\s*include\s*[<\"]THC", text, re.MULTILINE) for text in self.texts.values())
+        return {f"{part}.h": f"#include <{part[:3 if part.startswith('THC') else 2]}/{part}.h>\n"
+                for part in ("TH", "THGeneral", "THTensor", *(("THC", "THCGeneral", "THCTensor") if with_thc else ()))}
+
 
 def _text(title, path):
     try:
@@ -73,10 +80,10 @@ def source_behind(thing, base, sources):
                 path = os.path.join(folder, name + suffix)
                 if path.endswith(_SUFFIXES) and os.path.isfile(path):
                     return os.path.relpath(path, base)
-    if re.search(r"/(cuda[^/]*|nvidia)/", full):
-        return None
     kernels = [one for one in sorted(glob.glob(os.path.join(glob.escape(home), "*.cu"))) if os.path.relpath(one, base) not in sources]
     if len(kernels) == 1:  # nvcc may have called the object otherwise
         return os.path.relpath(kernels[0], base)
+    if re.search(r"/(cuda[-.\d]*|nvidia)/(\S+/)?lib(64)?/", full):
+        return None
     raise _errors.ArgumentValueError(f"extra_objects: the source of {thing} is not there: {' or '.join(candidates)} with a source's suffix, in "
                               f"{', '.join(os.path.relpath(one, base) for one in folders)}; list the source itself in sources")
