@@ -82,9 +82,10 @@ class Extension(types.ModuleType):
         return self
 
     def __getattr__(self, name):
-        if name.startswith("__") or self.__dict__.get("_library") is not None:
-            raise AttributeError(f"extension {self.__name__!r} has no function {name!r}"
-                                 + (f"; it has {', '.join(self.__all__)}" if "__all__" in self.__dict__ else ""))
+        if name.startswith("__"):  # what Python itself asks modules for
+            raise AttributeError(name)
+        if self.__dict__.get("_library") is not None:
+            raise _errors.MissingFunction(f"extension {self.__name__!r} has no function {name!r}; it has {', '.join(self.__all__)}")
         self.compile()
         return getattr(self, name)
 
