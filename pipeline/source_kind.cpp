@@ -43,7 +43,7 @@ bool is_cuda_word(std::string_view word) {
 }
 
 bool is_cuda_include(std::string_view name) {
-  static constexpr std::array<std::string_view, 25> k_starts = {"cuda",
+  static constexpr std::array<std::string_view, 26> k_starts = {"cuda",
                                                                 "cub/",
                                                                 "cooperative_groups",
                                                                 "curand",
@@ -59,6 +59,7 @@ bool is_cuda_include(std::string_view name) {
                                                                 "nv/",
                                                                 "nvtx3/",
                                                                 "nccl",
+                                                                "THC",
                                                                 "mma.h",
                                                                 "driver_types",
                                                                 "vector_types",
@@ -202,6 +203,16 @@ class Scanner {
   std::size_t m_at = 0;
 };
 
+/// Whether it includes a header of THC: what it calls of it runs kernels, which are compiled beside it.
+bool includes_thc(std::string_view text) {
+  for (std::size_t at = 0; (at = text.find("THC", at)) != text.npos; ++at) {
+    if (at == 0 || (text[at - 1] != '<' && text[at - 1] != '"')) continue;
+    const std::string_view before = text.substr(0, at - 1);
+    if (before.substr(before.rfind('\n') + 1).find("include") != before.npos) return true;
+  }
+  return false;
+}
+
 enum class Suffix { none, host, cuda };
 
 Suffix suffix_of(std::string_view name) {
@@ -231,6 +242,7 @@ Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::S
     if (suffix == Suffix::cuda) return Kind::cuda;
     const bool mentioned = mentions_cuda(file.text);
     if (suffix == Suffix::none && (mentioned || in_headers)) return Kind::cuda;
+    if (mentioned && includes_thc(file.text)) return Kind::cuda;
     if (mentioned) kind = Kind::host_with_cuda;
   }
   return kind;

@@ -164,6 +164,12 @@ tarsia_storage* host_share(const tarsia_tensor* argument) {
   return pointer_or_null([&] { return share_argument(argument); });
 }
 
+std::int32_t host_resize(const tarsia_tensor* argument, const std::int64_t* shape, std::int32_t ndim) {
+  std::int32_t code = 0;
+  const std::int32_t failed = guarded([&] { code = resize_argument(argument, shape, ndim); });
+  return failed ? failed : code;
+}
+
 tarsia_storage* host_adopt(const tarsia_tensor* tensor, void* context, void (*destroy)(void*)) {
   return pointer_or_null([&] { return adopt_tensor(tensor, context, destroy); });
 }
@@ -206,6 +212,7 @@ const tarsia_host* host_table() {
       .share = &host_share,
       .adopt = &host_adopt,
       .interrupted = &host_interrupted,
+      .resize = &host_resize,
   };
   return &table;
 }

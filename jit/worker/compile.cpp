@@ -12,11 +12,13 @@
 #include "base/error.h"
 #include "jit/worker/device/device_features.h"
 #include "jit/worker/host/completion.h"
+#include "jit/worker/link/th_routines.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
+#include "jit/worker/source/own_texts.h"
 #include "jit/worker/source/raw_tokens.h"
 
 namespace tarsia::jit {
@@ -119,6 +121,11 @@ CompileResult Compile::run() {
   std::vector<const SourceFile*> texts = chosen_texts();
   for (size_t i = 0; i < texts.size(); ++i)
     if (auto failed = compile_text(int(i), texts)) return fail(*failed);
+  if (m_request.cuda && !kernels_alone())
+    if (std::string routines = th_routines(m_objects, *m_worker.pack); !routines.empty()) {
+      texts.push_back(&m_made.emplace_back(k_th_routines, std::move(routines)));
+      if (auto failed = compile_text(int(texts.size()) - 1, texts)) return fail(*failed);
+    }
   if (lacks_functions()) return fail(Stage::source);
 
   // 6. Device tables: the device code gets an object of its own.
@@ -362,7 +369,8 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   // 4. Split. The device's compiler starts with the slice.
   hooks.on_split = [&](DeviceSlice&& slice) {
     if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so does the next text
-    if (!slice.templates.empty()) m_templates.push_back({unit.file->name, std::move(slice.templates)});
+    if (!slice.templates.empty() && unit.file->name != k_th_routines)
+      m_templates.push_back({unit.file->name, std::move(slice.templates)});
     if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
       job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
                                         m_worker.device, m_parts, clang);

@@ -96,7 +96,7 @@ class Compile {
   CompileRequest m_request;
   bool m_reads_headers = false;                  ///< a prelude of them lacks what the device needs
   const bool m_openmp;                           ///< before a header was seen to need it
-  std::deque<SourceFile> m_made;                 ///< texts that describe C texts
+  std::deque<SourceFile> m_made;                 ///< texts that describe C texts, and TH's routines
   std::set<std::string> m_exported, m_left_out;  ///< names of functions, of all texts
   PartStore& m_parts;
   WorkerState& m_worker;

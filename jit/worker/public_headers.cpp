@@ -89,6 +89,10 @@ std::vector<SourceFile> public_device_headers(const SysrootPack& pack) {
       continue;
     take(std::string(file.path.substr(root.size())), file.content);
   }
+  for (const std::string room : {"TH/", "THC/"})  // what these declare is the host's
+    for (size_t i = pack.lower_bound(root + room);
+         i < pack.size() && pack.file(i).path.starts_with(root + room); ++i)
+      take(std::string(pack.file(i).path.substr(root.size())), pack.file(i).content);
   for (size_t i = 0; i < headers.size(); ++i)
     for_each_line(std::string(headers[i].text), [&](std::string_view line) {
       const std::string name = included(line);

@@ -6,6 +6,7 @@
 
 #include "python/core/main_thread.h"
 #include "python/core/pending_exception.h"
+#include "python/tensor/resized_argument.h"
 #include "python/tensor/shared_argument.h"
 #include "python/tensor/stream.h"
 #include "python/tensor/tensor.h"
@@ -115,6 +116,10 @@ int32_t Call::interrupted(void* user) {
 
 tarsia_storage* Call::share(void* user, const tarsia_tensor* argument) {
   return share_argument(*static_cast<const Frame*>(user), argument);
+}
+
+int32_t Call::resize(void* user, const tarsia_tensor* argument, const int64_t* shape, int32_t ndim) {
+  return resize_argument(*static_cast<Frame*>(user), argument, shape, ndim);
 }
 
 /// Called by handlers of signals.

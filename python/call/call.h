@@ -42,6 +42,7 @@ class Call {
     m_context.op = nullptr;
     m_context.interrupt_ns = 0;
     m_context.share = share;
+    m_context.resize = resize;
     if (frame.gpu >= 0) on_gpu(frame);
     tarsia_enter_call(m_slot, &m_context);
   }
@@ -71,6 +72,7 @@ class Call {
   static void* current_stream(void* frame, int32_t device);
   static int32_t interrupted(void* frame);
   static tarsia_storage* share(void* frame, const tarsia_tensor* argument);
+  static int32_t resize(void* frame, const tarsia_tensor* argument, const int64_t* shape, int32_t ndim);
   static const tarsia_tensor* tensor_at(void* frame, const void* address);
 
   tarsia_call_context** m_slot;

@@ -1,7 +1,7 @@
 """Matches the parameters of a forward and a backward function."""
 
 from ._errors import ArgumentTypeError, ArgumentValueError
-from ._schema import NONE, Argument, Schema, of_function
+from ._schema import INT, NONE, Argument, Schema, of_function
 from ._tarsia import Function
 
 
@@ -14,31 +14,44 @@ class Pair:
     Arguments. ``targets``: the indices in ``schema`` of those whose gradients they are, those made first.
     """
 
-    def __init__(self, forward, backward, gradients=None, mutates=None):
+    def __init__(self, forward, backward, gradients=None, mutates=None, status=None):
         for what, role in ((forward, "forward"), (backward, "backward")):
             if not isinstance(what, Function):
                 raise ArgumentTypeError(f"{role} is a tarsia.Function, such as lib.f, not {type(what).__name__}")
             if len(what._description) != 1:
                 raise ArgumentTypeError(f"{role} has overloads: {what.__name__} has to be one function")
         self.forward, self.backward = forward, backward
+        self.status = status
         self._mutates = None if mutates is None else {mutates} if isinstance(mutates, str) else set(mutates)
         self._plan_forward()
         self._plan_backward(gradients)
 
     def _schema_of(self, function):
-        description = function._description[0]
+        description = self._described(function)
         if self._mutates is None:
             return of_function(description)
         return of_function(description, self._mutates & {name for name, _ in description[3]})
 
+    def _described(self, function):
+        """What describes the function. A status is checked, and is no result."""
+        description = function._description[0]
+        if self.status is None:
+            return description
+        if description[-1][0] != INT:
+            raise ArgumentTypeError(f"status={self.status!r} is of functions that return an int; {function.__name__} does not")
+        return (*description[:-1], (NONE, *description[-1][1:]))
+
     def _plan_forward(self):
-        name, described, result = self.forward.__name__, self._schema_of(self.forward), self.forward._description[0][-1]
+        name, described, result = self.forward.__name__, self._schema_of(self.forward), self._described(self.forward)[-1]
         self.written, self.parameters = described.written, described.arguments
         if self.written and result[0] != NONE:
             raise ArgumentTypeError(f"{name} writes to {self.names_of_written()} and returns something: it has to do either. "
                                     f"Declare what it only reads const")
         if any(self.parameters[i].type != "Tensor" for i in self.written):
             raise ArgumentTypeError(f"{name}: an output is a tensor, neither a list nor optional")
+        if self.written and self._mutates is None and not any(one.is_tensor for one in self.parameters if not one.writes):
+            raise ArgumentTypeError(f"{name} may write to all its tensors by their types: name those that it does write to, and "
+                                    f"those of the backward function, mutates=(…)")
         returns = ("Tensor",) * len(self.written) or described.returns
         if set(returns) != {"Tensor"}:
             raise ArgumentTypeError(f"{name} has to give tensors, not {', '.join(returns) or 'nothing'}")

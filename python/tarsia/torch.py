@@ -15,11 +15,12 @@ from ._torch import expression as torch_expression, gradient as torch_gradient, 
 from ._errors import ArgumentTypeError, NotFound, Unsupported
 from ._library import Library
 from ._tarsia import Expression, Function, Op
+from ._torch.extension import create_extension
 from ._torch.pair import function
 from ._torch.register import Overload
 from ._schema import OP_RANDOM, identifier
 
-__all__ = ["Registered", "function", "options", "register", "registered", "unregister"]
+__all__ = ["Registered", "create_extension", "function", "options", "register", "registered", "unregister"]
 
 
 class Registered(dict):

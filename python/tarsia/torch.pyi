@@ -1,5 +1,6 @@
 # Types of tarsia.torch, for type checkers and editors.
 from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
 from typing import Any, overload
 
 import torch
@@ -8,7 +9,9 @@ from typing_extensions import TypedDict
 from . import Library
 from ._tarsia import Expression, Function, Op
 
-__all__ = ["Registered", "function", "options", "register", "registered", "unregister"]
+__all__ = ["Registered", "create_extension", "function", "options", "register", "registered", "unregister"]
+
+_Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 class _Options(TypedDict):
     include_dirs: list[str]
@@ -68,7 +71,28 @@ def function(
     outputs: Callable[..., Any] | None = None,
     gradients: str | Iterable[str] | None = None,
     mutates: str | Iterable[str] | None = None,
+    status: int | None = None,
     random: bool = False,
     vmap: bool | Callable[..., Any] | None = None,
     autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
 ) -> Callable[..., Any]: ...
+def create_extension(
+    name: str,
+    headers: _Paths = (),
+    sources: _Paths = (),
+    verbose: bool = False,
+    with_cuda: bool = False,
+    package: bool = False,
+    relative_to: str | PathLike[str] = ".",
+    *,
+    include_dirs: _Paths = (),
+    define_macros: Iterable[tuple[str, object]] = (),
+    undef_macros: Iterable[str] = (),
+    extra_objects: _Paths = (),
+    extra_compile_args: str | Iterable[str] | Mapping[str, Iterable[str]] = (),
+    extra_link_args: str | Iterable[str] = (),
+    libraries: Iterable[str] = (),
+    library_dirs: Iterable[str | PathLike[str]] = (),
+    language: str | None = None,
+    **options: Any,
+) -> Any: ...

@@ -2,6 +2,7 @@
 #include "registry/resources/call_context.h"
 
 #include <dlfcn.h>
+#include <tarsia/detail/argument_words.h>
 #include <time.h>
 
 #include <algorithm>
@@ -184,6 +185,7 @@ inline void CallFrame::enter(tarsia_device device, const tarsia_op* op,
   m_context.op_call = call;
   m_context.interrupt_ns = 0;
   m_context.share = nullptr;
+  m_context.resize = nullptr;
   tarsia_enter_call(m_slot, &m_context);
 }
 
@@ -259,6 +261,16 @@ tarsia_storage* share_argument(const tarsia_tensor* argument) {
         "take "
         "a view, such as tarsia::Tensor, pointers or tvm::ffi::TensorView");
   return context->share(context->user, argument);
+}
+
+std::int32_t resize_argument(const tarsia_tensor* argument, const std::int64_t* shape, std::int32_t ndim) {
+  const tarsia_call_context* context = t_slot.context;
+  constexpr std::size_t k_needed = offsetof(tarsia_call_context, resize) + sizeof context->resize;
+  if (!context || context->size < k_needed || !context->resize)
+    throw ArgumentError::value_error(
+        "the function gives a tensor that it takes the shape " + arguments::tuple_text(shape, ndim) +
+        ", and only Python can pass it one that can be resized; pass one of that shape");
+  return context->resize(context->user, argument, shape, ndim);
 }
 
 ScratchScope::ScratchScope(ScratchSource* source) noexcept : m_before(t_slot.scratch) {

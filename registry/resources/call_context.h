@@ -64,6 +64,10 @@ void* thread_stream(std::int32_t device) noexcept;
 /// fails to, with the last error set.
 tarsia_storage* share_argument(const tarsia_tensor* argument);
 
+/// See tarsia_host.resize. Throws ArgumentError if the call's caller cannot resize its tensors; another code
+/// than 0 if it fails to, with the last error set.
+std::int32_t resize_argument(const tarsia_tensor* argument, const std::int64_t* shape, std::int32_t ndim);
+
 /// Where a thread's scratch comes from, in place of memory of its calls.
 class ScratchSource {
  public:

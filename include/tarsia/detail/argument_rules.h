@@ -251,10 +251,11 @@ inline Why check_pointer(Together& together, const tarsia_type& type, Place plac
 }
 
 /// Checks memory for a tarsia::Tensor parameter, which takes any dtype and shape, or a tarsia::StridedTensor,
-/// which also takes any strides.
+/// which also takes any strides. A type with bits takes elements of its own dtype alone.
 template <class Memory>
 Why check_tensor(Together& together, const tarsia_type& type, Place place, const Memory& memory) {
   const tarsia_tensor& tensor = memory.tensor;
+  if (type.dtype.bits && bits_of(type.dtype) != bits_of(tensor.dtype)) return Why::dtype;
   if (lacks_memory(tensor)) return Why::no_memory;
   if (memory.read_only && !(type.flags & TARSIA_TYPE_CONST)) return Why::read_only;
   if ((tensor.dtype.code == TARSIA_COMPLEX || !is_contiguous(tensor) || may_be_changed_lazily(memory)) &&

@@ -103,7 +103,8 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
       break;
     case TARSIA_KIND_TENSOR:
       text = nouns.tensor;
-      break;
+      if (!type.dtype.bits) break;
+      [[fallthrough]];
     case TARSIA_KIND_POINTER: {
       const std::string dtype = type.dtype.code == TARSIA_ANY_DTYPE ? "" : dtype_name(type.dtype) + " ";
       text = (dtype.starts_with("int") ? "an " : "a ") + dtype + "tensor";

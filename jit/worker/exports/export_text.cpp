@@ -123,6 +123,11 @@ class Writer {
   }
 
   std::string write_c(const Exports& exports) {
+    std::set<std::string> adapters;
+    for (const clang::FunctionDecl* function : exports.functions)
+      add_adapters(canonical(function->getType()), adapters);
+    if (!adapters.empty()) m_out << "#include <tarsia/detail/adapter.h>\n";
+    for (const std::string& adapter : adapters) m_out << "#include <" << adapter << ">\n";
     m_out << "#include <tarsia/detail/adapter_light.h>\n";
     auto skip = [&](const Skipped& skipped) {
       m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << quoted(skipped.name) << ", "
@@ -130,7 +135,8 @@ class Writer {
     };
     for (const clang::FunctionDecl* function : exports.functions) {
       if (function->isMain()) continue;
-      if (!is_light(*function)) {
+      const bool light = is_light(*function);
+      if (!light && !has_th_tensor(*function)) {
         skip({exported_name(*function), "its type needs C++ to be described"});
         continue;
       }
@@ -139,7 +145,10 @@ class Writer {
         m_out << (parameter == function->getParamDecl(0) ? "" : ", ")
               << canonical(parameter->getType().getCanonicalType().getUnqualifiedType());
       m_out << ");\n";
-      add_light(*function);
+      if (light)
+        add_light(*function);
+      else
+        add_full(*function);
       ++m_id;
     }
     for (const Skipped& skipped : exports.skipped) skip(skipped);
@@ -147,6 +156,11 @@ class Writer {
   }
 
  private:
+  bool has_th_tensor(const clang::FunctionDecl& function) const {
+    std::set<std::string> adapters;
+    add_adapters(canonical(function.getType()), adapters);
+    return !adapters.empty();
+  }
   bool is_light(const clang::FunctionDecl& function) const {
     if (function.isMain()) return true;
     if (!light_of(function.getReturnType(), m_context)) return false;

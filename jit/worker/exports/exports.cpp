@@ -136,6 +136,8 @@ std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXReco
     case ForeignRole::list_view:
       return place == Place::parameter ? unsupported(first->getAsType(), Place::item, policy)
                                        : no(std::string("owns nothing; return ") + foreign.instead);
+    case ForeignRole::pointee:
+      break;
     case ForeignRole::optional:
       if (place == Place::in_parameter) break;
       return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, policy);
@@ -143,6 +145,13 @@ std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXReco
       return unsupported(first->getAsType(), is_result ? Place::in_result : Place::item, policy);
   }
   return no("has no counterpart outside C++");
+}
+
+// Whether it is a struct of TH's or THC's tensors, in C or in C++.
+bool is_th_tensor(QualType type) {
+  const auto* record = type.getCanonicalType()->getAs<clang::RecordType>();
+  return record && record->getDecl()->getIdentifier() && th_tensor(record->getDecl()->getName()) &&
+         record->getDecl()->getDeclContext()->getRedeclContext()->isTranslationUnit();
 }
 
 // Empty if there is an adapter for the type, else the reason why not.
@@ -168,6 +177,7 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
       if (target.isConstQualified()) return "";
       return no("is a writable string; take const char* or signed char*");
     }
+    if (is_th_tensor(target) && (place == Place::parameter || place == Place::result)) return "";
     if (place != Place::parameter)
       return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
     if (target->isVoidType() || is_element(target)) return "";
@@ -316,7 +326,15 @@ class Lister {
         !m_context.getSourceManager().isInMainFile(function.getLocation()))
       return;
     if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
+    if (function.getIdentifier() && function.getName().starts_with("tarsia_call_")) return;  // describes a C text
     m_exports.skipped.push_back({exported_name(function), std::move(why)});
+  }
+
+  // Such a function is a part of what the header promises: tarsia/th/.
+  bool is_declared_by_tarsia(const clang::FunctionDecl& function) const {
+    const clang::SourceManager& sources = m_context.getSourceManager();
+    return sources.getFilename(sources.getExpansionLoc(function.getFirstDecl()->getLocation()))
+        .starts_with(std::string(k_include_dir) + "/tarsia/");
   }
 
   bool is_mxnet_initialize(const clang::FunctionDecl& function) const {
@@ -338,6 +356,7 @@ class Lister {
          function.getTemplatedKind() != clang::FunctionDecl::TK_NonTemplate))
       return;
     if (function.hasAttr<clang::CUDAGlobalAttr>()) return;
+    if (is_declared_by_tarsia(function)) return;
     if (!m_context.getLangOpts().CPlusPlus && function.isInlineSpecified()) return;
     if (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>()) return;
     std::string name = exported_name(function);

@@ -203,7 +203,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
 
   switch (language) {
     case Language::c:
-      add("-std=" + c_standard(options.std), "-x", "c");
+      // Exceptions of the C++ that it calls pass through its frames.
+      add("-std=" + c_standard(options.std), "-fexceptions", "-x", "c");
       break;
     case Language::cxx:
       add("-std=" + gnu_standard(options.std), "-fcxx-exceptions", "-fexceptions", "-fdeprecated-macro", "-x",

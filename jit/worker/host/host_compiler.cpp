@@ -44,6 +44,7 @@
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
+#include "jit/worker/source/own_texts.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -133,6 +134,7 @@ Exports list_exports_of(HostParse& shared, clang::ASTContext& context) {
   for (const auto* group : {&shared.unit.request->files, &shared.unit.request->headers})
     for (const SourceFile& file : *group)
       shared.choice.marked_alone |= has_identifier(file.text, "TARSIA_EXPORT");
+  shared.choice.marked_alone |= shared.unit.file->name == k_th_routines;
   Exports exports = list_exports(context, shared.choice);
   for (const clang::FunctionDecl* function : exports.functions)
     shared.result.exported.push_back(exported_name(*function));

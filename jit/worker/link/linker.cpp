@@ -46,6 +46,7 @@ extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
 extern const char tarsia_session_support_begin[], tarsia_session_support_end[];
 extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
+extern const char tarsia_th_support_begin[], tarsia_th_support_end[];
 extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
 }
 
@@ -175,6 +176,7 @@ struct SupportObjects {
   SupportObject sessions{"the values of sessions", tarsia_session_support_begin, tarsia_session_support_end};
   SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
+  SupportObject th{"TH's functions", tarsia_th_support_begin, tarsia_th_support_end};
   SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
 };
 
@@ -203,6 +205,11 @@ std::optional<std::string> openmp_excerpt(const std::string& path,
 /// Whether it names something of <lib_api.h>.
 bool uses_mxnet(const LinkInput& object) {
   return object.bytes.find("5mxnet3ext") != std::string::npos;
+}
+
+/// Whether a symbol is one of those that <TH/TH.h> and <THC/THC.h> declare.
+bool is_of_th(std::string_view name) {
+  return name.starts_with("TH") || name.starts_with("tarsia_th_") || name.find("6tarsia2th") != name.npos;
 }
 
 /// One run of LLD. `of_driver` are functions of the CUDA driver; those that are still undefined are added.
@@ -237,6 +244,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     need(object.undefined());
   };
   std::string of_openmp;  // a name of its run-time library that the inputs use
+  bool uses_th = false;
   for (const LinkInput& object : inputs) {
     add(object.name, object.bytes);
     const auto symbols = undefined_symbols(object.bytes);
@@ -244,6 +252,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     if (!symbols) continue;
     for (std::string_view name : *symbols) {
       if (is_of_openmp(name)) of_openmp = name;
+      uses_th |= is_of_th(name);
       if (is_of_driver(name)) of_driver.insert(std::string(name));
     }
   }
@@ -276,6 +285,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     add_support(support.mxnet);
     add_support(support.graphs);
   }
+  if (uses_th) add_support(support.th);
   if (!undefined || undefined->contains("__cpu_model") || undefined->contains("__cpu_features2") ||
       undefined->contains("__cpu_indicator_init"))
     add_support(support.cpu);

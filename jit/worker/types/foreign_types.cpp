@@ -24,6 +24,19 @@ constexpr ForeignType k_types[] = {
     {"tvm::ffi::Optional", optional, TVM_FFI, ""},
     {"tvm::ffi::Array", list, TVM_FFI, ""},
 };
+// Generated text has the structs, and sources that name them have included a header of theirs.
+#define TH "tarsia/th/adapter.h", "", "<TH/TH.h>", ""
+constexpr ForeignType k_th_tensors[] = {
+    {"THByteTensor", pointee, TH},     {"THCharTensor", pointee, TH},
+    {"THShortTensor", pointee, TH},    {"THIntTensor", pointee, TH},
+    {"THLongTensor", pointee, TH},     {"THFloatTensor", pointee, TH},
+    {"THDoubleTensor", pointee, TH},   {"THCudaByteTensor", pointee, TH},
+    {"THCudaCharTensor", pointee, TH}, {"THCudaShortTensor", pointee, TH},
+    {"THCudaIntTensor", pointee, TH},  {"THCudaLongTensor", pointee, TH},
+    {"THCudaTensor", pointee, TH},     {"THCudaDoubleTensor", pointee, TH},
+    {"THCudaHalfTensor", pointee, TH},
+};
+#undef TH
 #undef TORCH
 #undef TVM_FFI
 
@@ -33,6 +46,12 @@ const ForeignType* foreign_type(std::string_view name) {
   const auto* found =
       std::ranges::find(k_types, name, [](const ForeignType& type) { return std::string_view(type.name); });
   return found == std::end(k_types) ? nullptr : found;
+}
+
+const ForeignType* th_tensor(std::string_view name) {
+  const auto* found = std::ranges::find(k_th_tensors, name,
+                                        [](const ForeignType& type) { return std::string_view(type.name); });
+  return found == std::end(k_th_tensors) ? nullptr : found;
 }
 
 bool has_home(const ForeignType& type, clang::ASTContext& context) {
@@ -54,6 +73,8 @@ bool has_home(const ForeignType& type, clang::ASTContext& context) {
 void add_adapters(std::string_view type, std::set<std::string>& adapters) {
   for (const ForeignType& foreign : k_types)
     if (type.find(foreign.name) != type.npos) adapters.insert(foreign.adapter);
+  for (const ForeignType& tensor : k_th_tensors)
+    if (type.find(tensor.name) != type.npos) adapters.insert(tensor.adapter);
 }
 
 }  // namespace tarsia::jit

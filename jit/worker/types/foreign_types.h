@@ -17,6 +17,7 @@ enum class ForeignRole {
   value,      ///< by value and by reference to const
   view,       ///< as a value, but not as a result: it owns nothing
   list_view,  ///< as a parameter: items of its first template argument, which it does not own
+  pointee,    ///< a struct of C: by pointer
   optional,   ///< its first template argument or nothing
   list        ///< items of its first template argument
 };
@@ -32,6 +33,9 @@ struct ForeignType {
 
 /// The row of a class by its qualified name; null: it is none of them.
 const ForeignType* foreign_type(std::string_view name);
+
+/// The row of a struct of TH's or THC's tensors, by its name; null: it is none.
+const ForeignType* th_tensor(std::string_view name);
 
 /// Whether the source includes the header that the adapter of a class needs.
 bool has_home(const ForeignType& type, clang::ASTContext& context);

@@ -5,15 +5,15 @@ import typing
 
 import torch
 
-from .._errors import ArgumentTypeError, Unsupported
+from .._errors import ArgumentTypeError, OpError, Unsupported
 from . import register
 from .._pair import Pair
 from .ops import operator_name
 from .register import Cell, Overload, refusal, save_nothing
 
 
-def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, random=False, vmap=None,
-             autocast=None):
+def function(forward, backward, name=None, *, outputs=None, gradients=None, mutates=None, status=None, random=False,
+             vmap=None, autocast=None):
     """Makes a differentiable function from a forward and a backward function, ``lib.gelu`` and ``lib.gelu_backward``.
 
     The parameters of backward are matched by name. One that forward also has gets the same argument, or the output of
@@ -26,13 +26,17 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
     gradients: the names of forward's parameters whose gradients backward gives, in order; by default all the tensors
         that forward reads.
     mutates: as in register(), for both functions: the names of what they write to, if the types say too much.
+    status: the int that both functions return where they succeed, such as 1. Another one is an OpError that names the
+        function.
     random, vmap, autocast: as in register(); they need a name.
 
     The function can be differentiated once.
     """
     if name is None and (random or vmap is not None or autocast is not None):
         raise ArgumentTypeError("random, vmap and autocast are of a registered operator: give it a name")
-    pair = _Pair(Pair(forward, backward, gradients, mutates), outputs)
+    if status is not None and (not isinstance(status, int) or isinstance(status, bool)):
+        raise ArgumentTypeError(f"status is the int that the functions return where they succeed, not {status!r}")
+    pair = _Pair(Pair(forward, backward, gradients, mutates, status), outputs)
     if name is None:
         return pair.plain()
     namespace, name = register.split_name(name, None)
@@ -48,6 +52,7 @@ def function(forward, backward, name=None, *, outputs=None, gradients=None, muta
 class _Pair:
     def __init__(self, plan, outputs):
         self.plan, self._make_outputs = plan, outputs
+        self._forward, self._backward = (_checked(one, plan.status) for one in (plan.forward, plan.backward))
         self._name = plan.forward.__name__
         if plan.written and outputs is None:
             raise ArgumentTypeError(f"{self._name} writes its outputs {plan.names_of_written()}: outputs= has to make them")
@@ -58,14 +63,14 @@ class _Pair:
     def call(self, *args):
         """Forward, as the operator is called."""
         if not self.plan.written:
-            result = _call(self.plan.forward, self.plan.parameters, args)
+            result = _call(self._forward, self.plan.parameters, args)
             if any(one is arg for one in _several(result) for arg in args):
                 raise ArgumentTypeError(f"{self._name} gave one of its arguments as its result: it has to return a new tensor")
             return result
         made = self._outputs(*args)
         given, outputs = iter(args), iter(made)
         row = [next(outputs) if i in self.plan.written else next(given, None) for i in range(len(self.plan.parameters))]
-        _call(self.plan.forward, self.plan.parameters, row)
+        _call(self._forward, self.plan.parameters, row)
         return made[0] if len(made) == 1 else made
 
     def _outputs(self, *args):
@@ -119,7 +124,7 @@ class _Pair:
         gradients = [torch.empty(shapes[k], dtype=dtypes[k], device=device) for k in range(len(self.plan.made))]
         given, made = iter(read), iter(gradients)
         row = [next(made) if i in self.plan.made else next(given) for i in range(len(self.plan.backward_parameters))]
-        result = _call(self.plan.backward, self.plan.backward_parameters, row)
+        result = _call(self._backward, self.plan.backward_parameters, row)
         if result is not None:
             gradients += _several(result)
         for k, gradient in enumerate(gradients):
@@ -188,6 +193,21 @@ def _autograd_function(name, schema, cell):
     methods = {**methods, "forward": staticmethod(call), "setup_context": staticmethod(save)}
     apply_apart = register.subclass(name, torch.autograd.Function, methods).apply
     return lambda *args: (apply_apart if torch._C._are_functorch_transforms_active() else apply)(*args)
+
+
+def _checked(function, status):
+    """The function, whose status is checked and is no result. What it writes to are new tensors, of which autograd need not
+    be told."""
+    if status is None:
+        return function
+    quiet = function._quiet
+
+    def call(*args):
+        found = quiet(*args)
+        if found != status:
+            raise OpError(f"{function.__name__}() returned {found}, not {status}, which means success")
+
+    return call
 
 
 def _call(function, parameters, row):

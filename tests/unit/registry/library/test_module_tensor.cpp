@@ -32,5 +32,28 @@ TEST(ModuleTensor, a_caller_that_shares_its_tensors_is_asked) {
   EXPECT_EQ(share_argument(&tensor), &storage);
 }
 
+TEST(ModuleTensor, without_a_caller_that_resizes_its_tensors_no_argument_gets_another_shape) {
+  const tarsia_tensor tensor{};
+  const int64_t shape[] = {2, 3};
+  EXPECT_THROW(resize_argument(&tensor, shape, 2), ArgumentError);
+  CallFrame frame({TARSIA_CPU, 0});
+  EXPECT_THROW(resize_argument(&tensor, shape, 2), ArgumentError);
+}
+
+TEST(ModuleTensor, a_caller_that_resizes_its_tensors_is_asked) {
+  const tarsia_tensor tensor{};
+  const int64_t shape[] = {2, 3};
+  int64_t asked = 0;
+  CallFrame frame({TARSIA_CPU, 0});
+  frame.context().size = sizeof(tarsia_call_context);
+  frame.context().user = &asked;
+  frame.context().resize = [](void* user, const tarsia_tensor*, const int64_t* sizes, int32_t ndim) {
+    *static_cast<int64_t*>(user) = sizes[0] * 10 + sizes[1];
+    return ndim;
+  };
+  EXPECT_EQ(resize_argument(&tensor, shape, 2), 2);
+  EXPECT_EQ(asked, 23);
+}
+
 }  // namespace
 }  // namespace tarsia::registry

@@ -1,0 +1,2 @@
+/* A part of THC/THC.h. */
+#include <THC/THC.h>

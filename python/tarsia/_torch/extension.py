@@ -1,0 +1,150 @@
+"""C extensions of early PyTorch: tarsia.torch.create_extension, and the packages that its build() writes."""
+
+import os
+import types
+
+from .. import _errors, _library
+from .extension_sources import Sources, names_in, source_behind
+
+# Code of that time leaves out prototypes and mixes pointers, of which compilers then warned.
+_LENIENT = ("-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int", "-Wno-error=int-conversion",
+            "-Wno-error=incompatible-pointer-types")
+
+
+def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=False, package=False, relative_to=".", *,
+                     include_dirs=(), define_macros=(), undef_macros=(), extra_objects=(), extra_compile_args=(),
+                     extra_link_args=(), libraries=(), library_dirs=(), language=None, **options):
+    """Compiles a C extension of early PyTorch's kind and gives the module of its functions, as the builder of that time did.
+
+    name: of the module: "_ext.my_lib".
+    headers: the header, or a list of headers, that declare the functions of the module; none: all that the sources define.
+    sources: the C, C++ and CUDA files.
+    relative_to: a file, usually ``__file__``; the paths are relative to its folder.
+    include_dirs, define_macros, undef_macros, libraries, library_dirs: as of a distutils.Extension. Macros are pairs of
+        name and value; None is a macro without one.
+    extra_objects: objects that nvcc made beforehand. Their sources are looked for by their names, beside them and beside
+        the other sources, and compiled in their place. CUDA's own libraries are left out: they are there.
+    extra_compile_args: as cflags of tarsia.load_inline; extra_link_args: "-lNAME" and "-LFOLDER".
+    verbose, with_cuda, package, language: the builder took them. They change nothing: whether a source uses CUDA is seen.
+    options: further ones of tarsia.load_inline.
+
+    The functions take torch.Tensors for THFloatTensor* and the like. `module.build()` writes the package that
+    ``import NAME`` finds later.
+    """
+    extension = Extension(name, headers, sources, relative_to, extra_objects, {
+        "include_dirs": include_dirs, "define_macros": define_macros, "undef_macros": undef_macros,
+        "extra_compile_args": extra_compile_args, "extra_link_args": extra_link_args, "libraries": libraries,
+        "library_dirs": library_dirs, **options})
+    extension.compile()
+    return extension
+
+
+class Extension(types.ModuleType):
+    """The module of an extension's functions. It compiles when the first of them is asked for."""
+
+    def __init__(self, name, headers, sources, relative_to, extra_objects, options):
+        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+            raise _errors.ArgumentValueError(f"create_extension: name is that of a module, such as '_ext.my_lib', not {name!r}")
+        super().__init__(name, f"The functions of the C extension {name}.")
+        base = os.path.abspath(os.path.dirname(os.fspath(relative_to)))
+        self._base, self._options, self._library = base, options, None
+        self._headers = _paths(headers, "headers")
+        self._sources = _paths(sources, "sources")
+        for thing in _paths(extra_objects, "extra_objects"):
+            found = source_behind(thing, base, self._sources)
+            if found is not None and found not in self._sources:
+                self._sources.append(found)
+        if not self._sources:
+            raise _errors.ArgumentValueError(f"create_extension: extension {name!r} has no sources")
+
+    def compile(self):
+        """Compiles it, unless that was done; its functions are then there."""
+        if self._library is not None:
+            return
+        title = f"extension {self.__name__!r}"
+        sources = Sources(title, self._base, self._sources)
+        wanted = names_in(title, self._base, self._headers)
+        options = _options_of(title, self._base, sources, self._options)
+        if wanted:
+            options["functions"] = wanted
+        self._library = library = _library.load_at(sources.texts, options, ("", {}, 0))
+        names = wanted or [one for one in library.functions if "::" not in one]
+        for one in names:
+            setattr(self, one, library[one]._quiet)  # the builder's functions told autograd nothing either
+        self.__all__ = names
+
+    def build(self):
+        """Compiles the extension and writes the package that imports it, into the folder of the build script."""
+        from .extension_package import write
+
+        self.compile()
+        write(self.__name__, self._base, self._headers, self._sources, self._options)
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):  # what Python itself asks modules for
+            raise AttributeError(name)
+        if self.__dict__.get("_library") is not None:
+            raise _errors.MissingFunction(f"extension {self.__name__!r} has no function {name!r}; it has {', '.join(self.__all__)}")
+        self.compile()
+        return getattr(self, name)
+
+    def __dir__(self):
+        self.compile()
+        return sorted(self.__all__)
+
+    def __repr__(self):
+        return f"<tarsia.torch extension {self.__name__!r} from {self._base!r}>"
+
+
+def _paths(given, what):
+    """A list of paths; one path is a list of one."""
+    if isinstance(given, (str, os.PathLike)):
+        given = [given]
+    try:
+        return [os.fspath(one) for one in given]
+    except TypeError:
+        raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of paths, got {given!r}") from None
+
+
+def _options_of(title, base, sources, given):
+    """What load_inline takes."""
+    given = dict(given)
+    at_base = [os.path.join(base, one) for one in _paths(given.pop("include_dirs"), "include_dirs")]
+    folders = dict.fromkeys([*at_base, *sources.folders, base])
+    defines = {}
+    for macro in given.pop("define_macros"):
+        try:
+            name, value = macro
+        except (TypeError, ValueError):
+            raise _errors.ArgumentTypeError(f"{title}: define_macros has pairs of name and value, got {macro!r}") from None
+        defines[name] = value
+    flags, openmp = list(_LENIENT), False
+    for flag in [*_flags(given.pop("extra_compile_args")), *(f"-U{one}" for one in given.pop("undef_macros"))]:
+        if flag.startswith("-I"):
+            folders.setdefault(os.path.join(base, flag[2:]))
+        elif flag in ("-fopenmp", "-qopenmp"):
+            openmp = True
+        elif not flag.startswith(("-std=c9", "-std=gnu9", "-std=c1", "-std=gnu1", "-mtune=", "-march=", "-arch=", "-fPIC", "-shared")):
+            flags.append(flag)
+    libraries = [os.fspath(one) for one in given.pop("libraries")]
+    library_dirs = [os.path.join(base, os.fspath(one)) for one in given.pop("library_dirs")]
+    for flag in _flags(given.pop("extra_link_args")):
+        if flag.startswith("-l"):
+            libraries.append(flag[2:])
+        elif flag.startswith("-L"):
+            library_dirs.append(os.path.join(base, flag[2:]))
+        elif flag in ("-fopenmp", "-lgomp"):
+            openmp = True
+        else:
+            raise _errors.ArgumentValueError(f"{title}: extra_link_args takes -lNAME and -LFOLDER, not {flag!r}")
+    libraries = [one for one in libraries if one not in ("cudart", "gomp", "m", "c", "stdc++")]
+    return {"include_dirs": list(folders), "defines": defines, "cflags": flags, "headers": sources.short_headers(),
+            "libraries": libraries, "library_dirs": library_dirs, **({"openmp": True} if openmp else {}), **given}
+
+
+def _flags(given):
+    """A list of flags. Dicts of compiler to flags were given as well: nvcc's and the C compiler's count."""
+    if isinstance(given, dict):
+        return [flag for flags in given.values() for flag in flags]
+    return [given] if isinstance(given, str) else list(given)

@@ -1,0 +1,115 @@
+"""Runs scripts of early PyTorch's time: ``python -m tarsia.compat SCRIPT``.
+
+They find torch.utils.ffi (create_extension, _wrap_function), and autograd Functions are called as instances. An extension
+that a script imports and that nobody has built is built by the build script beside it, build*.py.
+"""
+
+import importlib.machinery
+import os
+import sys
+import types
+
+
+__all__ = ["install"]
+
+
+def install() -> None:
+    """Supplies all of that to this process, for notebooks and tests."""
+    import torch
+
+    from ._torch import old_function
+
+    old_function.install()
+    if "torch.utils.ffi" not in sys.modules:
+        sys.modules["torch.utils.ffi"] = torch.utils.ffi = _ffi()
+    if not any(isinstance(finder, _Unbuilt) for finder in sys.meta_path):
+        sys.meta_path.append(_Unbuilt())
+
+
+_made = []  # the extensions that the build script under way has made
+
+
+def _ffi():
+    module = types.ModuleType("torch.utils.ffi", "torch.utils.ffi of early PyTorch, by Tarsia.")
+
+    def create_extension(name, headers=(), sources=(), verbose=True, with_cuda=False, package=False, relative_to=".", **kwargs):
+        """The extension. It is compiled by its build(), or when one of its functions is asked for."""
+        from ._torch.extension import Extension
+
+        kwargs = {name: () for name in ("include_dirs", "define_macros", "undef_macros", "extra_compile_args", "extra_link_args",
+                                        "libraries", "library_dirs")} | kwargs
+        kwargs.pop("language", None)
+        made = Extension(name, headers, sources, relative_to, kwargs.pop("extra_objects", ()), kwargs)
+        _made.append(made)
+        return made
+
+    def _wrap_function(function, ffi):
+        """The function itself, which takes and gives torch.Tensors."""
+        return function
+
+    module.create_extension, module._wrap_function = create_extension, _wrap_function
+    return module
+
+
+class _Unbuilt:
+    """Finds extensions that nobody has built yet: it runs the build scripts of their folder, without their main part."""
+
+    def __init__(self):
+        self._tried = set()
+
+    def find_spec(self, name, path=None, target=None):
+        folders = [sys.path[0]] if path is None else [os.path.dirname(one) for one in path]
+        for folder in folders:
+            for script in _build_scripts(folder):
+                if script not in self._tried:
+                    self._tried.add(script)
+                    found = self._build(script, folder, name)
+                    if found:
+                        return found
+        return None
+
+    def _build(self, script, folder, name):
+        import runpy
+
+        before, last = len(_made), name.rpartition(".")[2]
+        runpy.run_path(script, run_name="tarsia_build")
+        for made in _made[before:]:
+            parts = made.__name__.split(".")
+            if last in parts:
+                made.build()
+        importlib.invalidate_caches()
+        places = [folder] if "." not in name else list(sys.modules[name.rpartition(".")[0]].__path__)
+        return importlib.machinery.PathFinder.find_spec(name, places)
+
+
+def _build_scripts(folder):
+    try:
+        names = sorted(os.listdir(folder or "."))
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.startswith("build") and name.endswith(".py") and os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if "create_extension" in file.read():
+                    yield path
+
+
+def main():
+    from ._compile import script
+
+    if len(sys.argv) < 2 or not script.is_program(sys.argv[1:]):
+        sys.exit("usage: python -m tarsia.compat SCRIPT | -m MODULE | -c CODE [argument ...]")
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        sys.exit("tarsia.compat: PyTorch is not installed, which these scripts use")
+    # The finder belongs to the package's module, not to this one, which runs as __main__.
+    from tarsia import compat
+
+    compat.install()
+    return script.run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+// Only PyTorch's tensors can be resized in place: an array of NumPy's may be seen by others.
+#include "python/tensor/resized_argument.h"
+
+#include <tarsia/c_api.h>
+#include <tarsia/detail/argument_words.h>
+
+#include <string>
+
+#include "python/core/errors.h"
+#include "python/tensor/tensor.h"
+#include "python/tensor/view.h"
+
+namespace tarsia::python {
+namespace {
+
+std::string taken_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref types(type), values(value), tracebacks(traceback);
+  const Ref text(value ? PyObject_Str(value) : nullptr);
+  PyErr_Clear();
+  return text ? text_of(text.get()) : "";
+}
+
+bool resize(Frame& frame, View& view, const int64_t* shape, int32_t ndim) {
+  const Ref sizes(PyTuple_New(ndim));
+  if (!sizes) return false;
+  for (int32_t i = 0; i < ndim; ++i) {
+    PyObject* size = PyLong_FromLongLong(shape[i]);
+    if (!size || PyTuple_SetItem(sizes.get(), i, size) != 0) return false;
+  }
+  const Ref done(PyObject_CallMethod(view.object, "resize_", "O", sizes.get()));
+  if (!done) return false;
+  const Why why = view_of(frame, view);
+  if (why != Why::fits && !PyErr_Occurred())
+    PyErr_SetString(PyExc_BufferError, "its memory cannot be read after that");
+  return why == Why::fits;
+}
+
+}  // namespace
+
+int32_t resize_argument(Frame& frame, const tarsia_tensor* argument, const int64_t* shape, int32_t ndim) {
+  const Locked locked;
+  const SavedException saved;
+  std::string why = "it is no argument of this call";
+  for (View* view = frame.last_view; view; view = view->previous) {
+    if (&view->tensor != argument) continue;
+    if (!attribute_or_null(view->object, "resize_")) {
+      PyErr_Clear();
+      why = "it is a " + type_name(Py_TYPE(view->object)) + " of shape " +
+            arguments::tuple_text(argument->shape, argument->ndim) +
+            "; pass a torch.Tensor, or one of that shape";
+      break;
+    }
+    if (resize(frame, *view, shape, ndim)) return 0;
+    why = taken_error();
+    break;
+  }
+  const std::string text = std::string(frame.callee) + "(): a tensor cannot be given the shape " +
+                           arguments::tuple_text(shape, ndim) + ": " + why;
+  return tarsia_get_host()->set_error(TARSIA_OP_VALUE_ERROR, text.c_str());
+}
+
+}  // namespace tarsia::python

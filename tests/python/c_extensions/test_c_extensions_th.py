@@ -1,0 +1,191 @@
+"""TH's functions in C and C++ sources: what they give, and how their errors reach the caller."""
+
+import numpy as np
+import pytest
+
+import tarsia
+
+torch = pytest.importorskip("torch")
+
+ADD = """
+#include <TH/TH.h>
+int add(THFloatTensor *a, THFloatTensor *b, THFloatTensor *out) {
+  THFloatTensor_resizeAs(out, a);
+  THFloatTensor_cadd(out, a, 2.0, b);
+  return 1;
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["add.c", "add.cc"])
+def add(request):
+    return tarsia.load_inline({request.param: ADD}).add
+
+
+def test_the_exporter_knows_the_tensors_in_c_and_in_cxx(add):
+    a, b, out = torch.arange(6.).view(2, 3), torch.ones(2, 3), torch.empty(2, 3)
+    assert add(a, b, out) == 1
+    assert torch.equal(out, a + 2)
+    assert "THFloatTensor" in add.signatures[0]
+
+
+def test_a_result_that_is_resized_is_the_callers_own_tensor(add):
+    a, out = torch.ones(2, 3), torch.FloatTensor()
+    held = out
+    assert add(a, a, out) == 1
+    assert held is out and torch.equal(out, torch.full((2, 3), 3.))
+
+
+def test_tensors_of_any_strides_go_in(add):
+    a, b, out = torch.arange(6.).view(2, 3).t(), torch.arange(12.).view(3, 4)[:, ::2], torch.zeros(3, 2)
+    add(a, b, out)
+    assert torch.equal(out, a + 2 * b)
+
+
+def test_arrays_of_numpy_go_in_unless_they_would_be_resized(add):
+    a, out = np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)
+    add(a, a, out)
+    assert (out == 3).all()
+    with pytest.raises(tarsia.OpValueError, match=r"add\(\).*\(2, 2\).*numpy.ndarray of shape \(3,\).*torch.Tensor"):
+        add(a, a, np.zeros(3, np.float32))
+
+
+def test_a_wrong_dtype_names_the_argument_and_the_remedy(add):
+    a = torch.ones(2)
+    with pytest.raises(tarsia.ArgumentTypeError, match=r"'b' \(2 of 3\) must be a float32 tensor.*b.to\(torch.float32\)"):
+        add(a, a.double(), a)
+
+
+ALL = r"""
+#include <TH/TH.h>
+
+static long seen(const THFloatTensor *t) { return t->nDimension * 100 + t->size[0] * 10 + t->stride[0]; }
+
+long members(THFloatTensor *t) { return seen(t); }
+float first_of_storage(THFloatTensor *t) { return t->storage->data[t->storageOffset]; }
+long rows(THLongTensor *t) { return THLongTensor_size(t, 0); }
+void check(THFloatTensor *t, int n) { THArgCheck(THFloatTensor_nDimension(t) == n, 1, "needs %d dimensions, not %d", n, t->nDimension); }
+void fail(int n) { THError("the number %d is wrong", n); }
+void outside(THFloatTensor *t) { THFloatTensor_size(t, 7); }
+
+double views(THFloatTensor *t) {
+  THFloatTensor *row = THFloatTensor_newSelect(t, 0, 1);
+  THFloatTensor *part = THFloatTensor_newNarrow(row, 0, 1, 2);
+  THFloatTensor *turned = THFloatTensor_newTranspose(t, 0, 1);
+  THFloatTensor *plain = THFloatTensor_newContiguous(turned);
+  double sum = THFloatTensor_sumall(part) + 1000 * THFloatTensor_get2d(plain, 2, 0);
+  THFloatTensor_free(row);
+  THFloatTensor_free(part);
+  THFloatTensor_free(plain);
+  THFloatTensor_free(turned);
+  return sum;
+}
+
+void in_place(THFloatTensor *t) {
+  THFloatTensor *row = THFloatTensor_new();
+  long i;
+  for (i = 0; i < THFloatTensor_size(t, 0); ++i) {
+    THFloatTensor_select(row, t, 0, i);
+    THFloatTensor_fill(row, (float)i);
+  }
+  THFloatTensor_free(row);
+}
+
+THFloatTensor *counted(long n) {
+  THFloatTensor *t = THFloatTensor_newWithSize2d(n, 2);
+  long i;
+  for (i = 0; i < n; ++i) { THFloatTensor_set2d(t, i, 0, (float)i); THFloatTensor_set2d(t, i, 1, -(float)i); }
+  return t;
+}
+THFloatTensor *itself(THFloatTensor *t) { return t; }
+
+void product(THFloatTensor *a, THFloatTensor *b, THFloatTensor *c) {
+  THFloatTensor_resize2d(c, a->size[0], b->size[1]);
+  THFloatTensor_zero(c);
+  THFloatTensor_addmm(c, 1, c, 1, a, b);
+}
+void gemm(THFloatTensor *a, THFloatTensor *b, THFloatTensor *c) {
+  long m = c->size[0], n = c->size[1], k = a->size[1];
+  THFloatBlas_gemm('n', 'n', n, m, k, 1, THFloatTensor_data(b), n, THFloatTensor_data(a), k, 0, THFloatTensor_data(c), n);
+}
+void reshape(THDoubleTensor *t) {
+  THLongStorage *size = THLongStorage_newWithSize2(3, 2);
+  THDoubleTensor_resize(t, size, NULL);
+  THLongStorage_free(size);
+  THDoubleTensor_fill(t, 4);
+}
+void cast(THIntTensor *from, THDoubleTensor *to, THByteTensor *bytes) {
+  THDoubleTensor_copyInt(to, from);
+  THByteTensor_copyDouble(bytes, to);
+}
+void steal(THFloatTensor *a, THFloatTensor *b) { THFloatTensor_set(a, b); }
+int none(THFloatTensor *a) { return THFloatTensor_nDimension(a) * 10 + (int)THFloatTensor_nElement(a); }
+"""
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return tarsia.load_inline({"all.c": ALL})
+
+
+def test_the_members_of_the_structs_are_read(lib):
+    t = torch.arange(6.).view(2, 3)
+    assert lib.members(t) == 223
+    assert lib.first_of_storage(t[1, 1:]) == 4
+    assert lib.rows(torch.zeros(4, dtype=torch.int64)) == 4
+    assert not lib.skipped
+
+
+def test_views_share_memory_and_temporaries_end(lib):
+    t = torch.arange(6.).view(2, 3)
+    assert lib.views(t) == (4 + 5) + 1000 * 2
+    lib.in_place(t)
+    assert t.tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_errors_of_the_code_are_errors_of_the_call(lib):
+    with pytest.raises(tarsia.OpValueError, match=r"argument 1: needs 3 dimensions, not 1 .*all.c:\d+"):
+        lib.check(torch.zeros(2), 3)
+    with pytest.raises(tarsia.OpError, match=r"the number 5 is wrong"):
+        lib.fail(5)
+    with pytest.raises(tarsia.OpIndexError, match="dimension 7 of a tensor of 1 dimensions"):
+        lib.outside(torch.zeros(2))
+    with pytest.raises(tarsia.OpValueError, match="only the caller can give it"):
+        lib.steal(torch.zeros(2), torch.zeros(2))
+    with pytest.raises(tarsia.OpValueError, match=r"product of tensors of the shapes \(2, 3\) and \(2, 3\)"):
+        lib.product(torch.ones(2, 3), torch.ones(2, 3), torch.zeros(0))
+
+
+def test_tensors_are_returned(lib):
+    t = lib.counted(3)
+    assert t.tolist() if isinstance(t, torch.Tensor) else np.asarray(t).tolist() == [[0, 0], [1, -1], [2, -2]]
+    x = torch.ones(2)
+    assert lib.itself(x) is x
+
+
+def test_products(lib):
+    a, b, c = torch.rand(4, 3), torch.rand(3, 5), torch.empty(0)
+    lib.product(a, b.t().contiguous().t(), c)
+    assert torch.allclose(c, a @ b)
+    d = torch.full((4, 5), float("nan"))
+    lib.gemm(a, b, d)
+    assert torch.allclose(d, a @ b)
+
+
+def test_sizes_and_types_change(lib):
+    t = torch.zeros(0, dtype=torch.float64)
+    lib.reshape(t)
+    assert t.shape == (3, 2) and (t == 4).all()
+    to, bytes = torch.zeros(2, dtype=torch.float64), torch.zeros(2, dtype=torch.uint8)
+    lib.cast(torch.tensor([1, 250], dtype=torch.int32), to, bytes)
+    assert to.tolist() == [1, 250] and bytes.tolist() == [1, 250]
+
+
+def test_an_empty_tensor_has_no_dimensions_and_a_number_one(lib):
+    assert lib.none(torch.zeros(0)) == 0
+    assert lib.none(torch.tensor(1.)) == 11
+
+
+def test_what_needs_a_leaf_that_requires_a_gradient_is_refused(lib):
+    with pytest.raises(tarsia.ArgumentValueError, match="leaf that requires a gradient"):
+        lib.in_place(torch.zeros(2, 2, requires_grad=True))
