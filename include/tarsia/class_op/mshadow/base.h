@@ -4,7 +4,6 @@
 
 #include <mshadow/half.h>
 
-#if !defined(__CUDACC_RTC__)
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -13,7 +12,6 @@
 #include <cstring>
 
 #include <dmlc/logging.h>
-#endif
 
 #if !defined(MSHADOW_USE_CUDA)
 #if defined(__CUDACC__) || defined(__CUDA__)
@@ -266,6 +264,4 @@ struct minimum {
 
 }  // namespace mshadow
 
-#if !defined(__CUDACC_RTC__)
 #include <mshadow/type_switch.h>
-#endif

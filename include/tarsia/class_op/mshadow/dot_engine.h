@@ -3,8 +3,6 @@
 
 #include <mshadow/expr_engine.h>
 
-#if !defined(__CUDACC_RTC__)
-
 namespace mshadow {
 namespace tarsia_detail {
 
@@ -187,4 +185,3 @@ void BatchGEMM(Tensor<Device, 3, DType> dst, const Tensor<Device, 3, DType>& lhs
 }
 
 }  // namespace mshadow
-#endif

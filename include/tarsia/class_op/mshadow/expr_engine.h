@@ -3,8 +3,6 @@
 
 #include <mshadow/expr_kernels.h>
 
-#if !defined(__CUDACC_RTC__)
-
 #include <mshadow/tensor.h>
 #include <tarsia/class_op/glue/host.h>
 
@@ -85,13 +83,8 @@ template <class Saver, class Dst, class P>
 void map(Stream<gpu>* stream, Dst dst, const P& plan, Shape<2> shape) {
   const size_t total = shape.Size();
   if (!total) return;
-  // Divisions of 32 bits are the faster ones.
-  if (total <= 0x7fffffffu)
-    cuda::map_plan<Saver, Dst, P, unsigned><<<blocks_for(total), cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(
-        dst, plan, static_cast<unsigned>(total), shape[1]);
-  else
-    cuda::map_plan<Saver, Dst, P, unsigned long long>
-        <<<blocks_for(total), cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, total, shape[1]);
+  cuda::map_plan<Saver, Dst, P><<<blocks_for(total), cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(
+      dst, plan, total, shape[1]);
   check_launch();
 }
 template <class Saver, class Reducer, class DType, class Dst, class P>
@@ -188,4 +181,3 @@ TARSIA_DETAIL_ASSIGN(operator/=, divto)
 
 }  // namespace expr
 }  // namespace mshadow
-#endif

@@ -16,14 +16,22 @@ const int kMemUnitBits = 5;
 
 #if defined(__CUDACC__) || defined(__CUDA__) || defined(__CUDACC_RTC__)
 
-/// One element after the other; `cols` is the length of a row.
-template <class Saver, class Dst, class P, class I>
-__global__ void map_plan(Dst dst, P plan, I total, I cols) {
-  const I step = static_cast<I>(gridDim.x) * blockDim.x;
-  for (I i = static_cast<I>(blockIdx.x) * blockDim.x + threadIdx.x; i < total; i += step) {
-    const I y = i / cols, x = i - y * cols;
-    Saver::Save(dst.REval(static_cast<index_t>(y), static_cast<index_t>(x)),
-                plan.Eval(static_cast<index_t>(y), static_cast<index_t>(x)));
+/// One element after the other; `cols` is the length of a row. Divisions of 32 bits are the faster ones.
+template <class Saver, class Dst, class P>
+__global__ void map_plan(Dst dst, P plan, unsigned long long total, index_t cols) {
+  if (total <= 0x7fffffffu) {
+    const unsigned step = gridDim.x * blockDim.x, n = static_cast<unsigned>(total);
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+      const index_t y = i / cols, x = i - y * cols;
+      Saver::Save(dst.REval(y, x), plan.Eval(y, x));
+    }
+    return;
+  }
+  const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
+  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
+       i += step) {
+    const index_t y = static_cast<index_t>(i / cols), x = static_cast<index_t>(i % cols);
+    Saver::Save(dst.REval(y, x), plan.Eval(y, x));
   }
 }
 

@@ -4,12 +4,9 @@
 
 #include <mshadow/shape.h>
 
-#if !defined(__CUDACC_RTC__)
-
 #include <type_traits>
 
 namespace mshadow {
-
 
 namespace expr {
 
@@ -280,4 +277,3 @@ struct MakeTensorExp : public Exp<MakeTensorExp<SubType, Src, dim, DType>, DType
 
 }  // namespace expr
 }  // namespace mshadow
-#endif

@@ -4,9 +4,7 @@
 
 #include <mshadow/shape.h>
 
-#if !defined(__CUDACC_RTC__)
 #include <mshadow/expression.h>
-#endif
 
 namespace mshadow {
 
@@ -35,9 +33,7 @@ class Plan;
 template <class Device, int dim, class DType>
 class Plan<Tensor<Device, dim, DType>, DType> {
  public:
-#if !defined(__CUDACC_RTC__)
   explicit Plan(const Tensor<Device, dim, DType>& t) : dptr_(t.dptr_), stride_(t.stride_) {}
-#endif
   MSHADOW_XINLINE DType& REval(index_t y, index_t x) { return dptr_[static_cast<size_t>(y) * stride_ + x]; }
   MSHADOW_XINLINE const DType& Eval(index_t y, index_t x) const {
     return dptr_[static_cast<size_t>(y) * stride_ + x];
@@ -50,9 +46,7 @@ class Plan<Tensor<Device, dim, DType>, DType> {
 template <class Device, class DType>
 class Plan<Tensor<Device, 1, DType>, DType> {
  public:
-#if !defined(__CUDACC_RTC__)
   explicit Plan(const Tensor<Device, 1, DType>& t) : dptr_(t.dptr_) {}
-#endif
   MSHADOW_XINLINE DType& REval(index_t, index_t x) { return dptr_[x]; }
   MSHADOW_XINLINE const DType& Eval(index_t, index_t x) const { return dptr_[x]; }
 
@@ -123,8 +117,6 @@ class Plan<TransposeExp<E, DType>, DType> {
  private:
   Plan<E, DType> src_;
 };
-
-#if !defined(__CUDACC_RTC__)
 
 // Plans of expressions. Those of parts are found when they are needed, by the parts' types.
 template <class T, class DType>
@@ -258,7 +250,6 @@ struct ShapeCheck<dim, TernaryMapExp<OP, A, B, C, DType, kind>> {
     return ExpInfo<A>::kDim || ExpInfo<B>::kDim ? (ExpInfo<A>::kDim || ExpInfo<C>::kDim ? (ExpInfo<B>::kDim ? ab : ac) : bc) : bc;
   }
 };
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

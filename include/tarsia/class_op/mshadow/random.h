@@ -48,8 +48,6 @@ class Plan<RandomExp<DType, dim, gaussian>, DType> {
 };
 }  // namespace expr
 
-#if !defined(__CUDACC_RTC__)
-
 namespace expr {
 template <class DType, int dim, bool gaussian>
 struct RandomExp
@@ -106,6 +104,5 @@ class Random {
   }
   int m_device;
 };
-#endif
 
 }  // namespace mshadow

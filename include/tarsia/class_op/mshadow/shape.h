@@ -4,10 +4,8 @@
 
 #include <mshadow/base.h>
 
-#if !defined(__CUDACC_RTC__)
 #include <istream>
 #include <ostream>
-#endif
 
 namespace mshadow {
 
@@ -86,7 +84,6 @@ MSHADOW_XINLINE Shape<5> Shape5(index_t a, index_t b, index_t c, index_t d, inde
   return s;
 }
 
-#if !defined(__CUDACC_RTC__)
 namespace tarsia_detail {
 /// Where each axis of a layout of images or volumes stands: batch, channel, then the places.
 inline const char* axes_of(int layout) {
@@ -133,6 +130,5 @@ std::istream& operator>>(std::istream& in, Shape<dimension>& shape) {
   if (!good || (c != ')' && c != ']')) in.setstate(std::ios::failbit);
   return in;
 }
-#endif
 
 }  // namespace mshadow

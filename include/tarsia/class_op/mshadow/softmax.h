@@ -55,7 +55,6 @@ __global__ void softmax_rows(DType* out, const DType* in, long rows, long classe
 }  // namespace cuda
 #endif
 
-#if !defined(__CUDACC_RTC__)
 namespace tarsia_detail {
 template <class DType>
 void softmax(Stream<cpu>*, DType* out, const DType* in, size_t rows, size_t classes, size_t inner) {
@@ -134,6 +133,5 @@ void SoftmaxGrad(Tensor<Device, 3, DType> dst, const Tensor<Device, 3, DType>& s
                  const Tensor<Device, 2, DType>& label, const DType& ignore_label) {
   tarsia_detail::softmax_grad(dst, src, label.dptr_, true, ignore_label);
 }
-#endif
 
 }  // namespace mshadow

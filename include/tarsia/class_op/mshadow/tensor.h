@@ -6,8 +6,6 @@
 #include <mshadow/plan.h>
 #include <mshadow/shape.h>
 
-#if !defined(__CUDACC_RTC__)
-
 #include <mshadow/expression.h>
 #include <mshadow/stream.h>
 
@@ -123,10 +121,3 @@ struct Tensor<Device, 1, DType> : public TRValue<Tensor<Device, 1, DType>, Devic
 #include <mshadow/memory.h>
 #include <mshadow/random.h>
 #include <mshadow/softmax.h>
-#else
-#include <mshadow/expr_engine.h>
-#include <mshadow/dot_engine.h>
-#include <mshadow/extension.h>
-#include <mshadow/random.h>
-#include <mshadow/softmax.h>
-#endif

@@ -65,8 +65,6 @@ class Plan<RepmatExp<Src, DType>, DType> {
   Plan<Src, DType> src_;
 };
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Src, class DType, int dimdst, int dimcast>
 struct Broadcast1DExp : public MakeTensorExp<Broadcast1DExp<Src, DType, dimdst, dimcast>, Src, dimdst, DType> {
   Src src_;
@@ -165,7 +163,6 @@ template <class Src, class DType, int kind>
 RepmatExp<real_t<Src>, DType> repmat(const Exp<Src, DType, kind>& src, index_t rows) {
   return RepmatExp<real_t<Src>, DType>(Real<Src>::of(src.self()), rows);
 }
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

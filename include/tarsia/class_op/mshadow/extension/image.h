@@ -162,8 +162,6 @@ class Plan<ChannelPoolingExp<Reducer, Src, DType, dim>, DType> {
   index_t half_, channels_, rows_;
 };
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Src, class DType, int dim>
 struct PaddingExp : public MakeTensorExp<PaddingExp<Src, DType, dim>, Src, dim, DType> {
   Src src_;
@@ -377,7 +375,6 @@ ChannelPoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> chpool(const 
   static_assert(ExpInfo<Src>::kDim >= 3, "mshadow: chpool takes at least three dimensions");
   return ChannelPoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), size);
 }
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

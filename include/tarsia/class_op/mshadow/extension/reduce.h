@@ -34,8 +34,6 @@ class Plan<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, DType> 
   size_t last_, src_last_, size_, trailing_;
 };
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Src, class DType, int dimsrc, class Reducer, bool mask, int dimdst>
 struct ReduceWithAxisExp
     : public MakeTensorExp<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, Src, dimdst, DType> {
@@ -77,7 +75,6 @@ ReduceTo1DExp<real_t<Src>, DType, red::sum, 1> sum_rows(const Exp<Src, DType, ki
   static_assert(ExpInfo<Src>::kDim == 2, "mshadow: sum_rows takes a matrix");
   return sumall_except_dim<1>(e);
 }
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

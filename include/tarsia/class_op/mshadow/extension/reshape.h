@@ -44,8 +44,6 @@ class Plan<TransposeExExp<Src, DType, dim>, DType> {
   size_t src_last_;
 };
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Src, class DType, int dimdst, int dimsrc>
 struct ReshapeExp : public MakeTensorExp<ReshapeExp<Src, DType, dimdst, dimsrc>, Src, dimdst, DType> {
   Src src_;
@@ -103,7 +101,6 @@ TransposeExExp<real_t<Src>, DType, ExpInfo<Src>::kDim> swapaxis(const Exp<Src, D
   for (int i = 0; i < dim; ++i) axes[i] = static_cast<index_t>(i == axis1 ? axis2 : i == axis2 ? axis1 : i);
   return TransposeExExp<real_t<Src>, DType, dim>(Real<Src>::of(src.self()), axes);
 }
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

@@ -62,8 +62,6 @@ class Plan<ConcatExp<L, R, Device, DType, dim, dimcat>, DType> {
   index_t below_, n1_, n2_;
 };
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Device, class E>
 struct StreamInfo;
 
@@ -79,6 +77,9 @@ struct SliceExp : public TRValue<SliceExp<Src, Device, DType, dim, dimslice>, De
         << "slice: from " << begin << " to " << end << " of an extent of " << src_size_;
     shape_[dimslice] = end - begin;
   }
+  SliceExp(const SliceExp&) = default;
+  /// Copies the elements: a part is no handle.
+  SliceExp& operator=(const SliceExp& e) { return this->__assign(static_cast<const Exp<SliceExp, DType, type::kRValue>&>(e)); }
   SliceExp& operator=(DType s) { return this->__assign(s); }
   template <class E, int kind>
   SliceExp& operator=(const Exp<E, DType, kind>& e) {
@@ -127,6 +128,9 @@ struct ConcatExp : public TRValue<ConcatExp<L, R, Device, DType, dim, dimcat>, D
     CHECK_EQ(shape_, other) << "concat: the other extents differ";
     shape_[dimcat] = n1_ + n2_;
   }
+  ConcatExp(const ConcatExp&) = default;
+  /// Copies the elements: a part is no handle.
+  ConcatExp& operator=(const ConcatExp& e) { return this->__assign(static_cast<const Exp<ConcatExp, DType, type::kRValue>&>(e)); }
   ConcatExp& operator=(DType s) { return this->__assign(s); }
   template <class E, int kind>
   ConcatExp& operator=(const Exp<E, DType, kind>& e) {
@@ -160,7 +164,6 @@ ConcatExp<L, R, Device, DType, dim, dimcat> concat(const TRValue<L, Device, dim,
   static_assert(dimcat < dim, "mshadow: concat names a dimension that its operands do not have");
   return ConcatExp<L, R, Device, DType, dim, dimcat>(l.self(), r.self());
 }
-#endif
 
 }  // namespace expr
 }  // namespace mshadow

@@ -1,11 +1,7 @@
 // The functors of MXNet's element-wise operators. Device code sees this file, too.
 #pragma once
 
-#if defined(__CUDACC_RTC__)
-#include <mshadow/base.h>
-#else
 #include <mxnet/base.h>
-#endif
 
 namespace mxnet {
 namespace op {

@@ -2,15 +2,11 @@
 // file, too.
 #pragma once
 
-#if defined(__CUDACC_RTC__)
-#include <mshadow/shape.h>
-#else
 #include <algorithm>
 
 #include <dmlc/omp.h>
 #include <mxnet/base.h>
 #include <mxnet/operator.h>
-#endif
 
 /// Runs its last argument with ReqType as the request, if there is something to write.
 #define MXNET_ASSIGN_REQ_SWITCH(req, ReqType, ...)          \
@@ -158,7 +154,6 @@ __global__ void mxnet_generic_kernel(int N, Args... args) {
 }
 #endif
 
-#if !defined(__CUDACC_RTC__)
 template <typename OP, typename xpu>
 struct Kernel;
 template <typename OP>
@@ -185,7 +180,6 @@ struct Kernel<OP, gpu> {
     mshadow::tarsia_detail::check_launch();
   }
 };
-#endif
 #endif
 
 }  // namespace mxnet_op
