@@ -1,5 +1,5 @@
-// The headers come with Tarsia, and yet are read as the author's own: their kernels are templates, which the split
-// gives to NVRTC with what they are instantiated from.
+// The headers come with Tarsia, and yet are read as the author's own: their kernels are templates, which the
+// split gives to NVRTC with what they are instantiated from.
 #include "jit/worker/class_op_folders.h"
 
 #include <algorithm>
@@ -71,7 +71,8 @@ class Search {
 void add_class_op_folders(CompileRequest& request) {
   Search search(request);
   const auto includes = [&](const SourceFile& file) { return search.finds(file.text, {}, k_depth); };
-  if (!std::ranges::any_of(request.files, includes) && !std::ranges::any_of(request.headers, includes)) return;
+  if (!std::ranges::any_of(request.files, includes) && !std::ranges::any_of(request.headers, includes))
+    return;
   const std::string root = std::string(k_include_dir) + "/tarsia/class_op";
   for (const char* folder : {"", "/src/operator", "/src/operator/nn"})
     request.options.include_dirs.push_back(root + folder);

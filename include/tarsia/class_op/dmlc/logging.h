@@ -1,5 +1,5 @@
-// CHECK and LOG. A check that fails, and LOG(FATAL), throw dmlc::Error: the caller of the op gets the message with
-// its place. Warnings go to Tarsia's log; a library never prints.
+// CHECK and LOG. A check that fails, and LOG(FATAL), throw dmlc::Error: the caller of the op gets the message
+// with its place. Warnings go to Tarsia's log; a library never prints.
 #pragma once
 
 #include <sstream>
@@ -97,19 +97,20 @@ TARSIA_DETAIL_COMPARE(Unequal, !=)
 
 #define CHECK(x) \
   if (!(x)) ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " #x << ' '
-#define TARSIA_DETAIL_CHECK(holds, op, x, y)                                                     \
-  if (::dmlc::tarsia_detail::Compared tarsia_compared{                                           \
-          ::dmlc::tarsia_detail::compare((x), (y), ::dmlc::tarsia_detail::holds())})             \
-  ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " #x " " #op " " #y \
-                                                       << tarsia_compared.text()
+#define TARSIA_DETAIL_CHECK(holds, op, x, y)                                         \
+  if (::dmlc::tarsia_detail::Compared tarsia_compared{                               \
+          ::dmlc::tarsia_detail::compare((x), (y), ::dmlc::tarsia_detail::holds())}) \
+  ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream()                               \
+      << "Check failed: " #x " " #op " " #y << tarsia_compared.text()
 #define CHECK_LT(x, y) TARSIA_DETAIL_CHECK(Less, <, x, y)
 #define CHECK_GT(x, y) TARSIA_DETAIL_CHECK(Greater, >, x, y)
 #define CHECK_LE(x, y) TARSIA_DETAIL_CHECK(AtMost, <=, x, y)
 #define CHECK_GE(x, y) TARSIA_DETAIL_CHECK(AtLeast, >=, x, y)
 #define CHECK_EQ(x, y) TARSIA_DETAIL_CHECK(Equal, ==, x, y)
 #define CHECK_NE(x, y) TARSIA_DETAIL_CHECK(Unequal, !=, x, y)
-#define CHECK_NOTNULL(x) \
-  ((x) == nullptr ? ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check notnull: " #x << ' ', (x) : (x))
+#define CHECK_NOTNULL(x)                                                                                 \
+  ((x) == nullptr ? ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check notnull: " #x << ' ', \
+   (x)            : (x))
 
 #if defined(NDEBUG)
 #define DCHECK(x) \
@@ -144,11 +145,9 @@ TARSIA_DETAIL_COMPARE(Unequal, !=)
 #define LOG(severity) LOG_##severity.stream()
 #define LG LOG_INFO.stream()
 #define VLOG(x) LOG_INFO.stream()
-#define LOG_IF(severity, condition) \
-  !(condition) ? (void)0 : ::dmlc::LogMessageVoidify() & LOG(severity)
+#define LOG_IF(severity, condition) !(condition) ? (void)0 : ::dmlc::LogMessageVoidify() & LOG(severity)
 #if defined(NDEBUG)
-#define DLOG(severity) \
-  true ? (void)0 : ::dmlc::LogMessageVoidify() & LOG(severity)
+#define DLOG(severity) true ? (void)0 : ::dmlc::LogMessageVoidify() & LOG(severity)
 #else
 #define DLOG(severity) LOG(severity)
 #endif

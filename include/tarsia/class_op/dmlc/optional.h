@@ -8,6 +8,9 @@
 
 #include <dmlc/logging.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace dmlc {
 
 struct nullopt_t {
@@ -76,3 +79,6 @@ std::istream& operator>>(std::istream& in, optional<T>& value) {
 }
 
 }  // namespace dmlc
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

@@ -3,6 +3,9 @@
 
 #include <tarsia/class_op/glue/parameter_field.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace dmlc {
 
 namespace parameter {
@@ -47,8 +50,8 @@ class ParamManager {
       const FieldBase* field = Find(at->first);
       if (!field) {
         const std::string& key = at->first;
-        const bool is_hidden = key.size() > 4 && key.compare(0, 2, "__") == 0 &&
-                               key.compare(key.size() - 2, 2, "__") == 0;
+        const bool is_hidden =
+            key.size() > 4 && key.compare(0, 2, "__") == 0 && key.compare(key.size() - 2, 2, "__") == 0;
         if (unknown) {
           unknown->push_back(std::make_pair(std::string(at->first), std::string(at->second)));
         } else if (option == kAllMatch || (option == kAllowHidden && !is_hidden)) {
@@ -161,9 +164,12 @@ T GetEnv(const char* name, T otherwise) {
 }
 
 }  // namespace dmlc
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif
 
-#define DMLC_DECLARE_PARAMETER(Type)                      \
-  static ::dmlc::parameter::ParamManager* __MANAGER__();  \
+#define DMLC_DECLARE_PARAMETER(Type)                     \
+  static ::dmlc::parameter::ParamManager* __MANAGER__(); \
   void __DECLARE__(::dmlc::parameter::ParamManagerSingleton<Type>* manager)
 #define DMLC_DECLARE_FIELD(Field) this->DECLARE(manager, #Field, Field)
 #define DMLC_DECLARE_ALIAS(Field, Alias) manager->manager.AddAlias(#Field, #Alias)

@@ -11,6 +11,10 @@
 
 #include <tarsia/class_op/glue/class_op_run.h>
 
+// What describes ops runs once; optimising it would take longer than compiling the rest.
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 #pragma GCC visibility push(hidden)
 namespace mxnet {
 namespace tarsia_detail {
@@ -127,8 +131,8 @@ class ClassOp {
       if (!field->has_default()) base.push_back(std::make_pair(field->name(), sample(*field)));
     const Property property = make(base);
     if (m_entry.alias_of.empty() && property->TypeString() != m_entry.name)
-      return fault("is registered as '" + m_entry.name + "', and its TypeString() is '" + property->TypeString() +
-                   "': give both one name");
+      return fault("is registered as '" + m_entry.name + "', and its TypeString() is '" +
+                   property->TypeString() + "': give both one name");
     const Outline usual(*property);
     std::vector<Outline> all = {usual};
     for (const auto* field : m_fields)
@@ -155,25 +159,34 @@ class ClassOp {
   static std::string sample(const dmlc::parameter::FieldBase& field) {
     typedef dmlc::parameter::FieldKind Kind;
     switch (field.kind()) {
-      case Kind::boolean: return "False";
+      case Kind::boolean:
+        return "False";
       case Kind::integer:
       case Kind::floating: {
         const double one = std::fmin(std::fmax(1, field.lower()), field.upper());
-        return field.kind() == Kind::integer ? std::to_string(static_cast<long long>(one)) : std::to_string(one);
+        return field.kind() == Kind::integer ? std::to_string(static_cast<long long>(one))
+                                             : std::to_string(one);
       }
-      case Kind::list: return "(1,1)";
-      case Kind::choice: return field.choices().front();
-      default: return "";
+      case Kind::list:
+        return "(1,1)";
+      case Kind::choice:
+        return field.choices().front();
+      default:
+        return "";
     }
   }
   /// Values of a parameter with which other tensors may be listed.
   static std::vector<std::string> variations(const dmlc::parameter::FieldBase& field) {
     typedef dmlc::parameter::FieldKind Kind;
     switch (field.kind()) {
-      case Kind::boolean: return {"True", "False"};
-      case Kind::choice: return field.choices();
-      case Kind::integer: return field.has_default() ? std::vector<std::string>() : std::vector<std::string>{"2", "3"};
-      default: return {};
+      case Kind::boolean:
+        return {"True", "False"};
+      case Kind::choice:
+        return field.choices();
+      case Kind::integer:
+        return field.has_default() ? std::vector<std::string>() : std::vector<std::string>{"2", "3"};
+      default:
+        return {};
     }
   }
 
@@ -192,7 +205,8 @@ class ClassOp {
     if (same_arguments)
       for (const std::string& name : usual.auxiliary) add_port(m_inputs, name, TARSIA_PORT_MUTABLE);
     for (size_t i = 0; i < n_out; ++i)
-      add_port(m_outputs, usual.outputs[i], i < usual.visible ? 0u : static_cast<unsigned>(TARSIA_PORT_HIDDEN));
+      add_port(m_outputs, usual.outputs[i],
+               i < usual.visible ? 0u : static_cast<unsigned>(TARSIA_PORT_HIDDEN));
     for (tarsia_port& port : m_inputs)
       for (const dmlc::ParamFieldInfo& info : m_entry.arguments)
         if (info.name == port.name) port.description = info.description.c_str();
@@ -289,8 +303,8 @@ class ClassOp {
     Pairs pairs;
     std::vector<tarsia_inplace> inplace;
   };
-  /// If the settings decide what may share memory, there is an implementation that may, for the usual settings, and
-  /// one that never does.
+  /// If the settings decide what may share memory, there is an implementation that may, for the usual
+  /// settings, and one that never does.
   void add_implementations(const Outline& usual, const std::vector<Outline>& all) {
     for (bool backward : {false, true}) {
       const Pairs& pairs = backward ? usual.backward : usual.forward;
@@ -441,7 +455,8 @@ inline void add_alias(const std::string& name, const std::string& alias) {
   for (const OperatorPropertyReg* entry : registered())
     if (entry->name == name) found = entry;
   if (!found)
-    throw dmlc::Error("NNVM_REGISTER_OP(" + name + ") stands before the op's MXNET_REGISTER_OP_PROPERTY, or without it");
+    throw dmlc::Error("NNVM_REGISTER_OP(" + name +
+                      ") stands before the op's MXNET_REGISTER_OP_PROPERTY, or without it");
   OperatorPropertyReg* other = new OperatorPropertyReg(*found);
   other->name = alias;
   other->alias_of = name;
@@ -451,3 +466,6 @@ inline void add_alias(const std::string& name, const std::string& alias) {
 }  // namespace tarsia_detail
 }  // namespace mxnet
 #pragma GCC visibility pop
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

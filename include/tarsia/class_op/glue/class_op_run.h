@@ -9,6 +9,9 @@
 #include <mxnet/operator.h>
 #include <tarsia/class_op/glue/values.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 #pragma GCC visibility push(hidden)
 namespace mxnet {
 namespace tarsia_detail {
@@ -116,15 +119,15 @@ inline Operator* create_operator(const OperatorProperty& property, const tarsia_
   return made;
 }
 
-/// Hidden outputs that nobody asked for, of the last forwards of a bound op. Its backward finds them by the visible
-/// output, or by the input if that is not there.
+/// Hidden outputs that nobody asked for, of the last forwards of a bound op. Its backward finds them by the
+/// visible output, or by the input if that is not there.
 class Remembered {
  public:
   ~Remembered() {
     for (Forward& one : m_forwards) drop(one);
   }
-  /// Memory for a forward with these tensors; it takes the place of what an earlier one with them, or the oldest of
-  /// many, has left.
+  /// Memory for a forward with these tensors; it takes the place of what an earlier one with them, or the
+  /// oldest of many, has left.
   void begin(const void* input, const void* output) {
     for (size_t i = 0; i < m_forwards.size(); ++i)
       if (m_forwards[i].output == output || m_forwards.size() >= k_most) {
@@ -178,7 +181,10 @@ struct State {
 class Call {
  public:
   Call(const tarsia_op_context* c, bool is_train, bool honours)
-      : m_c(c), m_honours(honours), m_property(*static_cast<const OperatorProperty*>(c->info->params)), m_n(m_property) {
+      : m_c(c),
+        m_honours(honours),
+        m_property(*static_cast<const OperatorProperty*>(c->info->params)),
+        m_n(m_property) {
     m_stream.stream_ = static_cast<CUstream_st*>(c->stream);
     m_stream.device_ = c->device.id;
     m_context.is_train = is_train;
@@ -224,7 +230,8 @@ class Call {
     for (size_t i = 0; i < m_n.outputs; ++i) {
       outputs.push_back(input(first_out + i, info->outputs[i]));
       if (i >= m_n.visible && !outputs[i].dptr_)
-        outputs[i].dptr_ = state().remembered.find(i, inputs.empty() ? nullptr : inputs[0].dptr_, outputs[0].dptr_);
+        outputs[i].dptr_ =
+            state().remembered.find(i, inputs.empty() ? nullptr : inputs[0].dptr_, outputs[0].dptr_);
     }
     check_dependencies(outputs, first_in, first_out);
     std::vector<OpReqType> requests;
@@ -261,9 +268,10 @@ class Call {
       CHECK(at < m_c->n_inputs) << "DeclareBackwardDependency gives a number that it did not get";
       // The gradient of a visible output may be absent; few backwards look at it.
       if (at < first_out || outputs[at - first_out].dptr_ || !outputs[at - first_out].Size()) continue;
-      LOG(FATAL) << "backward needs output '" << m_property.ListOutputs()[at - first_out]
-                 << "' of forward. It is not passed, and is not remembered of a forward of this bound op with "
-                    "these tensors: pass all outputs, hidden ones too, or call forward before";
+      LOG(FATAL)
+          << "backward needs output '" << m_property.ListOutputs()[at - first_out]
+          << "' of forward. It is not passed, and is not remembered of a forward of this bound op with "
+             "these tensors: pass all outputs, hidden ones too, or call forward before";
     }
   }
 
@@ -279,3 +287,6 @@ class Call {
 }  // namespace tarsia_detail
 }  // namespace mxnet
 #pragma GCC visibility pop
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

@@ -17,6 +17,9 @@
 #include <dmlc/logging.h>
 #include <dmlc/optional.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace dmlc {
 
 /// A parameter that cannot be read, or whose value is not allowed.
@@ -103,9 +106,10 @@ struct inside<optional<T>> {
 template <class T, class = void>
 struct is_list : std::false_type {};
 template <class T>
-struct is_list<T, typename std::enable_if<
-                      std::is_integral<typename std::decay<decltype(*std::declval<T>().begin())>::type>::value &&
-                      !std::is_same<T, std::string>::value>::type> : std::true_type {};
+struct is_list<T,
+               typename std::enable_if<
+                   std::is_integral<typename std::decay<decltype(*std::declval<T>().begin())>::type>::value &&
+                   !std::is_same<T, std::string>::value>::type> : std::true_type {};
 
 // Reading a text into a value. False if it does not fit.
 template <class T>
@@ -121,7 +125,8 @@ typename std::enable_if<std::is_integral<T>::value, bool>::type read(const std::
   return value = static_cast<T>(whole), true;
 }
 template <class T>
-typename std::enable_if<std::is_floating_point<T>::value, bool>::type read(const std::string& text, T& value) {
+typename std::enable_if<std::is_floating_point<T>::value, bool>::type read(const std::string& text,
+                                                                           T& value) {
   char* end = nullptr;
   const double number = strtod(text.c_str(), &end);
   while (*end == ' ') ++end;
@@ -192,14 +197,19 @@ class FieldEntryBase : public FieldBase {
   std::string type_name() const override {
     if (inside<T>::optional) return FieldEntry<typename inside<T>::type>(m_name, 0).type_name() + " or None";
     switch (kind()) {
-      case FieldKind::boolean: return "boolean";
+      case FieldKind::boolean:
+        return "boolean";
       case FieldKind::integer:
         return sizeof(T) == 8 ? (std::is_signed<T>::value ? "long" : "unsigned long")
                               : (std::is_signed<T>::value ? "int" : "int (non-negative)");
-      case FieldKind::floating: return sizeof(T) == 4 ? "float" : "double";
-      case FieldKind::text: return "string";
-      case FieldKind::list: return "Shape(tuple)";
-      default: return "a value of its type";
+      case FieldKind::floating:
+        return sizeof(T) == 4 ? "float" : "double";
+      case FieldKind::text:
+        return "string";
+      case FieldKind::list:
+        return "Shape(tuple)";
+      default:
+        return "a value of its type";
     }
   }
 
@@ -228,7 +238,8 @@ class FieldEntry : public FieldEntryBase<FieldEntry<T>, T> {
     for (const auto& item : list) {
       ++n;
       if (m_nonzero && item == 0)
-        throw ParamError("value " + written(list) + " for Parameter " + this->m_name + " has a 0, which it may not");
+        throw ParamError("value " + written(list) + " for Parameter " + this->m_name +
+                         " has a 0, which it may not");
     }
     if (m_ndim && n != m_ndim)
       throw ParamError("value " + written(list) + " for Parameter " + this->m_name + " has to have " +
@@ -364,3 +375,6 @@ class FieldEntry<optional<int>, void> : public FieldEntryBase<FieldEntry<optiona
 
 }  // namespace parameter
 }  // namespace dmlc
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

@@ -8,6 +8,9 @@
 
 #include <mxnet/base.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 #pragma GCC visibility push(hidden)
 namespace mxnet {
 namespace tarsia_detail {
@@ -17,21 +20,25 @@ typedef std::vector<std::pair<std::string, std::string>> Texts;
 /// An attribute's value as the text that a parameter reads.
 inline std::string text_of(const tarsia_value& v) {
   switch (v.kind) {
-    case TARSIA_KIND_BOOL: return v.i ? "True" : "False";
-    case TARSIA_KIND_INT: return v.size == TARSIA_UNSIGNED ? std::to_string(v.u) : std::to_string(v.i);
+    case TARSIA_KIND_BOOL:
+      return v.i ? "True" : "False";
+    case TARSIA_KIND_INT:
+      return v.size == TARSIA_UNSIGNED ? std::to_string(v.u) : std::to_string(v.i);
     case TARSIA_KIND_FLOAT: {
       char text[40];
       snprintf(text, sizeof text, "%.17g", v.f);
       return text;
     }
-    case TARSIA_KIND_STRING: return std::string(v.s, v.size);
+    case TARSIA_KIND_STRING:
+      return std::string(v.s, v.size);
     case TARSIA_KIND_LIST:
     case TARSIA_KIND_TUPLE: {
       std::string text = "(";
       for (uint64_t i = 0; i < v.size; ++i) text += (i ? "," : "") + text_of(v.v[i]);
       return text + (v.size == 1 ? ",)" : ")");
     }
-    default: return "None";
+    default:
+      return "None";
   }
 }
 
@@ -51,19 +58,25 @@ inline Texts texts_of(const tarsia_bind_info* info, bool own_is_train) {
 inline int type_flag_of(tarsia_dtype dtype) {
   if (dtype.bits == 0) return -1;
   if (dtype.lanes == 1) {
-    if (dtype.code == TARSIA_FLOAT)
-      switch (dtype.bits) {
-        case 16: return mshadow::kFloat16;
-        case 32: return mshadow::kFloat32;
-        case 64: return mshadow::kFloat64;
-        default: break;
+    if (dtype.code == TARSIA_FLOAT) switch (dtype.bits) {
+        case 16:
+          return mshadow::kFloat16;
+        case 32:
+          return mshadow::kFloat32;
+        case 64:
+          return mshadow::kFloat64;
+        default:
+          break;
       }
-    if (dtype.code == TARSIA_INT)
-      switch (dtype.bits) {
-        case 8: return mshadow::kInt8;
-        case 32: return mshadow::kInt32;
-        case 64: return mshadow::kInt64;
-        default: break;
+    if (dtype.code == TARSIA_INT) switch (dtype.bits) {
+        case 8:
+          return mshadow::kInt8;
+        case 32:
+          return mshadow::kInt32;
+        case 64:
+          return mshadow::kInt64;
+        default:
+          break;
       }
     if (dtype.code == TARSIA_UINT && dtype.bits == 8) return mshadow::kUint8;
   }
@@ -81,7 +94,8 @@ inline tarsia_dtype dtype_of(int type_flag) {
 /// A shape as class operators know it: unknown extents are 0, an unknown shape has none.
 inline TShape shape_of(const tarsia_meta& meta) {
   TShape shape;
-  if (meta.ndim == 0) throw dmlc::Error("class operators take no tensors without dimensions: pass one of shape (1,)");
+  if (meta.ndim == 0)
+    throw dmlc::Error("class operators take no tensors without dimensions: pass one of shape (1,)");
   if (meta.ndim < 0) return shape;
   std::vector<nnvm::dim_t> extents(meta.shape, meta.shape + meta.ndim);
   for (nnvm::dim_t& extent : extents)
@@ -100,7 +114,8 @@ inline void write_shape(const TShape& shape, tarsia_meta& meta) {
 }
 
 inline TBlob blob_of(const tarsia_tensor* tensor, const tarsia_meta& meta, tarsia_device device) {
-  const int mask = device.type == TARSIA_GPU ? static_cast<int>(gpu::kDevMask) : static_cast<int>(cpu::kDevMask);
+  const int mask =
+      device.type == TARSIA_GPU ? static_cast<int>(gpu::kDevMask) : static_cast<int>(cpu::kDevMask);
   char* data = tensor && tensor->data ? static_cast<char*>(tensor->data) + tensor->byte_offset : nullptr;
   return TBlob(static_cast<void*>(data), shape_of(meta), mask, type_flag_of(meta.dtype), device.id);
 }
@@ -108,3 +123,6 @@ inline TBlob blob_of(const tarsia_tensor* tensor, const tarsia_meta& meta, tarsi
 }  // namespace tarsia_detail
 }  // namespace mxnet
 #pragma GCC visibility pop
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

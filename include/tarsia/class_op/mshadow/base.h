@@ -1,5 +1,5 @@
-// What all of mshadow shares: devices, element types, and the functors of arithmetic, reductions and assignment.
-// Device code sees this file, too.
+// What all of mshadow shares: devices, element types, and the functors of arithmetic, reductions and
+// assignment. Device code sees this file, too.
 #pragma once
 
 #include <mshadow/half.h>
@@ -215,10 +215,6 @@ MSHADOW_XINLINE unsigned char MaxValue<unsigned char>() {
 }
 }  // namespace limits
 struct sum {
-  template <class T>
-  MSHADOW_XINLINE static void Reduce(volatile T& to, volatile T value) {
-    to = to + value;
-  }
   template <class T>
   MSHADOW_XINLINE static void Reduce(T& to, T value) {
     to += value;

@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
 #include <map>
+#include <mutex>
 
 #include <mshadow/base.h>
 
@@ -66,9 +66,9 @@ class Cublas {
   std::map<int, Handle> m_handles;
 };
 
-inline int cublas_gemm(Cublas::Handle h, int ta, int tb, int m, int n, int k, const float* alpha, const float* a,
-                       int lda, long long sa, const float* b, int ldb, long long sb, const float* beta, float* c,
-                       int ldc, long long sc, int batch) {
+inline int cublas_gemm(Cublas::Handle h, int ta, int tb, int m, int n, int k, const float* alpha,
+                       const float* a, int lda, long long sa, const float* b, int ldb, long long sb,
+                       const float* beta, float* c, int ldc, long long sc, int batch) {
   return Cublas::get().sgemm(h, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch);
 }
 inline int cublas_gemm(Cublas::Handle h, int ta, int tb, int m, int n, int k, const double* alpha,
@@ -77,13 +77,14 @@ inline int cublas_gemm(Cublas::Handle h, int ta, int tb, int m, int n, int k, co
   return Cublas::get().dgemm(h, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch);
 }
 
-/// False if cuBLAS is not there or cannot do it. cuBLAS's matrices lie by columns, so the product is that of the
-/// transposed matrices in the other order.
+/// False if cuBLAS is not there or cannot do it. cuBLAS's matrices lie by columns, so the product is that of
+/// the transposed matrices in the other order.
 template <class DType, class P>
 bool cublas_multiply(CUstream_st* stream, bool ltrans, bool rtrans, const DType* lhs, const DType* rhs,
                      DType* out, const P& p, DType alpha, DType beta) {
   const long most = 0x7fffffff;
-  if (p.m > most || p.n > most || p.k > most || p.lda > most || p.ldb > most || p.ldc > most || p.batch > most)
+  if (p.m > most || p.n > most || p.k > most || p.lda > most || p.ldb > most || p.ldc > most ||
+      p.batch > most)
     return false;
   const Cublas::Locked cublas(stream);
   return cublas.handle() &&
@@ -93,8 +94,8 @@ bool cublas_multiply(CUstream_st* stream, bool ltrans, bool rtrans, const DType*
                      static_cast<int>(p.batch)) == 0;
 }
 template <class P>
-bool cublas_multiply(CUstream_st*, bool, bool, const half::half_t*, const half::half_t*, half::half_t*, const P&,
-                     half::half_t, half::half_t) {
+bool cublas_multiply(CUstream_st*, bool, bool, const half::half_t*, const half::half_t*, half::half_t*,
+                     const P&, half::half_t, half::half_t) {
   return false;
 }
 

@@ -12,8 +12,8 @@ struct Product {
   long batch = 1, step_a = 0, step_b = 0, step_c = 0;
 };
 
-/// out = alpha * lhs * rhs + beta * out. A row of `out` is computed at a time, from rows of `rhs` if that is not
-/// transposed, so that the innermost loop runs along memory.
+/// out = alpha * lhs * rhs + beta * out. A row of `out` is computed at a time, from rows of `rhs` if that is
+/// not transposed, so that the innermost loop runs along memory.
 template <bool ltrans, bool rtrans, class DType>
 void multiply(Stream<cpu>*, const DType* lhs, const DType* rhs, DType* out, const Product& p, DType alpha,
               DType beta) {
@@ -34,7 +34,8 @@ void multiply(Stream<cpu>*, const DType* lhs, const DType* rhs, DType* out, cons
             const DType* row = right + (j0 + j) * p.ldb;
             A sum = A(0);
             for (long k = 0; k < p.k; ++k)
-              sum += static_cast<A>(ltrans ? left[k * p.lda + i] : left[i * p.lda + k]) * static_cast<A>(row[k]);
+              sum +=
+                  static_cast<A>(ltrans ? left[k * p.lda + i] : left[i * p.lda + k]) * static_cast<A>(row[k]);
             sums[j] = sum;
           }
         } else {
@@ -45,10 +46,10 @@ void multiply(Stream<cpu>*, const DType* lhs, const DType* rhs, DType* out, cons
           }
         }
         for (long j = 0; j < width; ++j)
-          to[j0 + j] = static_cast<DType>(beta == DType(0.0f)
-                                              ? static_cast<A>(alpha) * sums[j]
-                                              : static_cast<A>(alpha) * sums[j] +
-                                                    static_cast<A>(beta) * static_cast<A>(to[j0 + j]));
+          to[j0 + j] =
+              static_cast<DType>(beta == DType(0.0f) ? static_cast<A>(alpha) * sums[j]
+                                                     : static_cast<A>(alpha) * sums[j] +
+                                                           static_cast<A>(beta) * static_cast<A>(to[j0 + j]));
       }
     }
   });
@@ -65,7 +66,8 @@ void multiply(Stream<gpu>* stream, const DType* lhs, const DType* rhs, DType* ou
               DType alpha, DType beta) {
   typedef typename accumulated<DType>::type A;
   if (!p.m || !p.n || !p.batch) return;
-  if (p.k && cublas_multiply(Stream<gpu>::GetStream(stream), ltrans, rtrans, lhs, rhs, out, p, alpha, beta)) return;
+  if (p.k && cublas_multiply(Stream<gpu>::GetStream(stream), ltrans, rtrans, lhs, rhs, out, p, alpha, beta))
+    return;
   const dim3 grid(static_cast<unsigned>((p.n + 15) / 16),
                   static_cast<unsigned>((p.m + 15) / 16 < 65535 ? (p.m + 15) / 16 : 65535),
                   static_cast<unsigned>(p.batch));
@@ -109,12 +111,13 @@ void multiply_matrices(const Tensor<Device, 2, DType>& out, const Tensor<Device,
   p.n = rt ? rhs.size(0) : rhs.size(1);
   p.lda = lhs.stride_, p.ldb = rhs.stride_, p.ldc = out.stride_;
   CHECK_EQ(p.k, static_cast<long>(rt ? rhs.size(1) : rhs.size(0)))
-      << "dot: the inner extents differ, of " << lhs.shape_ << (lt ? " transposed" : "") << " and " << rhs.shape_
-      << (rt ? " transposed" : "");
+      << "dot: the inner extents differ, of " << lhs.shape_ << (lt ? " transposed" : "") << " and "
+      << rhs.shape_ << (rt ? " transposed" : "");
   CHECK(p.m == static_cast<long>(out.size(0)) && p.n == static_cast<long>(out.size(1)))
       << "dot: a product of " << p.m << " by " << p.n << " is assigned to a tensor of shape " << out.shape_;
   tarsia_detail::multiply<lt, rt>(out.stream_, lhs.dptr_, rhs.dptr_, out.dptr_, p,
-                                  ProductScale<Saver, DType>::alpha(scale), ProductScale<Saver, DType>::beta());
+                                  ProductScale<Saver, DType>::alpha(scale),
+                                  ProductScale<Saver, DType>::beta());
 }
 
 template <class Saver, class Device, bool lt, bool rt, class DType>
@@ -137,7 +140,8 @@ struct ExpComplexEngine<Saver, Tensor<Device, 1, DType>,
 /// A column times a row.
 template <class Saver, class Device, class DType>
 struct ExpComplexEngine<Saver, Tensor<Device, 2, DType>,
-                        DotExp<Tensor<Device, 1, DType>, Tensor<Device, 1, DType>, true, false, DType>, DType> {
+                        DotExp<Tensor<Device, 1, DType>, Tensor<Device, 1, DType>, true, false, DType>,
+                        DType> {
   static void Eval(Tensor<Device, 2, DType>* dst,
                    const DotExp<Tensor<Device, 1, DType>, Tensor<Device, 1, DType>, true, false, DType>& e) {
     multiply_matrices<Saver, true, false>(*dst, e.lhs_.FlatTo2D(), e.rhs_.FlatTo2D(), e.scale_);
@@ -158,8 +162,8 @@ struct ExpComplexEngine<Saver, Tensor<Device, 3, DType>,
     p.batch = dst->size(0);
     p.step_a = p.lda * lhs.size(1), p.step_b = p.ldb * rhs.size(1), p.step_c = p.ldc * dst->size(1);
     CHECK(lhs.size(0) == dst->size(0) && rhs.size(0) == dst->size(0) &&
-          p.k == static_cast<long>(rt ? rhs.size(2) : rhs.size(1)) && p.m == static_cast<long>(dst->size(1)) &&
-          p.n == static_cast<long>(dst->size(2)))
+          p.k == static_cast<long>(rt ? rhs.size(2) : rhs.size(1)) &&
+          p.m == static_cast<long>(dst->size(1)) && p.n == static_cast<long>(dst->size(2)))
         << "batch_dot: shapes " << lhs.shape_ << " and " << rhs.shape_ << " do not give " << dst->shape_;
     tarsia_detail::multiply<lt, rt>(dst->stream_, lhs.dptr_, rhs.dptr_, dst->dptr_, p,
                                     ProductScale<Saver, DType>::alpha(e.scale_),
@@ -180,8 +184,8 @@ void BatchGEMM(Tensor<Device, 3, DType> dst, const Tensor<Device, 3, DType>& lhs
   p.lda = lhs.stride_, p.ldb = rhs.stride_, p.ldc = dst.stride_;
   p.batch = dst.size(0);
   p.step_a = p.lda * lhs.size(1), p.step_b = p.ldb * rhs.size(1), p.step_c = p.ldc * dst.size(1);
-  tarsia_detail::multiply<transpose_left, transpose_right>(dst.stream_, lhs.dptr_, rhs.dptr_, dst.dptr_, p, alpha,
-                                                           beta);
+  tarsia_detail::multiply<transpose_left, transpose_right>(dst.stream_, lhs.dptr_, rhs.dptr_, dst.dptr_, p,
+                                                           alpha, beta);
 }
 
 }  // namespace mshadow

@@ -83,8 +83,9 @@ template <class Saver, class Dst, class P>
 void map(Stream<gpu>* stream, Dst dst, const P& plan, Shape<2> shape) {
   const size_t total = shape.Size();
   if (!total) return;
-  cuda::map_plan<Saver, Dst, P><<<blocks_for(total), cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(
-      dst, plan, total, shape[1]);
+  cuda::map_plan<Saver, Dst, P>
+      <<<blocks_for(total), cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, total,
+                                                                                       shape[1]);
   check_launch();
 }
 template <class Saver, class Reducer, class DType, class Dst, class P>
@@ -94,11 +95,12 @@ void reduce(Stream<gpu>* stream, Dst dst, const P& plan, DType scale, Shape<4> s
   const unsigned blocks = blocks_for(static_cast<size_t>(shape[1]) * (keeps_last ? 8 : cuda::kBaseThreadNum));
   if (keeps_last)
     cuda::reduce_columns<Saver, Reducer, A, DType, Dst, P>
-        <<<blocks, cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, scale, shape[0], shape[1]);
+        <<<blocks, cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, scale, shape[0],
+                                                                              shape[1]);
   else
     cuda::reduce_rows<Saver, Reducer, A, DType, Dst, P>
-        <<<blocks, cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, scale, shape[0], shape[1],
-                                                                             shape[2], shape[3]);
+        <<<blocks, cuda::kBaseThreadNum, 0, Stream<gpu>::GetStream(stream)>>>(dst, plan, scale, shape[0],
+                                                                              shape[1], shape[2], shape[3]);
   check_launch();
 }
 #endif
@@ -146,9 +148,9 @@ struct ExpComplexEngine<Saver, Tensor<Device, 1, DType>, ReduceTo1DExp<Src, DTyp
     const Shape<dim> shape = ShapeCheck<dim, Src>::Check(e.src_);
     CHECK_EQ(shape[keep], dst->shape_[0]) << "a reduction is assigned to a vector of another length";
     constexpr bool last = keep == dim - 1;
-    const Shape<4> flat =
-        last ? Shape4(shape.ProdShape(0, keep), shape[keep], 1, 1)
-             : Shape4(shape.ProdShape(0, keep), shape[keep], shape.ProdShape(keep + 1, dim - 1), shape[dim - 1]);
+    const Shape<4> flat = last ? Shape4(shape.ProdShape(0, keep), shape[keep], 1, 1)
+                               : Shape4(shape.ProdShape(0, keep), shape[keep],
+                                        shape.ProdShape(keep + 1, dim - 1), shape[dim - 1]);
     tarsia_detail::reduce<Saver, Reducer, DType>(dst->stream_, MakePlan(*dst), MakePlan(e.src_), e.scale_,
                                                  flat, last);
   }
@@ -166,11 +168,11 @@ struct ExpEngine {
   }
 };
 
-#define TARSIA_DETAIL_ASSIGN(name, saver)                                                      \
-  template <class Container, class DType>                                                      \
-  Container& RValueExp<Container, DType>::name(DType s) {                                      \
-    MapExp<sv::saver>(this->ptrself(), ScalarExp<DType>(s));                                   \
-    return *this->ptrself();                                                                   \
+#define TARSIA_DETAIL_ASSIGN(name, saver)                    \
+  template <class Container, class DType>                    \
+  Container& RValueExp<Container, DType>::name(DType s) {    \
+    MapExp<sv::saver>(this->ptrself(), ScalarExp<DType>(s)); \
+    return *this->ptrself();                                 \
   }
 TARSIA_DETAIL_ASSIGN(__assign, saveto)
 TARSIA_DETAIL_ASSIGN(operator+=, plusto)

@@ -28,8 +28,8 @@ __global__ void map_plan(Dst dst, P plan, unsigned long long total, index_t cols
     return;
   }
   const unsigned long long step = static_cast<unsigned long long>(gridDim.x) * blockDim.x;
-  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < total;
-       i += step) {
+  for (unsigned long long i = static_cast<unsigned long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < total; i += step) {
     const index_t y = static_cast<index_t>(i / cols), x = static_cast<index_t>(i % cols);
     Saver::Save(dst.REval(y, x), plan.Eval(y, x));
   }
@@ -63,9 +63,9 @@ __global__ void reduce_rows(Dst dst, P plan, DType scale, index_t n_outer, index
     const unsigned long long count = static_cast<unsigned long long>(n_outer) * n_inner * cols;
     for (unsigned long long i = threadIdx.x; i < count; i += blockDim.x) {
       const unsigned long long row = i / cols, outer = row / n_inner;
-      Reducer::Reduce(sum, static_cast<A>(plan.Eval(
-                               static_cast<index_t>((outer * n_kept + kept) * n_inner + row - outer * n_inner),
-                               static_cast<index_t>(i - row * cols))));
+      Reducer::Reduce(sum, static_cast<A>(plan.Eval(static_cast<index_t>((outer * n_kept + kept) * n_inner +
+                                                                         row - outer * n_inner),
+                                                    static_cast<index_t>(i - row * cols))));
     }
     const A all = reduce_block<Reducer>(sum, shared);
     if (threadIdx.x == 0) Saver::Save(dst.REval(0, kept), DType(all * static_cast<A>(scale)));
@@ -89,7 +89,8 @@ __global__ void reduce_columns(Dst dst, P plan, DType scale, index_t rows, index
     shared[threadIdx.x] = sum;
     __syncthreads();
     if (first == 0 && x < cols) {
-      for (int k = 1; k < kBaseThreadNum / 32; ++k) Reducer::Reduce(sum, static_cast<A>(shared[32 * k + column]));
+      for (int k = 1; k < kBaseThreadNum / 32; ++k)
+        Reducer::Reduce(sum, static_cast<A>(shared[32 * k + column]));
       Saver::Save(dst.REval(0, static_cast<index_t>(x)), DType(sum * static_cast<A>(scale)));
     }
     __syncthreads();

@@ -1,5 +1,5 @@
-// Lazy expressions: what an assignment to a tensor computes, element by element. An expression is a type; its values
-// hold the tensors and numbers that it works on.
+// Lazy expressions: what an assignment to a tensor computes, element by element. An expression is a type; its
+// values hold the tensors and numbers that it works on.
 #pragma once
 
 #include <mshadow/shape.h>
@@ -180,20 +180,20 @@ TernaryMapExp<OP, real_t<A>, real_t<B>, real_t<C>, DType, (ka | kb | kc | type::
       Real<A>::of(a.self()), Real<B>::of(b.self()), Real<C>::of(c.self()));
 }
 
-#define TARSIA_DETAIL_ARITHMETIC(sign, OP)                                                                     \
-  template <class A, class B, class DType, int ka, int kb>                                                     \
-  Binary<OP, A, B, DType, (ka | kb)> operator sign(const Exp<A, DType, ka>& a, const Exp<B, DType, kb>& b) {   \
-    return MakeExp<OP>(a, b);                                                                                  \
-  }                                                                                                            \
-  template <class A, class DType, int ka, class S>                                                             \
-  IfNumber<S, Binary<OP, A, ScalarExp<DType>, DType, ka>> operator sign(const Exp<A, DType, ka>& a,            \
-                                                                        const S& s) {                          \
-    return F<OP>(a, s);                                                                                        \
-  }                                                                                                            \
-  template <class A, class DType, int ka, class S>                                                             \
-  IfNumber<S, Binary<OP, ScalarExp<DType>, A, DType, ka>> operator sign(const S& s,                            \
-                                                                        const Exp<A, DType, ka>& a) {          \
-    return F<OP>(s, a);                                                                                        \
+#define TARSIA_DETAIL_ARITHMETIC(sign, OP)                                                                   \
+  template <class A, class B, class DType, int ka, int kb>                                                   \
+  Binary<OP, A, B, DType, (ka | kb)> operator sign(const Exp<A, DType, ka>& a, const Exp<B, DType, kb>& b) { \
+    return MakeExp<OP>(a, b);                                                                                \
+  }                                                                                                          \
+  template <class A, class DType, int ka, class S>                                                           \
+  IfNumber<S, Binary<OP, A, ScalarExp<DType>, DType, ka>> operator sign(const Exp<A, DType, ka>& a,          \
+                                                                        const S& s) {                        \
+    return F<OP>(a, s);                                                                                      \
+  }                                                                                                          \
+  template <class A, class DType, int ka, class S>                                                           \
+  IfNumber<S, Binary<OP, ScalarExp<DType>, A, DType, ka>> operator sign(const S& s,                          \
+                                                                        const Exp<A, DType, ka>& a) {        \
+    return F<OP>(s, a);                                                                                      \
   }
 TARSIA_DETAIL_ARITHMETIC(+, op::plus)
 TARSIA_DETAIL_ARITHMETIC(-, op::minus)
@@ -266,8 +266,8 @@ ReduceTo1DExp<Src, DType, Reducer, dimkeep> operator*(DType scale,
   return ReduceTo1DExp<Src, DType, Reducer, dimkeep>(e.src_, e.scale_ * scale);
 }
 
-/// The base of expressions that know their shape: Src is what they are made from. SubType's elements come from
-/// Plan<SubType, DType>.
+/// The base of expressions that know their shape: Src is what they are made from. SubType's elements come
+/// from Plan<SubType, DType>.
 template <class SubType, class Src, int dim, class DType>
 struct MakeTensorExp : public Exp<MakeTensorExp<SubType, Src, dim, DType>, DType, type::kChainer> {
   static constexpr int kDim = dim;

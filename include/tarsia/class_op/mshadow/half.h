@@ -117,17 +117,17 @@ class half_t {
 };
 
 // Of a half and any number, as of two halves, the result is a half.
-#define TARSIA_DETAIL_HALF_OPERATOR(result, op)                              \
-  MSHADOW_XINLINE result operator op(const half_t& a, const half_t& b) {     \
-    return result(static_cast<float>(a) op static_cast<float>(b));           \
-  }                                                                          \
-  template <class T>                                                         \
+#define TARSIA_DETAIL_HALF_OPERATOR(result, op)                                                  \
+  MSHADOW_XINLINE result operator op(const half_t& a, const half_t& b) {                         \
+    return result(static_cast<float>(a) op static_cast<float>(b));                               \
+  }                                                                                              \
+  template <class T>                                                                             \
   MSHADOW_XINLINE typename if_number<T, result>::type operator op(const half_t& a, const T& b) { \
-    return result(static_cast<float>(a) op static_cast<float>(b));           \
-  }                                                                          \
-  template <class T>                                                         \
+    return result(static_cast<float>(a) op static_cast<float>(b));                               \
+  }                                                                                              \
+  template <class T>                                                                             \
   MSHADOW_XINLINE typename if_number<T, result>::type operator op(const T& a, const half_t& b) { \
-    return result(static_cast<float>(a) op static_cast<float>(b));           \
+    return result(static_cast<float>(a) op static_cast<float>(b));                               \
   }
 TARSIA_DETAIL_HALF_OPERATOR(half_t, +)
 TARSIA_DETAIL_HALF_OPERATOR(half_t, -)

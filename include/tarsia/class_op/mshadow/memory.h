@@ -12,8 +12,9 @@ void Copy(Tensor<To, dim, DType> to, const Tensor<From, dim, DType>& from, Strea
 #if MSHADOW_USE_CUDA
   const Shape<2> s = to.shape_.FlatTo2D();
   if (!s.Size()) return;
-  const cudaError_t error = cudaMemcpy2DAsync(to.dptr_, to.stride_ * sizeof(DType), from.dptr_, from.stride_ * sizeof(DType),
-                                              s[1] * sizeof(DType), s[0], cudaMemcpyDefault, Stream<gpu>::GetStream(stream));
+  const cudaError_t error =
+      cudaMemcpy2DAsync(to.dptr_, to.stride_ * sizeof(DType), from.dptr_, from.stride_ * sizeof(DType),
+                        s[1] * sizeof(DType), s[0], cudaMemcpyDefault, Stream<gpu>::GetStream(stream));
   if (error != cudaSuccess) LOG(FATAL) << "Copy: " << cudaGetErrorString(error);
 #else
   LOG(FATAL) << "GPU is not enabled: the source that copies from or to a GPU is a CUDA source";
@@ -24,8 +25,8 @@ void Copy(Tensor<cpu, dim, DType> to, const Tensor<cpu, dim, DType>& from, Strea
   CHECK_EQ(to.shape_, from.shape_) << "Copy: the shapes differ";
   const Shape<2> s = to.shape_.FlatTo2D();
   for (index_t y = 0; y < s[0]; ++y)
-    memcpy(static_cast<void*>(to.dptr_ + static_cast<size_t>(y) * to.stride_), from.dptr_ + static_cast<size_t>(y) * from.stride_,
-           s[1] * sizeof(DType));
+    memcpy(static_cast<void*>(to.dptr_ + static_cast<size_t>(y) * to.stride_),
+           from.dptr_ + static_cast<size_t>(y) * from.stride_, s[1] * sizeof(DType));
 }
 
 /// Gives a tensor memory. FreeSpace gives it back.

@@ -1,5 +1,5 @@
-// Plans: how elements of expressions are computed. An element has a row y, of all dimensions but the last, and a column
-// x. Device code sees this file, too.
+// Plans: how elements of expressions are computed. An element has a row y, of all dimensions but the last,
+// and a column x. Device code sees this file, too.
 #pragma once
 
 #include <mshadow/shape.h>
@@ -87,7 +87,8 @@ class Plan<BinaryMapExp<OP, A, B, DType, kind>, DType> {
  public:
   Plan(const Plan<A, DType>& lhs, const Plan<B, DType>& rhs) : lhs_(lhs), rhs_(rhs) {}
   MSHADOW_XINLINE DType Eval(index_t y, index_t x) const {
-    return static_cast<DType>(OP::Map(static_cast<DType>(lhs_.Eval(y, x)), static_cast<DType>(rhs_.Eval(y, x))));
+    return static_cast<DType>(
+        OP::Map(static_cast<DType>(lhs_.Eval(y, x)), static_cast<DType>(rhs_.Eval(y, x))));
   }
 
  private:
@@ -220,7 +221,9 @@ struct ShapeCheck<dim, TransposeExp<E, DType>> {
 };
 template <int dim, class To, class From, class E, int kind>
 struct ShapeCheck<dim, TypecastExp<To, From, E, kind>> {
-  static Shape<dim> Check(const TypecastExp<To, From, E, kind>& e) { return ShapeCheck<dim, E>::Check(e.exp); }
+  static Shape<dim> Check(const TypecastExp<To, From, E, kind>& e) {
+    return ShapeCheck<dim, E>::Check(e.exp);
+  }
 };
 template <int dim, class OP, class A, class DType, int kind>
 struct ShapeCheck<dim, UnaryMapExp<OP, A, DType, kind>> {
@@ -247,7 +250,9 @@ struct ShapeCheck<dim, TernaryMapExp<OP, A, B, C, DType, kind>> {
   static Shape<dim> Check(const TernaryMapExp<OP, A, B, C, DType, kind>& e) {
     const Shape<dim> ab = common_shape<dim>(e.item1_, e.item2_), bc = common_shape<dim>(e.item2_, e.item3_),
                      ac = common_shape<dim>(e.item1_, e.item3_);
-    return ExpInfo<A>::kDim || ExpInfo<B>::kDim ? (ExpInfo<A>::kDim || ExpInfo<C>::kDim ? (ExpInfo<B>::kDim ? ab : ac) : bc) : bc;
+    return ExpInfo<A>::kDim || ExpInfo<B>::kDim
+               ? (ExpInfo<A>::kDim || ExpInfo<C>::kDim ? (ExpInfo<B>::kDim ? ab : ac) : bc)
+               : bc;
   }
 };
 

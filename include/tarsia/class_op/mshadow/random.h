@@ -1,5 +1,5 @@
-// Random numbers as lazy expressions: element i of a drawing is number `offset + i` of the device's Philox sequence.
-// tarsia::seed seeds it. Device code sees this file, too.
+// Random numbers as lazy expressions: element i of a drawing is number `offset + i` of the device's Philox
+// sequence. tarsia::seed seeds it. Device code sees this file, too.
 #pragma once
 
 #include <mshadow/plan.h>
@@ -13,7 +13,8 @@ MSHADOW_XINLINE unsigned philox(unsigned long long seed, unsigned long long i) {
   unsigned c[4] = {static_cast<unsigned>(block), static_cast<unsigned>(block >> 32), 0, 0};
   for (int round = 0; round < 10; ++round) {
     const unsigned long long a = 0xd2511f53ull * c[0], b = 0xcd9e8d57ull * c[2];
-    const unsigned n0 = static_cast<unsigned>(b >> 32) ^ c[1] ^ key0, n2 = static_cast<unsigned>(a >> 32) ^ c[3] ^ key1;
+    const unsigned n0 = static_cast<unsigned>(b >> 32) ^ c[1] ^ key0,
+                   n2 = static_cast<unsigned>(a >> 32) ^ c[3] ^ key1;
     c[0] = n0, c[1] = static_cast<unsigned>(b), c[2] = n2, c[3] = static_cast<unsigned>(a);
     key0 += 0x9e3779b9u, key1 += 0xbb67ae85u;
   }
@@ -32,7 +33,8 @@ class Plan<RandomExp<DType, dim, gaussian>, DType> {
     const unsigned long long i = static_cast<unsigned long long>(y) * last_ + x;
     float value;
     if (gaussian) {  // Box and Muller, of two numbers for each element
-      const float u = (static_cast<float>(philox(seed_, offset_ + 2 * i) >> 8) + 1.0f) * 5.9604644775390625e-8f;
+      const float u =
+          (static_cast<float>(philox(seed_, offset_ + 2 * i) >> 8) + 1.0f) * 5.9604644775390625e-8f;
       const float v = static_cast<float>(philox(seed_, offset_ + 2 * i + 1) >> 8) * 5.9604644775390625e-8f;
       value = ::sqrtf(-2.0f * ::logf(u)) * ::cosf(6.283185307179586f * v);
     } else {
@@ -54,7 +56,8 @@ struct RandomExp
     : public MakeTensorExp<RandomExp<DType, dim, gaussian>, RandomExp<DType, dim, gaussian>, dim, DType> {
   unsigned long long seed_, offset_;
   DType scale_, shift_;
-  RandomExp(const Shape<dim>& shape, unsigned long long seed, unsigned long long offset, DType scale, DType shift)
+  RandomExp(const Shape<dim>& shape, unsigned long long seed, unsigned long long offset, DType scale,
+            DType shift)
       : seed_(seed), offset_(offset), scale_(scale), shift_(shift) {
     this->shape_ = shape;
   }
@@ -63,7 +66,8 @@ template <class DType, int dim, bool gaussian>
 Plan<RandomExp<DType, dim, gaussian>, DType> MakePlan(
     const MakeTensorExp<RandomExp<DType, dim, gaussian>, RandomExp<DType, dim, gaussian>, dim, DType>& e) {
   const auto& r = e.real_self();
-  return Plan<RandomExp<DType, dim, gaussian>, DType>(r.seed_, r.offset_, e.shape_[dim - 1], r.scale_, r.shift_);
+  return Plan<RandomExp<DType, dim, gaussian>, DType>(r.seed_, r.offset_, e.shape_[dim - 1], r.scale_,
+                                                      r.shift_);
 }
 }  // namespace expr
 
@@ -90,7 +94,8 @@ class Random {
     *to = draw<dim, false>(to->shape_, DType(b - a), a);
   }
   template <int dim>
-  void SampleGaussian(Tensor<Device, dim, DType>* to, DType mean = DType(0.0f), DType deviation = DType(1.0f)) {
+  void SampleGaussian(Tensor<Device, dim, DType>* to, DType mean = DType(0.0f),
+                      DType deviation = DType(1.0f)) {
     *to = draw<dim, true>(to->shape_, deviation, mean);
   }
 
@@ -98,8 +103,8 @@ class Random {
   template <int dim, bool is_gaussian>
   expr::RandomExp<DType, dim, is_gaussian> draw(const Shape<dim>& shape, DType scale, DType shift) {
     uint64_t seed = 0, offset = 0;
-    ::mxnet::tarsia_detail::random_reserve(!Device::kDevCPU, m_device,
-                                           shape.Size() * (is_gaussian ? 2 : 1), &seed, &offset);
+    ::mxnet::tarsia_detail::random_reserve(!Device::kDevCPU, m_device, shape.Size() * (is_gaussian ? 2 : 1),
+                                           &seed, &offset);
     return expr::RandomExp<DType, dim, is_gaussian>(shape, seed, offset, scale, shift);
   }
   int m_device;

@@ -1,5 +1,5 @@
-// mshadow::Shape: the extents of a tensor whose number of dimensions is known to the compiler. Device code sees
-// this file, too.
+// mshadow::Shape: the extents of a tensor whose number of dimensions is known to the compiler. Device code
+// sees this file, too.
 #pragma once
 
 #include <mshadow/base.h>
@@ -88,16 +88,26 @@ namespace tarsia_detail {
 /// Where each axis of a layout of images or volumes stands: batch, channel, then the places.
 inline const char* axes_of(int layout) {
   switch (layout) {
-    case kNCHW: return "0123";
-    case kNHWC: return "0312";
-    case kCHWN: return "3012";
-    case kNCW: return "012";
-    case kNWC: return "021";
-    case kCWN: return "201";
-    case kNCDHW: return "01234";
-    case kNDHWC: return "04123";
-    case kCDHWN: return "40123";
-    default: LOG(FATAL) << "Unknown layout enum " << layout;
+    case kNCHW:
+      return "0123";
+    case kNHWC:
+      return "0312";
+    case kCHWN:
+      return "3012";
+    case kNCW:
+      return "012";
+    case kNWC:
+      return "021";
+    case kCWN:
+      return "201";
+    case kNCDHW:
+      return "01234";
+    case kNDHWC:
+      return "04123";
+    case kCDHWN:
+      return "40123";
+    default:
+      LOG(FATAL) << "Unknown layout enum " << layout;
   }
   return "";
 }

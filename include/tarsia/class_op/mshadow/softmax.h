@@ -1,5 +1,5 @@
-// Softmax of rows, and of the channels of images; and its gradient under a cross entropy. Device code sees this file,
-// too.
+// Softmax of rows, and of the channels of images; and its gradient under a cross entropy. Device code sees
+// this file, too.
 #pragma once
 
 #include <mshadow/expr_engine.h>
@@ -19,7 +19,9 @@ class Plan<SoftmaxGradExp<DType, dim>, DType> {
     const DType label = dim == 2 ? label_[y] : label_[static_cast<size_t>(y / classes_) * stride_ + x];
     if (ignores_ && label == ignored_) return DType(0.0f);
     const DType value = src_[static_cast<size_t>(y) * stride_ + x];
-    return static_cast<int>(label) == static_cast<int>(dim == 2 ? x : y % classes_) ? DType(value - DType(1.0f)) : value;
+    return static_cast<int>(label) == static_cast<int>(dim == 2 ? x : y % classes_)
+               ? DType(value - DType(1.0f))
+               : value;
   }
 
  private:
@@ -45,7 +47,8 @@ __global__ void softmax_rows(DType* out, const DType* in, long rows, long classe
     top = reduce_block<red::maximum>(top, shared);
     __syncthreads();
     A sum = A(0);
-    for (long c = threadIdx.x; c < classes; c += blockDim.x) sum += A(::exp(static_cast<A>(in[base + c * inner]) - top));
+    for (long c = threadIdx.x; c < classes; c += blockDim.x)
+      sum += A(::exp(static_cast<A>(in[base + c * inner]) - top));
     sum = reduce_block<red::sum>(sum, shared);
     for (long c = threadIdx.x; c < classes; c += blockDim.x)
       out[base + c * inner] = DType(A(::exp(static_cast<A>(in[base + c * inner]) - top)) / sum);
@@ -70,7 +73,8 @@ void softmax(Stream<cpu>*, DType* out, const DType* in, size_t rows, size_t clas
         out[base + c * inner] = DType(e);
         sum += e;
       }
-      for (size_t c = 0; c < classes; ++c) out[base + c * inner] = DType(static_cast<A>(out[base + c * inner]) / sum);
+      for (size_t c = 0; c < classes; ++c)
+        out[base + c * inner] = DType(static_cast<A>(out[base + c * inner]) / sum);
     }
   });
 }
@@ -95,8 +99,8 @@ void Softmax(Tensor<Device, 2, DType> dst, const Tensor<Device, 2, DType>& in) {
 template <class Device, class DType>
 void Softmax(Tensor<Device, 3, DType> dst, const Tensor<Device, 3, DType>& in) {
   CHECK_EQ(dst.shape_, in.shape_) << "Softmax: shape mismatch";
-  tarsia_detail::softmax(dst.stream_, dst.dptr_, in.dptr_, static_cast<size_t>(in.size(0)) * in.size(2), in.size(1),
-                         in.size(2));
+  tarsia_detail::softmax(dst.stream_, dst.dptr_, in.dptr_, static_cast<size_t>(in.size(0)) * in.size(2),
+                         in.size(1), in.size(2));
 }
 
 namespace tarsia_detail {
@@ -106,8 +110,8 @@ void softmax_grad(Tensor<Device, dim, DType>& dst, const Tensor<Device, dim, DTy
   CHECK_EQ(dst.shape_, src.shape_) << "SoftmaxGrad: shape mismatch";
   const index_t classes = src.size(1);
   map<sv::saveto>(dst.stream_, expr::MakePlan(dst),
-                  expr::Plan<expr::SoftmaxGradExp<DType, dim>, DType>(src.dptr_, label, src.stride_, classes, ignores,
-                                                                      ignored),
+                  expr::Plan<expr::SoftmaxGradExp<DType, dim>, DType>(src.dptr_, label, src.stride_, classes,
+                                                                      ignores, ignored),
                   dst.shape_.FlatTo2D());
 }
 }  // namespace tarsia_detail

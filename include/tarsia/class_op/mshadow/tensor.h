@@ -1,5 +1,5 @@
-// mshadow: tensors whose number of dimensions is known to the compiler, and lazy expressions of them. On the GPU, the
-// assignment of an expression is one kernel.
+// mshadow: tensors whose number of dimensions is known to the compiler, and lazy expressions of them. On the
+// GPU, the assignment of an expression is one kernel.
 #pragma once
 
 #include <mshadow/base.h>
@@ -28,8 +28,7 @@ struct Tensor : public TRValue<Tensor<Device, dimension, DType>, Device, dimensi
 
   Tensor() {}
   explicit Tensor(const Shape<dimension>& shape) : shape_(shape) {}
-  Tensor(DType* dptr, const Shape<dimension>& shape)
-      : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]) {}
+  Tensor(DType* dptr, const Shape<dimension>& shape) : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]) {}
   Tensor(DType* dptr, const Shape<dimension>& shape, Stream<Device>* stream)
       : dptr_(dptr), shape_(shape), stride_(shape[kSubdim]), stream_(stream) {}
   Tensor(DType* dptr, const Shape<dimension>& shape, index_t stride, Stream<Device>* stream)
@@ -115,8 +114,8 @@ struct Tensor<Device, 1, DType> : public TRValue<Tensor<Device, 1, DType>, Devic
 
 }  // namespace mshadow
 
-#include <mshadow/expr_engine.h>
 #include <mshadow/dot_engine.h>
+#include <mshadow/expr_engine.h>
 #include <mshadow/extension.h>
 #include <mshadow/memory.h>
 #include <mshadow/random.h>

@@ -52,7 +52,9 @@ struct Context {
   static const int32_t kMaxDevType = 6;
   static const int32_t kMaxDevID = 16;
 
-  int dev_mask() const { return dev_type == kGPU ? static_cast<int>(gpu::kDevMask) : static_cast<int>(cpu::kDevMask); }
+  int dev_mask() const {
+    return dev_type == kGPU ? static_cast<int>(gpu::kDevMask) : static_cast<int>(cpu::kDevMask);
+  }
   bool operator<(const Context& other) const {
     return dev_type != other.dev_type ? dev_type < other.dev_type : dev_id < other.dev_id;
   }
@@ -69,7 +71,9 @@ struct Context {
   static Context CPUPinned(int32_t id = -1) { return Create(kCPUPinned, id); }
 };
 inline std::ostream& operator<<(std::ostream& out, const Context& context) {
-  return out << (context.dev_type == Context::kGPU ? "gpu(" : context.dev_type == Context::kCPU ? "cpu(" : "cpu_pinned(")
+  return out << (context.dev_type == Context::kGPU   ? "gpu("
+                 : context.dev_type == Context::kCPU ? "cpu("
+                                                     : "cpu_pinned(")
              << context.dev_id << ")";
 }
 

@@ -1,5 +1,5 @@
-// Class operators of MXNet: an Operator computes, an OperatorProperty describes it and creates it. A registered
-// property becomes an op of Tarsia.
+// Class operators of MXNet: an Operator computes, an OperatorProperty describes it and creates it. A
+// registered property becomes an op of Tarsia.
 #pragma once
 
 #include <functional>
@@ -44,8 +44,9 @@ class Operator {
  public:
   enum ExecType { kSync, kAsync, kCrossDeviceCopy };
   virtual ~Operator() {}
-  virtual void Forward(const OpContext& ctx, const std::vector<TBlob>& in_data, const std::vector<OpReqType>& req,
-                       const std::vector<TBlob>& out_data, const std::vector<TBlob>& aux_states) = 0;
+  virtual void Forward(const OpContext& ctx, const std::vector<TBlob>& in_data,
+                       const std::vector<OpReqType>& req, const std::vector<TBlob>& out_data,
+                       const std::vector<TBlob>& aux_states) = 0;
   virtual void Backward(const OpContext&, const std::vector<TBlob>& /*out_grad*/,
                         const std::vector<TBlob>& /*in_data*/, const std::vector<TBlob>& /*out_data*/,
                         const std::vector<OpReqType>& /*req*/, const std::vector<TBlob>& /*in_grad*/,
@@ -72,12 +73,14 @@ class OperatorProperty {
   virtual bool InferShape(std::vector<TShape>* in_shape, std::vector<TShape>* out_shape,
                           std::vector<TShape>* aux_shape) const = 0;
   /// Fills in unknown element types, -1. By default all are 32-bit floats.
-  virtual bool InferType(std::vector<int>* in_type, std::vector<int>* out_type, std::vector<int>* aux_type) const {
+  virtual bool InferType(std::vector<int>* in_type, std::vector<int>* out_type,
+                         std::vector<int>* aux_type) const {
     const int flag = mshadow::default_type_flag;
     CHECK_LE(in_type->size(), ListArguments().size());
     for (int type : *in_type)
-      CHECK(type == flag || type == -1) << "Unsupported data type " << mshadow::dtype_string(type)
-                                        << ": the op has no InferType and takes " << mshadow::dtype_string(flag);
+      CHECK(type == flag || type == -1)
+          << "Unsupported data type " << mshadow::dtype_string(type) << ": the op has no InferType and takes "
+          << mshadow::dtype_string(flag);
     in_type->assign(ListArguments().size(), flag);
     out_type->assign(ListOutputs().size(), flag);
     aux_type->assign(ListAuxiliaryStates().size(), flag);
@@ -85,7 +88,8 @@ class OperatorProperty {
   }
   virtual OperatorProperty* Copy() const = 0;
   virtual Operator* CreateOperator(Context ctx) const = 0;
-  virtual Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape, std::vector<int>* in_type) const {
+  virtual Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape,
+                                     std::vector<int>* in_type) const {
     std::vector<int> out_type(ListOutputs().size()), aux_type(ListAuxiliaryStates().size());
     std::vector<TShape> out_shape(ListOutputs().size()), aux_shape(ListAuxiliaryStates().size());
     CHECK(InferType(in_type, &out_type, &aux_type));
@@ -105,14 +109,13 @@ class OperatorProperty {
     return all;
   }
   /// Pairs of an input and an output that may share memory.
-  virtual std::vector<std::pair<int, void*>> ForwardInplaceOption(const std::vector<int>& /*in_data*/,
-                                                                  const std::vector<void*>& /*out_data*/) const {
+  virtual std::vector<std::pair<int, void*>> ForwardInplaceOption(
+      const std::vector<int>& /*in_data*/, const std::vector<void*>& /*out_data*/) const {
     return {};
   }
-  virtual std::vector<std::pair<int, void*>> BackwardInplaceOption(const std::vector<int>& /*out_grad*/,
-                                                                   const std::vector<int>& /*in_data*/,
-                                                                   const std::vector<int>& /*out_data*/,
-                                                                   const std::vector<void*>& /*in_grad*/) const {
+  virtual std::vector<std::pair<int, void*>> BackwardInplaceOption(
+      const std::vector<int>& /*out_grad*/, const std::vector<int>& /*in_data*/,
+      const std::vector<int>& /*out_data*/, const std::vector<void*>& /*in_grad*/) const {
     return {};
   }
   /// Those of the things given that DeclareBackwardDependency names.
@@ -144,8 +147,8 @@ struct OperatorPropertyReg : public dmlc::FunctionRegEntryBase<OperatorPropertyR
     return *this;
   }
   OperatorPropertyReg& check_name() { return *this; }
-  /// Tarsia's own: the op honours every write request, in its forward and its backward. Without this, the op is
-  /// asked to write, and Tarsia serves the other requests through a copy.
+  /// Tarsia's own: the op honours every write request, in its forward and its backward. Without this, the op
+  /// is asked to write, and Tarsia serves the other requests through a copy.
   OperatorPropertyReg& honours_requests() {
     honours = true;
     return *this;
@@ -178,9 +181,10 @@ inline Op& Op::add_alias(const std::string& alias) {
 }
 }  // namespace nnvm
 
-#define MXNET_REGISTER_OP_PROPERTY(name, OperatorPropertyType)                                               \
-  static DMLC_ATTRIBUTE_UNUSED ::mxnet::OperatorPropertyReg& __make_OperatorPropertyReg_##name##__ =          \
-      ::mxnet::tarsia_detail::register_property(#name, __FILE__ ":" STRINGIZE(__LINE__), MXNET_USE_CUDA != 0) \
-          .set_body([]() -> ::mxnet::OperatorProperty* { return new OperatorPropertyType(); })                \
-          .set_return_type("NDArray-or-Symbol")                                                               \
-          .check_name()
+#define MXNET_REGISTER_OP_PROPERTY(name, OperatorPropertyType)                                            \
+  static DMLC_ATTRIBUTE_UNUSED ::mxnet::OperatorPropertyReg& __make_OperatorPropertyReg_##name##__ =      \
+      ::mxnet::tarsia_detail::register_property(                                                          \
+          #name, __FILE__ ":" STRINGIZE(__LINE__), MXNET_USE_CUDA != 0)                                   \
+                     .set_body([]() -> ::mxnet::OperatorProperty* { return new OperatorPropertyType(); }) \
+                     .set_return_type("NDArray-or-Symbol")                                                \
+                     .check_name()

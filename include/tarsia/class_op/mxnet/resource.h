@@ -5,6 +5,9 @@
 
 #include <mxnet/base.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace mxnet {
 
 struct ResourceRequest {
@@ -34,7 +37,8 @@ struct Resource {
   }
   /// Memory that lives until the call returns, and that the next get_space() of this resource may give again.
   template <class xpu, int ndim>
-  mshadow::Tensor<xpu, ndim, real_t> get_space(mshadow::Shape<ndim> shape, mshadow::Stream<xpu>* stream) const {
+  mshadow::Tensor<xpu, ndim, real_t> get_space(mshadow::Shape<ndim> shape,
+                                               mshadow::Stream<xpu>* stream) const {
     return get_space_typed<xpu, ndim, real_t>(shape, stream);
   }
   template <int ndim>
@@ -46,13 +50,15 @@ struct Resource {
                                                     mshadow::Stream<xpu>* stream) const {
     CHECK_EQ(static_cast<int>(req.type), static_cast<int>(ResourceRequest::kTempSpace))
         << "get_space() of a resource that was not requested as kTempSpace";
-    return mshadow::Tensor<xpu, ndim, DType>(static_cast<DType*>(get_space_internal(shape.Size() * sizeof(DType))),
-                                             shape, shape[ndim - 1], stream);
+    return mshadow::Tensor<xpu, ndim, DType>(
+        static_cast<DType*>(get_space_internal(shape.Size() * sizeof(DType))), shape, shape[ndim - 1],
+        stream);
   }
   template <int ndim, class DType>
   mshadow::Tensor<cpu, ndim, DType> get_host_space_typed(mshadow::Shape<ndim> shape) const {
     return mshadow::Tensor<cpu, ndim, DType>(
-        static_cast<DType*>(get_host_space_internal(shape.Size() * sizeof(DType))), shape, shape[ndim - 1], nullptr);
+        static_cast<DType*>(get_host_space_internal(shape.Size() * sizeof(DType))), shape, shape[ndim - 1],
+        nullptr);
   }
   void* get_space_internal(size_t bytes) const {
     return grown(m_state->space, bytes, m_context.dev_mask() == gpu::kDevMask);
@@ -79,3 +85,6 @@ struct Resource {
 };
 
 }  // namespace mxnet
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

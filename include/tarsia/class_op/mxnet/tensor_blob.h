@@ -3,6 +3,9 @@
 
 #include <mxnet/base.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace mxnet {
 
 /// A view of memory that is contiguous. It owns nothing.
@@ -16,7 +19,11 @@ class TBlob {
   TBlob() {}
   template <class DType>
   TBlob(DType* dptr, const TShape& shape, int dev_mask, int dev_id = -1)
-      : dptr_(dptr), shape_(shape), type_flag_(mshadow::DataType<DType>::kFlag), dev_mask_(dev_mask), m_dev_id(dev_id) {
+      : dptr_(dptr),
+        shape_(shape),
+        type_flag_(mshadow::DataType<DType>::kFlag),
+        dev_mask_(dev_mask),
+        m_dev_id(dev_id) {
     set_stride();
   }
   TBlob(void* dptr, const TShape& shape, int dev_mask, int type_flag, int dev_id = -1)
@@ -25,7 +32,10 @@ class TBlob {
   }
   template <class Device, int dim, class DType>
   TBlob(const mshadow::Tensor<Device, dim, DType>& t)
-      : dptr_(t.dptr_), shape_(t.shape_), type_flag_(mshadow::DataType<DType>::kFlag), dev_mask_(Device::kDevMask) {
+      : dptr_(t.dptr_),
+        shape_(t.shape_),
+        type_flag_(mshadow::DataType<DType>::kFlag),
+        dev_mask_(Device::kDevMask) {
     set_stride();
   }
 
@@ -102,9 +112,13 @@ class TBlob {
   void set_stride() { stride_ = shape_.ndim() ? static_cast<index_t>(shape_[shape_.ndim() - 1]) : 0; }
   template <class Device>
   void check_device() const {
-    CHECK(static_cast<int>(Device::kDevMask) == dev_mask_) << "TBlob.get: device type do not match specified type";
+    CHECK(static_cast<int>(Device::kDevMask) == dev_mask_)
+        << "TBlob.get: device type do not match specified type";
   }
   int m_dev_id = -1;
 };
 
 }  // namespace mxnet
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

@@ -1,4 +1,5 @@
-// What sources of class operators say to nnvm: aliases are kept; attributes of graphs are for graphs of MXNet.
+// What sources of class operators say to nnvm: aliases are kept; attributes of graphs are for graphs of
+// MXNet.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,9 @@
 
 #include <nnvm/tuple.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace nnvm {
 
 class Op;
@@ -64,10 +68,13 @@ class Op {
 };
 
 }  // namespace nnvm
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif
 
 #define NNVM_STR_CONCAT_(a, b) a##b
 #define NNVM_STR_CONCAT(a, b) NNVM_STR_CONCAT_(a, b)
 /// Speaks of an op that is registered by MXNET_REGISTER_OP_PROPERTY.
-#define NNVM_REGISTER_OP(OpName) \
+#define NNVM_REGISTER_OP(OpName)                                                                      \
   static ::nnvm::Op NNVM_STR_CONCAT(__make_NnvmOp_##OpName##_, __COUNTER__) __attribute__((unused)) = \
       ::nnvm::Op(#OpName)

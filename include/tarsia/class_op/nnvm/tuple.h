@@ -11,6 +11,9 @@
 #include <dmlc/logging.h>
 #include <mshadow/shape.h>
 
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize off
+#endif
 namespace nnvm {
 
 typedef int64_t dim_t;
@@ -149,3 +152,6 @@ class TShape : public Tuple<dim_t> {
 };
 
 }  // namespace nnvm
+#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#pragma clang optimize on
+#endif

@@ -32,7 +32,9 @@ inline std::istream& operator>>(std::istream& in, Pair& p) {
   if (colon != ':') in.setstate(std::ios::failbit);
   return in;
 }
-inline std::ostream& operator<<(std::ostream& out, const Pair& p) { return out << p.first << ':' << p.second; }
+inline std::ostream& operator<<(std::ostream& out, const Pair& p) {
+  return out << p.first << ':' << p.second;
+}
 
 struct ShrinkParam : public dmlc::Parameter<ShrinkParam> {
   float bound;
@@ -85,8 +87,9 @@ template <typename xpu, typename DType>
 class ShrinkOp : public Operator {
  public:
   explicit ShrinkOp(ShrinkParam param) : param_(param) {}
-  virtual void Forward(const OpContext& ctx, const std::vector<TBlob>& in_data, const std::vector<OpReqType>& req,
-                       const std::vector<TBlob>& out_data, const std::vector<TBlob>& aux_states) {
+  virtual void Forward(const OpContext& ctx, const std::vector<TBlob>& in_data,
+                       const std::vector<OpReqType>& req, const std::vector<TBlob>& out_data,
+                       const std::vector<TBlob>& aux_states) {
     using namespace mshadow;
     using namespace mshadow::expr;
     CHECK_EQ(in_data.size(), 1U);
@@ -101,9 +104,10 @@ class ShrinkOp : public Operator {
       ASSIGN_DISPATCH(out, req[shrink_enum::kOut], scale * F<hard>(data, bound));
     }
   }
-  virtual void Backward(const OpContext& ctx, const std::vector<TBlob>& out_grad, const std::vector<TBlob>& in_data,
-                        const std::vector<TBlob>& out_data, const std::vector<OpReqType>& req,
-                        const std::vector<TBlob>& in_grad, const std::vector<TBlob>& aux_states) {
+  virtual void Backward(const OpContext& ctx, const std::vector<TBlob>& out_grad,
+                        const std::vector<TBlob>& in_data, const std::vector<TBlob>& out_data,
+                        const std::vector<OpReqType>& req, const std::vector<TBlob>& in_grad,
+                        const std::vector<TBlob>& aux_states) {
     using namespace mshadow;
     using namespace mshadow::expr;
     Stream<xpu>* s = ctx.get_stream<xpu>();
@@ -132,7 +136,8 @@ class ShrinkProp : public OperatorProperty {
     SHAPE_ASSIGN_CHECK(*in_shape, shrink_enum::kData, out_shape->at(shrink_enum::kOut));
     return !shape_is_none(in_shape->at(0));
   }
-  bool InferType(std::vector<int>* in_type, std::vector<int>* out_type, std::vector<int>* aux_type) const override {
+  bool InferType(std::vector<int>* in_type, std::vector<int>* out_type,
+                 std::vector<int>* aux_type) const override {
     CHECK_NE(in_type->at(0), -1) << "First input must have specified type";
     out_type->clear();
     out_type->push_back(in_type->at(0));
@@ -144,25 +149,26 @@ class ShrinkProp : public OperatorProperty {
     return ptr;
   }
   std::string TypeString() const override { return "Shrink"; }
-  std::vector<int> DeclareBackwardDependency(const std::vector<int>& out_grad, const std::vector<int>& in_data,
+  std::vector<int> DeclareBackwardDependency(const std::vector<int>& out_grad,
+                                             const std::vector<int>& in_data,
                                              const std::vector<int>& out_data) const override {
     return {out_grad[shrink_enum::kOut], in_data[shrink_enum::kData]};
   }
-  std::vector<std::pair<int, void*> > ForwardInplaceOption(const std::vector<int>& in_data,
-                                                           const std::vector<void*>& out_data) const override {
+  std::vector<std::pair<int, void*> > ForwardInplaceOption(
+      const std::vector<int>& in_data, const std::vector<void*>& out_data) const override {
     return {{in_data[shrink_enum::kData], out_data[shrink_enum::kOut]}};
   }
-  std::vector<std::pair<int, void*> > BackwardInplaceOption(const std::vector<int>& out_grad,
-                                                            const std::vector<int>& in_data,
-                                                            const std::vector<int>& out_data,
-                                                            const std::vector<void*>& in_grad) const override {
+  std::vector<std::pair<int, void*> > BackwardInplaceOption(
+      const std::vector<int>& out_grad, const std::vector<int>& in_data, const std::vector<int>& out_data,
+      const std::vector<void*>& in_grad) const override {
     return {{out_grad[shrink_enum::kOut], in_grad[shrink_enum::kData]}};
   }
   Operator* CreateOperator(Context ctx) const override {
     LOG(FATAL) << "Not Implemented.";
     return NULL;
   }
-  Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape, std::vector<int>* in_type) const override;
+  Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape,
+                             std::vector<int>* in_type) const override;
 
  private:
   ShrinkParam param_;

@@ -13,7 +13,8 @@ struct Broadcast1DExp;
 template <class Src, class DType, int dimdst, int dimcast>
 class Plan<Broadcast1DExp<Src, DType, dimdst, dimcast>, DType> {
  public:
-  Plan(const Plan<Src, DType>& src, index_t below, index_t length) : src_(src), below_(below), length_(length) {}
+  Plan(const Plan<Src, DType>& src, index_t below, index_t length)
+      : src_(src), below_(below), length_(length) {}
   MSHADOW_XINLINE DType Eval(index_t y, index_t x) const {
     return src_.Eval(0, dimcast == dimdst - 1 ? x : (y / below_) % length_);
   }
@@ -66,7 +67,8 @@ class Plan<RepmatExp<Src, DType>, DType> {
 };
 
 template <class Src, class DType, int dimdst, int dimcast>
-struct Broadcast1DExp : public MakeTensorExp<Broadcast1DExp<Src, DType, dimdst, dimcast>, Src, dimdst, DType> {
+struct Broadcast1DExp
+    : public MakeTensorExp<Broadcast1DExp<Src, DType, dimdst, dimcast>, Src, dimdst, DType> {
   Src src_;
   Broadcast1DExp(const Src& src, const Shape<dimdst>& shape) : src_(src) { this->shape_ = shape; }
 };
@@ -79,7 +81,7 @@ Plan<Broadcast1DExp<Src, DType, dimdst, dimcast>, DType> MakePlan(
 /// A vector along dimension `dimcast` of a tensor of the shape.
 template <int dimcast, class Src, class DType, int kind, int dimdst>
 Broadcast1DExp<real_t<Src>, DType, dimdst, dimcast> broadcast(const Exp<Src, DType, kind>& src,
-                                                      const Shape<dimdst>& shape) {
+                                                              const Shape<dimdst>& shape) {
   static_assert(dimcast < dimdst && ExpInfo<Src>::kDim == 1,
                 "mshadow: broadcast takes a vector, and a dimension that the shape has");
   CHECK_EQ((ShapeCheck<1, real_t<Src>>::Check(Real<Src>::of(src.self()))[0]), shape[dimcast])
@@ -100,8 +102,9 @@ Plan<BroadcastScalarExp<Src, DType, dimdst>, DType> MakePlan(
 /// The one element of a vector, everywhere.
 template <class Src, class DType, int kind, int dimdst>
 BroadcastScalarExp<real_t<Src>, DType, dimdst> broadcast_scalar(const Exp<Src, DType, kind>& src,
-                                                        const Shape<dimdst>& shape) {
-  CHECK_EQ((ShapeCheck<1, real_t<Src>>::Check(Real<Src>::of(src.self()))[0]), 1U) << "broadcast_scalar takes a vector of one element";
+                                                                const Shape<dimdst>& shape) {
+  CHECK_EQ((ShapeCheck<1, real_t<Src>>::Check(Real<Src>::of(src.self()))[0]), 1U)
+      << "broadcast_scalar takes a vector of one element";
   return BroadcastScalarExp<real_t<Src>, DType, dimdst>(Real<Src>::of(src.self()), shape);
 }
 
@@ -138,13 +141,15 @@ Plan<BroadcastAxisExp<Src, DType, dimsrc, dimdst>, DType> MakePlan(
 template <class Src, class DType, int kind>
 BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim + 1> broadcast_with_axis(
     const Exp<Src, DType, kind>& src, int axis, index_t size) {
-  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim + 1>(Real<Src>::of(src.self()), axis + 1, size);
+  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim + 1>(
+      Real<Src>::of(src.self()), axis + 1, size);
 }
 /// Dimension `axis`, of one element, repeated.
 template <class Src, class DType, int kind>
 BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim> broadcast_keepdim(
     const Exp<Src, DType, kind>& src, int axis, index_t size) {
-  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), axis, size);
+  return BroadcastAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, ExpInfo<Src>::kDim>(
+      Real<Src>::of(src.self()), axis, size);
 }
 
 template <class Src, class DType>

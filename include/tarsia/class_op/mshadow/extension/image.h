@@ -13,7 +13,8 @@ struct PaddingExp;
 template <class Src, class DType, int dim>
 class Plan<PaddingExp<Src, DType, dim>, DType> {
  public:
-  Plan(const Plan<Src, DType>& src, index_t pad_y, index_t pad_x, index_t rows, index_t src_rows, index_t src_cols)
+  Plan(const Plan<Src, DType>& src, index_t pad_y, index_t pad_x, index_t rows, index_t src_rows,
+       index_t src_cols)
       : src_(src), pad_y_(pad_y), pad_x_(pad_x), rows_(rows), src_rows_(src_rows), src_cols_(src_cols) {}
   MSHADOW_XINLINE DType Eval(index_t i, index_t x) const {
     const index_t y = i % rows_, image = i / rows_;
@@ -149,7 +150,8 @@ class Plan<ChannelPoolingExp<Reducer, Src, DType, dim>, DType> {
   MSHADOW_XINLINE DType Eval(index_t i, index_t x) const {
     typedef typename accumulated<DType>::type A;
     const index_t y = i % rows_, c = i / rows_ % channels_, image = i / rows_ / channels_;
-    const index_t begin = c < half_ ? 0 : c - half_, end = c + half_ + 1 < channels_ ? c + half_ + 1 : channels_;
+    const index_t begin = c < half_ ? 0 : c - half_,
+                  end = c + half_ + 1 < channels_ ? c + half_ + 1 : channels_;
     A all;
     Reducer::SetInitValue(all);
     for (index_t k = begin; k < end; ++k)
@@ -195,7 +197,8 @@ template <class Src, class DType, int dim>
 struct CroppingExp : public MakeTensorExp<CroppingExp<Src, DType, dim>, Src, dim, DType> {
   Src src_;
   index_t at_y_, at_x_, src_rows_;
-  CroppingExp(const Src& src, Shape<2> size, index_t at_y, index_t at_x) : src_(src), at_y_(at_y), at_x_(at_x) {
+  CroppingExp(const Src& src, Shape<2> size, index_t at_y, index_t at_x)
+      : src_(src), at_y_(at_y), at_x_(at_x) {
     this->shape_ = ShapeCheck<dim, Src>::Check(src);
     src_rows_ = this->shape_[dim - 2];
     CHECK(at_y + size[0] <= src_rows_ && at_x + size[1] <= this->shape_[dim - 1])
@@ -221,7 +224,8 @@ template <class Src, class DType, int kind>
 CroppingExp<real_t<Src>, DType, ExpInfo<Src>::kDim> crop(const Exp<Src, DType, kind>& src, Shape<2> size) {
   constexpr int dim = ExpInfo<Src>::kDim;
   const Shape<dim> have = ShapeCheck<dim, real_t<Src>>::Check(Real<Src>::of(src.self()));
-  CHECK(size[0] <= have[dim - 2] && size[1] <= have[dim - 1]) << "crop: " << size << " is not inside " << have;
+  CHECK(size[0] <= have[dim - 2] && size[1] <= have[dim - 1])
+      << "crop: " << size << " is not inside " << have;
   return crop(src, size, (have[dim - 2] - size[0]) / 2, (have[dim - 1] - size[1]) / 2);
 }
 
@@ -262,8 +266,8 @@ Plan<UpSamplingNearestExp<Src, DType, dim>, DType> MakePlan(
 }
 /// Each element as a square of `scale` by `scale`.
 template <class Src, class DType, int kind>
-UpSamplingNearestExp<real_t<Src>, DType, ExpInfo<Src>::kDim> upsampling_nearest(const Exp<Src, DType, kind>& src,
-                                                                                index_t scale) {
+UpSamplingNearestExp<real_t<Src>, DType, ExpInfo<Src>::kDim> upsampling_nearest(
+    const Exp<Src, DType, kind>& src, index_t scale) {
   return UpSamplingNearestExp<real_t<Src>, DType, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), scale);
 }
 
@@ -291,24 +295,25 @@ Plan<PoolingExp<Reducer, Src, DType, dim>, DType> MakePlan(
 }
 /// What Reducer makes of windows of each image. `size` is that of the result.
 template <class Reducer, class Src, class DType, int kind>
-PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src, Shape<2> size,
-                                                                 index_t rows, index_t cols, index_t step_y,
-                                                                 index_t step_x) {
+PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src,
+                                                                 Shape<2> size, index_t rows, index_t cols,
+                                                                 index_t step_y, index_t step_x) {
   return PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), size,
                                                                      Shape4(rows, cols, step_y, step_x));
 }
 template <class Reducer, class Src, class DType, int kind>
-PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src, index_t rows,
-                                                                 index_t cols, index_t step_y, index_t step_x) {
+PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src,
+                                                                 index_t rows, index_t cols, index_t step_y,
+                                                                 index_t step_x) {
   constexpr int dim = ExpInfo<Src>::kDim;
   const Shape<dim> have = ShapeCheck<dim, real_t<Src>>::Check(Real<Src>::of(src.self()));
   CHECK(have[dim - 2] >= rows && have[dim - 1] >= cols) << "PoolingExp: kernel must be smaller than image";
-  return pool<Reducer>(src, Shape2((have[dim - 2] - rows) / step_y + 1, (have[dim - 1] - cols) / step_x + 1), rows,
-                       cols, step_y, step_x);
+  return pool<Reducer>(src, Shape2((have[dim - 2] - rows) / step_y + 1, (have[dim - 1] - cols) / step_x + 1),
+                       rows, cols, step_y, step_x);
 }
 template <class Reducer, class Src, class DType, int kind>
-PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src, index_t rows,
-                                                                 index_t cols, index_t step) {
+PoolingExp<Reducer, real_t<Src>, DType, ExpInfo<Src>::kDim> pool(const Exp<Src, DType, kind>& src,
+                                                                 index_t rows, index_t cols, index_t step) {
   return pool<Reducer>(src, rows, cols, step, step);
 }
 
@@ -323,7 +328,8 @@ struct UnPoolingExp
   UnPoolingExp(const Src& src, const Pooled& pooled, const Grad& grad, const Shape<4>& window)
       : src_(src), pooled_(pooled), grad_(grad), window_(window) {
     const Shape<dim> small = ShapeCheck<dim, Pooled>::Check(pooled);
-    CHECK_EQ(small, (ShapeCheck<dim, Grad>::Check(grad))) << "unpool: the gradient has another shape than the pooled";
+    CHECK_EQ(small, (ShapeCheck<dim, Grad>::Check(grad)))
+        << "unpool: the gradient has another shape than the pooled";
     this->shape_ = ShapeCheck<dim, Src>::Check(src);
     pooled_rows_ = small[dim - 2], pooled_cols_ = small[dim - 1];
   }
@@ -353,7 +359,8 @@ UnPoolingExp<Reducer, real_t<Src>, real_t<Pooled>, real_t<Grad>, DType, ExpInfo<
 }
 
 template <class Reducer, class Src, class DType, int dim>
-struct ChannelPoolingExp : public MakeTensorExp<ChannelPoolingExp<Reducer, Src, DType, dim>, Src, dim, DType> {
+struct ChannelPoolingExp
+    : public MakeTensorExp<ChannelPoolingExp<Reducer, Src, DType, dim>, Src, dim, DType> {
   Src src_;
   index_t half_;
   ChannelPoolingExp(const Src& src, index_t size) : src_(src), half_(size / 2) {
@@ -365,8 +372,8 @@ template <class Reducer, class Src, class DType, int dim>
 Plan<ChannelPoolingExp<Reducer, Src, DType, dim>, DType> MakePlan(
     const MakeTensorExp<ChannelPoolingExp<Reducer, Src, DType, dim>, Src, dim, DType>& e) {
   const auto& c = e.real_self();
-  return Plan<ChannelPoolingExp<Reducer, Src, DType, dim>, DType>(MakePlan(c.src_), c.half_, e.shape_[dim - 3],
-                                                                  e.shape_[dim - 2]);
+  return Plan<ChannelPoolingExp<Reducer, Src, DType, dim>, DType>(MakePlan(c.src_), c.half_,
+                                                                  e.shape_[dim - 3], e.shape_[dim - 2]);
 }
 /// What Reducer makes of `size` neighbouring channels; the channels are the third dimension from the end.
 template <class Reducer, class Src, class DType, int kind>

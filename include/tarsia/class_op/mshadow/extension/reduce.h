@@ -51,23 +51,25 @@ struct ReduceWithAxisExp
 };
 template <class Src, class DType, int dimsrc, class Reducer, bool mask, int dimdst>
 Plan<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, DType> MakePlan(
-    const MakeTensorExp<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, Src, dimdst, DType>& e) {
+    const MakeTensorExp<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, Src, dimdst, DType>&
+        e) {
   const auto& r = e.real_self();
   return Plan<ReduceWithAxisExp<Src, DType, dimsrc, Reducer, mask, dimdst>, DType>(
       MakePlan(r.src_), e.shape_[dimdst - 1], r.src_last_, r.size_, r.trailing_);
 }
 /// Without dimension `axis`. With mask, the number of the element that the reducer chose.
 template <class Reducer, bool mask, class Src, class DType, int kind>
-ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim - 1> reduce_with_axis(
-    const Exp<Src, DType, kind>& src, int axis) {
-  return ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim - 1>(Real<Src>::of(src.self()),
-                                                                                                  axis);
+ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim - 1>
+reduce_with_axis(const Exp<Src, DType, kind>& src, int axis) {
+  return ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim - 1>(
+      Real<Src>::of(src.self()), axis);
 }
 /// The same; the dimension stays, with one element.
 template <class Reducer, bool mask, class Src, class DType, int kind>
 ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim> reduce_keepdim(
     const Exp<Src, DType, kind>& src, int axis) {
-  return ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), axis);
+  return ReduceWithAxisExp<real_t<Src>, DType, ExpInfo<Src>::kDim, Reducer, mask, ExpInfo<Src>::kDim>(
+      Real<Src>::of(src.self()), axis);
 }
 /// The sum of a matrix's rows.
 template <class Src, class DType, int kind>

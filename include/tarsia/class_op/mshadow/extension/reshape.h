@@ -11,7 +11,8 @@ struct ReshapeExp;
 template <class Src, class DType, int dimdst, int dimsrc>
 class Plan<ReshapeExp<Src, DType, dimdst, dimsrc>, DType> {
  public:
-  Plan(const Plan<Src, DType>& src, size_t last, size_t src_last) : src_(src), last_(last), src_last_(src_last) {}
+  Plan(const Plan<Src, DType>& src, size_t last, size_t src_last)
+      : src_(src), last_(last), src_last_(src_last) {}
   MSHADOW_XINLINE DType Eval(index_t y, index_t x) const {
     const size_t i = static_cast<size_t>(y) * last_ + x;
     return src_.Eval(static_cast<index_t>(i / src_last_), static_cast<index_t>(i % src_last_));
@@ -50,7 +51,8 @@ struct ReshapeExp : public MakeTensorExp<ReshapeExp<Src, DType, dimdst, dimsrc>,
   size_t src_last_;
   ReshapeExp(const Src& src, const Shape<dimdst>& shape) : src_(src) {
     const Shape<dimsrc> have = ShapeCheck<dimsrc, Src>::Check(src);
-    CHECK_EQ(have.Size(), shape.Size()) << "reshape: " << have << " and " << shape << " hold different numbers";
+    CHECK_EQ(have.Size(), shape.Size())
+        << "reshape: " << have << " and " << shape << " hold different numbers";
     this->shape_ = shape;
     src_last_ = have[dimsrc - 1];
   }
@@ -63,7 +65,7 @@ Plan<ReshapeExp<Src, DType, dimdst, dimsrc>, DType> MakePlan(
 }
 template <class Src, class DType, int kind, int dimdst>
 ReshapeExp<real_t<Src>, DType, dimdst, ExpInfo<Src>::kDim> reshape(const Exp<Src, DType, kind>& src,
-                                                           const Shape<dimdst>& shape) {
+                                                                   const Shape<dimdst>& shape) {
   return ReshapeExp<real_t<Src>, DType, dimdst, ExpInfo<Src>::kDim>(Real<Src>::of(src.self()), shape);
 }
 

@@ -79,7 +79,9 @@ struct SliceExp : public TRValue<SliceExp<Src, Device, DType, dim, dimslice>, De
   }
   SliceExp(const SliceExp&) = default;
   /// Copies the elements: a part is no handle.
-  SliceExp& operator=(const SliceExp& e) { return this->__assign(static_cast<const Exp<SliceExp, DType, type::kRValue>&>(e)); }
+  SliceExp& operator=(const SliceExp& e) {
+    return this->__assign(static_cast<const Exp<SliceExp, DType, type::kRValue>&>(e));
+  }
   SliceExp& operator=(DType s) { return this->__assign(s); }
   template <class E, int kind>
   SliceExp& operator=(const Exp<E, DType, kind>& e) {
@@ -130,7 +132,9 @@ struct ConcatExp : public TRValue<ConcatExp<L, R, Device, DType, dim, dimcat>, D
   }
   ConcatExp(const ConcatExp&) = default;
   /// Copies the elements: a part is no handle.
-  ConcatExp& operator=(const ConcatExp& e) { return this->__assign(static_cast<const Exp<ConcatExp, DType, type::kRValue>&>(e)); }
+  ConcatExp& operator=(const ConcatExp& e) {
+    return this->__assign(static_cast<const Exp<ConcatExp, DType, type::kRValue>&>(e));
+  }
   ConcatExp& operator=(DType s) { return this->__assign(s); }
   template <class E, int kind>
   ConcatExp& operator=(const Exp<E, DType, kind>& e) {

@@ -24,7 +24,8 @@ struct ChannelDimension {
     }
   }
   template <class Whole, class Part>
-  static void split(const Whole& whole, std::vector<Part>* parts, int dimension, const std::vector<OpReqType>& req) {
+  static void split(const Whole& whole, std::vector<Part>* parts, int dimension,
+                    const std::vector<OpReqType>& req) {
     if (dimension != at) return ChannelDimension<at - 1>::split(whole, parts, dimension, req);
     index_t begin = 0;
     for (size_t i = 0; i < parts->size(); ++i) {
@@ -55,8 +56,9 @@ void Concatenate(const std::vector<mshadow::Tensor<xpu, dim, DType>>& input,
 }
 /// Writes the parts of a tensor along `dimension`.
 template <typename xpu, int dim, typename DType>
-void Split(const mshadow::Tensor<xpu, dim, DType>& input, std::vector<mshadow::Tensor<xpu, dim, DType>>* output,
-           const int dimension, const std::vector<OpReqType>& req) {
+void Split(const mshadow::Tensor<xpu, dim, DType>& input,
+           std::vector<mshadow::Tensor<xpu, dim, DType>>* output, const int dimension,
+           const std::vector<OpReqType>& req) {
   check_channel_dimension(dimension, dim);
   ChannelDimension<dim - 1>::split(input, output, dimension, req);
 }

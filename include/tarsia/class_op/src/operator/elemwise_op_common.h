@@ -18,7 +18,8 @@ bool ElemwiseAttr(const nnvm::NodeAttrs& attrs, std::vector<AttrType>* in, std::
   AttrType all = none;
   const auto learn = [&](const std::vector<AttrType>& list, size_t n, const char* what) {
     for (size_t i = 0; i < n; ++i)
-      CHECK(assign(&all, list[i])) << "Incompatible attr in node " << attrs.name << " at " << i << "-th " << what << ": "
+      CHECK(assign(&all, list[i])) << "Incompatible attr in node " << attrs.name << " at " << i << "-th "
+                                   << what << ": "
                                    << "expected " << attr_string(all) << ", got " << attr_string(list[i]);
   };
   const size_t inputs = n_in < 0 ? in->size() : static_cast<size_t>(n_in);
@@ -27,7 +28,8 @@ bool ElemwiseAttr(const nnvm::NodeAttrs& attrs, std::vector<AttrType>* in, std::
   if (reverse_infer) learn(*out, outputs, "output");
   for (size_t i = 0; i < inputs; ++i) assign(&(*in)[i], all);
   for (size_t i = 0; i < outputs; ++i)
-    CHECK(assign(&(*out)[i], all)) << "Incompatible attr in node " << attrs.name << " at " << i << "-th output";
+    CHECK(assign(&(*out)[i], all)) << "Incompatible attr in node " << attrs.name << " at " << i
+                                   << "-th output";
   return !is_none(all);
 }
 

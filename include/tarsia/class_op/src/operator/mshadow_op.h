@@ -8,12 +8,16 @@ namespace op {
 
 /// Functions of floats and doubles; other numbers are computed with as floats.
 namespace math {
-#define TARSIA_DETAIL_MATH(name, of_float, of_double)                               \
-  MSHADOW_XINLINE float name(float a) { return ::of_float(a); }                     \
-  MSHADOW_XINLINE double name(double a) { return ::of_double(a); }                  \
-  template <class T>                                                                \
-  MSHADOW_XINLINE float name(const T& a) {                                          \
-    return ::of_float(static_cast<float>(a));                                       \
+#define TARSIA_DETAIL_MATH(name, of_float, of_double) \
+  MSHADOW_XINLINE float name(float a) {               \
+    return ::of_float(a);                             \
+  }                                                   \
+  MSHADOW_XINLINE double name(double a) {             \
+    return ::of_double(a);                            \
+  }                                                   \
+  template <class T>                                  \
+  MSHADOW_XINLINE float name(const T& a) {            \
+    return ::of_float(static_cast<float>(a));         \
   }
 TARSIA_DETAIL_MATH(exp, expf, exp)
 TARSIA_DETAIL_MATH(expm1, expm1f, expm1)
@@ -43,20 +47,28 @@ TARSIA_DETAIL_MATH(trunc, truncf, trunc)
 TARSIA_DETAIL_MATH(tgamma, tgammaf, tgamma)
 TARSIA_DETAIL_MATH(lgamma, lgammaf, lgamma)
 #undef TARSIA_DETAIL_MATH
-#define TARSIA_DETAIL_MATH(name, of_float, of_double)                               \
-  MSHADOW_XINLINE float name(float a, float b) { return ::of_float(a, b); }         \
-  MSHADOW_XINLINE double name(double a, double b) { return ::of_double(a, b); }     \
-  template <class T>                                                                \
-  MSHADOW_XINLINE float name(const T& a, const T& b) {                              \
-    return ::of_float(static_cast<float>(a), static_cast<float>(b));                \
+#define TARSIA_DETAIL_MATH(name, of_float, of_double)                \
+  MSHADOW_XINLINE float name(float a, float b) {                     \
+    return ::of_float(a, b);                                         \
+  }                                                                  \
+  MSHADOW_XINLINE double name(double a, double b) {                  \
+    return ::of_double(a, b);                                        \
+  }                                                                  \
+  template <class T>                                                 \
+  MSHADOW_XINLINE float name(const T& a, const T& b) {               \
+    return ::of_float(static_cast<float>(a), static_cast<float>(b)); \
   }
 TARSIA_DETAIL_MATH(pow, powf, pow)
 TARSIA_DETAIL_MATH(fmod, fmodf, fmod)
 TARSIA_DETAIL_MATH(hypot, hypotf, hypot)
 #undef TARSIA_DETAIL_MATH
 /// The number as it is computed with.
-MSHADOW_XINLINE float id(float a) { return a; }
-MSHADOW_XINLINE double id(double a) { return a; }
+MSHADOW_XINLINE float id(float a) {
+  return a;
+}
+MSHADOW_XINLINE double id(double a) {
+  return a;
+}
 template <class T>
 MSHADOW_XINLINE float id(const T& a) {
   return static_cast<float>(a);
@@ -69,12 +81,12 @@ MSHADOW_XINLINE auto sqr(const T& a) -> decltype(id(a)) {
 
 namespace mshadow_op {
 
-#define MXNET_UNARY_MATH_OP(name, expression)        \
-  struct name {                                      \
-    template <typename DType>                        \
-    MSHADOW_XINLINE static DType Map(DType a) {      \
-      return DType(expression);                      \
-    }                                                \
+#define MXNET_UNARY_MATH_OP(name, expression)   \
+  struct name {                                 \
+    template <typename DType>                   \
+    MSHADOW_XINLINE static DType Map(DType a) { \
+      return DType(expression);                 \
+    }                                           \
   }
 #define MXNET_UNARY_MATH_OP_NC(name, expression) MXNET_UNARY_MATH_OP(name, expression)
 #define MXNET_BINARY_MATH_OP(name, expression)           \
@@ -162,7 +174,7 @@ MXNET_UNARY_MATH_OP(square, math::sqr(a));
 MXNET_UNARY_MATH_OP(square_grad, 2.0f * math::id(a));
 MXNET_BINARY_MATH_OP(threshold, a < b ? 1.0f : 0.0f);
 MXNET_UNARY_MATH_OP(abs, math::fabs(a));
-MXNET_UNARY_MATH_OP(sign, a < DType(0) ? -1.0f : a > DType(0) ? 1.0f : 0.0f);
+MXNET_UNARY_MATH_OP(sign, a<DType(0) ? -1.0f : a> DType(0) ? 1.0f : 0.0f);
 MXNET_UNARY_MATH_OP(sign_grad, (void(a), 0.0f));
 MXNET_BINARY_MATH_OP(power, math::pow(a, b));
 MXNET_BINARY_MATH_OP(power_grad, math::pow(a, DType(b - DType(1))) * math::id(b));
@@ -190,7 +202,8 @@ MXNET_SIMPLE_UNARY_MATH_OP(ceil);
 MXNET_SIMPLE_UNARY_MATH_OP(floor);
 MXNET_SIMPLE_UNARY_MATH_OP(trunc);
 /// The nearest whole number; of two, the lower one.
-MXNET_UNARY_MATH_OP(rint, math::id(a) - math::floor(a) <= math::ceil(a) - math::id(a) ? math::floor(a) : math::ceil(a));
+MXNET_UNARY_MATH_OP(rint, math::id(a) - math::floor(a) <= math::ceil(a) - math::id(a) ? math::floor(a)
+                                                                                      : math::ceil(a));
 MXNET_UNARY_MATH_OP(fix, math::trunc(a));
 MXNET_BINARY_MATH_OP(minus_sign, a - b > DType(0) ? 1.0f : -1.0f);
 MXNET_BINARY_MATH_OP(rminus, b - a);

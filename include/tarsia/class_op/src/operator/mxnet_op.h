@@ -1,5 +1,5 @@
-// mxnet_op::Kernel: a functor for each index, on the CPU by all threads, on the GPU by one kernel. Device code sees this
-// file, too.
+// mxnet_op::Kernel: a functor for each index, on the CPU by all threads, on the GPU by one kernel. Device
+// code sees this file, too.
 #pragma once
 
 #include <algorithm>
@@ -9,40 +9,44 @@
 #include <mxnet/operator.h>
 
 /// Runs its last argument with ReqType as the request, if there is something to write.
-#define MXNET_ASSIGN_REQ_SWITCH(req, ReqType, ...)          \
-  switch (req) {                                            \
-    case ::mxnet::kNullOp:                                  \
-      break;                                                \
-    case ::mxnet::kWriteInplace:                            \
-    case ::mxnet::kWriteTo: {                               \
+#define MXNET_ASSIGN_REQ_SWITCH(req, ReqType, ...)              \
+  switch (req) {                                                \
+    case ::mxnet::kNullOp:                                      \
+      break;                                                    \
+    case ::mxnet::kWriteInplace:                                \
+    case ::mxnet::kWriteTo: {                                   \
       constexpr ::mxnet::OpReqType ReqType = ::mxnet::kWriteTo; \
-      { __VA_ARGS__ }                                       \
-    } break;                                                \
-    case ::mxnet::kAddTo: {                                 \
-      constexpr ::mxnet::OpReqType ReqType = ::mxnet::kAddTo; \
-      { __VA_ARGS__ }                                       \
-    } break;                                                \
-    default:                                                \
-      break;                                                \
+      {                                                         \
+        __VA_ARGS__                                             \
+      }                                                         \
+    } break;                                                    \
+    case ::mxnet::kAddTo: {                                     \
+      constexpr ::mxnet::OpReqType ReqType = ::mxnet::kAddTo;   \
+      {                                                         \
+        __VA_ARGS__                                             \
+      }                                                         \
+    } break;                                                    \
+    default:                                                    \
+      break;                                                    \
   }
 /// Writes a value as the request, a number of OpReqType, says.
-#define KERNEL_ASSIGN(out, req, val)      \
-  {                                       \
-    switch (static_cast<int>(req)) {      \
-      case 1:                             \
-      case 2:                             \
-        (out) = (val);                    \
-        break;                            \
-      case 3:                             \
-        (out) += (val);                   \
-        break;                            \
-      default:                            \
-        break;                            \
-    }                                     \
+#define KERNEL_ASSIGN(out, req, val) \
+  {                                  \
+    switch (static_cast<int>(req)) { \
+      case 1:                        \
+      case 2:                        \
+        (out) = (val);               \
+        break;                       \
+      case 3:                        \
+        (out) += (val);              \
+        break;                       \
+      default:                       \
+        break;                       \
+    }                                \
   }
 #if defined(__CUDACC__) || defined(__CUDA__) || defined(__CUDACC_RTC__)
-#define CUDA_KERNEL_LOOP(i, n)                                                                      \
-  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < static_cast<int>(n);    \
+#define CUDA_KERNEL_LOOP(i, n)                                                                   \
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < static_cast<int>(n); \
        i += static_cast<int>(blockDim.x * gridDim.x))
 #endif
 
@@ -160,14 +164,17 @@ template <typename OP>
 struct Kernel<OP, cpu> {
   template <typename... Args>
   static void Launch(mshadow::Stream<cpu>*, int N, Args... args) {
-    mshadow::tarsia_detail::in_parts(static_cast<size_t>(N > 0 ? N : 0), 1 << 13, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) OP::Map(static_cast<int>(i), args...);
-    });
+    mshadow::tarsia_detail::in_parts(static_cast<size_t>(N > 0 ? N : 0), 1 << 13,
+                                     [&](size_t begin, size_t end) {
+                                       for (size_t i = begin; i < end; ++i)
+                                         OP::Map(static_cast<int>(i), args...);
+                                     });
   }
 };
 #if MSHADOW_USE_CUDA
 inline int cuda_get_num_blocks(const int N) {
-  return std::min(mshadow::cuda::kMaxGridNum, (N + mshadow::cuda::kBaseThreadNum - 1) / mshadow::cuda::kBaseThreadNum);
+  return std::min(mshadow::cuda::kMaxGridNum,
+                  (N + mshadow::cuda::kBaseThreadNum - 1) / mshadow::cuda::kBaseThreadNum);
 }
 template <typename OP>
 struct Kernel<OP, gpu> {

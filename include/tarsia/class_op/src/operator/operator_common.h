@@ -1,4 +1,5 @@
-// What the sources of class operators include: Assign, the checks of shapes and types, and the choice of a device.
+// What the sources of class operators include: Assign, the checks of shapes and types, and the choice of a
+// device.
 #pragma once
 
 #include <istream>
@@ -18,7 +19,8 @@ namespace op {
 
 /// What is assigned: the elements of a tensor, which an assignment between tensors would not copy.
 template <class Device, int dim, class DType>
-mshadow::expr::UnaryMapExp<mshadow::op::identity, mshadow::Tensor<Device, dim, DType>, DType, mshadow::expr::type::kMapper>
+mshadow::expr::UnaryMapExp<mshadow::op::identity, mshadow::Tensor<Device, dim, DType>, DType,
+                           mshadow::expr::type::kMapper>
 elements_of(const mshadow::Tensor<Device, dim, DType>& t) {
   return mshadow::expr::F<mshadow::op::identity>(t);
 }
@@ -28,21 +30,21 @@ const E& elements_of(const E& e) {
 }
 
 /// Assigns an expression as the request says.
-#define Assign(out, req, exp)                            \
-  {                                                      \
-    switch (req) {                                       \
-      case ::mxnet::kNullOp:                             \
-        break;                                           \
-      case ::mxnet::kWriteTo:                            \
-      case ::mxnet::kWriteInplace:                       \
-        (out) = ::mxnet::op::elements_of(exp);           \
-        break;                                           \
-      case ::mxnet::kAddTo:                              \
-        (out) += ::mxnet::op::elements_of(exp);          \
-        break;                                           \
-      default:                                           \
-        LOG(FATAL) << "not reached";                     \
-    }                                                    \
+#define Assign(out, req, exp)                   \
+  {                                             \
+    switch (req) {                              \
+      case ::mxnet::kNullOp:                    \
+        break;                                  \
+      case ::mxnet::kWriteTo:                   \
+      case ::mxnet::kWriteInplace:              \
+        (out) = ::mxnet::op::elements_of(exp);  \
+        break;                                  \
+      case ::mxnet::kAddTo:                     \
+        (out) += ::mxnet::op::elements_of(exp); \
+        break;                                  \
+      default:                                  \
+        LOG(FATAL) << "not reached";            \
+    }                                           \
   }
 #define ASSIGN_DISPATCH(out, req, exp) Assign(out, req, exp)
 
@@ -98,55 +100,55 @@ inline bool type_assign(int* to, const int& from) {
   return *to == from || from == -1;
 }
 
-/// The element of a list; makes the list long enough. CreateOperatorEx of the time before nnvm infers into empty
-/// lists.
+/// The element of a list; makes the list long enough. CreateOperatorEx of the time before nnvm infers into
+/// empty lists.
 template <class T>
 T& grown(std::vector<T>& list, size_t index, const T& unknown) {
   if (index >= list.size()) list.resize(index + 1, unknown);
   return list[index];
 }
 
-#define SHAPE_ASSIGN_CHECK(shape_array, index, shape)                                                        \
-  {                                                                                                          \
-    ::mxnet::TShape& tarsia_shape = ::mxnet::op::grown((shape_array), (index), ::mxnet::TShape());           \
-    if (!::mxnet::op::shape_assign(&tarsia_shape, ::mxnet::TShape(shape))) {                                 \
-      std::ostringstream tarsia_text;                                                                        \
-      tarsia_text << "Shape inconsistent, Provided=" << tarsia_shape << ','                                  \
-                  << " inferred shape=" << ::mxnet::TShape(shape);                                           \
-      throw ::mxnet::op::InferShapeError(tarsia_text.str(), static_cast<int>(index));                        \
-    }                                                                                                        \
+#define SHAPE_ASSIGN_CHECK(shape_array, index, shape)                                              \
+  {                                                                                                \
+    ::mxnet::TShape& tarsia_shape = ::mxnet::op::grown((shape_array), (index), ::mxnet::TShape()); \
+    if (!::mxnet::op::shape_assign(&tarsia_shape, ::mxnet::TShape(shape))) {                       \
+      std::ostringstream tarsia_text;                                                              \
+      tarsia_text << "Shape inconsistent, Provided=" << tarsia_shape << ','                        \
+                  << " inferred shape=" << ::mxnet::TShape(shape);                                 \
+      throw ::mxnet::op::InferShapeError(tarsia_text.str(), static_cast<int>(index));              \
+    }                                                                                              \
   }
-#define TYPE_ASSIGN_CHECK(type_array, index, type)                                                           \
-  {                                                                                                          \
-    int& tarsia_type = ::mxnet::op::grown((type_array), (index), -1);                                        \
-    if (!::mxnet::op::type_assign(&tarsia_type, (type))) {                                                   \
-      std::ostringstream tarsia_text;                                                                        \
-      tarsia_text << "Type inconsistent, Provided=" << ::mxnet::op::type_string(tarsia_type) << ','          \
-                  << " inferred type=" << ::mxnet::op::type_string(type);                                    \
-      throw ::mxnet::op::InferTypeError(tarsia_text.str(), static_cast<int>(index));                         \
-    }                                                                                                        \
+#define TYPE_ASSIGN_CHECK(type_array, index, type)                                                  \
+  {                                                                                                 \
+    int& tarsia_type = ::mxnet::op::grown((type_array), (index), -1);                               \
+    if (!::mxnet::op::type_assign(&tarsia_type, (type))) {                                          \
+      std::ostringstream tarsia_text;                                                               \
+      tarsia_text << "Type inconsistent, Provided=" << ::mxnet::op::type_string(tarsia_type) << ',' \
+                  << " inferred type=" << ::mxnet::op::type_string(type);                           \
+      throw ::mxnet::op::InferTypeError(tarsia_text.str(), static_cast<int>(index));                \
+    }                                                                                               \
   }
-#define UNIFORM_TYPE_CHECK(type, expected, arg)                                                              \
-  {                                                                                                          \
-    CHECK_EQ(type, expected) << "This layer requires uniform type. Expected '"                               \
-                             << ::mxnet::op::type_string(expected) << "' v.s. given '"                       \
-                             << ::mxnet::op::type_string(type) << "' at '" << (arg) << "'";                  \
+#define UNIFORM_TYPE_CHECK(type, expected, arg)                                             \
+  {                                                                                         \
+    CHECK_EQ(type, expected) << "This layer requires uniform type. Expected '"              \
+                             << ::mxnet::op::type_string(expected) << "' v.s. given '"      \
+                             << ::mxnet::op::type_string(type) << "' at '" << (arg) << "'"; \
   }
 
 /// Returns what the template gives for the device of `ctx`.
 #if MXNET_USE_CUDA
-#define DO_BIND_DISPATCH(Method, ...)            \
-  if (ctx.dev_mask() == ::mxnet::cpu::kDevMask)  \
-    return Method< ::mxnet::cpu>(__VA_ARGS__);   \
-  else                                           \
+#define DO_BIND_DISPATCH(Method, ...)           \
+  if (ctx.dev_mask() == ::mxnet::cpu::kDevMask) \
+    return Method< ::mxnet::cpu>(__VA_ARGS__);  \
+  else                                          \
     return Method< ::mxnet::gpu>(__VA_ARGS__);
 #else
-#define DO_BIND_DISPATCH(Method, ...)                                                               \
-  if (ctx.dev_mask() == ::mxnet::cpu::kDevMask) {                                                   \
-    return Method< ::mxnet::cpu>(__VA_ARGS__);                                                      \
-  } else {                                                                                          \
-    LOG(FATAL) << "GPU is not enabled: compile the .cu file along, with MXNET_USE_CUDA=1";          \
-    return nullptr;                                                                                 \
+#define DO_BIND_DISPATCH(Method, ...)                                                      \
+  if (ctx.dev_mask() == ::mxnet::cpu::kDevMask) {                                          \
+    return Method< ::mxnet::cpu>(__VA_ARGS__);                                             \
+  } else {                                                                                 \
+    LOG(FATAL) << "GPU is not enabled: compile the .cu file along, with MXNET_USE_CUDA=1"; \
+    return nullptr;                                                                        \
   }
 #endif
 
