@@ -10,6 +10,7 @@
 
 #include "base/dependency.h"
 #include "base/error.h"
+#include "jit/worker/class_op_folders.h"
 #include "jit/worker/device/device_features.h"
 #include "jit/worker/host/completion.h"
 #include "jit/worker/link/th_routines.h"
@@ -91,6 +92,7 @@ std::map<std::string, std::string> why_clang(const CompileRequest& request) {
 }  // namespace
 
 CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
+  add_class_op_folders(request);
   if (request.cuda)
     for (auto* group : {&request.files, &request.headers})
       for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : complete_launches)(file.text);

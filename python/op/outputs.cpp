@@ -87,7 +87,7 @@ bool Pass::is_hidden(uint32_t i) const {
 }
 
 bool Pass::is_wanted(uint32_t i) const {
-  if (pass == TARSIA_FORWARD) return true;
+  if (pass == TARSIA_FORWARD) return !is_hidden(i);
   return tarsia_bound_has_gradient(bound->bound, i) != 0;
 }
 

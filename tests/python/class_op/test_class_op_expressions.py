@@ -1,0 +1,77 @@
+"""Expressions of mshadow give what NumPy gives."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import tarsia
+
+SRC = pathlib.Path(__file__).parent / "src"
+
+
+def softmax(m):
+    e = np.exp(m - m.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def sliced(a):
+    out = np.zeros_like(a)
+    out[:, :, 1:3] = a[:, :, 0:2]
+    out[:, 2:3] += 1
+    return out
+
+
+EXPRESSIONS = [
+    lambda a, v, m: a * 2 + 1 / (a * a + 1) - 3,
+    lambda a, v, m: np.maximum(a, 0),
+    lambda a, v, m: v[None, :, None] * a,
+    lambda a, v, m: 2 * (a * a).sum((0, 2)),
+    lambda a, v, m: a.max((0, 1)),
+    lambda a, v, m: a.reshape(2, 12) @ m * 2,
+    lambda a, v, m: m.T @ a.reshape(2, 12).T,
+    lambda a, v, m: a.sum(1),
+    lambda a, v, m: a.argmax(2),
+    lambda a, v, m: a / (a**2).sum(1, keepdims=True),
+    lambda a, v, m: a.swapaxes(0, 2),
+    lambda a, v, m: a.reshape(6, 4),
+    lambda a, v, m: a[:, 1:3],
+    lambda a, v, m: sliced(a),
+    lambda a, v, m: np.concatenate([a, a], 1),
+    lambda a, v, m: np.floor(a.astype(np.float32) * np.float32(3)),
+    lambda a, v, m: m.T,
+    lambda a, v, m: softmax(m),
+    lambda a, v, m: np.tile(v, (7, 1)),
+    lambda a, v, m: np.pad(a, ((0, 0), (1, 1), (2, 2))),
+    lambda a, v, m: a[:, 1:3, 1:3],
+    lambda a, v, m: np.lib.stride_tricks.sliding_window_view(a, (2, 2), (1, 2)).max((3, 4)),
+    lambda a, v, m: a.repeat(2, 1).repeat(2, 2),
+    lambda a, v, m: a[:, :, ::-1],
+    lambda a, v, m: np.tile(a.sum(0), (2, 1, 1)),
+    lambda a, v, m: m.sum(0),
+    lambda a, v, m: (a - a * 3) * a / (a + 10),
+    lambda a, v, m: a.swapaxes(1, 2) @ a,
+]
+
+
+@pytest.fixture(scope="module")
+def library():
+    lib = tarsia.load_inline(
+        {"expressions.cc": (SRC / "expressions.cc").read_text()},
+        headers={"expressions.h": (SRC / "expressions.h").read_text()},
+    )
+    yield lib
+    lib.unload()
+
+
+@pytest.mark.parametrize("which", range(len(EXPRESSIONS)))
+@pytest.mark.parametrize(("name", "tolerance"), [("float", 1e-5), ("double", 1e-12)])
+def test_expression(library, which, name, tolerance):
+    random = np.random.default_rng(which)
+    dtype = {"float": np.float32, "double": np.float64}[name]
+    a, v, m = (random.standard_normal(shape).astype(dtype) for shape in ((2, 3, 4), 3, (12, 5)))
+    out = np.full(100, np.nan, dtype)
+    n = getattr(library, "compute_" + name)(which, a, v, m, out)
+    expected = EXPRESSIONS[which](a, v, m)
+    assert n == expected.size and np.isnan(out[n:]).all()
+    np.testing.assert_allclose(out[:n], expected.ravel(), rtol=tolerance * 10, atol=tolerance * 10)

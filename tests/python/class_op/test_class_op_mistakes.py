@@ -1,0 +1,68 @@
+"""Mistakes in the declaration of a class operator: the library is refused, and the error names the op and the remedy."""
+
+import pytest
+
+import tarsia
+
+SOURCE = """
+#include <mxnet/operator.h>
+namespace mxnet {{ namespace op {{
+struct BadParam : public dmlc::Parameter<BadParam> {{
+  int a, b;
+  DMLC_DECLARE_PARAMETER(BadParam) {{
+    DMLC_DECLARE_FIELD(a).set_default(1);
+    DMLC_DECLARE_FIELD(b).set_default(1);
+    {fields}
+  }}
+}};
+class BadProp : public OperatorProperty {{
+ public:
+  void Init(const std::vector<std::pair<std::string, std::string> >& kwargs) override {{ param_.Init(kwargs); }}
+  std::map<std::string, std::string> GetParams() const override {{ return param_.__DICT__(); }}
+  bool InferShape(std::vector<TShape>* in, std::vector<TShape>* out, std::vector<TShape>*) const override {{
+    *out = *in;
+    return true;
+  }}
+  OperatorProperty* Copy() const override {{ return new BadProp(*this); }}
+  std::string TypeString() const override {{ return "{type}"; }}
+  Operator* CreateOperator(Context) const override {{ {create} }}
+  {more}
+ private:
+  BadParam param_;
+}};
+DMLC_REGISTER_PARAMETER(BadParam);
+MXNET_REGISTER_OP_PROPERTY(Bad, BadProp).add_arguments(BadParam::__FIELDS__());
+}} }}
+"""
+
+
+def source(fields="", type="Bad", create="return nullptr;", more=""):
+    return SOURCE.format(fields=fields, type=type, create=create, more=more)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"fields": "DMLC_DECLARE_FIELD(a).set_default(2);"}, "op 'Bad'.*declares the parameter 'a' twice"),
+        ({"fields": "DMLC_DECLARE_ALIAS(c, d);"}, "op 'Bad'.*alias 'd' of 'c'"),
+        ({"type": "Good"}, "op 'Bad'.*TypeString.*'Good'.*give both one name"),
+        ({"more": "int NumVisibleOutputs() const override { return 3; }"}, "op 'Bad'.*NumVisibleOutputs"),
+    ],
+)
+def test_the_library_is_refused(parts, message):
+    with pytest.raises(tarsia.LoadError, match=message):
+        tarsia.load_inline(source(**parts))
+
+
+def test_a_property_that_makes_no_operator():
+    import numpy as np
+
+    lib = tarsia.load_inline(source())
+    with pytest.raises(tarsia.OpError, match="Bad.*CreateOperator made no operator"):
+        tarsia.ops.Bad(np.ones(3, np.float32))
+    lib.unload()
+
+
+def test_a_method_that_is_needed_and_missing_is_a_compile_error():
+    with pytest.raises(tarsia.CompileError, match="TypeString"):
+        tarsia.load_inline(source().replace("std::string TypeString() const override", "std::string Name() const"))

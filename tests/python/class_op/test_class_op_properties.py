@@ -1,0 +1,160 @@
+"""What a property of a class operator says of its op: parameters, tensors, shapes, types, resources, requests."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import tarsia
+
+SRC = pathlib.Path(__file__).parent / "src"
+
+
+def texts(*names):
+    return {name: (SRC / name).read_text() for name in names}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libraries():
+    loaded = [
+        tarsia.load_inline(texts("shrink.cc"), headers=texts("shrink-inl.h")),
+        tarsia.load_inline(texts("center.cc")),
+    ]
+    yield loaded
+    for lib in loaded:
+        lib.unload()
+
+
+def soft(x, bound):
+    return np.sign(x) * np.maximum(np.abs(x) - bound, 0)
+
+
+X = np.linspace(-2, 2, 24, dtype=np.float32).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("float64", 1e-12), ("float16", 2e-3)])
+def test_forward_and_backward_in_every_type(dtype, tolerance):
+    x, dy = X.astype(dtype), (X + 3).astype(dtype)
+    bound = tarsia.op("Shrink").bind(x, bound=0.75, scale=2.0)
+    y = bound(x)
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, soft(x, 0.75) * 2, atol=tolerance * 4)
+    dx = bound.backward(dy, x, y)
+    np.testing.assert_allclose(np.asarray(dx).reshape(x.shape), (np.abs(x) > 0.75) * dy * 2, atol=tolerance * 16)
+
+
+def test_requests():
+    bound = tarsia.op("Shrink").bind(X, bound=1)
+    out = np.ones_like(X)
+    bound(X, out=out, req="add")
+    np.testing.assert_allclose(out, soft(X, 1) + 1, atol=1e-6)
+    x = X.copy()
+    bound(x, out=x, req="inplace")
+    np.testing.assert_allclose(x, soft(X, 1), atol=1e-6)
+    dx = np.ones_like(X)
+    bound.backward(X, X, bound(X), out=dx, req="add")
+    np.testing.assert_allclose(dx, (np.abs(X) > 1) * X + 1, atol=1e-6)
+
+
+def test_parameters_of_every_kind():
+    np.testing.assert_allclose(tarsia.ops.Shrink(X, kind="hard", bound=1), X * (np.abs(X) > 1))
+    np.testing.assert_allclose(tarsia.ops.Shrink(X, negate=True, bound=0), -X)
+    np.testing.assert_allclose(tarsia.ops.Shrink(X, axes=(1, 2), limit=3, pair="1:2.5", note="a b", bound="0"), X)
+    np.testing.assert_allclose(tarsia.ops.shrunken(X, bound=0), X)  # an alias
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"unknown": 1}, "Shrink.*unknown"),
+        ({"bound": 11}, "Shrink.*bound"),
+        ({"kind": "medium"}, "Shrink.*kind.*medium"),
+        ({"times": 0}, "Shrink.*times"),
+        ({"pair": "1,2"}, "Shrink.*pair.*1,2"),
+        ({"scale": "much"}, "Shrink.*scale.*much"),
+    ],
+)
+def test_a_wrong_parameter_names_op_and_field(attributes, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        tarsia.ops.Shrink(X, **attributes)
+
+
+def test_auxiliary_states_hidden_outputs_and_scratch():
+    x, seen = np.arange(12, dtype=np.float32).reshape(4, 3) ** 2, np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(x, seen)
+    y = bound(x, seen)
+    np.testing.assert_allclose(y, x - x.mean(0), atol=1e-5)
+    assert seen[0] == 1
+    dy = np.linspace(0, 1, 12, dtype=np.float32).reshape(4, 3)
+    dx = bound.backward(dy, [x, seen], y)  # the hidden mean is that of the forward that made y
+    np.testing.assert_allclose(dx[0], dy - dy.mean(0), atol=1e-5)
+    assert dx[1] is None
+
+
+def test_a_backward_without_its_forward_names_the_output():
+    x, seen = np.ones((4, 3), np.float32), np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(x, seen)
+    with pytest.raises(tarsia.OpError, match="Center.*output 'mean'.*pass all outputs"):
+        bound.backward(x, [x, seen], x.copy())
+
+
+def test_forwards_of_one_bound_op_are_kept_apart():
+    first, second = np.random.rand(2, 4, 3).astype(np.float32)
+    seen = np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(first, seen)
+    outputs = [bound(first, seen), bound(second, seen)]
+    for x, y in zip((first, second), outputs):
+        np.testing.assert_allclose(bound.backward(y, [x, seen], y)[0], y - y.mean(0), atol=1e-5)
+
+
+def test_is_train_is_an_attribute():
+    x, seen = np.ones((4, 3), np.float32), np.zeros(1, np.float32)
+    tarsia.ops.Center(x, seen, is_train=False)
+    assert seen[0] == 0
+
+
+def test_parameters_decide_how_many_inputs_there_are():
+    x, bias, seen = np.ones((4, 3), np.float32), np.arange(3, dtype=np.float32), np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(x, bias, seen, with_bias=True)
+    y = bound(x, bias, seen)
+    np.testing.assert_allclose(y, x - x.mean(0) + bias)
+    dx, dbias, _ = bound.backward(x, [x, bias, seen], y)
+    np.testing.assert_allclose(dx, np.zeros_like(x), atol=1e-6)
+    np.testing.assert_allclose(dbias, x.sum(0))
+    with pytest.raises(TypeError, match="Center.*3 inputs"):
+        tarsia.ops.Center(x, seen, with_bias=True)
+
+
+def test_random_numbers_follow_the_seed():
+    x, seen = np.zeros((4, 300), np.float32), np.zeros(1, np.float32)
+    tarsia.seed(7)
+    first, second = tarsia.ops.Center(x, seen, noisy=True), tarsia.ops.Center(x, seen, noisy=True)
+    tarsia.seed(7)
+    np.testing.assert_array_equal(tarsia.ops.Center(x, seen, noisy=True), first)
+    assert (first != second).any()
+    assert abs(first.std() / 0.001 - 1) < 0.1 and abs(first.mean()) < 0.0002
+
+
+def test_inference_fills_in_what_is_unknown():
+    shapes, dtypes = tarsia.op("Center").infer([(4, 3), None, None], ["float32"] * 3, with_bias=True)
+    assert shapes == [(4, 3), (3,), (1,), (4, 3), (3,)]
+    assert set(dtypes) == {"float32"}
+
+
+def test_wrong_shapes_and_types_name_the_op():
+    with pytest.raises(ValueError, match=r"(?s)Center.*takes a matrix"):
+        tarsia.ops.Center(np.ones(3, np.float32), np.zeros(1, np.float32))
+    with pytest.raises(ValueError, match=r"(?s)Center.*Shape inconsistent, Provided=\(2,\).*\(3,\)"):
+        tarsia.ops.Center(np.ones((4, 3), np.float32), np.ones(2, np.float32), np.zeros(1, np.float32), with_bias=True)
+    with pytest.raises(ValueError, match=r"(?s)Center.*float64|Center.*double"):
+        tarsia.ops.Center(np.ones((4, 3)), np.zeros(1))
+    with pytest.raises(ValueError, match=r"InferShape leaves 1 shapes of outputs, and the op has 2"):
+        tarsia.ops.Center(np.ones((4, 3), np.float32), np.zeros(1, np.float32), honest=0)
+
+
+def test_a_source_built_by_gcc_does_the_same(build_class_op):
+    lib = build_class_op("shrink.cc")
+    try:
+        np.testing.assert_allclose(tarsia.ops.Shrink(X, bound=0.75), soft(X, 0.75), atol=1e-6)
+    finally:
+        lib.unload()
