@@ -81,14 +81,15 @@ def words_of(options, without=()):
         if not row.command or value is False or value is None or value == "":
             continue
         spelling = row.command.partition(" ")[0].split(",")[-1]
+        values: list[str | None] = [None]
         if row.kind == "flag" or value == "on" and row.kind == "mode":
-            values = [None]
+            pass
         elif row.kind == "defines":
             values = [macro if text is None else f"{macro}={text}" for macro, text in value.items()]
         else:
-            values = [f"{value / 1000}" if row.kind == "seconds" else one for one in (value if isinstance(value, list) else [value])]
+            values = [f"{value / 1000}" if row.kind == "seconds" else str(one) for one in (value if isinstance(value, list) else [value])]
         for one in values:
-            words += [spelling] if one is None else [f"{spelling}={one}"] if spelling.startswith("--") else [spelling, str(one)]
+            words += [spelling] if one is None else [f"{spelling}={one}"] if spelling.startswith("--") else [spelling, one]
     return words
 
 
