@@ -3,12 +3,15 @@
 Each measurement runs in a process of its own, for the two OpenMP libraries keep their threads spinning, and the contenders take
 turns. A kernel is called by mobula.func, a loop of g++'s by ctypes; both calls cost little beside a million elements.
 
-    python bench/python/bench_mobula.py [--rounds 5] [--size 1000000]
+    python bench/python/bench_mobula.py [--rounds 5] [--size 1000000] [--threads N]
+
+On a machine that is busy with other things, only --threads 1 tells anything: threads that wait for each other wait for the others.
 """
 
 import argparse
 import ctypes
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -82,13 +85,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--size", type=int, default=1_000_000)
+    parser.add_argument("--threads", type=int, help="of both; by default as many as there are cores")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)  # what a process of its own does
     arguments = parser.parse_args()
     if arguments.measure:
         contender, name, folder = arguments.measure
         print(json.dumps(measure(contender, name, arguments.size, folder)))
         return
-    print_header(f"MobulaOP's kernels on the CPU, {arguments.size:,} floats")
+    environment = {**os.environ, **({"OMP_NUM_THREADS": str(arguments.threads)} if arguments.threads else {})}
+    print_header(f"MobulaOP's kernels on the CPU, {arguments.size:,} floats, threads: {arguments.threads or 'all'}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in LOOPS:
@@ -96,7 +101,7 @@ def main():
             for _ in range(arguments.rounds):
                 for contender in best:
                     done = subprocess.run([sys.executable, __file__, "--size", str(arguments.size), "--measure", contender, name, folder],
-                                          check=True, stdout=subprocess.PIPE)
+                                          check=True, stdout=subprocess.PIPE, env=environment)
                     best[contender] = min(best[contender], json.loads(done.stdout))
             rows.append([name, best["mobula"] * 1e6, best["g++"] * 1e6, best["mobula"] / best["g++"]])
     print_table(["loop", "kernel, µs", "g++ -O3 -fopenmp, µs", "ratio"], rows)
