@@ -241,8 +241,8 @@ typedef struct tarsia_call_context {
   /* Returns a tensor that shares an argument's memory and may outlive the call, one reference handed over, or
      null with the last error set. Null: functions that may keep an argument cannot be called. */
   tarsia_storage* (*share)(void* user, const tarsia_tensor* argument);
-  /* Gives an argument another shape and writes into *argument what it then is. Returns 0, or a code with the last
-     error set. Null: functions that resize an argument fail. */
+  /* Gives an argument another shape and writes into *argument what it then is. Returns 0, or a code with the
+     last error set. Null: functions that resize an argument fail. */
   int32_t (*resize)(void* user, const tarsia_tensor* argument, const int64_t* shape, int32_t ndim);
 } tarsia_call_context;
 

@@ -131,9 +131,9 @@ typedef struct tarsia_host {
   /// error.
   int32_t (*interrupted)(void);
 
-  /// Gives an argument of the call under way another shape, in the caller's framework, as torch.Tensor.resize_
-  /// does: the caller's own tensor has it, and `argument`, a value of TARSIA_KIND_TENSOR, then tells its memory.
-  /// Fails if the caller's tensors cannot be resized.
+  /// Gives an argument of the call under way another shape, in the caller's framework, as
+  /// torch.Tensor.resize_ does: the caller's own tensor has it, and `argument`, a value of
+  /// TARSIA_KIND_TENSOR, then tells its memory. Fails if the caller's tensors cannot be resized.
   int32_t (*resize)(const tarsia_tensor* argument, const int64_t* shape, int32_t ndim);
 } tarsia_host;
 

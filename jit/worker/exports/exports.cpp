@@ -326,7 +326,8 @@ class Lister {
         !m_context.getSourceManager().isInMainFile(function.getLocation()))
       return;
     if (is_device_only(function) || !m_context.getLangOpts().CPlusPlus) return;
-    if (function.getIdentifier() && function.getName().starts_with("tarsia_call_")) return;  // describes a C text
+    if (function.getIdentifier() && function.getName().starts_with("tarsia_call_"))
+      return;  // describes a C text
     m_exports.skipped.push_back({exported_name(function), std::move(why)});
   }
 
