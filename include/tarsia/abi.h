@@ -151,8 +151,9 @@ enum {
 typedef struct tarsia_type {
   uint8_t kind; /* tarsia_kind */
   uint8_t flags;
-  uint16_t n_elements;                /* tuple: number of elements; list: 1 */
-  tarsia_dtype dtype;                 /* pointer: element type; int, float: width for the range check */
+  uint16_t n_elements; /* tuple: number of elements; list: 1 */
+  tarsia_dtype dtype;  /* pointer: element type; tensor: the same, no bits for any; int, float: width
+                          for the range check */
   const struct tarsia_type* elements; /* tuple, list */
 } tarsia_type;
 

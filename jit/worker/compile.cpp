@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "jit/worker/class_op_folders.h"
 #include "jit/worker/device/device_features.h"
+#include "jit/worker/exports/exports.h"
 #include "jit/worker/host/completion.h"
 #include "jit/worker/link/th_routines.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
@@ -19,7 +20,6 @@
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
-#include "jit/worker/source/own_texts.h"
 #include "jit/worker/source/raw_tokens.h"
 
 namespace tarsia::jit {

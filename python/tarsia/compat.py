@@ -47,7 +47,7 @@ def _ffi():
         """The function itself, which takes and gives torch.Tensors."""
         return function
 
-    module.create_extension, module._wrap_function = create_extension, _wrap_function
+    vars(module).update(create_extension=create_extension, _wrap_function=_wrap_function)
     return module
 
 

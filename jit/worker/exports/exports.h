@@ -38,6 +38,10 @@ struct Exports {
   const clang::FunctionDecl* mxnet_initialize = nullptr;
 };
 
+/// The name of the text that Tarsia adds to a source with the functions of THC that run kernels. Nothing of
+/// it is exported.
+inline constexpr char k_th_routines[] = "tarsia_th_routines.cu";
+
 /// The request's `functions`. The marks in the text (TARSIA_EXPORT) are found there.
 struct ExportChoice {
   std::set<std::string> wanted;  ///< meaningful if `restricted`

@@ -44,7 +44,6 @@
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
-#include "jit/worker/source/own_texts.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"

@@ -11,17 +11,18 @@ import torch
 from .._errors import ArgumentTypeError
 
 _NODE = "_tarsia_node"
+_MARK = "_is_of_tarsia"
 
 
 def install():
     """Gives torch.autograd.Function that call. Functions with static methods are called as before."""
     function = torch.autograd.Function
-    if getattr(function.__call__, "_is_of_tarsia", False):
+    if getattr(function.__call__, _MARK, False):
         return
     function.__call__ = _call_of(function.__call__)
     function.__init__ = _init_of(function.__init__)
     for name in ("saved_tensors", "needs_input_grad"):
-        setattr(function, name, property(lambda self, name=name: getattr(_node(self, name), name)))
+        setattr(function, name, property(_reader(name)))
     function.saved_variables = property(lambda self: _node(self, "saved_variables").saved_tensors)
     for name in ("save_for_backward", "mark_dirty", "mark_non_differentiable"):
         setattr(function, name, _forwarded(name))
@@ -37,7 +38,7 @@ def _call_of(before):
             return before(self, *inputs, **named)
         return _Bridge.apply(self, *inputs)
 
-    __call__._is_of_tarsia = True
+    setattr(__call__, _MARK, True)
     return __call__
 
 
@@ -47,6 +48,10 @@ def _init_of(before):
             before(self, *args, **named)
 
     return __init__
+
+
+def _reader(name):
+    return lambda self: getattr(_node(self, name), name)
 
 
 def _forwarded(name):
