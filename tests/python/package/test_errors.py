@@ -159,8 +159,7 @@ TARSIA_OP(draw_of_seed).input("x").output("y").forward("cpu", draw);
 
 # Python's own protocols ask for these; what an op's Python functions raise becomes an error of the op,
 # and the end of a session's process one of the cell.
-PROTOCOL = {"AttributeError": {"__init__.py", "_graph/graph.py", "_library.py", "_ops.py", "mobula/func.py", "mobula/internal/edict.py", "mobula/op/__init__.py"},
-PROTOCOL = {"AttributeError": {"__init__.py", "_graph/graph.py", "_library.py", "_ops.py", "_torch/extension.py"},
+PROTOCOL = {"AttributeError": {"__init__.py", "_graph/graph.py", "_library.py", "_ops.py", "_torch/extension.py", "mobula/func.py", "mobula/internal/edict.py", "mobula/op/__init__.py"},
             "ImportError": {"jax.py", "_python_module.py", "_sparse.py"},
             "RuntimeError": {"_torch/register.py"}, "TypeError": {"_define/added.py", "_define/define.py", "_define/attributes.py"}, "ValueError": {"_define/define.py"},
             "NotImplementedError": {"_expressions/expression.py"}, "EOFError": {"_session/isolated.py"}}
