@@ -155,7 +155,9 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
   shared.described = true;
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
-  shared.sema->PerformPendingInstantiations();
+  // Virtual functions are instantiated with the tables that name them, and may use further tables.
+  do shared.sema->PerformPendingInstantiations();
+  while (shared.sema->DefineUsedVTables());
   if (shared.cuda())
     list_device_entities(context, shared.slice, shared.cell ? shared.cell->path() : std::string());
   if (kernels_alone)

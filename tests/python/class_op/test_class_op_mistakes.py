@@ -64,5 +64,5 @@ def test_a_property_that_makes_no_operator():
 
 
 def test_a_method_that_is_needed_and_missing_is_a_compile_error():
-    with pytest.raises(tarsia.CompileError, match="TypeString"):
+    with pytest.raises(tarsia.CompileError, match="abstract class type .BadProp."):
         tarsia.load_inline(source().replace("std::string TypeString() const override", "std::string Name() const"))

@@ -29,3 +29,8 @@ def test_the_page_on_mobulaop_runs(tmp_path, monkeypatch, capsys):
 def test_every_page_is_in_the_index():
     index = (pages.DOCS / "coming_from.md").read_text()
     assert [page.name for page in (pages.DOCS / "coming_from").glob("*.md") if f"(coming_from/{page.name})" not in index] == []
+
+
+def test_the_page_on_class_operators_runs():
+    page = "coming_from/class_operators.md"
+    assert pages.run(page, False) == len(list(pages.blocks(page))) >= 2

@@ -4,9 +4,6 @@
 #include <mshadow/base.h>
 
 struct CUstream_st;
-#if MSHADOW_USE_CUDA && !defined(__NVCC__)
-#include <cuda_runtime.h>
-#endif
 
 namespace mshadow {
 

@@ -3,8 +3,8 @@
 #include <dmlc/parameter.h>
 #include <mxnet/operator.h>
 
-#include "../mshadow_op.h"
-#include "../operator_common.h"
+#include "./mshadow_op.h"
+#include "./operator_common.h"
 
 namespace mxnet {
 namespace op {

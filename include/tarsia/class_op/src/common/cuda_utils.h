@@ -5,9 +5,6 @@
 #include <mshadow/base.h>
 
 #if MSHADOW_USE_CUDA
-#if !defined(__NVCC__)
-#include <cuda_runtime.h>
-#endif
 #define CHECK_CUDA_ERROR(text)                                                                      \
   {                                                                                                 \
     const cudaError_t tarsia_error = cudaGetLastError();                                            \
