@@ -125,17 +125,21 @@ TARSIA_OP(by_object).forward("cpu", std::function<void(tarsia::Context&)>(zero))
     assert tarsia.ops.by_pointer(X)[0, 0] == 7 and tarsia.ops.by_object(X)[0, 0] == 0
 
 
-STATIC_CALLS = ["tarsia::empty({2}, tarsia::float32, tarsia::cpu_device())", "tarsia::scratch(8, tarsia::cpu_device())",
-                "tarsia::scratch_tensor({2}, tarsia::float32, tarsia::cpu_device())", "(tarsia::check_interrupt(), 1)",
-                "tarsia::device_count()", "tarsia::Stream::current()", 'tarsia::InnerOp("relu", {})',
-                "tarsia::random_states(tarsia::cpu_device(), 1, nullptr)", "tarsia::reserve_random(tarsia::cpu_device(), 4)"]
+@pytest.mark.parametrize("call", ["tarsia::empty({2}, tarsia::float32, tarsia::cpu_device())", "(tarsia::check_interrupt(), 1)",
+                                  "tarsia::device_count()", "tarsia::Stream::current()", "tarsia::reserve_random(tarsia::cpu_device(), 4)"])
+def test_static_initialisers_call_what_needs_no_call_under_way(call):
+    lib = tarsia.load_inline(f"#include <tarsia/op.h>\nstatic auto made = {call};\nint f() {{ return &made != nullptr; }}")
+    assert lib.f() == 1
 
 
-@pytest.mark.parametrize("call", STATIC_CALLS)
-def test_calls_while_static_initialisers_run_are_an_error_of_the_load(call):
+@pytest.mark.parametrize(("call", "said"), [
+    ("tarsia::scratch(8, tarsia::cpu_device())", "no call is under way on this thread"),
+    ("tarsia::scratch_tensor({2}, tarsia::float32, tarsia::cpu_device())", "no call is under way on this thread"),
+    ("tarsia::random_states(tarsia::cpu_device(), 1, nullptr)", "no call is under way on this thread"),
+    ('tarsia::InnerOp("nobody_has_it", {})', "there is no op 'nobody_has_it'")])
+def test_what_static_initialisers_cannot_have_is_an_error_of_the_load(call, said):
     source = f"#include <tarsia/op.h>\nstatic auto made = {call};\nint f() {{ return &made != nullptr; }}"
-    with pytest.raises(tarsia.LoadError, match="static initialiser threw: a function of Tarsia is called while static "
-                                               "initialisers run, before the library is loaded: call it in a function"):
+    with pytest.raises(tarsia.LoadError, match=f"a static initialiser threw: .*{said}"):
         tarsia.load_inline(source)
 
 

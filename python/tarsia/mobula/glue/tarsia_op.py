@@ -1,6 +1,7 @@
 """Operators as ops of Tarsia."""
 
 import inspect
+import sys
 
 import tarsia
 
@@ -21,6 +22,7 @@ def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
         raise ArgumentValueError(f"{name}: no_gradient names {', '.join(sorted(unknown))}; the inputs are {', '.join(inputs)}")
 
     def instance_for(tensors):
+        """An operator for these tensors, and what its methods see of one."""
         glue = backend.get_args_glue(*(one for one in tensors if one is not None))
         if glue is None:
             raise ArgumentTypeError(f"{name} takes tensors of NumPy, PyTorch or CuPy")
@@ -28,17 +30,21 @@ def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
         made._set_functions(tensors)
         return made, glue.view
 
-    def forward(self, *tensors):
+    def forward(self, *given):
+        tensors = _of_framework(given, name)
         made, view = instance_for(tensors)
         run_forward(made, op, view, tensors[: len(inputs)], tensors[len(inputs) :])
+        _finish(given, tensors)
 
-    def backward(self, *tensors):
+    def backward(self, *of_caller):
+        tensors = _of_framework(of_caller, name)
         out_grad, rest = tensors[:n_out], tensors[n_out:]
         taken, given, in_grad = rest[: len(inputs)], rest[len(inputs) : len(inputs) + n_out], rest[len(inputs) + n_out :]
         made, view = instance_for(taken)
         made.in_data, made.out_data = [view(one) for one in taken], [view(one) for one in given]
         requests = ["null" if one is None else "write" for one in in_grad]
         run_backward(made, op, view, out_grad, [x * 0 if dx is None else dx for x, dx in zip(taken, in_grad)], requests)
+        _finish(of_caller, tensors)
 
     def infer_shape(self, *shapes):
         made = backend.op_gen(backend.get_var_type_glue(_ndarray()), op, operator.name).instance(**parameters)
@@ -66,6 +72,25 @@ def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
     }
     define = tarsia.define_op(name=name, outputs=tuple(outputs), no_gradient=tuple(sorted(without)), devices=devices)
     return define(type(name, (), members))
+
+
+def _of_framework(tensors, name):
+    """Tensors of no framework, as callers from C++ and tests of ops have them on GPUs, as those of PyTorch or CuPy."""
+    if not any(isinstance(one, tarsia.Tensor) for one in tensors):
+        return tensors
+    framework = sys.modules.get("torch") or sys.modules.get("cupy")
+    if framework is None:
+        raise ArgumentTypeError(f"{name} takes tensors of NumPy, PyTorch or CuPy; import one of these, which then reads a tarsia.Tensor")
+    return tuple(framework.from_dlpack(one) if isinstance(one, tarsia.Tensor) else one for one in tensors)
+
+
+def _finish(given, tensors):
+    """The framework's stream is not the caller's, who has to find the results."""
+    if given is tensors or not any(getattr(one, "is_cuda", False) or hasattr(one, "__cuda_array_interface__") for one in tensors):
+        return
+    framework = sys.modules.get("torch") or sys.modules["cupy"]
+    stream = framework.cuda.current_stream() if hasattr(framework.cuda, "current_stream") else framework.cuda.get_current_stream()
+    stream.synchronize()
 
 
 def _ndarray():
