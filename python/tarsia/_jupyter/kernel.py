@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import signal
 import sys
 
 from ipykernel.kernelbase import Kernel
@@ -36,6 +37,10 @@ class TarsiaKernel(Kernel):
 
     # Cells
 
+    def pre_handler_hook(self):
+        """Lets interrupts end cells, and nothing else: before and after a cell, one would take its reply away."""
+        self.saved_sigint_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None,
                          cell_id=None):
         self._is_silent, self._failed, self._allow_stdin = silent, None, allow_stdin
@@ -49,19 +54,28 @@ class TarsiaKernel(Kernel):
             self._cells._handle.tells[0] = lambda text: self._publish("stream", {"name": "stderr", "text": text}, parent)
         commands, text = commands_of(code)
         try:
-            self._commands.run_again(self._commands.changed_files(), sys.stdout)
-            for line in commands:
-                if not self._commands.run(line, sys.stdout):
-                    raise _errors.Unsupported(":quit ends the prompt: a notebook's menu ends or restarts its kernel")
-                if self._failed:
-                    return self._failed
-            if text.strip():
-                self.show(self.run(text), text)
+            try:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                self._execute(commands, text)
+            finally:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
         except _errors.Error as error:
             return self._failure(type(error).__name__, str(error), f"{type(error).__name__}: {error}".splitlines())
         except KeyboardInterrupt:  # it came when no cell was running any more
-            return self._failure("Interrupted", "interrupted", ["Interrupted: interrupted"])
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            return self._failed or self._failure("Interrupted", "interrupted", ["Interrupted: interrupted"])
         return self._failed or {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+
+    def _execute(self, commands, text):
+        """Runs a cell's commands, and then the rest of its text."""
+        self._commands.run_again(self._commands.changed_files(), sys.stdout)
+        for line in commands:
+            if not self._commands.run(line, sys.stdout):
+                raise _errors.Unsupported(":quit ends the prompt: a notebook's menu ends or restarts its kernel")
+            if self._failed:
+                return
+        if text.strip():
+            self.show(self.run(text), text)
 
     def _line_of_input(self):
         """What the person types for a cell that reads standard input. Without somebody to ask, it has ended."""

@@ -1,3 +1,4 @@
+// A class operator of two files, as MXNet's are: the GPU's.
 #include "./shrink-inl.h"
 
 namespace mxnet {
