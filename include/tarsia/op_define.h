@@ -6,6 +6,7 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/op_declaration.h>
 #include <tarsia/detail/plain_list.h>
 #include <tarsia/export.h>
 #include <tarsia/op_attributes.h>
@@ -18,33 +19,6 @@
 #endif
 #pragma GCC visibility push(hidden)
 namespace tarsia {
-
-namespace detail {
-
-/// Checks the name that TARSIA_OP got, and returns it.
-template <bool without_quotes_, bool at_namespace_scope_>
-constexpr const char* op_name(const char* name_) {
-  static_assert(without_quotes_, "tarsia: write TARSIA_OP(name), without quotes");
-  static_assert(at_namespace_scope_,
-                "tarsia: TARSIA_OP stands at namespace scope; inside of a function it registers nothing");
-  return name_;
-}
-
-/// Whether what a declaration got is nothing to call: a null pointer, or an empty std::function.
-template <class F_>
-auto is_nothing(const F_& f_, int) -> decltype(f_.operator bool()) {
-  return !f_.operator bool();
-}
-template <class F_>
-bool is_nothing(F_* const& f_, int) {
-  return !f_;
-}
-template <class F_>
-bool is_nothing(const F_&, long) {
-  return false;
-}
-
-}  // namespace detail
 
 /// The declaration of an op. Each function returns the same object, so that calls can be chained. Some
 /// functions qualify the input, output, attribute or implementation that was declared last (`describe`,
@@ -133,7 +107,7 @@ class OpDefinition {
   template <class T_>
   OpDefinition& attribute(const char* name_, T_ default_) {
     return add_attribute(name_, detail::attribute_type<T_>::describe(),
-                         new_value(detail::attribute_type<T_>::default_of(default_)),
+                         detail::new_value(detail::attribute_type<T_>::default_of(default_)),
                          detail::attribute_type<T_>::check());
   }
   /// Declares an attribute that sets a member of the op's struct of parameters, P. The default is that of the
@@ -145,8 +119,8 @@ class OpDefinition {
       return add_attribute(name_, detail::attribute_type<M_>::describe(), nullptr, nullptr);
     }
     const P_& defaults_ = detail::default_params<P_>();
-    add_attribute(name_, detail::attribute_type<M_>::describe(), default_of<M_>(defaults_.*member_, 0),
-                  detail::attribute_type<M_>::check());
+    add_attribute(name_, detail::attribute_type<M_>::describe(),
+                  detail::default_of_member<M_>(defaults_.*member_, 0), detail::attribute_type<M_>::check());
     m_attributes.last().flags &= ~static_cast<uint32_t>(TARSIA_ATTRIBUTE_REQUIRED);
     m_attributes.last().set = &detail::set_member<M_>;
     m_attributes.last().offset = static_cast<uint64_t>(reinterpret_cast<const char*>(&(defaults_.*member_)) -
@@ -177,7 +151,7 @@ class OpDefinition {
             << "' with a default and .required(), with which nobody gets the default: "
                "leave one of them out");
     m_attributes.last().flags |= TARSIA_ATTRIBUTE_REQUIRED;
-    drop_default(m_attributes.last());
+    m_attributes.drop_default();
     return *this;
   }
   /// Bounds the value of the last attribute, both ends included.
@@ -430,16 +404,11 @@ class OpDefinition {
   TARSIA_DETAIL_SUPPORT OpDefinition() {}
   TARSIA_DETAIL_SUPPORT ~OpDefinition() {
     for (uint32_t i_ = m_kept.n; i_-- > 0;) m_kept.items[i_].destroy(m_kept.items[i_].object);
-    for (uint32_t i_ = 0; i_ < m_attributes.n; ++i_) {
-      drop_default(m_attributes.items[i_]);
-      delete[] m_attributes.items[i_].choices;
-    }
     for (uint32_t i_ = 0; i_ < m_implementations.n; ++i_) delete[] m_implementations.items[i_].inplace;
     delete[] m_op.backward_needs;
     delete[] m_kept.items;
     delete[] m_inputs.items;
     delete[] m_outputs.items;
-    delete[] m_attributes.items;
     delete[] m_implementations.items;
     delete[] m_inplace.items;
   }
@@ -455,35 +424,11 @@ class OpDefinition {
     m_last = last_;
     return *this;
   }
-  TARSIA_DETAIL_SUPPORT static void drop_default(tarsia_attribute& attribute_) {
-    if (attribute_.default_value) detail::free_value(*attribute_.default_value);
-    delete attribute_.default_value;
-    attribute_.default_value = nullptr;
-  }
-  TARSIA_DETAIL_SUPPORT static tarsia_value* new_value(tarsia_value v_) { return new tarsia_value(v_); }
-  /// The default of a member. If the author reads the type, the default stays in the struct.
-  template <class M_>
-  static decltype(detail::attribute_type<M_>::read_by_author(), static_cast<tarsia_value*>(nullptr))
-  default_of(const M_&, int) {
-    return nullptr;
-  }
-  template <class M_>
-  static tarsia_value* default_of(const M_& x_, long) {
-    return new_value(detail::attribute_type<M_>::default_of(x_));
-  }
   TARSIA_DETAIL_SUPPORT OpDefinition& add_attribute(const char* name_, tarsia_type type_,
                                                     const tarsia_value* default_,
                                                     int32_t (*check_)(void*, const char*)) {
-    tarsia_attribute& a_ = m_attributes.add();
-    a_.size = sizeof(tarsia_attribute);
     if (!name_ || !*name_) fault(Message("has an attribute without a name"));
-    a_.name = name_ ? name_ : "";
-    a_.description = "";
-    a_.type = type_;
-    a_.default_value = default_;
-    a_.check = check_;
-    if (check_) a_.flags |= TARSIA_ATTRIBUTE_CUSTOM;
-    if (!default_ && !(type_.flags & TARSIA_TYPE_OPTIONAL)) a_.flags |= TARSIA_ATTRIBUTE_REQUIRED;
+    m_attributes.add(name_ ? name_ : "", type_, default_, check_);
     m_last = 'a';
     return *this;
   }
@@ -610,7 +555,7 @@ class OpDefinition {
   int m_default_inputs = 1;
   char m_last = 0;  ///< what was declared last: 'i', 'o', 'a', or the op itself
   detail::PlainList<tarsia_port> m_inputs, m_outputs;
-  detail::PlainList<tarsia_attribute> m_attributes;
+  detail::AttributeList m_attributes;
   detail::PlainList<tarsia_implementation> m_implementations;
   detail::PlainList<tarsia_inplace> m_inplace;
   detail::PlainList<detail::Keeper> m_kept;
@@ -627,17 +572,6 @@ class OpDefinition {
 #endif
 
 #include <tarsia/detail/macros_pop.h>
-
-// Inside a function, the definition would begin when the function is called, long after the library's ops
-// were listed.
-#if defined(__clang__) || !defined(__CUDACC__)
-#define TARSIA_DETAIL_AT_NAMESPACE_SCOPE (__builtin_FUNCTION()[0] == 0)
-#else  // nvcc's front end has no such constant
-#define TARSIA_DETAIL_AT_NAMESPACE_SCOPE true
-#endif
-
-#define TARSIA_DETAIL_OP_NAME(text_) \
-  ::tarsia::detail::op_name<(text_)[0] != '"', TARSIA_DETAIL_AT_NAMESPACE_SCOPE>(text_)
 
 /// Declares an op. Stands at namespace scope, with the op's name without quotes. Calls of OpDefinition
 /// follow:
