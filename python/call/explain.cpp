@@ -196,23 +196,10 @@ bool is_big_endian(PyObject* object) {
          numpy::k_dtypes[descr.number].lanes;
 }
 
-/// The message of the current Python error, which becomes `cause`.
-std::string take_error(Ref& cause) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  cause = Ref(value);
-  const Ref text(value ? PyObject_Str(value) : nullptr);
-  std::string message = text_of(text.get());
-  return message.substr(0, message.find('\n'));
-}
-
 }  // namespace
 
 std::string explain_unreadable(PyObject* object, const std::string& name, Ref& cause) {
-  std::string why = take_error(cause);
+  std::string why = take_error(&cause);
   const auto is = [&](const char* question) {
     const Ref answer = attribute_or_null(object, question);
     return answer.get() == Py_True;

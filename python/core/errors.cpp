@@ -80,4 +80,17 @@ PyObject* raise_argument_error(bool is_value_error, const std::string& message, 
   return nullptr;
 }
 
+std::string take_error(Ref* cause) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const Ref types(type), tracebacks(traceback);
+  Ref exception(value);
+  const Ref words(value ? PyObject_Str(value) : nullptr);
+  PyErr_Clear();
+  const std::string message = words ? text_of(words.get()) : "";
+  if (cause) *cause = std::move(exception);
+  return message.substr(0, message.find('\n'));
+}
+
 }  // namespace tarsia::python

@@ -32,7 +32,7 @@ def tick(name, seconds):
         if _owner != me:
             return
     frames = _frames()
-    _write(f"\r{frames[int(seconds * 10) % len(frames)]} Compiling {name}, {seconds:.1f} s")
+    tell(f"\r{frames[int(seconds * 10) % len(frames)]} Compiling {name}, {seconds:.1f} s")
 
 
 def done():
@@ -42,7 +42,7 @@ def done():
         if _owner != threading.get_ident():
             return
         _owner = None
-    _write("\r\033[K")
+    tell("\r\033[K")
 
 
 def _frames():
@@ -50,7 +50,8 @@ def _frames():
     return _FRAMES if encoding.lower().replace("-", "") == "utf8" else _PLAIN_FRAMES
 
 
-def _write(text):
+def tell(text):
+    """Writes to standard error, if somebody looks."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -82,7 +83,7 @@ class Bar:
         filled = width * self._done // self._total
         full, empty = ("━", "─") if _frames() is _FRAMES else ("#", ".")
         failed = f", {self._failed} failed" if self._failed else ""
-        _write(f"\rCompiling {full * filled}{empty * (width - filled)} {self._done}/{self._total}{failed}, {seconds:.1f} s")
+        tell(f"\rCompiling {full * filled}{empty * (width - filled)} {self._done}/{self._total}{failed}, {seconds:.1f} s")
 
     def __enter__(self):
         global _owner
@@ -95,4 +96,4 @@ class Bar:
         with _lock:
             _owner = self._before
         if self._shown:
-            _write("\r\033[K")
+            tell("\r\033[K")

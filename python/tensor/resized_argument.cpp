@@ -13,15 +13,6 @@
 namespace tarsia::python {
 namespace {
 
-std::string taken_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  const Ref types(type), values(value), tracebacks(traceback);
-  const Ref text(value ? PyObject_Str(value) : nullptr);
-  PyErr_Clear();
-  return text ? text_of(text.get()) : "";
-}
-
 bool resize(Frame& frame, View& view, const int64_t* shape, int32_t ndim) {
   const Ref sizes(PyTuple_New(ndim));
   if (!sizes) return false;
@@ -53,7 +44,7 @@ int32_t resize_argument(Frame& frame, const tarsia_tensor* argument, const int64
       break;
     }
     if (resize(frame, *view, shape, ndim)) return 0;
-    why = taken_error();
+    why = take_error();
     break;
   }
   const std::string text = std::string(frame.callee) + "(): a tensor cannot be given the shape " +

@@ -65,15 +65,6 @@ tarsia_storage* share(const View& view) {
   return storage_over(managed, protocol.framework);
 }
 
-std::string taken_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  const Ref types(type), values(value), tracebacks(traceback);
-  const Ref text(value ? PyObject_Str(value) : nullptr);
-  PyErr_Clear();
-  return text ? text_of(text.get()) : "";
-}
-
 }  // namespace
 
 tarsia_storage* share_argument(const Frame& frame, const tarsia_tensor* argument) {
@@ -84,7 +75,7 @@ tarsia_storage* share_argument(const Frame& frame, const tarsia_tensor* argument
     if (tarsia_storage* shared = share(*view)) return shared;
     break;
   }
-  const std::string why = PyErr_Occurred() ? taken_error() : "it is no argument of this call";
+  const std::string why = PyErr_Occurred() ? take_error() : "it is no argument of this call";
   const std::string text = std::string(frame.callee) + "(): a tensor cannot be shared: " + why;
   tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());
   return nullptr;

@@ -246,10 +246,4 @@ inline void set_device(int) {
 
 }  // namespace mobula
 
-#define KERNEL_RUN_BEGIN(device_id) \
-  {                                 \
-    ::mobula::UNUSED(device_id)
-#define KERNEL_RUN_END() }
-/// Runs a kernel from a function of the host: KERNEL_RUN(kernel<float>)(n, arguments…).
-#define KERNEL_RUN(a) (::mobula::tarsia_detail::KernelRunner<decltype(&(a))>(&(a)))
 #define KERNEL_RUN_STREAM(a, strm) KERNEL_RUN(a)

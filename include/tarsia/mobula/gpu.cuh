@@ -230,10 +230,4 @@ inline void set_device(int device_id) {
 
 }  // namespace mobula
 
-#define KERNEL_RUN_BEGIN(device_id) \
-  {                                 \
-    ::mobula::UNUSED(device_id)
-#define KERNEL_RUN_END() }
-/// Runs a kernel from a function of the host: KERNEL_RUN(kernel<float>)(n, arguments…).
-#define KERNEL_RUN(a) (::mobula::tarsia_detail::KernelRunner<decltype(&(a))>(&(a)))
 #define KERNEL_RUN_STREAM(a, strm) (::mobula::tarsia_detail::KernelRunner<decltype(&(a))>(&(a), strm))

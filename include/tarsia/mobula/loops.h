@@ -56,3 +56,10 @@ MOBULA_DEVICE inline T MAX_FUNC(const T& a, const T& b) {
 }
 
 }  // namespace mobula
+
+#define KERNEL_RUN_BEGIN(device_id) \
+  {                                 \
+    ::mobula::UNUSED(device_id)
+#define KERNEL_RUN_END() }
+/// Runs a kernel from a function of the host: KERNEL_RUN(kernel<float>)(n, arguments…).
+#define KERNEL_RUN(a) (::mobula::tarsia_detail::KernelRunner<decltype(&(a))>(&(a)))

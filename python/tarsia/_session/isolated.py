@@ -17,6 +17,7 @@ import sys
 import time
 
 from .. import _errors
+from .._progress import tell
 from .piped import Piped
 
 _PATIENCE = 0.5  # seconds that a cell has to end after Ctrl-C, before it is ended
@@ -172,7 +173,7 @@ class IsolatedHandle:
     def __init__(self, options, keep_output, stdin=None):
         self._options, self._keep_output = options, bool(keep_output)
         self._stdin = stdin
-        self.tells = [_tell] if keep_output or not _is_own_stderr() else None  # what cells write to standard error
+        self.tells = [tell] if keep_output or not _is_own_stderr() else None  # what cells write to standard error
         self._texts = []  # of live cells
         self._number = 0
         self._is_closed = self._is_running = False
@@ -305,14 +306,6 @@ def _is_own_stderr():
         return sys.stderr.fileno() == 2
     except (AttributeError, OSError, ValueError):
         return False
-
-
-def _tell(text):
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (AttributeError, OSError, ValueError):
-        pass  # nobody looks any more
 
 
 def _cells(numbers):
