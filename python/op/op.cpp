@@ -399,8 +399,10 @@ bool has_graph_value(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (is_value(args[i])) return true;
     // The input of any number of tensors may be a list.
-    if (PyList_Check(args[i]) && PyList_Size(args[i]) > 0 && is_value(PyList_GetItem(args[i], 0))) return true;
-    if (PyTuple_Check(args[i]) && PyTuple_Size(args[i]) > 0 && is_value(PyTuple_GetItem(args[i], 0))) return true;
+    if (PyList_Check(args[i]) && PyList_Size(args[i]) > 0 && is_value(PyList_GetItem(args[i], 0)))
+      return true;
+    if (PyTuple_Check(args[i]) && PyTuple_Size(args[i]) > 0 && is_value(PyTuple_GetItem(args[i], 0)))
+      return true;
   }
   return false;
 }

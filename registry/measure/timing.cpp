@@ -1,6 +1,6 @@
-// Takes the time of each implementation. They are run in turns, so that what slows the machine down for a while slows all of them, and
-// each one's time is its fastest turn. A turn of a short one has many calls, so that reading the clock, or
-// recording events, costs little of it.
+// Takes the time of each implementation. They are run in turns, so that what slows the machine down for a
+// while slows all of them, and each one's time is its fastest turn. A turn of a short one has many calls, so
+// that reading the clock, or recording events, costs little of it.
 #include "registry/measure/timing.h"
 
 #include <algorithm>
