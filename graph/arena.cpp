@@ -60,8 +60,9 @@ Block::~Block() {
     std::free(m_data);
 }
 
-ArenaMemory::ArenaMemory(std::span<const ArenaSize> sizes, void* stream, bool is_captured)
-    : m_serial(++s_last_serial), m_stream(stream) {
+ArenaMemory::ArenaMemory(std::span<const ArenaSize> sizes, tarsia_device device, void* stream,
+                         bool is_captured)
+    : m_serial(++s_last_serial), m_device(device), m_stream(stream) {
   for (const ArenaSize& size : sizes) m_blocks.emplace_back(size, stream, is_captured);
 }
 
@@ -89,6 +90,19 @@ std::uint64_t ArenaMemory::bytes() const {
   return sum;
 }
 
+std::vector<ArenaSize> ArenaMemory::largest(std::span<const ArenaSize> sizes) const {
+  std::vector<ArenaSize> all(sizes.begin(), sizes.end());
+  for (const Block& block : m_blocks) {
+    const auto same = std::ranges::find_if(
+        all, [&](const ArenaSize& one) { return is_same(one.device, block.size().device); });
+    if (same == all.end())
+      all.push_back(block.size());
+    else
+      same->bytes = std::max(same->bytes, block.size().bytes);
+  }
+  return all;
+}
+
 void ArenaMemory::enter(void* stream) {
   if (stream != m_stream && m_event) wait_for(stream, m_event);
 }
@@ -98,32 +112,36 @@ void ArenaMemory::leave(void* stream) {
   record(m_event, stream);
 }
 
-std::unique_ptr<ArenaMemory> ArenaPool::take(std::span<const ArenaSize> sizes, void* stream) {
-  std::unique_ptr<ArenaMemory> outgrown;  // freed without the lock
+std::unique_ptr<ArenaMemory> ArenaPool::take(std::span<const ArenaSize> sizes, tarsia_device device,
+                                             void* stream) {
+  std::vector<ArenaSize> needed(sizes.begin(), sizes.end());
   {
+    std::unique_ptr<ArenaMemory> outgrown;  // ends behind the lock
     const std::lock_guard lock(m_mutex);
-    // The one that this stream used last, else the smallest.
-    auto best = m_free.end();
+    // The one that this stream used last, else the smallest. If none is large enough, a larger one takes the
+    // place of the largest.
+    auto best = m_free.end(), largest = m_free.end();
     for (auto it = m_free.begin(); it != m_free.end(); ++it) {
+      if (!is_same((*it)->device(), device)) continue;
+      if (largest == m_free.end() || (*it)->bytes() > (*largest)->bytes()) largest = it;
       if (!(*it)->holds(sizes)) continue;
       const bool is_own = (*it)->stream() == stream;
       if (best == m_free.end() || is_own > ((*best)->stream() == stream) ||
           (is_own == ((*best)->stream() == stream) && (*it)->bytes() < (*best)->bytes()))
         best = it;
     }
-    if (best == m_free.end() && !m_free.empty()) {
-      // None is large enough: a larger one takes the place of the largest.
-      best = std::ranges::max_element(m_free, {}, [](const auto& one) { return one->bytes(); });
-      outgrown = std::move(*best);
-      m_free.erase(best);
-    } else if (best != m_free.end()) {
+    if (best != m_free.end()) {
       std::unique_ptr<ArenaMemory> memory = std::move(*best);
       m_free.erase(best);
       return memory;
     }
+    if (largest != m_free.end()) {
+      outgrown = std::move(*largest);
+      m_free.erase(largest);
+      needed = outgrown->largest(sizes);
+    }
   }
-  outgrown.reset();
-  return std::make_unique<ArenaMemory>(sizes, stream, false);
+  return std::make_unique<ArenaMemory>(needed, device, stream, false);
 }
 
 void ArenaPool::give(std::unique_ptr<ArenaMemory> memory) {

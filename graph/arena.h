@@ -31,7 +31,8 @@ class Block {
 /// another stream wait for that work.
 class ArenaMemory {
  public:
-  ArenaMemory(std::span<const ArenaSize> sizes, void* stream, bool is_captured);
+  /// Of runs on this device, and for a GPU on this stream of it at first.
+  ArenaMemory(std::span<const ArenaSize> sizes, tarsia_device device, void* stream, bool is_captured);
   ~ArenaMemory();
   ArenaMemory(const ArenaMemory&) = delete;
 
@@ -40,6 +41,9 @@ class ArenaMemory {
   /// Whether these fit into it.
   bool holds(std::span<const ArenaSize> sizes) const;
   std::uint64_t bytes() const;
+  tarsia_device device() const { return m_device; }
+  /// These sizes, or its own where they are larger.
+  std::vector<ArenaSize> largest(std::span<const ArenaSize> sizes) const;
   /// Before a run on the stream, and after it.
   void enter(void* stream);
   void leave(void* stream);
@@ -50,15 +54,17 @@ class ArenaMemory {
  private:
   std::uint64_t m_serial;
   std::vector<Block> m_blocks;
+  tarsia_device m_device;
   void* m_stream;
   CuEvent m_event = nullptr;
 };
 
 /// Memory that runs of several plans take in turns. Thread-safe. Holds as many arenas as there were runs at
-/// once, each as large as the largest plan that needed it.
+/// once on a device, each as large as the largest plan that needed it.
 class ArenaPool {
  public:
-  std::unique_ptr<ArenaMemory> take(std::span<const ArenaSize> sizes, void* stream);
+  /// For a run on this device.
+  std::unique_ptr<ArenaMemory> take(std::span<const ArenaSize> sizes, tarsia_device device, void* stream);
   void give(std::unique_ptr<ArenaMemory> memory);
   /// Of the arenas that are not in use.
   std::uint64_t bytes();

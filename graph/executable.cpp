@@ -245,9 +245,9 @@ std::unique_ptr<Executable::Arena> Executable::take(void* stream) {
   }
   if (!arena) arena = std::make_unique<Arena>(m_program, m_plan);
   if (m_buckets)
-    arena->hold(m_plan, m_buckets->pool().take(m_plan.arenas, stream));
+    arena->hold(m_plan, m_buckets->pool().take(m_plan.arenas, m_program.device, stream));
   else if (!arena->memory())
-    arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, stream, false));
+    arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, m_program.device, stream, false));
   return arena;
 }
 
@@ -278,7 +278,7 @@ std::int32_t Executable::run(const Call& call) noexcept {
     std::unique_ptr<Arena> arena =
         is_captured ? std::make_unique<Arena>(m_program, m_plan) : take(call.stream);
     if (is_captured)
-      arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, call.stream, true));
+      arena->hold(m_plan, std::make_unique<ArenaMemory>(m_plan.arenas, m_program.device, call.stream, true));
     else if (m_uses_gpu)
       arena->memory()->enter(call.stream);
 

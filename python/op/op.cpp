@@ -116,6 +116,10 @@ bool with_request(const Current& op, Frame& frame, const tarsia_tensor* const* i
     const Unlocked unlocked(true);
     code = run(request);
   }
+  if (frame.interrupted) {  // implementations may run, to be timed
+    raise_interruption_of_call();
+    return false;
+  }
   if (code) raise_last_error();
   return code == 0;
 }
@@ -389,8 +393,17 @@ PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject*
 PyObject *g_graph_value = nullptr, *g_add_node = nullptr;
 
 bool has_graph_value(PyObject* const* args, Py_ssize_t n) {
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == g_graph_value) return true;
+  const auto is_value = [](PyObject* one) {
+    return reinterpret_cast<PyObject*>(Py_TYPE(one)) == g_graph_value;
+  };
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (is_value(args[i])) return true;
+    // The input of any number of tensors may be a list.
+    if (PyList_Check(args[i]) && PyList_Size(args[i]) > 0 && is_value(PyList_GetItem(args[i], 0)))
+      return true;
+    if (PyTuple_Check(args[i]) && PyTuple_Size(args[i]) > 0 && is_value(PyTuple_GetItem(args[i], 0)))
+      return true;
+  }
   return false;
 }
 

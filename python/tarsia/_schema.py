@@ -92,16 +92,17 @@ def _writes(type):
     return kind in (TENSOR, POINTER) and not flags & CONST
 
 
-def inputs_by_name(name, description, inputs, keywords, nothing=None):
-    """The inputs of a call of an op in its order, and the keywords that name no input. `nothing` stands for what is not given."""
-    ports = {port: (i, flags) for i, (port, flags) in enumerate(description["inputs"]) if port in keywords}
+def inputs_by_name(name, description, inputs, keywords):
+    """The inputs of a call of an op in its order, None for what is not given, and the keywords that name no input. C++ has the same
+    rule: python/op/named_inputs.cpp."""
+    ports = {port: (i, flags) for i, (port, flags) in enumerate(description["inputs"]) if port in keywords and port not in ("out", "req")}
     row, rest = list(inputs), {key: value for key, value in keywords.items() if key not in ports}
     for port, (i, flags) in sorted(ports.items(), key=lambda item: item[1]):
         value = keywords[port]
         if i < len(row) and (i < len(inputs) or flags & PORT_VARIADIC):
             raise ArgumentTypeError(f"{name}: input '{port}' is given twice, by its place and by its name")
         values = list(value) if flags & PORT_VARIADIC and isinstance(value, (list, tuple)) else [value]
-        row += [nothing] * (i - len(row))
+        row += [None] * (i - len(row))
         row += values
     return row, rest
 

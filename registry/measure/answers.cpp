@@ -164,14 +164,21 @@ bool find_answer(const AnswerKey& key, std::span<const tarsia_implementation* co
   return true;
 }
 
-void keep_answer(const AnswerKey& key, const Measured& measured) {
+void keep_answer(const AnswerKey& key, std::span<const tarsia_implementation* const> implementations,
+                 const tarsia_op& op, Measured& measured) {
   const std::string text = to_json(measured).dump(-1, ' ', false, json::error_handler_t::replace);
   {
     const std::lock_guard lock(kept().mutex);
-    kept().answers.emplace(key.digest, text);
+    const auto [first, is_first] = kept().answers.emplace(key.digest, text);
+    if (!is_first) {
+      read_json(first->second, implementations, op, measured);
+      return;
+    }
   }
+  const bool has_failed =
+      std::ranges::any_of(measured.times, [](const MeasuredTime& time) { return time.seconds < 0; });
   AnswerStore* store = g_store;
-  if (key.is_lasting && store) store->keep(key.digest, text);
+  if (key.is_lasting && store && !has_failed) store->keep(key.digest, text);
 }
 
 }  // namespace tarsia::registry

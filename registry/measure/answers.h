@@ -38,6 +38,9 @@ struct AnswerKey {
 /// Fills in the times of these implementations. False if there is no answer.
 bool find_answer(const AnswerKey& key, std::span<const tarsia_implementation* const> implementations,
                  const tarsia_op& op, Measured& measured);
-void keep_answer(const AnswerKey& key, const Measured& measured);
+/// Keeps times, unless another thread was first: then `measured` becomes what that one found. A failure may
+/// pass, so times with one are kept for this process alone.
+void keep_answer(const AnswerKey& key, std::span<const tarsia_implementation* const> implementations,
+                 const tarsia_op& op, Measured& measured);
 
 }  // namespace tarsia::registry

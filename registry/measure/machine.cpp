@@ -1,4 +1,4 @@
-// Asks the kernel, CPUID and CUDA's driver.
+// What identifies this machine, from the kernel, CPUID and CUDA's driver.
 #include "registry/measure/machine.h"
 
 #include <sched.h>

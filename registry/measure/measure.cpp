@@ -95,7 +95,9 @@ MeasuredPasses measure(const Ref<OpEntry>& entry, const tarsia_op_request& reque
     }
     if (is_new) tell(op, pass, bound.info().device, measured);
     decide(measured, usual);
-    if (is_new && measured.implementation) keep_answer(key, measured);
+    if (!is_new || !measured.implementation) continue;
+    keep_answer(key, all, op, measured);
+    decide(measured, usual);  // by the times of another thread, if that one was first
   }
   return passes;
 }

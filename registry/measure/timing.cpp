@@ -1,6 +1,6 @@
-// Implementations are run in turns, so that what slows the machine down for a while slows all of them, and
-// each one's time is its fastest turn. A turn of a short one has many calls, so that reading the clock, or
-// recording events, costs little of it.
+// Takes the time of each implementation. They are run in turns, so that what slows the machine down for a
+// while slows all of them, and each one's time is its fastest turn. A turn of a short one has many calls, so
+// that reading the clock, or recording events, costs little of it.
 #include "registry/measure/timing.h"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ class Trial {
     for (std::uint32_t i = 0; i < m_info.n_outputs; ++i) m_outputs.push_back(made_like(m_info.outputs[i]));
     fill_inputs();
     if (backward) {
-      run_forward();
+      run_forward(*bind_to(*m_request.implementations.front()));
       for (std::uint32_t i = 0; i < m_info.n_outputs; ++i) {
         const tarsia_op& op = m_request.entry->op();
         const bool is_hidden = i < op.n_outputs && op.outputs[i].flags & TARSIA_PORT_HIDDEN;
@@ -133,9 +133,14 @@ class Trial {
       runner.implementation = one;
       attempt(runner, [&] {
         runner.bound = bind_to(*one);
+        if (backward) run_forward(*runner.bound);  // a backward may take what its forward left in the state
         turn(runner, 1);
         const double seconds = turn(runner, 1);
-        runner.calls = static_cast<int>(std::clamp(k_turn / std::max(seconds, 1e-9), 1.0, k_most_calls));
+        // Inputs that calls change are made anew before each turn, not before each call.
+        runner.calls =
+            changes_inputs()
+                ? 1
+                : static_cast<int>(std::clamp(k_turn / std::max(seconds, 1e-9), 1.0, k_most_calls));
         runner.seconds = runner.spent = seconds;
       });
     }
@@ -184,6 +189,8 @@ class Trial {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Interrupted&) {
       throw;
     } catch (const std::exception& e) {
       runner.failure = e.what();
@@ -277,13 +284,15 @@ class Trial {
     for (const Made& one : made) list.push_back(one.tensor());
   }
 
-  void run_forward() const {
+  void run_forward(BoundOp& bound) const {
     std::vector<const tarsia_tensor*> inputs, outputs;
     add(inputs, m_inputs);
     add(outputs, m_outputs);
     try {
-      call(*bind_to(*m_request.implementations.front()), TARSIA_FORWARD, inputs, outputs);
+      call(bound, TARSIA_FORWARD, inputs, outputs);
     } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Interrupted&) {
       throw;
     } catch (const Error& e) {
       throw Refusal{std::string("its forward failed: ") + e.what()};
@@ -318,13 +327,15 @@ class Trial {
 
 }  // namespace
 
-Measured time_implementations(const TimingRequest& request) noexcept {
+Measured time_implementations(const TimingRequest& request) {
   Measured refused;
   try {
     const RandomApart apart;
     return Trial(request).run();
   } catch (const Refusal& refusal) {
     refused.reason = refusal.reason;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception& e) {
     refused.reason = e.what();
   }

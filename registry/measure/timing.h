@@ -18,9 +18,9 @@ struct TimingRequest {
 };
 
 /// Nothing of the caller's changes: each implementation has a bound op, and with it a state, of its own;
-/// inputs are copies of the samples, or made up; outputs are new; random numbers come from apart. A reason in
-/// the result says why nothing was timed: sparse tensors, integers without samples, a CUDA graph under
-/// capture, or no memory.
-Measured time_implementations(const TimingRequest& request) noexcept;
+/// inputs are copies of the samples, or made up; outputs are new; random numbers are its own, so that the
+/// caller's go on as if none had been drawn. A reason in the result says why nothing was timed: sparse
+/// tensors, integers without samples, a CUDA graph under capture, or no memory. Throws Interrupted.
+Measured time_implementations(const TimingRequest& request);
 
 }  // namespace tarsia::registry

@@ -98,7 +98,7 @@ BoundOp::Pass BoundOp::plan(tarsia_pass pass) const {
   // What is converted lies in memory of its own, so the pairs are those of the caller's dense tensors.
   plan.pairs = InplacePairs(op, implementation, m_bound.info());
   if (choice.is_dense) {
-    plan.conversions = describe_conversions(m_bound, pass);
+    plan.conversions = describe_conversions(m_bound, pass, plan.needs);
     for (const std::string& one : plan.conversions) plan.conversion_texts.push_back(one.c_str());
     tell_conversions(op, pass, plan.conversions);
   }
@@ -126,7 +126,9 @@ std::string explain(const tarsia_op& op, const tarsia_op_request& request, const
     if (pass == TARSIA_BACKWARD && devices_of(op, pass).empty()) continue;
     text += explain_choice(of, pass);
     if (!choose(of, pass).is_dense) continue;
-    for (const std::string& one : describe_conversions(bound, pass)) text += "  " + one + "\n";
+    const std::vector<std::uint8_t> needs =
+        pass == TARSIA_BACKWARD ? needs_of(bound) : std::vector<std::uint8_t>();
+    for (const std::string& one : describe_conversions(bound, pass, needs)) text += "  " + one + "\n";
   }
   return text;
 }

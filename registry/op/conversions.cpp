@@ -1,4 +1,4 @@
-// Which tensors of a run are converted; registry/op/storage_cast.* converts one.
+// Which tensors of a run are converted; registry/elements/storage_cast.* converts one.
 #include "registry/op/conversions.h"
 
 #include <algorithm>
@@ -51,21 +51,27 @@ DenseInfo::DenseInfo(const BoundInfo& bound)
   m_info.outputs = m_outputs.data();
 }
 
-std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pass pass) {
+std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pass pass,
+                                              std::span<const std::uint8_t> needs) {
   const bool backward = pass == TARSIA_BACKWARD;
   std::vector<std::string> texts;
-  const auto tell = [&](const std::string& name, const tarsia_meta& meta, bool is_output) {
-    if (!is_sparse(meta)) return;
-    const std::string storage = storage_name(meta);
-    texts.push_back(name + ": " + (is_output ? "dense -> " + storage : storage + " -> dense"));
+  std::size_t taken = 0;
+  const auto take = [&](const std::string& name, const tarsia_meta& meta) {
+    const std::size_t i = taken++;
+    if (is_sparse(meta) && (needs.empty() || needs[i]))
+      texts.push_back(name + ": " + storage_name(meta) + " -> dense");
+  };
+  const auto make = [&](const std::string& name, const tarsia_meta& meta) {
+    if (is_sparse(meta)) texts.push_back(name + ": dense -> " + storage_name(meta));
   };
   const auto inputs = bound.inputs(), outputs = bound.outputs();
   for (unsigned i = 0; backward && i < outputs.size(); ++i)
-    tell("gradient of " + bound.output_name(i), outputs[i], false);
-  for (unsigned i = 0; i < inputs.size(); ++i) tell(bound.input_name(i), inputs[i], false);
-  for (unsigned i = 0; i < outputs.size(); ++i) tell(bound.output_name(i), outputs[i], !backward);
+    take("gradient of " + bound.output_name(i), outputs[i]);
+  for (unsigned i = 0; i < inputs.size(); ++i) take(bound.input_name(i), inputs[i]);
+  for (unsigned i = 0; i < outputs.size(); ++i)
+    backward ? take(bound.output_name(i), outputs[i]) : make(bound.output_name(i), outputs[i]);
   for (unsigned i = 0; backward && i < inputs.size(); ++i)
-    tell("gradient of " + bound.input_name(i), inputs[i], true);
+    make("gradient of " + bound.input_name(i), inputs[i]);
   return texts;
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,10 @@ class DenseInfo {
   tarsia_bind_info m_info;
 };
 
-/// What is converted in a pass, as in "input 'x': csr -> dense".
-std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pass pass);
+/// What is converted in a pass, as in "input 'x': csr -> dense". `needs` says which tensors it takes, and is
+/// empty if it takes all.
+std::vector<std::string> describe_conversions(const BoundInfo& bound, tarsia_pass pass,
+                                              std::span<const std::uint8_t> needs);
 
 /// Tells the log what a binding converts, once in a process for each op and list.
 void tell_conversions(const tarsia_op& op, tarsia_pass pass, const std::vector<std::string>& conversions);

@@ -16,11 +16,6 @@ bool knows_needs(const tarsia_op& op) {
   return op.size >= offsetof(tarsia_op, needs) + sizeof op.needs;
 }
 
-std::span<const char* const> names_of(const tarsia_op& op) {
-  if (!knows_needs(op) || !op.backward_needs) return {};
-  return {op.backward_needs, op.n_backward_needs};
-}
-
 bool is_gradient_of(std::string_view name, const char* output) {
   return name.starts_with('d') && name.substr(1) == output;
 }
@@ -39,8 +34,8 @@ bool has_needs(const tarsia_op& op) {
 std::vector<std::uint8_t> declared_needs(const tarsia_op& op, std::uint32_t n_inputs,
                                          std::uint32_t n_outputs) {
   std::vector<std::uint8_t> needs(2 * std::size_t{n_outputs} + n_inputs, 1);
-  if (!knows_needs(op) || !op.backward_needs) return needs;
-  const std::span<const char* const> names = names_of(op);
+  if (!has_needs(op) || !op.backward_needs) return needs;
+  const std::span<const char* const> names(op.backward_needs, op.n_backward_needs);
   for (std::uint32_t i = 0; i < needs.size(); ++i) {
     const bool is_gradient = i < n_outputs, is_input = !is_gradient && i < n_outputs + n_inputs;
     const tarsia_port* port =

@@ -11,7 +11,8 @@ namespace tarsia::registry {
 /// Seeds all devices, also those used later. The seed of device i is i + 127 · seed, MXNet's rule.
 void seed_random(std::uint64_t seed);
 
-/// While it lives, what this thread draws comes from apart, and leaves the sequences of others as they are.
+/// While it lives, this thread draws from states of its own: the sequences of others go on as if none had
+/// been drawn.
 class RandomApart {
  public:
   RandomApart() noexcept;

@@ -195,12 +195,12 @@ class Graph:
         ``implementation="measure"`` takes the fastest on this machine, ``"priority"`` the first by priority, and None
         does what ``TARSIA_IMPLEMENTATION`` says.
         """
+        if "implementation" in self.inputs:  # a graph may have an input of that name
+            inputs["implementation"], implementation = implementation, None
         return self._bind(inputs, implementation)
 
     def _bind(self, inputs, implementation=None, dynamic=False):
         names = self.inputs
-        if "implementation" in names:  # a graph may have an input of that name
-            inputs["implementation"], implementation = implementation, None
         specs, devices = [], {}
         for name in names:
             if name not in inputs:
@@ -358,7 +358,9 @@ class Graph:
 
 def _add_node(op, inputs, attributes):
     """Adds a node for a call of an op with a graph's values."""
-    graph = next(value.graph for value in (*inputs, *attributes.values()) if isinstance(value, GraphValue))
+    values = [*inputs, *attributes.values()]
+    values += [one for value in values if isinstance(value, (list, tuple)) for one in value]
+    graph = next(value.graph for value in values if isinstance(value, GraphValue))
     return graph.add(op, *inputs, **attributes)
 
 

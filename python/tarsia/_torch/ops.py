@@ -187,6 +187,8 @@ class OpCell:
         """Inputs and visible results, with a stand-in for each that backward does not need."""
         n_out = len(self._hidden) if self._any_hidden else len(results)
         if self._description["amends_needs"]:
+            if not all(one is None or runs_direct(one.detach()) for one in inputs):
+                return inputs, results  # traced or transformed: there is nothing to bind
             needs = self._binding_of(inputs, self.attributes(attributes)).backward_needs
             needs = needs or [True] * (2 * n_out + len(inputs))
         else:

@@ -196,12 +196,15 @@ def test_what_is_not_needed_may_change_between_the_passes():
     assert torch.allclose(leaf.grad, 1 - torch.tanh(leaf.detach())**2, atol=1e-6)
 
 
-def test_pytorch_compiles_them():
-    tarsia.torch.register(tarsia.op("need_tanh"))
+@pytest.mark.parametrize("name", ["need_tanh", "need_either"])
+def test_pytorch_compiles_and_transforms_them(name):
+    tarsia.torch.register(tarsia.op(name))
+    operator = getattr(torch.ops.tarsia, name)
     x = torch.rand(7, requires_grad=True)
-    compiled = torch.compile(lambda x: torch.ops.tarsia.need_tanh(x).sum(), backend="aot_eager")
-    compiled(x).backward()
-    assert torch.allclose(x.grad, 1 - torch.tanh(x.detach())**2, atol=1e-6)
+    expected = 1 - torch.tanh(x.detach())**2 if name == "need_tanh" else torch.ones(7)
+    torch.compile(lambda x: operator(x).sum(), backend="aot_eager")(x).backward()
+    assert torch.allclose(x.grad, expected, atol=1e-6)
+    assert torch.allclose(torch.func.grad(lambda x: operator(x).sum())(x.detach()), expected, atol=1e-6)
 
 
 def test_jax_keeps_what_backward_needs():
@@ -209,12 +212,10 @@ def test_jax_keeps_what_backward_needs():
     import tarsia.jax
 
     x = jax.numpy.linspace(-1, 1, 5)
+    # What a function tells is known only when the op is bound: all is kept.
     for name, n_kept, expected in (("need_tanh", 1, 1 - jax.numpy.tanh(x)**2), ("need_square", 1, 2 * x),
                                    ("need_either", 2, jax.numpy.ones(5))):
         function = tarsia.jax.function(tarsia.op(name))
-        if name == "need_either":  # what a function tells is known only when the op is bound
-            assert np.allclose(jax.grad(lambda x: function(x).sum())(x), expected, atol=1e-6)
-            continue
         _, pull = jax.vjp(function, x)
         kept = [leaf for leaf in jax.tree_util.tree_leaves(pull) if getattr(leaf, "shape", None) == (5,)]
         assert len(kept) == n_kept
@@ -271,3 +272,12 @@ def test_ops_in_python():
     assert need_exp.bind(x).backward_needs == (True, False, True)
     with pytest.raises(tarsia.LoadError, match="'dx', and its backward takes dy, x, y"):
         tarsia.define_op(lambda x, y: None, name="need_wrong", backward=lambda dy, x, y, dx: None, backward_needs="dx")
+
+
+def test_what_is_not_needed_is_not_converted():
+    sparse = pytest.importorskip("scipy.sparse")
+    x = sparse.csr_matrix(np.array([[1, 0], [0, 2]], np.float32))
+    with pytest.warns(tarsia.StorageFallbackWarning):
+        bound = tarsia.op("need_tanh").bind(x)
+    assert not [one for one in bound.backward_conversions if one.startswith("input 'x'")]
+    assert [one for one in bound.conversions if one.startswith("input 'x'")]

@@ -269,6 +269,7 @@ def test_an_attribute_or_an_input_of_that_name_comes_first():
     g = tarsia.Graph()
     g.output(tarsia.ops.measured_copy(g.input("implementation")))
     assert np.array_equal(g.bind(implementation=X)(implementation=X), X)
+    assert np.array_equal(g(implementation=X), X) and np.array_equal(g(X), X)
 
 
 @pytest.mark.parametrize("n", [4, 5])

@@ -90,6 +90,8 @@ def test_graphs_and_jax_take_names():
     g.output(g.named_two(b=z, a=x, factor=2.0))
     first, second = g.bind(x=A, z=B)(x=A, z=B)
     assert (first[0], second[0]) == (-3, 1)
+    g.output(tarsia.ops.named_many(first=x, others=[z, z]))
+    assert g(x=A, z=B)[2][0] == 3
     with pytest.raises(tarsia.ArgumentTypeError, match="input 'a' is given twice"):
         g.named_two(x, a=z)
     pytest.importorskip("jax", exc_type=ImportError)
