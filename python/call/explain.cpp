@@ -2,6 +2,8 @@
 // do, and say what to pass instead. Nothing here runs in a call that succeeds.
 #include "python/call/explain.h"
 
+#include "python/core/errors.h"
+
 namespace tarsia::python {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "python/core/errors.h"
 #include "python/tensor/tensor.h"
 
 namespace tarsia::python {
