@@ -119,8 +119,8 @@ inline Operator* create_operator(const OperatorProperty& property, const tarsia_
   return made;
 }
 
-/// Hidden outputs that nobody asked for, of the last forwards of a bound op. Its backward finds them by the
-/// visible output, or by the input if that is not there.
+/// Hidden outputs that nobody asked for, of the last forwards of a bound op that train. Its backward finds
+/// them by the memory of the first input and of the first output. What was copied elsewhere is not found.
 class Remembered {
  public:
   ~Remembered() {
@@ -142,11 +142,12 @@ class Remembered {
     m_forwards.back().kept.push_back(Kept{i, memory, device, stream});
     return memory;
   }
-  /// Null if there is none.
+  /// Null if there is none. An input or output that is null is not there, and the other one decides.
   void* find(size_t i, const void* input, const void* output) const {
+    if (!input && !output) return nullptr;
     for (size_t k = m_forwards.size(); k-- > 0;) {
       const Forward& one = m_forwards[k];
-      if (output ? one.output != output : one.input != input) continue;
+      if ((output && one.output != output) || (input && one.input != input)) continue;
       for (const Kept& kept : one.kept)
         if (kept.number == i) return kept.memory;
     }
@@ -154,7 +155,7 @@ class Remembered {
   }
 
  private:
-  enum { k_most = 64 };
+  enum { k_most = 64 };  // docs/coming_from/class_operators.md and the error of Call name it
   struct Kept {
     size_t number;
     void* memory;
@@ -207,7 +208,7 @@ class Call {
       if (requests[i] != kNullOp || m_honours) continue;
       const size_t bytes = outputs[i].Size() * mshadow::mshadow_sizeof(outputs[i].type_flag_);
       requests[i] = kWriteTo;
-      if (i < m_n.visible) {
+      if (i < m_n.visible || !m_context.is_train) {
         outputs[i].dptr_ = scratch(bytes ? bytes : 1, m_c->device.type == TARSIA_GPU, m_c->device.id);
         continue;
       }
@@ -270,8 +271,8 @@ class Call {
       if (at < first_out || outputs[at - first_out].dptr_ || !outputs[at - first_out].Size()) continue;
       LOG(FATAL)
           << "backward needs output '" << m_property.ListOutputs()[at - first_out]
-          << "' of forward. It is not passed, and is not remembered of a forward of this bound op with "
-             "these tensors: pass all outputs, hidden ones too, or call forward before";
+          << "' of forward. It is not passed, and none of the last 64 forwards of this bound op that train "
+             "had these tensors, in this memory: pass all outputs, hidden ones too, or call forward before";
     }
   }
 
