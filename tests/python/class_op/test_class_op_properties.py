@@ -143,6 +143,17 @@ def test_unsigned_fields_take_no_negative_numbers(attributes):
         tarsia.ops.Gate(X, **attributes)
 
 
+def test_what_backward_does_not_declare_is_not_kept():
+    bound = tarsia.op("Shrink").bind(X)
+    assert bound.backward_needs == (True, True, False)
+    np.testing.assert_array_equal(bound.backward(X, X, None)[0], (np.abs(X) > 0.5) * X)
+    # A hidden output is found by the input and the output.
+    assert tarsia.op("Gate").bind(X).backward_needs == (True, False, True, True, True)
+    x, bias, seen = np.ones((4, 3), np.float32), np.ones(3, np.float32), np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(x, bias, seen, with_bias=True)
+    assert bound.backward_needs == (True, False, True, False, True, True, True)
+
+
 def test_is_train_is_an_attribute():
     x, seen = np.ones((4, 3), np.float32), np.zeros(1, np.float32)
     tarsia.ops.Center(x, seen, is_train=False)

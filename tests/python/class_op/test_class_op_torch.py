@@ -7,6 +7,7 @@ import pytest
 import tarsia
 
 torch = pytest.importorskip("torch")
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 SRC = pathlib.Path(__file__).parent / "src"
@@ -17,6 +18,15 @@ def gate():
     lib = tarsia.load_inline({"gate.cc": (SRC / "gate.cc").read_text()})
     yield tarsia.torch.register(tarsia.op("Gate"), name="class_op::gate")
     tarsia.torch.unregister("class_op::gate")
+    lib.unload()
+
+
+@pytest.fixture(scope="module")
+def shrink():
+    lib = tarsia.load_inline({"shrink.cc": (SRC / "shrink.cc").read_text()},
+                             headers={"shrink-inl.h": (SRC / "shrink-inl.h").read_text()})
+    yield tarsia.torch.register(tarsia.op("Shrink"), name="class_op::shrink")
+    tarsia.torch.unregister("class_op::shrink")
     lib.unload()
 
 
@@ -73,6 +83,16 @@ def test_what_lives_is_known_after_many_forwards(gate):
         gate(x)
     first.sum().backward()
     torch.testing.assert_close(x.grad, (x > 0.25).float())
+
+
+def test_what_backward_does_not_declare_is_not_kept(shrink):
+    x = leaf(7)
+    y = shrink(x)
+    memory, total = StorageWeakRef(y.untyped_storage()), y.sum()
+    del y
+    assert memory.expired()
+    total.backward()
+    torch.testing.assert_close(x.grad, (x.detach().abs() > 0.5).float())
 
 
 def test_a_hook_that_leaves_memory_alone(gate):

@@ -151,6 +151,7 @@ class ClassOp {
     m_op.create_params = &create_params;
     m_op.destroy_params = &destroy_params;
     m_op.infer = &infer_op;
+    m_op.needs = &needs;
     m_op.create_state = &create_state;
     m_op.destroy_state = &destroy_state;
   }
@@ -369,6 +370,10 @@ class ClassOp {
   static int32_t infer_op(void*, const tarsia_bind_info* info) {
     return guarded(info->op, TARSIA_OP_VALUE_ERROR,
                    [&] { infer(*static_cast<const OperatorProperty*>(info->params), info); });
+  }
+  static int32_t needs(void*, const tarsia_bind_info* info, uint8_t* needs) {
+    return guarded(info->op, TARSIA_OP_VALUE_ERROR,
+                   [&] { mark_needs(*static_cast<const OperatorProperty*>(info->params), needs); });
   }
   static int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
     return guarded(info->op, TARSIA_OP_ERROR, [&] {

@@ -102,6 +102,31 @@ inline void infer(const OperatorProperty& property, const tarsia_bind_info* info
   for (size_t i = 0; i < n.outputs; ++i) write(out_shape, out_type, i, info->outputs[i]);
 }
 
+/// What a property's backward needs, of output gradients, inputs and outputs in one row.
+inline std::vector<int> dependencies(const OperatorProperty& property, const Counts& n) {
+  const size_t first_in = n.outputs, first_out = first_in + n.arguments + n.auxiliary;
+  std::vector<int> all = property.DeclareBackwardDependency(
+      numbers(n.visible), numbers(n.arguments, first_in), numbers(n.outputs, first_out));
+  for (int i : all)
+    CHECK(i >= 0 && static_cast<size_t>(i) < first_out + n.outputs)
+        << "DeclareBackwardDependency gives a number that it did not get";
+  return all;
+}
+
+/// Marks what callers keep for backward: what it needs, auxiliary states, and what a forward that has left
+/// hidden outputs is found by.
+inline void mark_needs(const OperatorProperty& property, uint8_t* needs) {
+  const Counts n(property);
+  const size_t first_in = n.outputs, first_out = first_in + n.arguments + n.auxiliary;
+  for (size_t i = 0; i < first_out + n.outputs; ++i) needs[i] = i >= first_in + n.arguments && i < first_out;
+  for (int i : dependencies(property, n)) needs[i] = 1;
+  for (size_t i = n.visible; i < n.outputs; ++i)
+    if (needs[first_out + i]) {
+      needs[first_out] = 1;
+      if (n.arguments) needs[first_in] = 1;
+    }
+}
+
 inline Context context_of(tarsia_device device) {
   return Context::Create(device.type == TARSIA_GPU ? Context::kGPU : Context::kCPU, device.id);
 }
@@ -234,7 +259,7 @@ class Call {
         outputs[i].dptr_ =
             state().remembered.find(i, inputs.empty() ? nullptr : inputs[0].dptr_, outputs[0].dptr_);
     }
-    check_dependencies(outputs, first_in, first_out);
+    check_dependencies(outputs, first_out);
     std::vector<OpReqType> requests;
     for (size_t i = 0; i < m_n.arguments; ++i) {
       results.push_back(blob_of(m_c->outputs[i], info->inputs[i], m_c->device));
@@ -261,12 +286,9 @@ class Call {
     }
   }
   /// Throws if the caller leaves out what the property declares to need.
-  void check_dependencies(const std::vector<TBlob>& outputs, size_t first_in, size_t first_out) const {
-    const std::vector<int> needed = m_property.DeclareBackwardDependency(
-        numbers(m_n.visible), numbers(m_n.arguments, first_in), numbers(m_n.outputs, first_out));
-    for (int i : needed) {
+  void check_dependencies(const std::vector<TBlob>& outputs, size_t first_out) const {
+    for (int i : dependencies(m_property, m_n)) {
       const size_t at = static_cast<size_t>(i);
-      CHECK(at < m_c->n_inputs) << "DeclareBackwardDependency gives a number that it did not get";
       // The gradient of a visible output may be absent; few backwards look at it.
       if (at < first_out || outputs[at - first_out].dptr_ || !outputs[at - first_out].Size()) continue;
       LOG(FATAL)
