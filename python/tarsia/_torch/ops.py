@@ -192,7 +192,9 @@ class OpCell:
     def _note(self, result):
         self._made.add(_memory_of(result))
         if len(self._made) > self._most_made:
-            self._made = {one for one in list(self._made) if one is None or not one.expired()}
+            for one in list(self._made):  # other threads add to it
+                if one is not None and one.expired():
+                    self._made.discard(one)
             self._most_made = max(256, 2 * len(self._made))
 
     def _kept(self, inputs, results, attributes):
