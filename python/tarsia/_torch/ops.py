@@ -3,6 +3,7 @@
 import typing
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from .. import _tarsia
 from .._errors import ArgumentValueError, Unsupported
@@ -80,6 +81,9 @@ class OpCell:
         self._hidden = [bool(flags & PORT_HIDDEN) for _, flags in description["outputs"]]
         self._any_hidden = any(self._hidden)
         self._bound = {} if description["state"] else None
+        # Whether the state may hold the hidden outputs of a forward, found again by the memory of its tensors.
+        self._remembers = self._any_hidden and self._bound is not None
+        self._made, self._most_made = set(), 256  # the memory of first results, as far as it was not freed
         self._constant = [bool(flags & (PORT_NO_GRADIENT | PORT_MUTABLE)) for _, flags in description["inputs"]]
         self._backward_operator: typing.Any = None  # set when they are made
         self._backward_kernel: typing.Any = None
@@ -92,7 +96,7 @@ class OpCell:
     def cell(self, differentiable):
         call = self.call if self._has_lists or not self._is_plain else self._op
         if differentiable:
-            return Cell(call, self.infer, self.save, self.gradients)
+            return Cell(call, self.infer, self.save, self.gradients, straight=self._remembers)
         why = "writes to its inputs, so that it" if self._schema.written else "declares no .backward, so that it"
         refuse = refusal(f"{self._op.name} {why} has no gradient: detach() what no gradient is wanted of")
 
@@ -179,9 +183,19 @@ class OpCell:
             if attributes:
                 ctx.call = len(inputs), attributes
         results = result if isinstance(result, (tuple, list)) else (result,)
+        if self._remembers:
+            self._note(results[0])
         if not self._needs_all:
             inputs, results = self._kept(inputs, results, attributes)
         ctx.save_for_backward(*inputs, *results)
+
+    def _note(self, result):
+        self._made.add(_memory_of(result))
+        if len(self._made) > self._most_made:
+            for one in list(self._made):  # other threads add to it
+                if one is not None and one.expired():
+                    self._made.discard(one)
+            self._most_made = max(256, 2 * len(self._made))
 
     def _kept(self, inputs, results, attributes):
         """Inputs and visible results, with a stand-in for each that backward does not need."""
@@ -207,6 +221,8 @@ class OpCell:
         if requests is None:
             return [None] * len(needs)
         direct = runs_direct(gradients[0])
+        if direct and self._remembers and _memory_of(outputs[0]) not in self._made:
+            outputs = (_elsewhere(outputs[0]), *outputs[1:])
         if direct and self._is_simple:
             try:
                 made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
@@ -235,19 +251,35 @@ class OpCell:
 
     def backward(self, gradients, inputs, outputs, wanted, **given):
         attributes = self.attributes(given) if given or self._fixed else {}
-        if self._any_hidden:  # nobody has them
-            visible, values = iter(outputs), iter(gradients)
-            metas = self._op.bind(*inputs, **attributes).outputs
-            gradients = [torch.zeros(meta[0], dtype=getattr(torch, meta[1]), device=outputs[0].device) if hidden
-                         else next(values) for hidden, meta in zip(self._hidden, metas)]
-            outputs = [None if hidden else next(visible) for hidden in self._hidden]
         requests = ["write" if wants else "null" for wants in wanted]
-        if self._bound is None:
-            made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
+        if self._any_hidden or self._bound is not None:
+            bound = self._binding_of(inputs, attributes)
+            if self._any_hidden:  # nobody has them
+                visible, values = iter(outputs), iter(gradients)
+                gradients = [torch.zeros(meta[0], dtype=getattr(torch, meta[1]), device=outputs[0].device) if hidden
+                             else next(values) for hidden, meta in zip(self._hidden, bound.outputs)]
+                outputs = [None if hidden else next(visible) for hidden in self._hidden]
+            made = bound.backward(gradients, inputs, outputs, req=requests)
         else:
-            made = self._binding(inputs, attributes).backward(gradients, inputs, outputs, req=requests)
+            made = self._op.backward(gradients, inputs, outputs, req=requests, **attributes)
         return [torch.zeros_like(x) if dx is None else dx
                 for dx, x, wants in zip(made, inputs, wanted) if wants]
+
+
+def _memory_of(tensor):
+    """What equals that of another tensor if both are in memory that was not freed in between; None of tensors within
+    a transformation, which have no memory."""
+    try:
+        return StorageWeakRef(tensor.untyped_storage())
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def _elsewhere(tensor):
+    """A copy where no result of an operator begins, since allocators align those further: memory that a hook of
+    saved tensors has filled may be that of another forward, which this one must not be taken for."""
+    room = tensor.new_empty(16 + tensor.numel() * tensor.itemsize, dtype=torch.uint8)
+    return room[16:].view(tensor.dtype).view(tensor.shape).copy_(tensor)
 
 
 _stand_ins = {}

@@ -22,15 +22,17 @@ class Cell:
     """What an operator calls now: `call` and `fake` as the operator is called, `save(ctx, inputs, attributes, result)`
     after a call that gradients are wanted of, and `gradients(ctx, needs, *gradients)`, which gives a sequence for the
     inputs in one row, as `needs` has them: shorter where optional ones were left out. ctx.call is theirs, None at
-    first. Gradients that nobody has come as zeros."""
+    first. Gradients that nobody has come as zeros. `straight`: `save` gets the very tensors that `call` got, so they
+    are made contiguous before both."""
 
-    __slots__ = ("call", "fake", "save", "gradients")
+    __slots__ = ("call", "fake", "save", "gradients", "straight")
 
-    def __init__(self, call, fake, save, gradients):
-        self.call, self.fake, self.save, self.gradients = call, fake, save, gradients
+    def __init__(self, call, fake, save, gradients, straight=False):
+        self.call, self.fake, self.save, self.gradients, self.straight = call, fake, save, gradients, straight
 
     def take(self, other):
-        self.call, self.fake, self.save, self.gradients = other.call, other.fake, other.save, other.gradients
+        self.call, self.fake, self.save, self.gradients, self.straight = (
+            other.call, other.fake, other.save, other.gradients, other.straight)
 
 
 def save_nothing(ctx, inputs, attributes, result):
@@ -249,6 +251,8 @@ def _autograd_kernel(operator, schema, cell, run):
     def forward(ctx, how, *row):
         keys, named, lengths, plain, given = how
         args = row if lengths is None else _grouped(row, lengths)
+        if cell.straight:
+            args = [contiguous(arg) for arg in args]
         if plain:
             result = run(*args, **named)
         elif not _in_transform():

@@ -75,3 +75,24 @@ def test_expression(library, which, name, tolerance):
     expected = EXPRESSIONS[which](a, v, m)
     assert n == expected.size and np.isnan(out[n:]).all()
     np.testing.assert_allclose(out[:n], expected.ravel(), rtol=tolerance * 10, atol=tolerance * 10)
+
+
+def test_a_blob_in_more_or_fewer_dimensions():
+    lib = tarsia.load_inline("""
+        #include <mxnet/tensor_blob.h>
+        template <int dim>
+        static void shape(const mxnet::TBlob& blob, long* out) {
+          const auto s = blob.FlatToKD<mshadow::cpu, dim, float>().shape_;
+          for (int i = 0; i < dim; ++i) out[i] = s[i];
+        }
+        void shapes(float* x, long* two, long* three, long* five) {
+          const mxnet::TBlob blob(x, mxnet::TShape({2, 3, 4}), mxnet::cpu::kDevMask);
+          shape<2>(blob, two);
+          shape<3>(blob, three);
+          shape<5>(blob, five);
+        }
+    """)
+    two, three, five = (np.zeros(n, np.int64) for n in (2, 3, 5))
+    lib.shapes(np.zeros(24, np.float32), two, three, five)
+    assert (two.tolist(), three.tolist(), five.tolist()) == ([6, 4], [2, 3, 4], [1, 1, 2, 3, 4])
+    lib.unload()

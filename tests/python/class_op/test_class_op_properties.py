@@ -19,6 +19,7 @@ def libraries():
     loaded = [
         tarsia.load_inline(texts("shrink.cc"), headers=texts("shrink-inl.h")),
         tarsia.load_inline(texts("center.cc")),
+        tarsia.load_inline(texts("gate.cc")),
     ]
     yield loaded
     for lib in loaded:
@@ -105,6 +106,52 @@ def test_forwards_of_one_bound_op_are_kept_apart():
     outputs = [bound(first, seen), bound(second, seen)]
     for x, y in zip((first, second), outputs):
         np.testing.assert_allclose(bound.backward(y, [x, seen], y)[0], y - y.mean(0), atol=1e-5)
+
+
+def test_a_hidden_output_is_found_by_input_and_output():
+    other, x, dy = np.random.default_rng(1).standard_normal((3, 4, 3)).astype(np.float32)
+    bound, out = tarsia.op("Gate").bind(x), np.empty_like(x)
+    bound(other, out=out)
+    y = bound(x)
+    np.testing.assert_array_equal(bound.backward(dy, x, y)[0], dy * (x > 0.5))
+    out[:] = y  # what its memory held is the output of another forward
+    with pytest.raises(tarsia.OpError, match="Gate.*output 'mask'.*last 64 forwards.*pass all outputs"):
+        bound.backward(dy, x, out)
+    with pytest.raises(tarsia.OpError, match="Gate.*output 'mask'"):
+        bound.backward(dy, x.copy(), y)
+    np.testing.assert_array_equal(bound.backward(dy, x, [out, np.ones_like(x)])[0], dy)
+
+
+def test_a_forward_that_does_not_train_leaves_nothing_to_backward():
+    bound = tarsia.op("Gate").bind(X, is_train=False)
+    with pytest.raises(tarsia.OpError, match="Gate.*output 'mask'.*that train"):
+        bound.backward(X, X, bound(X))
+
+
+def test_lists_of_floats():
+    np.testing.assert_array_equal(tarsia.ops.Gate(X, bounds=(0.25, 1.5)), X * (X > 1.5))
+    np.testing.assert_array_equal(tarsia.ops.Gate(X, bounds=[1]), X * (X > 1))
+    np.testing.assert_array_equal(tarsia.ops.Gate(X, bounds=()), X)
+    np.testing.assert_array_equal(tarsia.ops.Gate(X), X * (X > 0.5))
+    with pytest.raises((ValueError, TypeError), match="Gate.*bounds"):
+        tarsia.ops.Gate(X, bounds=("much",))
+
+
+@pytest.mark.parametrize("attributes", [{"times": -1}, {"repeats": (1, -1)}, {"most": -1}])
+def test_unsigned_fields_take_no_negative_numbers(attributes):
+    with pytest.raises((ValueError, TypeError), match=f"Gate.*{next(iter(attributes))}"):
+        tarsia.ops.Gate(X, **attributes)
+
+
+def test_what_backward_does_not_declare_is_not_kept():
+    bound = tarsia.op("Shrink").bind(X)
+    assert bound.backward_needs == (True, True, False)
+    np.testing.assert_array_equal(bound.backward(X, X, None)[0], (np.abs(X) > 0.5) * X)
+    # A hidden output is found by the input and the output.
+    assert tarsia.op("Gate").bind(X).backward_needs == (True, False, True, True, True)
+    x, bias, seen = np.ones((4, 3), np.float32), np.ones(3, np.float32), np.zeros(1, np.float32)
+    bound = tarsia.op("Center").bind(x, bias, seen, with_bias=True)
+    assert bound.backward_needs == (True, False, True, False, True, True, True)
 
 
 def test_is_train_is_an_attribute():

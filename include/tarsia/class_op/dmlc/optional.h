@@ -4,6 +4,7 @@
 #include <cctype>
 #include <iostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <dmlc/logging.h>
@@ -68,6 +69,8 @@ std::istream& operator>>(std::istream& in, optional<T>& value) {
   while (isspace(in.peek())) in.get();
   if (in.peek() != 'N') {
     T given = T();
+    if (std::is_unsigned<T>::value && in.peek() == '-')
+      in.setstate(std::ios::failbit);  // it would wrap around
     if (in >> given) value = given;
     return in;
   }

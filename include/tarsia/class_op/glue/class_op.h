@@ -151,6 +151,7 @@ class ClassOp {
     m_op.create_params = &create_params;
     m_op.destroy_params = &destroy_params;
     m_op.infer = &infer_op;
+    m_op.needs = &needs;
     m_op.create_state = &create_state;
     m_op.destroy_state = &destroy_state;
   }
@@ -256,12 +257,13 @@ class ClassOp {
                     : kind == Kind::list     ? TARSIA_KIND_LIST
                                              : TARSIA_KIND_STRING;
       if (kind == Kind::list) {
-        static const tarsia_type k_item = integer_type();
-        a.type.elements = &k_item;
+        static const tarsia_type k_integer = number_type(TARSIA_KIND_INT, mshadow::kInt64);
+        static const tarsia_type k_float = number_type(TARSIA_KIND_FLOAT, mshadow::kFloat64);
+        a.type.elements = field->has_floats() ? &k_float : &k_integer;
         a.type.n_elements = 1;
       }
-      if (kind == Kind::integer) a.type = integer_type();
-      if (kind == Kind::floating) a.type.dtype = dtype_of(mshadow::kFloat64);
+      if (kind == Kind::integer) a.type = number_type(TARSIA_KIND_INT, mshadow::kInt64);
+      if (kind == Kind::floating) a.type = number_type(TARSIA_KIND_FLOAT, mshadow::kFloat64);
       if (kind == Kind::choice) {
         m_choices.emplace_back();
         for (const std::string& choice : field->choices()) m_choices.back().push_back(keep(choice));
@@ -290,10 +292,10 @@ class ClassOp {
     m_op.attributes = m_attributes.data();
     m_op.n_attributes = static_cast<uint32_t>(m_attributes.size());
   }
-  static tarsia_type integer_type() {
+  static tarsia_type number_type(tarsia_kind kind, int type_flag) {
     tarsia_type type = tarsia_type();
-    type.kind = TARSIA_KIND_INT;
-    type.dtype = dtype_of(mshadow::kInt64);
+    type.kind = static_cast<uint8_t>(kind);
+    type.dtype = dtype_of(type_flag);
     return type;
   }
 
@@ -369,6 +371,10 @@ class ClassOp {
     return guarded(info->op, TARSIA_OP_VALUE_ERROR,
                    [&] { infer(*static_cast<const OperatorProperty*>(info->params), info); });
   }
+  static int32_t needs(void*, const tarsia_bind_info* info, uint8_t* needs) {
+    return guarded(info->op, TARSIA_OP_VALUE_ERROR,
+                   [&] { mark_needs(*static_cast<const OperatorProperty*>(info->params), needs); });
+  }
   static int32_t create_state(void*, const tarsia_bind_info* info, void** state) {
     return guarded(info->op, TARSIA_OP_ERROR, [&] {
       std::unique_ptr<State> made(new State());
@@ -416,14 +422,14 @@ struct ClassOps {
 };
 
 inline int32_t list_class_ops(const tarsia_op* const** ops, uint64_t* n) {
-  static ClassOps* const listed = new ClassOps();
-  if (listed->ops.empty())
+  static ClassOps listed;
+  if (listed.ops.empty())
     for (const OperatorPropertyReg* entry : registered()) {
-      listed->all.emplace_back(*entry);
-      listed->ops.push_back(listed->all.back().op());
+      listed.all.emplace_back(*entry);
+      listed.ops.push_back(listed.all.back().op());
     }
-  *ops = listed->ops.data();
-  *n = listed->ops.size();
+  *ops = listed.ops.data();
+  *n = listed.ops.size();
   return 0;
 }
 inline int32_t start_class_ops(int32_t (*)(int32_t), int32_t) {

@@ -102,6 +102,31 @@ inline void infer(const OperatorProperty& property, const tarsia_bind_info* info
   for (size_t i = 0; i < n.outputs; ++i) write(out_shape, out_type, i, info->outputs[i]);
 }
 
+/// What a property's backward needs, of output gradients, inputs and outputs in one row.
+inline std::vector<int> dependencies(const OperatorProperty& property, const Counts& n) {
+  const size_t first_in = n.outputs, first_out = first_in + n.arguments + n.auxiliary;
+  std::vector<int> all = property.DeclareBackwardDependency(
+      numbers(n.visible), numbers(n.arguments, first_in), numbers(n.outputs, first_out));
+  for (int i : all)
+    CHECK(i >= 0 && static_cast<size_t>(i) < first_out + n.outputs)
+        << "DeclareBackwardDependency gives a number that it did not get";
+  return all;
+}
+
+/// Marks what callers keep for backward: what it needs, auxiliary states, and what a forward that has left
+/// hidden outputs is found by.
+inline void mark_needs(const OperatorProperty& property, uint8_t* needs) {
+  const Counts n(property);
+  const size_t first_in = n.outputs, first_out = first_in + n.arguments + n.auxiliary;
+  for (size_t i = 0; i < first_out + n.outputs; ++i) needs[i] = i >= first_in + n.arguments && i < first_out;
+  for (int i : dependencies(property, n)) needs[i] = 1;
+  for (size_t i = n.visible; i < n.outputs; ++i)
+    if (needs[first_out + i]) {
+      needs[first_out] = 1;
+      if (n.arguments) needs[first_in] = 1;
+    }
+}
+
 inline Context context_of(tarsia_device device) {
   return Context::Create(device.type == TARSIA_GPU ? Context::kGPU : Context::kCPU, device.id);
 }
@@ -119,8 +144,8 @@ inline Operator* create_operator(const OperatorProperty& property, const tarsia_
   return made;
 }
 
-/// Hidden outputs that nobody asked for, of the last forwards of a bound op. Its backward finds them by the
-/// visible output, or by the input if that is not there.
+/// Hidden outputs that nobody asked for, of the last forwards of a bound op that train. Its backward finds
+/// them by the memory of the first input and of the first output. What was copied elsewhere is not found.
 class Remembered {
  public:
   ~Remembered() {
@@ -142,11 +167,12 @@ class Remembered {
     m_forwards.back().kept.push_back(Kept{i, memory, device, stream});
     return memory;
   }
-  /// Null if there is none.
+  /// Null if there is none. An input or output that is null is not there, and the other one decides.
   void* find(size_t i, const void* input, const void* output) const {
+    if (!input && !output) return nullptr;
     for (size_t k = m_forwards.size(); k-- > 0;) {
       const Forward& one = m_forwards[k];
-      if (output ? one.output != output : one.input != input) continue;
+      if ((output && one.output != output) || (input && one.input != input)) continue;
       for (const Kept& kept : one.kept)
         if (kept.number == i) return kept.memory;
     }
@@ -154,7 +180,7 @@ class Remembered {
   }
 
  private:
-  enum { k_most = 64 };
+  enum { k_most = 64 };  // docs/coming_from/class_operators.md and the error of Call name it
   struct Kept {
     size_t number;
     void* memory;
@@ -207,7 +233,7 @@ class Call {
       if (requests[i] != kNullOp || m_honours) continue;
       const size_t bytes = outputs[i].Size() * mshadow::mshadow_sizeof(outputs[i].type_flag_);
       requests[i] = kWriteTo;
-      if (i < m_n.visible) {
+      if (i < m_n.visible || !m_context.is_train) {
         outputs[i].dptr_ = scratch(bytes ? bytes : 1, m_c->device.type == TARSIA_GPU, m_c->device.id);
         continue;
       }
@@ -233,7 +259,7 @@ class Call {
         outputs[i].dptr_ =
             state().remembered.find(i, inputs.empty() ? nullptr : inputs[0].dptr_, outputs[0].dptr_);
     }
-    check_dependencies(outputs, first_in, first_out);
+    check_dependencies(outputs, first_out);
     std::vector<OpReqType> requests;
     for (size_t i = 0; i < m_n.arguments; ++i) {
       results.push_back(blob_of(m_c->outputs[i], info->inputs[i], m_c->device));
@@ -260,18 +286,15 @@ class Call {
     }
   }
   /// Throws if the caller leaves out what the property declares to need.
-  void check_dependencies(const std::vector<TBlob>& outputs, size_t first_in, size_t first_out) const {
-    const std::vector<int> needed = m_property.DeclareBackwardDependency(
-        numbers(m_n.visible), numbers(m_n.arguments, first_in), numbers(m_n.outputs, first_out));
-    for (int i : needed) {
+  void check_dependencies(const std::vector<TBlob>& outputs, size_t first_out) const {
+    for (int i : dependencies(m_property, m_n)) {
       const size_t at = static_cast<size_t>(i);
-      CHECK(at < m_c->n_inputs) << "DeclareBackwardDependency gives a number that it did not get";
       // The gradient of a visible output may be absent; few backwards look at it.
       if (at < first_out || outputs[at - first_out].dptr_ || !outputs[at - first_out].Size()) continue;
       LOG(FATAL)
           << "backward needs output '" << m_property.ListOutputs()[at - first_out]
-          << "' of forward. It is not passed, and is not remembered of a forward of this bound op with "
-             "these tensors: pass all outputs, hidden ones too, or call forward before";
+          << "' of forward. It is not passed, and none of the last 64 forwards of this bound op that train "
+             "had these tensors, in this memory: pass all outputs, hidden ones too, or call forward before";
     }
   }
 

@@ -59,6 +59,8 @@ class FieldBase {
   /// Throws ParamError if the member's value is not allowed.
   virtual void Check(void* head) const = 0;
   virtual FieldKind kind() const = 0;
+  /// Of a list: whether its numbers are floating.
+  virtual bool has_floats() const { return false; }
   /// Whether "None" is a value.
   virtual bool is_optional() const { return false; }
   virtual std::vector<std::string> choices() const { return {}; }
@@ -102,14 +104,19 @@ struct inside<optional<T>> {
   enum { optional = 1 };
 };
 
-/// Whether callers may give a list: what has begin() and end(), and is no text.
+/// Whether callers may give a list: what has begin() and end(), holds numbers, and is no text.
 template <class T, class = void>
-struct is_list : std::false_type {};
+struct is_list : std::false_type {
+  enum { floating = 0 };
+};
 template <class T>
-struct is_list<T,
-               typename std::enable_if<
-                   std::is_integral<typename std::decay<decltype(*std::declval<T>().begin())>::type>::value &&
-                   !std::is_same<T, std::string>::value>::type> : std::true_type {};
+using number_in =
+    typename std::enable_if<!std::is_same<T, std::string>::value,
+                            typename std::decay<decltype(*std::declval<T>().begin())>::type>::type;
+template <class T>
+struct is_list<T, typename std::enable_if<std::is_arithmetic<number_in<T>>::value>::type> : std::true_type {
+  enum { floating = std::is_floating_point<number_in<T>>::value };
+};
 
 // Reading a text into a value. False if it does not fit.
 template <class T>
@@ -119,6 +126,7 @@ typename std::enable_if<std::is_integral<T>::value, bool>::type read(const std::
   std::istringstream in(text);
   long long whole = 0;
   if (!(in >> whole) || !(in >> std::ws).eof()) return false;
+  if (whole < 0 && std::is_unsigned<T>::value) return false;
   if (std::is_same<T, bool>::value ? whole != 0 && whole != 1
                                    : static_cast<long long>(static_cast<T>(whole)) != whole)
     return false;
@@ -165,9 +173,8 @@ class FieldEntryBase : public FieldBase {
  public:
   using FieldBase::FieldBase;
   E& describe(const std::string& text) { return m_description = text, self(); }
-  template <class D>
-  E& set_default(const D& value) {
-    m_default = static_cast<T>(value);
+  E& set_default(const T& value) {
+    m_default = value;
     m_has_default = true;
     return self();
   }
@@ -193,6 +200,7 @@ class FieldEntryBase : public FieldBase {
            : is_list<V>::value                   ? FieldKind::list
                                                  : FieldKind::other;
   }
+  bool has_floats() const override { return is_list<typename inside<T>::type>::floating; }
   bool is_optional() const override { return inside<T>::optional; }
   std::string type_name() const override {
     if (inside<T>::optional) return FieldEntry<typename inside<T>::type>(m_name, 0).type_name() + " or None";
@@ -207,7 +215,7 @@ class FieldEntryBase : public FieldBase {
       case FieldKind::text:
         return "string";
       case FieldKind::list:
-        return "Shape(tuple)";
+        return has_floats() ? "tuple of floats" : "Shape(tuple)";
       default:
         return "a value of its type";
     }
@@ -327,11 +335,6 @@ class FieldEntry<optional<int>, void> : public FieldEntryBase<FieldEntry<optiona
 
  public:
   using Base::Base;
-  FieldEntry& set_default(const optional<int>& value) {
-    m_default = value;
-    m_has_default = true;
-    return *this;
-  }
   FieldEntry& add_enum(const std::string& name, int value) {
     m_names.push_back(std::make_pair(name, value));
     return *this;

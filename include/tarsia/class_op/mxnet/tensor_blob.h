@@ -1,6 +1,8 @@
 // mxnet::TBlob: a tensor whose element type and number of dimensions are known when the op runs.
 #pragma once
 
+#include <algorithm>
+
 #include <mxnet/base.h>
 
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
@@ -87,15 +89,14 @@ class TBlob {
     return get_with_shape<Device, 3, DType>(
         shape_.FlatTo3D(static_cast<size_t>(axis_begin), static_cast<size_t>(axis_end)), stream);
   }
-  /// The elements in `dim` dimensions: further leading ones have one element, or the last ones are joined.
+  /// The elements in `dim` dimensions: of more than there are, the leading ones have one element; of fewer,
+  /// the first one joins the leading ones of the shape.
   template <class Device, int dim, class DType>
   mshadow::Tensor<Device, dim, DType> FlatToKD(mshadow::Stream<Device>* stream = nullptr) const {
     mshadow::Shape<dim> s;
     for (int i = 0; i < dim; ++i) s[i] = 1;
-    for (int i = 0, at = 0; i < ndim(); ++i) {
-      s[at] *= static_cast<index_t>(shape_[static_cast<size_t>(i)]);
-      if (i >= ndim() - dim) ++at;
-    }
+    for (int i = 0; i < ndim(); ++i)
+      s[std::max(0, i + dim - ndim())] *= static_cast<index_t>(shape_[static_cast<size_t>(i)]);
     return get_with_shape<Device, dim, DType>(s, stream);
   }
   TBlob reshape(const TShape& shape) const {

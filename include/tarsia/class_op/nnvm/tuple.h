@@ -5,6 +5,7 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,7 @@ std::istream& operator>>(std::istream& in, Tuple<T>& t) {
     return in;
   };
   const auto number = [&in](T& item) {
+    if (std::is_unsigned<T>::value && (in >> std::ws).peek() == '-') return false;  // it would wrap around
     if (!(in >> item)) return false;
     if (in.peek() == 'L') in.get();  // a long of Python 2
     return true;

@@ -49,6 +49,13 @@ class CenterOp : public Operator {
     using namespace mshadow::expr;
     CHECK_EQ(out_grad.size(), 1U);
     CHECK(out_data[1].dptr_ != nullptr) << "the mean of forward is not here";
+    Tensor<cpu, 2> data = in_data[0].get<cpu, 2, real_t>();
+    Tensor<cpu, 1> mean = out_data[1].get<cpu, 1, real_t>();
+    for (index_t j = 0; j < data.size(1); ++j) {
+      double sum = 0;
+      for (index_t i = 0; i < data.size(0); ++i) sum += data[i][j];
+      CHECK_LT(std::abs(sum / data.size(0) - mean[j]), 1e-4) << "the mean is that of another forward";
+    }
     Tensor<cpu, 2> grad = out_grad[0].get<cpu, 2, real_t>(), gdata = in_grad[0].get<cpu, 2, real_t>();
     Tensor<cpu, 1> sums = ctx.requested[0].get_space<cpu>(Shape1(grad.size(1)), nullptr);
     sums = sum_rows(grad);
@@ -91,7 +98,7 @@ class CenterProp : public OperatorProperty {
   std::string TypeString() const override { return "Center"; }
   std::vector<int> DeclareBackwardDependency(const std::vector<int>& out_grad, const std::vector<int>& in_data,
                                              const std::vector<int>& out_data) const override {
-    return {out_grad[0], out_data[1]};
+    return {out_grad[0], in_data[0], out_data[1]};
   }
   std::vector<ResourceRequest> ForwardResource(const std::vector<TShape>& in_shape) const override {
     std::vector<ResourceRequest> all = {ResourceRequest::kTempSpace};
