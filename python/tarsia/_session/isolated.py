@@ -199,8 +199,8 @@ class IsolatedHandle:
         child = getattr(self, "_child", None)
         if child is not None:
             child.close()
-        if getattr(self, "_descriptor", None) is not None:
-            os.close(self._descriptor)
+        if (descriptor := getattr(self, "_descriptor", None)) is not None:
+            os.close(descriptor)
 
     def number_next(self, number):
         """Gives the next cell this number; otherwise it has the one after the last cell's."""
