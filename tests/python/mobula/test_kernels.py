@@ -9,6 +9,7 @@ import pytest
 
 import tarsia
 import tarsia.mobula as mobula
+from tarsia.mobula._instances import Source
 
 HEAD = '#include "mobula_op.h"\nnamespace mobula {\n'
 ADD = HEAD + """
@@ -327,6 +328,33 @@ def test_threads_of_the_caller_may_call_at_once(load):
     for thread in threads:
         thread.join()
     assert all((out == 50).all() for out in outs)
+
+
+def test_a_compile_keeps_no_other_waiting(load, monkeypatch):
+    func = load("mk_beside", ADD)
+    begun, other = threading.Event(), threading.Event()
+    compile = Source._compile
+
+    def compile_slowly(self, text, on_gpu):
+        if "<float>" in text:
+            begun.set()
+            assert other.wait(60)
+        return compile(self, text, on_gpu)
+
+    monkeypatch.setattr(Source, "_compile", compile_slowly)
+    slow, quick = np.ones(3, np.float32), np.ones(3)
+    thread = threading.Thread(target=func.mk_add, args=(3, slow, slow, slow))
+    thread.start()
+    try:
+        assert begun.wait(60)
+        quick_thread = threading.Thread(target=func.mk_add, args=(3, quick, quick, quick))
+        quick_thread.start()
+        quick_thread.join(30)
+        assert quick.tolist() == [2, 2, 2]
+    finally:
+        other.set()
+        thread.join()
+    assert slow.tolist() == [2, 2, 2]
 
 
 def _in_child(queue):
