@@ -410,6 +410,36 @@ int width(int n) {{ int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; 
     assert lib.width(1000) == threads
 
 
+def test_macros_of_the_header_that_are_defined_before_it_stay():
+    lib = tarsia.load_inline("""
+#define LOG(x) 3
+#define CHECK(x) 40
+#include "mobula_op.h"
+#if defined(CHECK_EQ) || defined(LOG_INFO)
+#error "these belong to the header's own CHECK and LOG"
+#endif
+int both(int x) { return x + LOG(INFO) + CHECK(x); }
+""")
+    assert lib.both(0) == 43 and lib.warnings == []
+
+
+WIDTH = """#include "mk_reached.h"
+using namespace mobula;
+MOBULA_KERNEL width_kernel(const int n, int* out) { if (get_thread_num() == 0) *out = get_num_threads(); }
+int width(int n) { int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }
+"""
+
+
+@pytest.mark.parametrize("options, width, is_told", [({}, 3, False), ({"openmp": True}, 3, False), ({"cflags": ["-fno-openmp"]}, 1, True),
+                                                     ({"cflags": ["-fno-openmp"], "defines": {"HOST_NUM_THREADS": 1}}, 1, False),
+                                                     ({"cflags": ["-fno-openmp"], "defines": {"USING_OPENMP": 0, "HOST_NUM_THREADS": 3}}, 1, False)])
+def test_a_header_on_disk_that_includes_the_header(tmp_path, options, width, is_told):
+    (tmp_path / "mk_reached.h").write_text('#pragma once\n#include "mobula_op.h"\n')
+    lib = tarsia.load_inline(WIDTH, include_dirs=[tmp_path], **{"defines": {"HOST_NUM_THREADS": 3}, **options})
+    assert lib.width(1000) == width
+    assert {"run on one thread: compile with openmp=True" in one.message for one in lib.warnings} == {True} - {not is_told}
+
+
 def test_logging_goes_to_standard_output(load, capfd):
     func = load("mk_log", 'MOBULA_FUNC void mk_say(const int n) { LOG(INFO) << "n is " << n; if (n > 1) LOG(FATAL) << "too " << "many"; }')
     func.mk_say(1)
