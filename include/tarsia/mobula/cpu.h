@@ -1,8 +1,9 @@
 // Kernels on the CPU: a team of OpenMP's threads, which the kernel runs on as a whole.
 //
 // OpenMP's own barrier waits for ever if a thread of the team has left: by an exception, which must not leave
-// a parallel region, or by a return, which ends a thread on a GPU without harm. So the team has a barrier of
-// its own. Who leaves is counted out; after an exception all others leave at their next barrier.
+// a parallel region, or by a return. So the team has a barrier of its own. Who leaves is counted out; after
+// an exception all others leave at their next barrier. On a GPU nobody may return before a barrier that
+// others come to: there it waits for all threads of the launch.
 #pragma once
 
 #include <tarsia/mobula/logging.h>
@@ -20,6 +21,12 @@
 
 #if defined(_OPENMP)
 #include <omp.h>
+#elif USING_OPENMP
+// Tarsia compiles anew with OpenMP when it meets this warning (jit/worker/source/diagnostics.cpp), unless
+// OpenMP is to be off.
+#if HOST_NUM_THREADS != 1
+#warning "kernels of mobula_op.h run on one thread: compile with openmp=True, or set HOST_NUM_THREADS to 1"
+#endif
 #endif
 
 namespace mobula {
@@ -241,7 +248,8 @@ T* MemcpyDevToDev(T* dst, const T* src, std::size_t size) {
 }
 
 inline void set_device(int) {
-  LOG(FATAL) << "set_device: this source was compiled for the CPU";
+  tarsia_detail::Message("FATAL", true, __FILE__, __LINE__)
+      << "set_device: this source was compiled for the CPU";
 }
 
 }  // namespace mobula

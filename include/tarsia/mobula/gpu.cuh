@@ -166,7 +166,9 @@ class DeviceStruct {
   explicit DeviceStruct(S* held) : m_held(held) {
     const cudaStream_t stream = static_cast<cudaStream_t>(current_stream());
     require(cudaMallocAsync(&m_copy, sizeof(S), stream), "memory for a struct");
-    require(cudaMemcpyAsync(m_copy, held, sizeof(S), cudaMemcpyHostToDevice, stream), "a struct's copy");
+    const cudaError_t copied = cudaMemcpyAsync(m_copy, held, sizeof(S), cudaMemcpyHostToDevice, stream);
+    if (copied != cudaSuccess) (void)cudaFreeAsync(m_copy, stream);  // no destructor will
+    require(copied, "a struct's copy");
   }
   DeviceStruct(const DeviceStruct&) = delete;
   ~DeviceStruct() {

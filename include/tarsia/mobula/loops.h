@@ -14,8 +14,10 @@ MOBULA_DEVICE inline void parfor(N n, F f) {
     tarsia_detail::share<int>(static_cast<long long>(n), f);
   } else {
     if (tarsia_detail::counts_in_32_bits<F>(0)) {
-      LOG(FATAL) << "parfor runs to " << static_cast<long long>(n)
-                 << ", but the function that it calls counts in 32 bits: let it take a long long";
+      // LOG may be the user's.
+      tarsia_detail::Message("FATAL", true, __FILE__, __LINE__)
+          << "parfor runs to " << static_cast<long long>(n)
+          << ", but the function that it calls counts in 32 bits: let it take a long long";
       return;
     }
     tarsia_detail::share<long long>(static_cast<long long>(n), f);

@@ -83,6 +83,8 @@ bool consume_harmless_define(llvm::StringRef& text) {
     if (name.starts_with(prefix)) return false;
   for (const char* prefix : {"USING_", "HOST_NUM_THREADS"})  // what <mobula_op.h> asks for
     if (name.starts_with(prefix)) return false;
+  for (const char* one : {"LOG", "CHECK"})  // and defines unless they are there
+    if (name == one) return false;
   if (name.ends_with("_MAX") || name.ends_with("_MIN")) return false;
   do {
     auto [line, more] = rest.split('\n');

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import signal
 import sys
+import threading
 
 from ipykernel.kernelbase import Kernel
 
@@ -35,6 +36,11 @@ class TarsiaKernel(Kernel):
         self._is_silent = False
         self._failed = None  # the reply that a failed cell gives
 
+    @property
+    def kernel_info(self):
+        """Without what ipykernel offers in the name of all kernels: subshells, and a debugger for Python."""
+        return {**super().kernel_info, "supported_features": []}
+
     # Cells
 
     def pre_handler_hook(self):
@@ -43,8 +49,14 @@ class TarsiaKernel(Kernel):
 
     async def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, *, cell_meta=None,
                          cell_id=None):
-        self._is_silent, self._failed, self._allow_stdin = silent, None, allow_stdin
         parent = self.get_parent()
+        if not _is_main_shell():
+            told = "cells of a session run one at a time: run this one in the kernel's main shell"
+            content = {"ename": "Unsupported", "evalue": told, "traceback": [f"Unsupported: {told}"]}
+            if not silent:
+                self._publish("error", content, parent)
+            return {"status": "error", "execution_count": self.execution_count, **content}
+        self._is_silent, self._failed, self._allow_stdin = silent, None, allow_stdin
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "set_parent"):  # ipykernel's: their texts belong to this cell
                 stream.set_parent(parent)
@@ -132,7 +144,7 @@ class TarsiaKernel(Kernel):
     # Typing
 
     async def do_complete(self, code, cursor_pos):
-        start, matches = self._commands.completions(code, cursor_pos)
+        start, matches = self._commands.completions(code, cursor_pos) if _is_main_shell() else (cursor_pos, [])
         return {"status": "ok", "matches": matches, "cursor_start": start, "cursor_end": cursor_pos, "metadata": {}}
 
     async def do_is_complete(self, code):
@@ -148,6 +160,11 @@ class TarsiaKernel(Kernel):
         self._cells._handle.close()
         await asyncio.sleep(0.1)  # the reply of a cell that this has ended goes out
         return {"status": "ok", "restart": restart}
+
+
+def _is_main_shell():
+    """Whether the message is not one of a subshell, which has a thread of its own beside that of the session."""
+    return threading.current_thread() is threading.main_thread()
 
 
 # A lambda that is generic, for what is no tensor.

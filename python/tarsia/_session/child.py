@@ -122,6 +122,12 @@ class _Replayed:
             os.close(kept)
 
 
+def _result(text):
+    """What the session has answered. From here on Ctrl-C is too late: what was done is told, or the parent would know nothing of it."""
+    _Interrupts.ends = False
+    return json.loads(text)
+
+
 def serve(connection):
     handle = output = given = None
     with connection.makefile("rb") as lines:
@@ -142,10 +148,10 @@ def serve(connection):
                         given.begin(request["read"].encode("utf-8", "surrogateescape") if do == "replay" else None)
                     try:
                         if do == "run":
-                            result = json.loads(handle.run(text))
+                            result = _result(handle.run(text))
                         else:
                             with _Replayed():
-                                result = json.loads(handle.run(text))
+                                result = _result(handle.run(text))
                                 if output is not None:
                                     output.flush()
                     finally:
@@ -156,14 +162,17 @@ def serve(connection):
                 elif do in ("source", "shown_source"):
                     result = getattr(handle, do)()
                 elif do == "complete":
-                    result = json.loads(handle.complete(request["text"].encode("utf-8", "surrogateescape"), request["offset"]))
+                    result = _result(handle.complete(request["text"].encode("utf-8", "surrogateescape"), request["offset"]))
                 elif do == "statistics":
-                    result = json.loads(_tarsia.statistics())
+                    result = _result(_tarsia.statistics())
                 else:
-                    result = json.loads(getattr(handle, do)())
+                    result = _result(getattr(handle, do)())
                 answer = {"result": result}
             except KeyboardInterrupt:
-                answer = {"result": _interrupted(request)}
+                if do in ("run", "replay"):
+                    answer = {"result": _interrupted(request)}
+                else:
+                    answer = {"raised": "Interrupted", "message": "interrupted"}
             except Exception as error:
                 answer = {"raised": type(error).__name__, "message": str(error)}
             _Interrupts.ends = False

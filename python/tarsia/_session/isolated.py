@@ -30,10 +30,11 @@ class _Child:
     """The process. Its requests end with EOFError if it dies."""
 
     def __init__(self, options, keep_output, stdin, tells):
-        """stdin: see Session. tells: what standard error is given to, first in a list; None: the child has that of this process."""
+        """stdin: None, a descriptor, or a function. tells: what standard error is given to, first in a list; None: the child has that of
+        this process."""
         ours, theirs = socket.socketpair()
         report, reports_to = os.pipe()
-        self._stdin, self._tells = stdin, tells
+        self._stdin, self._tells, self._keeps_told = stdin, tells, keep_output
         # The child lets Ctrl-C in when it can handle it.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -41,6 +42,10 @@ class _Child:
                 [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno()), str(reports_to)],
                 pass_fds=[theirs.fileno(), reports_to], stdin=subprocess.DEVNULL if stdin is None or callable(stdin) else stdin,
                 stderr=None if tells is None else subprocess.PIPE, start_new_session=not os.isatty(0))
+        except OSError as error:
+            ours.close()
+            os.close(report)
+            raise _errors.Error(f"the process that is to run the cells does not start: {error}") from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             theirs.close()
@@ -56,6 +61,8 @@ class _Child:
 
     def _note(self, text):
         self._tells[0](text)
+        if not self._keeps_told:
+            return
         self._told.append(text)
         while len(self._told) > 1 and sum(map(len, self._told)) > _MOST_TOLD:
             del self._told[0]
@@ -116,6 +123,9 @@ class _Child:
         self._is_asked = True
         try:
             typed = self._stdin()
+            if not isinstance(typed, str):
+                raise _errors.ArgumentTypeError(f"the function for stdin returns text, not {type(typed).__name__}")
+            typed.encode("utf-8", "surrogateescape")  # as the child does, which has nobody to tell that it cannot
         except KeyboardInterrupt:
             raise
         except Exception as error:
@@ -172,7 +182,9 @@ class IsolatedHandle:
 
     def __init__(self, options, keep_output, stdin=None):
         self._options, self._keep_output = options, bool(keep_output)
-        self._stdin = stdin
+        # A descriptor of its own: the caller may close the file before a crash, after which the next process reads on.
+        self._descriptor = None if stdin is None or callable(stdin) else os.dup(stdin.fileno())
+        self._stdin = stdin if self._descriptor is None else self._descriptor
         self.tells = [tell] if keep_output or not _is_own_stderr() else None  # what cells write to standard error
         self._texts = []  # of live cells
         self._number = 0
@@ -187,6 +199,8 @@ class IsolatedHandle:
         child = getattr(self, "_child", None)
         if child is not None:
             child.close()
+        if (descriptor := getattr(self, "_descriptor", None)) is not None:
+            os.close(descriptor)
 
     def number_next(self, number):
         """Gives the next cell this number; otherwise it has the one after the last cell's."""
@@ -210,15 +224,20 @@ class IsolatedHandle:
             result = self._child.ask({"do": "run", "text": text, "number": self._number})
         except EOFError:
             return json.dumps(self._after_crash())
+        except _errors.Error:  # the child's answer
+            raise
+        except BaseException:  # what the function for stdin has raised to end more than a cell: the child waits for an answer still
+            self._end_child()
+            raise
         finally:
             self._is_running = False
-        self._child.finish_errors()
         read = result.pop("read", "")
-        if result["lost_gpu"]:
+        if result["ok"] and result["origin"] is not None:  # first of all: whatever interrupts what follows, the child has the cell
+            self._texts.append((self._number, text, read))
+        self._child.finish_errors()
+        if result["lost_gpu"]:  # then it has failed
             self._end_child()
             result["notes"] += self._restore()
-        if result["ok"] and result["origin"] is not None:
-            self._texts.append((self._number, text, read))
         return json.dumps(result)
 
     def _end_child(self):

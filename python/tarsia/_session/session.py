@@ -81,7 +81,7 @@ class Session:
 
     def __init__(self, *, isolated=False, keep_output=True, stdin=None, **options):
         checked = compile_options(options)
-        if stdin is not None and not (isolated and (callable(stdin) or hasattr(stdin, "fileno"))):
+        if stdin is not None and not (isolated and (callable(stdin) or _has_descriptor(stdin))):
             raise _errors.ArgumentTypeError(
                 f"stdin must be a file with a descriptor, or a function, got {type(stdin).__name__}" if isolated
                 else "stdin is for sessions with isolated=True: cells in this process have its standard input")
@@ -157,6 +157,13 @@ class Session:
     def statistics(self):
         """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.statistics()."""
         return json.loads(self._handle.statistics() if self.isolated else _tarsia.statistics())
+
+
+def _has_descriptor(file):
+    try:
+        return isinstance(file.fileno(), int)
+    except (AttributeError, TypeError, OSError, ValueError):  # io.StringIO has a fileno() that raises
+        return False
 
 
 def _png(npy):

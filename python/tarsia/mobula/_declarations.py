@@ -18,6 +18,8 @@ _TOKENS = re.compile(
 _QUALIFIERS = {"const", "volatile", "struct", "typename", "class", "register", "restrict", "__restrict", "__restrict__"}
 _TYPE_WORDS = {"unsigned", "signed", "long", "short", "int", "char", "float", "double", "bool", "void"}
 
+_CLOSING = {"<": ">", "(": ")", "[": "]", "{": "}"}
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -34,7 +36,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A kernel or function. ``templates``: (name, is a type, has a default) of each template parameter."""
+    """A kernel or function. ``templates``: (name, is a type, the text of its default) of each template parameter; "" where there is none.
+    A name that ends in ... is that of a pack."""
 
     name: str  # as Python calls it
     symbol: str  # as the source does
@@ -62,11 +65,12 @@ def find(text, file):
 class _Reader:
     def __init__(self, text, file):
         self._file = file
-        self._tokens = []  # (text, line)
-        line = 1
+        self._tokens = []  # (text, line, whether it stands apart from the one before)
+        line, is_apart = 1, False
         for match in _TOKENS.finditer(text):
             if match.lastgroup not in ("skip", "directive"):
-                self._tokens.append((match.group(), line))
+                self._tokens.append((match.group(), line, is_apart))
+            is_apart = match.lastgroup in ("skip", "directive")
             line += match.group().count("\n")
         self._at = 0
 
@@ -114,23 +118,27 @@ class _Reader:
 
     def _templates(self):
         """The parameters of a template, behind its `<`."""
-        parameters, depth, words = [], 1, []
-        while depth and self._at < len(self._tokens):
+        parameters, closing, begin = [], [">"], self._at
+        while closing and self._at < len(self._tokens):
             token = self._next()
-            depth += (token in "<(") - (token in ">)")
-            if depth == 0 or (depth == 1 and token == ","):
-                if words:
-                    parameters.append(self._template(words))
-                words = []
-            else:
-                words.append(token)
+            if token in _CLOSING and (token != "<" or closing[-1] == ">"):  # within parentheses it compares
+                closing.append(_CLOSING[token])
+            elif token == closing[-1]:
+                closing.pop()
+            if not closing or (len(closing) == 1 and token == ","):
+                if self._at - 1 > begin:
+                    parameters.append(self._template(begin, self._at - 1))
+                begin = self._at
         return tuple(parameters)
 
-    @staticmethod
-    def _template(words):
-        has_default = "=" in words
-        words = words[: words.index("=")] if has_default else words
-        return words[-1], len(words) == 2 and words[0] in ("typename", "class"), has_default
+    def _template(self, begin, end):
+        words = [token for token, *_ in self._tokens[begin:end]]
+        n = words.index("=") if "=" in words else len(words)
+        default = "".join(" " * is_apart + token for token, _, is_apart in self._tokens[begin + n + 1:end]).strip()
+        words = words[:n]
+        has_name = n > 1 and re.match(r"[A-Za-z_]", words[-1]) and words[-1] not in _TYPE_WORDS and words[-2] != "::"
+        name = (words[-1] if has_name else "") + "..." * ("." in words)
+        return name, len(words) == 2 and words[0] in ("typename", "class"), default
 
     def _declaration(self, is_kernel, templates, scopes, line):
         head = []

@@ -2,16 +2,15 @@
 
 import os
 import re
-import threading
 
 import tarsia
 
+from .._errors import ArgumentTypeError, LoadError
 from .config import config
 
 NAME = "tarsia_mobula_call"
 _PARTS = ("api.h", "ctypes.h", "defines.h", "helper.h", "logging.h", "context/common.h", "context/context.h")
 _INCLUDES = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_lock = threading.Lock()
 
 
 class Source:
@@ -20,18 +19,17 @@ class Source:
     def __init__(self, path):
         self.path = os.path.abspath(path)
         self.folder, self.name = os.path.split(self.path)
-        with open(self.path, encoding="utf-8") as file:
-            self.text = file.read()
+        self.text = _read(self.path)
         self._libraries = {}
 
     def function(self, declaration, modes, types, on_gpu):
         """The function of an instance. modes: for each parameter "number", "tensor", "address" or "struct". types: of each
         parameter, and template parameters by their names."""
         key = (declaration.name, tuple(modes), tuple(sorted(types.items())), on_gpu, _settings())
-        with _lock:
-            found = self._libraries.get(key)
-            if found is None:
-                found = self._libraries[key] = self._compile(_wrapper(self.name, declaration, modes, types, on_gpu), on_gpu)
+        found = self._libraries.get(key)
+        if found is None:  # threads that come here at once have one compile: the cache sees to that
+            compiled = self._compile(_wrapper(self.name, declaration, modes, types, on_gpu), on_gpu)
+            found = self._libraries.setdefault(key, compiled)
         return found[NAME]
 
     def _compile(self, text, on_gpu):
@@ -58,16 +56,47 @@ class Source:
                 if os.path.dirname(included):
                     is_whole &= not os.path.exists(path)
                 elif (included not in texts or included in _PARTS) and os.path.isfile(path):
-                    with open(path, encoding="utf-8") as file:
-                        waiting.append((included, file.read()))
-        return texts, is_whole
+                    waiting.append((included, _read(path)))
+        return {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}, is_whole
+
+
+def _read(path):
+    """A file's text. What is not UTF-8 in it is kept: the compiler says where that stands."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise LoadError(f"cannot read {path}: {error.strerror}") from None
+
 
 def _settings():
     return (config.DEBUG, config.USING_OPTIMIZATION, config.HOST_NUM_THREADS, config.USING_OPENMP, config.USING_CBLAS,
             config.USING_HIGH_LEVEL_WARNINGS)
 
 
+def _with_defaults(declaration, types):
+    """(the types with the defaults of template parameters that no argument tells, what stands between the angle brackets). A default's
+    own words may name the parameters before it."""
+    types, told = dict(types), [name in types for name, _, _ in declaration.templates]
+    given = []
+    for name, _, default in declaration.templates:
+        if name.endswith("..."):
+            break  # a pack, which is empty
+        if name not in types:
+            if not default:
+                raise ArgumentTypeError(f"{declaration.name}: no argument tells {name or 'a template parameter without a name'}, and it has "
+                                        f"no default: give it a default in the source\n  in {declaration} at {declaration.place}")
+            spelled = re.sub(r"(?<![\w.:])[A-Za-z_]\w*", lambda word: types.get(word.group(), word.group()), default)
+            if name:
+                types[name] = spelled
+            given.append(spelled)
+        else:
+            given.append(types[name])
+    return types, given[: max((k + 1 for k, is_told in enumerate(told) if is_told), default=0)]
+
+
 def _wrapper(file, declaration, modes, types, on_gpu):
+    types, given = _with_defaults(declaration, types)
     parameters, arguments, before, after = [], [], [], []
     for parameter, mode in zip(declaration.parameters, modes):
         name, const = parameter.name, "const " if parameter.is_const else ""
@@ -87,7 +116,6 @@ def _wrapper(file, declaration, modes, types, on_gpu):
                     after.append(f"  held_{name}.fetch();")
             else:
                 arguments.append(f"reinterpret_cast<{const}{type}*>({name})")
-    given = [types[name] for name, _, _ in declaration.templates if name in types]
     symbol = f"{declaration.namespace}::{declaration.symbol}" if declaration.namespace else f"::{declaration.symbol}"
     symbol += f"<{', '.join(given)}>" if given else ""
     result, call = "void", f"KERNEL_RUN(({symbol}))({', '.join(arguments)})"

@@ -196,14 +196,14 @@ class MobulaFunc:
 
     def _fill(self, args, types, values):
         """Looks that all types are known, and gives numbers of these types."""
-        missing = [(name, has_default) for name, is_type, has_default in self.declaration.templates if name not in types]
-        for name, has_default in missing:
+        missing = [(name, default) for name, _, default in self.declaration.templates if name not in types and not name.endswith("...")]
+        for name, default in missing:
             parameter = next((p for p in self.declaration.parameters if p.type == name), None)
             scalar = next((args[k] for k, p in enumerate(self.declaration.parameters) if p.type == name), None)
             dtype = canonical_dtype(scalar)
             if dtype is not None:
                 types[name] = dtype
-            elif not has_default:
+            elif not default:
                 remedy = f"pass a number with a type of its own as '{parameter.name}', such as ctypes.c_float({scalar!r})" \
                     if parameter else "no parameter has it; give it a default in the source"
                 raise ArgumentTypeError(f"{self.name}: no tensor tells the type {name}: {remedy}\n  in {self.signature} at "

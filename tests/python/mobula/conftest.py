@@ -15,7 +15,7 @@ def load(tmp_path):
         folder.mkdir()
         for file, text in {f"{name}.cpp": source, f"{name}.py": script, **files}.items():
             if text is not None:
-                (folder / file).write_text(text)
+                (folder / file).write_bytes(text if isinstance(text, bytes) else text.encode())
         mobula.op.load(name, str(tmp_path))
         return mobula.func
 

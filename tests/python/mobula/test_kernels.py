@@ -9,6 +9,7 @@ import pytest
 
 import tarsia
 import tarsia.mobula as mobula
+from tarsia.mobula._instances import Source
 
 HEAD = '#include "mobula_op.h"\nnamespace mobula {\n'
 ADD = HEAD + """
@@ -329,6 +330,33 @@ def test_threads_of_the_caller_may_call_at_once(load):
     assert all((out == 50).all() for out in outs)
 
 
+def test_a_compile_keeps_no_other_waiting(load, monkeypatch):
+    func = load("mk_beside", ADD)
+    begun, other = threading.Event(), threading.Event()
+    compile = Source._compile
+
+    def compile_slowly(self, text, on_gpu):
+        if "<float>" in text:
+            begun.set()
+            assert other.wait(60)
+        return compile(self, text, on_gpu)
+
+    monkeypatch.setattr(Source, "_compile", compile_slowly)
+    slow, quick = np.ones(3, np.float32), np.ones(3)
+    thread = threading.Thread(target=func.mk_add, args=(3, slow, slow, slow))
+    thread.start()
+    try:
+        assert begun.wait(60)
+        quick_thread = threading.Thread(target=func.mk_add, args=(3, quick, quick, quick))
+        quick_thread.start()
+        quick_thread.join(30)
+        assert quick.tolist() == [2, 2, 2]
+    finally:
+        other.set()
+        thread.join()
+    assert slow.tolist() == [2, 2, 2]
+
+
 def _in_child(queue):
     x = np.ones(100, np.float32)
     mobula.func.mk_add(100, x, x, x)
@@ -380,6 +408,36 @@ MOBULA_KERNEL width_kernel(const int n, int* out) {{ if (get_thread_num() == 0) 
 int width(int n) {{ int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }}
 """)
     assert lib.width(1000) == threads
+
+
+def test_macros_of_the_header_that_are_defined_before_it_stay():
+    lib = tarsia.load_inline("""
+#define LOG(x) 3
+#define CHECK(x) 40
+#include "mobula_op.h"
+#if defined(CHECK_EQ) || defined(LOG_INFO)
+#error "these belong to the header's own CHECK and LOG"
+#endif
+int both(int x) { return x + LOG(INFO) + CHECK(x); }
+""")
+    assert lib.both(0) == 43 and lib.warnings == []
+
+
+WIDTH = """#include "mk_reached.h"
+using namespace mobula;
+MOBULA_KERNEL width_kernel(const int n, int* out) { if (get_thread_num() == 0) *out = get_num_threads(); }
+int width(int n) { int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }
+"""
+
+
+@pytest.mark.parametrize("options, width, is_told", [({}, 3, False), ({"openmp": True}, 3, False), ({"cflags": ["-fno-openmp"]}, 1, True),
+                                                     ({"cflags": ["-fno-openmp"], "defines": {"HOST_NUM_THREADS": 1}}, 1, False),
+                                                     ({"cflags": ["-fno-openmp"], "defines": {"USING_OPENMP": 0, "HOST_NUM_THREADS": 3}}, 1, False)])
+def test_a_header_on_disk_that_includes_the_header(tmp_path, options, width, is_told):
+    (tmp_path / "mk_reached.h").write_text('#pragma once\n#include "mobula_op.h"\n')
+    lib = tarsia.load_inline(WIDTH, include_dirs=[tmp_path], **{"defines": {"HOST_NUM_THREADS": 3}, **options})
+    assert lib.width(1000) == width
+    assert {"run on one thread: compile with openmp=True" in one.message for one in lib.warnings} == {True} - {not is_told}
 
 
 def test_logging_goes_to_standard_output(load, capfd):

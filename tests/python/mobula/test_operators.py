@@ -113,6 +113,15 @@ def test_requests(product, line, wanted):
         op.backward(dy, req=["add"])
 
 
+@pytest.mark.parametrize("wanted, expected", [(req.add, 3.0), (req.null, 0.0)])
+def test_gradients_that_nobody_gave_begin_at_zero(line, wanted, expected):
+    op = line[np.ndarray](3.0)
+    op(np.ones(16))
+    garbage = [np.full(16, 7.0) for _ in range(8)]
+    del garbage  # its memory is what arrays of this size get next
+    assert op.backward(np.ones(16), req=[wanted]).tolist() == [expected] * 16
+
+
 def test_inputs_and_parameters(line):
     x, offset = np.arange(4.0), np.ones(4)
     assert (line(x) == x).all()
@@ -251,6 +260,44 @@ def test_ops_of_tarsia(product, line):
         one(np.arange(3, dtype=np.int32))
     with pytest.raises(tarsia.ArgumentValueError, match="no_gradient names z; the inputs are x, offset"):
         line.tarsia_op(no_gradient="z")
+
+
+def test_dtypes_of_an_op_of_tarsia_are_those_of_its_class(load):
+    @mobula.op.register
+    class MoTake:
+        def forward(self, x, index):
+            return x[index], (x[index] > 0).astype(np.int32)
+
+        def backward(self, dy, dpositive):
+            dx = self.F.zeros_like(self.x)
+            np.add.at(dx, np.asarray(self.X[1]), dy.astype(dx.dtype))
+            return dx, self.F.zeros_like(self.X[1])
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[1], in_shape[1]]
+
+        def infer_type(self, in_type):
+            assert in_type[0] in (np.float32, np.float64)
+            return in_type, [np.float64, np.dtype("int32")]
+
+    op = MoTake.tarsia_op(no_gradient=("index",))
+    x, index = np.array([1, -2, 3], np.float32), np.array([2, 1])
+    y, positive = op(x, index)
+    assert (y.dtype, positive.dtype) == (np.float64, np.int32) and y.tolist() == [3, -2] and positive.tolist() == [1, 0]
+    with pytest.raises(tarsia.Error, match="x holds float32 or float64, not int64"):
+        op(index, index)
+
+
+def test_frameworks_are_known_without_keeping_types():
+    class Passing(np.ndarray):
+        pass
+
+    find = mobula.glue.backend.get_var_type_glue
+    assert find(Passing).NAME == "NumPy" and find(type("Nothing", (), {})) is None and find(3) is None
+    kept = weakref.ref(Passing)
+    del Passing
+    gc.collect()
+    assert kept() is None
 
 
 def test_what_operators_see_is_mxnets(load):

@@ -1,5 +1,6 @@
 """Sources of MobulaOP: where they are looked for, what is read of them, and what is wrong with them; settings; comparisons."""
 
+import ctypes
 import os
 import runpy
 
@@ -9,6 +10,7 @@ import pytest
 import tarsia
 import tarsia.mobula as mobula
 from tarsia.mobula._declarations import find
+from tarsia.mobula._instances import Source
 from tarsia.mobula.internal.edict import edict
 from tarsia.mobula.testing import assert_almost_equal
 
@@ -20,7 +22,7 @@ def test_declarations():
 /* template <typename X> */ const char* text = "MOBULA_FUNC int nor_that(int) {";
 namespace a { inline namespace b { struct S { int x; };
 template <class T,
-          typename U = std::pair<int, float>, int N = 3>
+          typename U = std::pair<int, float>, int N = (3 > 2)>
 inline MOBULA_FUNC std::vector<T> first(const unsigned int count, const T* __restrict__ x, U const y[], const std::size_t& size,
                                         const S *s, float z = f(1, 2), long long) { if (1) { return {}; } }
 }  // namespace b
@@ -34,7 +36,7 @@ MOBULA_FUNC void last(void) {}
     assert list(found) == ["first", "second", "last"]
     first, second, last = found.values()
     assert (first.namespace, first.symbol, first.result, first.is_kernel) == ("a::b", "first", "std::vector<T>", False)
-    assert first.templates == (("T", True, False), ("U", True, True), ("N", False, True))
+    assert first.templates == (("T", True, ""), ("U", True, "std::pair<int, float>"), ("N", False, "(3 > 2)"))
     assert [(p.name, p.type, p.is_pointer, p.is_const) for p in first.parameters] == [
         ("count", "unsigned", False, True), ("x", "T", True, True), ("y", "U", True, True), ("size", "uint64_t", False, True),
         ("s", "S", True, True), ("z", "float", False, False), ("argument7", "long long", False, False)]
@@ -106,6 +108,62 @@ def test_types_that_defaults_and_typed_numbers_tell(load):
     assert y.tolist() == [0, 1, 2, 3]
     with pytest.raises(tarsia.ArgumentError, match="(?s)'y'.*read"):
         func.ms_copy(4, y, read_only)
+
+
+DEFAULTS = """
+namespace ms { constexpr int three = 3; template <typename T> struct Twice { using type = T; }; }
+template <int N = 4, typename T>
+MOBULA_KERNEL ms_before_kernel(const int n, T* y) { parfor(n, [&](int i) { y[i] = N + sizeof(T); }); }
+namespace ms {
+template <typename U = unsigned long long, int N = (three > 2 ? three : 0), typename = Twice<U>, typename V = typename Twice<U>::type, typename T>
+MOBULA_FUNC int ms_more(const T* y, int n) { return 1000 * sizeof(U) + 100 * N + 10 * sizeof(V) + sizeof(T); }
+}
+template <typename T, typename U = T, typename V = double>
+MOBULA_KERNEL ms_number_default_kernel(const int n, T* y, U by, V and_by) { parfor(n, [&](int i) { y[i] = 100 * by + sizeof(U) + and_by; }); }
+template <int N, typename T>
+MOBULA_FUNC int ms_none(T* y) { return N; }
+template <typename T, typename U>
+MOBULA_FUNC int ms_none_at_all(U* y) { return sizeof(T); }
+"""
+
+
+def test_defaults_before_what_arguments_tell(load):
+    func = load("ms_defaults", DEFAULTS)
+    y = np.zeros(2, np.int16)
+    func.ms_before(2, y)
+    assert y.tolist() == [6, 6]
+    assert func.ms_more(np.zeros(1), 0) == 8388 and func.ms_more(y, 0) == 8382
+    func.ms_number_default(2, y, 3, 0.5)
+    assert y.tolist() == [302, 302]
+    z = np.zeros(1)
+    func.ms_number_default(1, z, 0.25, ctypes.c_float(0.5))
+    assert z.tolist() == [33.5]
+    func.ms_number_default.build("cpu", {"T": "float", "U": "float", "V": "int"})
+    with pytest.raises(tarsia.ArgumentTypeError, match="no tensor tells the type N: no parameter has it; give it a default"):
+        func.ms_none(y)
+    for one, name in ((func.ms_none, "N"), (func.ms_none_at_all, "T")):
+        with pytest.raises(tarsia.ArgumentTypeError, match=rf"(?s)no argument tells {name}, .* give it a default in the source.*ms_defaults.cpp:\d+"):
+            one.build("cpu", ["float"])
+
+
+@pytest.mark.parametrize("source, files", [(b"// caf\xe9\nMOBULA_FUNC int ms_latin() { return 1; }\n", {}),
+                                           (b'#include "ms_latin.h"\nMOBULA_FUNC int ms_latin() { return 1; }\n', {"ms_latin.h": b"\n// caf\xe9\n"})])
+def test_a_source_of_another_encoding_is_an_invalid_source(load, source, files):
+    func = load("ms_latin", source, **files)
+    with pytest.raises(tarsia.InvalidSource, match=r"ms_latin.(cpp|h):[12]:7: error: the byte 0xe9 is not UTF-8"):
+        func.ms_latin()
+
+
+def test_a_source_that_cannot_be_read_is_an_error_of_loading(tmp_path):
+    (tmp_path / "ms_unread").mkdir()
+    (tmp_path / "ms_unread" / "ms_unread.cpp").write_text('#include "ms_gone.h"\nMOBULA_FUNC int ms_unread() { return 1; }\n')
+    (tmp_path / "ms_unread" / "ms_gone.h").write_text("")
+    mobula.op.load("ms_unread", str(tmp_path))
+    source = tmp_path / "ms_unread" / "ms_unread.cpp"
+    source.unlink()
+    with pytest.raises(tarsia.LoadError, match=r"cannot read .*ms_unread.cpp: No such file"):
+        Source(str(source))
+    assert mobula.func.ms_unread() == 1  # its text is kept
 
 
 def test_a_source_that_does_not_compile_names_the_line(load):

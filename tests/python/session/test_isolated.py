@@ -1,14 +1,17 @@
 """Sessions in a child process: a crash costs no definition."""
 
+import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
 import pytest
 
 import tarsia
+from tarsia._session import child
 
 
 @pytest.fixture(scope="module")
@@ -196,12 +199,96 @@ def test_a_function_that_fails_ends_the_input(capfd):
     assert "standard input of the cell has ended: nobody is there" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("wrong, told", [(b"5\n", "the function for stdin returns text, not bytes"), (None, "returns text, not NoneType"),
+                                         ("\ud800", "can't encode")])
+def test_a_function_that_gives_no_text_ends_the_input(capfd, wrong, told):
+    given = iter([wrong])
+    session = tarsia.Session(isolated=True, stdin=lambda: next(given, ""))
+    assert value(session, "#include <cstdio>\ngetchar()") == "-1"
+    assert "standard input of the cell has ended: " in (error := capfd.readouterr().err) and told in error
+    assert [value(session, f"{number} * 2") for number in range(3)] == ["0", "2", "4"]  # each has its own answer
+
+
+def test_a_function_that_ends_the_program_leaves_a_session_that_can_go_on():
+    def leave():
+        raise SystemExit(3)
+
+    session = tarsia.Session(isolated=True, stdin=leave)
+    value(session, "#include <cstdio>\nint kept = 3;")
+    with pytest.raises(SystemExit):
+        session.run("getchar()")
+    assert [value(session, text) for text in ("kept", "7")] == ["3", "7"]
+
+
+def test_a_file_that_is_closed_is_read_by_the_next_process_too(tmp_path):
+    (tmp_path / "in").write_text("5\n")
+    with open(tmp_path / "in") as file:
+        session = tarsia.Session(isolated=True, stdin=file)
+    value(session, "int kept = 3;")
+    assert not session.run("int* null = nullptr; *null = 1;").ok
+    assert value(session, "#include <iostream>\nint a = 0; std::cin >> a; a + kept") == "8"
+
+
+def test_a_process_that_does_not_start_is_an_error_and_keeps_nothing_open(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(tarsia.Error, match="the process that is to run the cells does not start: .*/nowhere/python"):
+        tarsia.Session(isolated=True)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_interrupt_while_errors_are_told_leaves_a_cell_that_both_know():
+    session = tarsia.Session(isolated=True)
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    value(session, "1")
+    process = session._handle._child
+    process.finish_errors = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        session.run("int kept = 3;")
+    del process.finish_errors
+    assert not session.run("int* null = nullptr; *null = 1;").ok
+    assert value(session, "kept") == "3"
+
+
+def test_an_interrupt_after_a_cell_takes_its_result_away_no_more(monkeypatch):
+    ours, theirs = socket.socketpair()
+
+    class Late:
+        """json, with Ctrl-C when a session's answer is read."""
+
+        dumps = json.dumps
+
+        @staticmethod
+        def loads(text):
+            if b"do" not in (text if isinstance(text, bytes) else text.encode())[:5]:
+                os.kill(os.getpid(), signal.SIGINT)
+            return json.loads(text)
+
+    before = signal.signal(signal.SIGINT, child._Interrupts.handle)
+    monkeypatch.setattr(child, "json", Late)
+    try:
+        for request in ({"do": "open", "options": {}, "keep_output": True, "stdin": "none"}, {"do": "run", "text": "int kept = 3;", "number": 1},
+                        {"do": "undo"}):
+            ours.sendall(json.dumps(request).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        child.serve(theirs)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    theirs.close()
+    opened, ran, undone = (json.loads(line)["result"] for line in ours.makefile("rb"))
+    ours.close()
+    assert opened is None and ran["ok"] and ran["error"] is None and undone == ["kept"]
+
+
 def test_standard_input_of_sessions_is_a_file_or_a_function(tmp_path):
     (tmp_path / "in").write_text("5\n6\n")
     with open(tmp_path / "in") as file:
         session = tarsia.Session(isolated=True, stdin=file)
     assert value(session, "#include <iostream>\nint a = 0; std::cin >> a; a") == "5"
-    for options in ({"isolated": True, "stdin": 3.5}, {"stdin": sys.stdin}):
+    for options in ({"isolated": True, "stdin": 3.5}, {"isolated": True, "stdin": io.StringIO("5")}, {"stdin": sys.stdin}):
         with pytest.raises(tarsia.ArgumentTypeError, match="stdin"):
             tarsia.Session(**options)
 

@@ -463,6 +463,27 @@ def test_where_nobody_can_be_asked_a_read_has_ended(kernel):
     assert "".join(content["text"] for _, content in messages) == "who? .\n"
 
 
+def test_a_cell_in_a_subshell_is_answered_with_an_error(kernel):
+    assert kernel.ask("kernel_info").get("supported_features") == []
+    control = kernel.client.control_channel
+    message = kernel.client.session.msg("create_subshell_request")
+    control.send(message)
+    answer = control.get_msg(timeout=TIMEOUT)["content"]
+    if "subshell_id" not in answer:
+        pytest.skip("needs an ipykernel with subshells")
+
+    def ask(kind, **content):
+        message = kernel.client.session.msg(kind, content)
+        message["header"]["subshell_id"] = answer["subshell_id"]
+        kernel.client.shell_channel.send(message)
+        return kernel.reply(message["header"]["msg_id"])
+
+    reply = ask("execute_request", code="1 + 1", silent=False, store_history=True, user_expressions={}, allow_stdin=False, stop_on_error=False)
+    assert (reply["status"], reply["ename"]) == ("error", "Unsupported") and "one at a time" in reply["evalue"]
+    assert ask("complete_request", code="std::un", cursor_pos=7)["matches"] == []
+    assert kernel.value("2") == "2"
+
+
 def test_an_interrupt_ends_a_read(kernel):
     child = kernel.child()
     number = kernel.client.execute(READ, allow_stdin=True, stop_on_error=False)

@@ -49,9 +49,10 @@ def _class_of(op, name, module, view, plain):
         if self.in_data is None or self.out_data is None:
             raise ArgumentValueError(f"{name}: backward comes after forward, or is given in_data and out_data")
         n = len(self.in_data)
-        in_grad = [module.empty_like(plain(x)) for x in self.in_data] if in_grad is None else listed(in_grad)
-        out_grad = [module.ones_like(plain(y)) for y in self.out_data] if out_grad is None else listed(out_grad)
         requests = checked_requests(name, req, n)
+        # What nobody gave begins at zero where it is added to, or left as it is.
+        in_grad = [module.zeros_like(plain(x)) for x in self.in_data] if in_grad is None else listed(in_grad)
+        out_grad = [module.ones_like(plain(y)) for y in self.out_data] if out_grad is None else listed(out_grad)
         if len(in_grad) != n or len(out_grad) != len(self.out_data):
             raise ArgumentValueError(f"{name}: backward takes a gradient for each of {n} inputs and of {len(self.out_data)} outputs; got "
                                      f"{len(in_grad)} and {len(out_grad)}")

@@ -1,11 +1,12 @@
 """Finds the module of a framework by the types of its tensors. A framework is imported by the program, never from here."""
 
 import importlib
+import weakref
 
 from ..._errors import ArgumentTypeError
 
 _MODULES = {"numpy": ("numpy_glue", "ndarray"), "torch": ("torch_glue", "Tensor"), "cupy": ("cupy_glue", "ndarray")}
-_of_types = {}  # a type of tensors, or of anything else → its module or None
+_of_types: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # a type of tensors, or of anything else → its module or None
 
 
 def get_var_type_glue(vtype):

@@ -52,10 +52,12 @@ def define(operator, name, n_inputs, no_gradient, dtypes, devices, parameters):
         return [tuple(int(extent) for extent in shape) for shape in found]
 
     def infer_dtype(self, *given):
-        for one, held in zip(inputs, given):
-            if held not in dtypes:
-                raise ArgumentTypeError(f"{name}: {one} holds {' or '.join(dtypes)}, not {held}")
-        return [given[0]] * n_out
+        if given and given[0] not in dtypes:
+            raise ArgumentTypeError(f"{name}: {inputs[0]} holds {' or '.join(dtypes)}, not {given[0]}")
+        if not hasattr(op, "infer_type"):
+            return [given[0] if given else dtypes[0]] * n_out
+        made = backend.op_gen(backend.get_var_type_glue(_ndarray()), op, operator.name).instance(**parameters)
+        return [_name_of(one) for one in results(op, "infer_type", made.infer_type([_dtype(one) for one in given])[1], n_out)]
 
     def signed(function, names):
         positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -91,6 +93,26 @@ def _finish(given, tensors):
     framework = sys.modules.get("torch") or sys.modules["cupy"]
     stream = framework.cuda.current_stream() if hasattr(framework.cuda, "current_stream") else framework.cuda.get_current_stream()
     stream.synchronize()
+
+
+def _dtype(name):
+    """A dtype as a class sees it: NumPy's, or its name if NumPy has none such."""
+    import numpy
+
+    try:
+        return numpy.dtype(name)
+    except TypeError:
+        return name
+
+
+def _name_of(dtype):
+    """The name of a dtype of NumPy, PyTorch or CuPy."""
+    import numpy
+
+    try:
+        return numpy.dtype(dtype).name
+    except TypeError:
+        return str(dtype).removeprefix("torch.")
 
 
 def _ndarray():
