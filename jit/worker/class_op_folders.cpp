@@ -3,6 +3,7 @@
 #include "jit/worker/class_op_folders.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -36,39 +37,55 @@ bool is_one(std::string_view name) {
   });
 }
 
+constexpr std::size_t k_most_headers = 100;
+
+/// Looks through includes, level by level.
 class Search {
  public:
   explicit Search(const CompileRequest& request) : m_request(request) {}
 
-  /// Whether the text, of a file in the folder, includes one of the headers, or one that does.
-  bool finds(std::string_view text, const std::string& folder) {
-    return any_include(text, [&](std::string_view name, bool is_angled) {
-      if (is_one(name)) return true;
-      for (const std::string& dir : m_request.options.include_dirs)
-        if (finds_in(dir + "/" + std::string(name))) return true;
-      return !is_angled && !folder.empty() && finds_in(folder + "/" + std::string(name));
-    });
+  /// Whether a text of the request, or a header in its folders, includes one of the headers.
+  bool finds() {
+    for (const auto* group : {&m_request.files, &m_request.headers})
+      for (const SourceFile& file : *group)
+        if (includes_one(file.text, {})) return true;
+    while (!m_open.empty() && m_n_read < k_most_headers) {
+      const std::string path = std::move(m_open.front());
+      m_open.pop_front();
+      std::error_code ec;
+      if (!std::filesystem::is_regular_file(path, ec)) continue;
+      ++m_n_read;
+      std::ifstream file(path, std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      if (includes_one(text, std::filesystem::path(path).parent_path().string())) return true;
+    }
+    return false;
   }
 
  private:
-  bool finds_in(const std::string& path) {
-    std::error_code ec;
-    if (!m_read.insert(path).second || !std::filesystem::is_regular_file(path, ec)) return false;
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    return finds(text, std::filesystem::path(path).parent_path().string());
+  /// The text is of a file in the folder. What else it includes is looked at later.
+  bool includes_one(std::string_view text, const std::string& folder) {
+    return any_include(text, [&](std::string_view name, bool is_angled) {
+      if (is_one(name)) return true;
+      for (const std::string& dir : m_request.options.include_dirs) open(dir + "/" + std::string(name));
+      if (!is_angled && !folder.empty()) open(folder + "/" + std::string(name));
+      return false;
+    });
   }
+  void open(std::string path) {
+    if (m_known.insert(path).second) m_open.push_back(std::move(path));
+  }
+
   const CompileRequest& m_request;
-  std::set<std::string> m_read;  ///< what was looked for; nothing is read twice, so this ends
+  std::set<std::string> m_known;
+  std::deque<std::string> m_open;
+  std::size_t m_n_read = 0;
 };
 
 }  // namespace
 
 void add_class_op_folders(CompileRequest& request) {
-  Search search(request);
-  const auto includes = [&](const SourceFile& file) { return search.finds(file.text, {}); };
-  if (!std::ranges::any_of(request.files, includes) && !std::ranges::any_of(request.headers, includes))
-    return;
+  if (!Search(request).finds()) return;
   const std::string root = std::string(k_include_dir) + "/tarsia/class_op";
   for (const char* folder : {"", "/src/operator", "/src/operator/nn"})
     request.options.include_dirs.push_back(root + folder);

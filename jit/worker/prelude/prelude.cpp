@@ -27,8 +27,13 @@ constexpr std::size_t k_most_remembered = std::size_t{512} << 20;
 // A layer of this size is mapped from the cache rather than copied.
 constexpr std::size_t k_large = std::size_t{8} << 20;
 
+bool is_about_openmp(const std::string& flag) {
+  return flag == "-fno-openmp" || flag == "-fopenmp-simd";
+}
+
 // Whether one of options.cflags defines or undefines a macro, or includes a header.
 bool changes_reading(const std::string& flag) {
+  if (is_about_openmp(flag)) return true;  // whether headers with its pragmas are compiled anew with it
   return flag.starts_with("-U") || flag == "-fmath-errno" || flag == "-ffinite-math-only" ||
          flag == k_extended_lambda;
 }
@@ -96,6 +101,7 @@ Prelude Preludes::find_shipped(const CompileRequest& request, Language language,
   asked.options = request.options;
   // None of the layers' headers asks for OpenMP or for the architectures.
   asked.options.openmp = false;
+  std::erase_if(asked.options.cflags, is_about_openmp);
   asked.options.archs.clear();
   asked.cuda = language == Language::cuda;
   if (asked.cuda) asked.cuda_parts = request.cuda_parts;

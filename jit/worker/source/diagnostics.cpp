@@ -122,9 +122,13 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   llvm::SmallString<256> text;
   info.FormatDiagnostic(text);
   diagnostic.message = std::string(text);
-  // <mobula_op.h> in a file on disk. The warning stays for those who keep OpenMP off.
-  if (info.getID() == clang::diag::pp_hash_warning)
-    m_met_openmp |= text.str().contains("kernels of mobula_op.h run on one thread");
+  // <mobula_op.h> in a file on disk asks for OpenMP as a pragma does.
+  if (info.getID() == clang::diag::pp_hash_warning &&
+      text.str().contains("kernels of mobula_op.h run on one thread")) {
+    m_met_openmp = true;
+    m_follow = false;
+    return;
+  }
   if (info.getID() == clang::diag::err_pp_file_not_found)
     diagnostic.message +=
         missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);

@@ -316,3 +316,18 @@ def test_another_copy_of_the_runtime_is_named(tmp_path):
     done = run(script, tmp_path)
     assert "libiomp5.so" in done.stdout and "KMP_DUPLICATE_LIB_OK" in done.stdout, done.stdout + done.stderr
     assert run(script, tmp_path, KMP_DUPLICATE_LIB_OK="TRUE").stdout == "3\n"
+
+
+def test_it_is_off_for_headers_too(tmp_path):
+    """Also where a header of the same text was compiled with it before: the two share no precompiled header."""
+    (tmp_path / "team.h").write_text("""#pragma once
+inline int members() {
+  int n = 0;
+#pragma omp parallel num_threads(3) reduction(+ : n)
+  n += 1;
+  return n;
+}
+""")
+    source = '#include "team.h"\nint count() { return members(); }'
+    for options, expected in (({}, 3), ({"cflags": ["-fno-openmp"]}, 1), ({}, 3)):
+        assert tarsia.load_inline(source, include_dirs=[tmp_path], **options).count() == expected

@@ -430,14 +430,14 @@ int width(int n) { int out = 0; KERNEL_RUN(width_kernel)(n, &out); return out; }
 """
 
 
-@pytest.mark.parametrize("options, width, is_told", [({}, 3, False), ({"openmp": True}, 3, False), ({"cflags": ["-fno-openmp"]}, 1, True),
-                                                     ({"cflags": ["-fno-openmp"], "defines": {"HOST_NUM_THREADS": 1}}, 1, False),
-                                                     ({"cflags": ["-fno-openmp"], "defines": {"USING_OPENMP": 0, "HOST_NUM_THREADS": 3}}, 1, False)])
-def test_a_header_on_disk_that_includes_the_header(tmp_path, options, width, is_told):
+@pytest.mark.parametrize("options, width", [({}, 3), ({"openmp": True}, 3), ({"cflags": ["-fno-openmp"]}, 1),
+                                            ({"defines": {"HOST_NUM_THREADS": 1}}, 1),
+                                            ({"defines": {"USING_OPENMP": 0, "HOST_NUM_THREADS": 3}}, 1)])
+def test_a_header_on_disk_that_includes_the_header(tmp_path, options, width):
     (tmp_path / "mk_reached.h").write_text('#pragma once\n#include "mobula_op.h"\n')
     lib = tarsia.load_inline(WIDTH, include_dirs=[tmp_path], **{"defines": {"HOST_NUM_THREADS": 3}, **options})
     assert lib.width(1000) == width
-    assert {"run on one thread: compile with openmp=True" in one.message for one in lib.warnings} == {True} - {not is_told}
+    assert not lib.warnings
 
 
 def test_logging_goes_to_standard_output(load, capfd):
