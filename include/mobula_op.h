@@ -24,4 +24,8 @@
 /// A barrier for all threads of a kernel, on the CPU and on a GPU. There it spans all blocks, as
 /// get_num_threads() does.
 #undef __syncthreads
+#if USING_CUDA
+#define __syncthreads() tarsia_mobula_barrier(0)
+#else
 #define __syncthreads() ::mobula::tarsia_detail::barrier()
+#endif

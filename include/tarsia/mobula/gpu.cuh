@@ -232,4 +232,26 @@ inline void set_device(int device_id) {
 
 }  // namespace mobula
 
+// What __syncthreads() means once <mobula_op.h> has made a macro of it. In CUDA's own headers, wherever they
+// are included, it stays the block's barrier: unqualified names find that one first there. For who is `using
+// namespace cub`, the int decides.
+MOBULA_DEVICE inline void tarsia_mobula_barrier(int) {
+  mobula::tarsia_detail::barrier();
+}
+namespace cub {
+MOBULA_DEVICE inline void tarsia_mobula_barrier(long) {
+  (__syncthreads)();
+}
+}  // namespace cub
+namespace thrust {
+MOBULA_DEVICE inline void tarsia_mobula_barrier(long) {
+  (__syncthreads)();
+}
+}  // namespace thrust
+namespace cuda {
+MOBULA_DEVICE inline void tarsia_mobula_barrier(long) {
+  (__syncthreads)();
+}
+}  // namespace cuda
+
 #define KERNEL_RUN_STREAM(a, strm) (::mobula::tarsia_detail::KernelRunner<decltype(&(a))>(&(a), strm))

@@ -314,6 +314,18 @@ def test_kernels_compile_for_gpus(load):
     mobula.func.mk_first.build("cuda", ["float"])
 
 
+@pytest.mark.parametrize("using", ["", "using namespace cub;"])
+@pytest.mark.parametrize("kernel, is_of_the_grid", [
+    ("MOBULA_KERNEL k_kernel(const int n, const int* x, int* y) { __shared__ cub::BlockReduce<int, 256>::TempStorage held;"
+     " y[blockIdx.x] = cub::BlockReduce<int, 256>(held).Sum(x[mobula::get_thread_num()]); }", False),
+    ("MOBULA_KERNEL k_kernel(const int n, int* y) { y[mobula::get_thread_num()] = 1; __syncthreads(); y[0] = 2; }", True),
+    ("namespace mobula { MOBULA_KERNEL k_kernel(const int n, int* y) { y[get_thread_num()] = 1; __syncthreads(); y[0] = 2; } }", True)])
+def test_headers_of_cub_keep_the_barrier_of_a_block(using, kernel, is_of_the_grid):
+    lib = tarsia.load_inline({"k.cu": f'#include "mobula_op.h"\n#include <cub/block/block_reduce.cuh>\n{using}\n{kernel}\n'}, arch="sm_90")
+    assert ("%envreg" in lib.k_kernel.ptx) == is_of_the_grid  # where a grid's barrier finds its memory
+    assert "bar.sync" in lib.k_kernel.ptx
+
+
 def test_threads_of_the_caller_may_call_at_once(load):
     add = load("mk_callers", ADD).mk_add
     outs = [np.zeros(1000, np.float64 if k % 2 else np.float32) for k in range(8)]
