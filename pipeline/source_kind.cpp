@@ -76,9 +76,11 @@ bool is_cuda_include(std::string_view name) {
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : m_text(text) {}
+  /// What it looks for: anything of CUDA's, or only an include of a header of THC's.
+  enum class For { cuda, thc };
+  Scanner(std::string_view text, For wanted) : m_text(text), m_wanted(wanted) {}
 
-  bool finds_cuda() {
+  bool finds() {
     bool line_start = true;  // only white space since the line began
     while (m_at < m_text.size()) {
       const char c = m_text[m_at];
@@ -106,10 +108,10 @@ class Scanner {
           break;
         case '#':
           ++m_at;
-          if (line_start && include_is_cuda()) return true;
+          if (line_start && include_is_wanted()) return true;
           break;
         case '<':
-          if (starts("<<<")) return true;
+          if (m_wanted == For::cuda && starts("<<<")) return true;
           ++m_at;
           break;
         case '"':
@@ -120,7 +122,7 @@ class Scanner {
           if (is_digit(c)) {
             skip_number();
           } else if (is_word(c)) {
-            if (word_is_cuda()) return true;
+            if (word_is_wanted()) return true;
           } else {
             ++m_at;
           }
@@ -165,7 +167,7 @@ class Scanner {
     return m_text.substr(start, m_at - start);
   }
 
-  bool word_is_cuda() {
+  bool word_is_wanted() {
     const std::string_view word = take_word();
     if (m_at < m_text.size() && m_text[m_at] == '"' && word.ends_with('R') && word.size() <= 3) {
       // R"delimiter( … )delimiter"
@@ -180,10 +182,10 @@ class Scanner {
       skip_past(end, open - m_at);
       return false;
     }
-    return is_cuda_word(word);
+    return m_wanted == For::cuda && is_cuda_word(word);
   }
 
-  bool include_is_cuda() {
+  bool include_is_wanted() {
     const auto skip_blanks = [&] {
       while (m_at < m_text.size() && (m_text[m_at] == ' ' || m_text[m_at] == '\t')) ++m_at;
     };
@@ -196,21 +198,17 @@ class Scanner {
     while (m_at < m_text.size() && m_text[m_at] != close && m_text[m_at] != '\n') ++m_at;
     const std::string_view name = m_text.substr(start, m_at - start);
     if (m_at < m_text.size() && m_text[m_at] == close) ++m_at;
-    return is_cuda_include(name);
+    return m_wanted == For::thc ? name.starts_with("THC") : is_cuda_include(name);
   }
 
   std::string_view m_text;
+  For m_wanted;
   std::size_t m_at = 0;
 };
 
 /// Whether it includes a header of THC: what it calls of it runs kernels, which are compiled beside it.
 bool includes_thc(std::string_view text) {
-  for (std::size_t at = 0; (at = text.find("THC", at)) != text.npos; ++at) {
-    if (at == 0 || (text[at - 1] != '<' && text[at - 1] != '"')) continue;
-    const std::string_view before = text.substr(0, at - 1);
-    if (before.substr(before.rfind('\n') + 1).find("include") != before.npos) return true;
-  }
-  return false;
+  return Scanner(text, Scanner::For::thc).finds();
 }
 
 enum class Suffix { none, host, cuda };
@@ -229,7 +227,7 @@ Suffix suffix_of(std::string_view name) {
 }  // namespace
 
 bool mentions_cuda(std::string_view text) {
-  return Scanner(text).finds_cuda();
+  return Scanner(text, Scanner::For::cuda).finds();
 }
 
 Kind kind_of(const std::vector<jit::SourceFile>& files, const std::vector<jit::SourceFile>& headers) {

@@ -6,6 +6,7 @@ that a script imports and that nobody has built is built by the build script bes
 
 import importlib.machinery
 import os
+import re
 import sys
 import types
 
@@ -26,7 +27,7 @@ def install() -> None:
         sys.meta_path.append(_Unbuilt())
 
 
-_made = []  # the extensions that the build script under way has made
+_made = []  # the extensions that build scripts have made
 
 
 def _ffi():
@@ -52,7 +53,8 @@ def _ffi():
 
 
 class _Unbuilt:
-    """Finds extensions that nobody has built yet: it runs the build scripts of their folder, without their main part."""
+    """Finds extensions that nobody has built yet: it runs the build scripts of their folder that name them, without their
+    main part. Python asks it for every module that is not there."""
 
     def __init__(self):
         self._tried = set()
@@ -60,29 +62,30 @@ class _Unbuilt:
     def find_spec(self, name, path=None, target=None):
         folders = [sys.path[0]] if path is None else [os.path.dirname(one) for one in path]
         for folder in folders:
-            for script in _build_scripts(folder):
-                if script not in self._tried:
-                    self._tried.add(script)
-                    found = self._build(script, folder, name)
-                    if found:
-                        return found
+            if self._build(folder, name.rpartition(".")[2]):
+                importlib.invalidate_caches()
+                places = [folder] if "." not in name else list(sys.modules[name.rpartition(".")[0]].__path__)
+                found = importlib.machinery.PathFinder.find_spec(name, places)
+                if found:
+                    return found
         return None
 
-    def _build(self, script, folder, name):
+    def _build(self, folder, word):
+        """Whether it has built an extension that has the word in its name."""
         import runpy
 
-        before, last = len(_made), name.rpartition(".")[2]
-        runpy.run_path(script, run_name="tarsia_build")
-        for made in _made[before:]:
-            parts = made.__name__.split(".")
-            if last in parts:
-                made.build()
-        importlib.invalidate_caches()
-        places = [folder] if "." not in name else list(sys.modules[name.rpartition(".")[0]].__path__)
-        return importlib.machinery.PathFinder.find_spec(name, places)
+        for script in _build_scripts(folder, word):
+            if script not in self._tried:
+                self._tried.add(script)
+                runpy.run_path(script, run_name="tarsia_build")
+        wanted = [made for made in _made if word in made.__name__.split(".")]
+        for made in wanted:
+            made.build()
+        return bool(wanted)
 
 
-def _build_scripts(folder):
+def _build_scripts(folder, word):
+    """The scripts that create extensions and have the word in their text."""
     try:
         names = sorted(os.listdir(folder or "."))
     except OSError:
@@ -91,8 +94,9 @@ def _build_scripts(folder):
         path = os.path.join(folder, name)
         if name.startswith("build") and name.endswith(".py") and os.path.isfile(path):
             with open(path, encoding="utf-8", errors="replace") as file:
-                if "create_extension" in file.read():
-                    yield path
+                text = file.read()
+            if "create_extension" in text and re.search(rf"\b{re.escape(word)}\b", text):
+                yield path
 
 
 def main():

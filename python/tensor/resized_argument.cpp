@@ -20,12 +20,31 @@ bool resize(Frame& frame, View& view, const int64_t* shape, int32_t ndim) {
     PyObject* size = PyLong_FromLongLong(shape[i]);
     if (!size || PyTuple_SetItem(sizes.get(), i, size) != 0) return false;
   }
-  const Ref done(PyObject_CallMethod(view.object, "resize_", "O", sizes.get()));
+  const Ref done(PyObject_CallMethod(view.object, "resize_", "(O)", sizes.get()));
   if (!done) return false;
   const Why why = view_of(frame, view);
   if (why != Why::fits && !PyErr_Occurred())
     PyErr_SetString(PyExc_BufferError, "its memory cannot be read after that");
   return why == Why::fits;
+}
+
+/// What a method without arguments returns, as an address or a number of bytes. An error leaves it set.
+uintptr_t number_of(PyObject* object, const char* method) {
+  const Ref number(object ? PyObject_CallMethod(object, method, nullptr) : nullptr);
+  return number ? static_cast<uintptr_t>(PyLong_AsUnsignedLongLong(number.get())) : 0;
+}
+
+/// Whether another argument lies in the memory that resizing `resized` may give back: that of its whole
+/// storage, of which it may be a part. An error leaves it set.
+bool is_shared(const Frame& frame, const View& resized) {
+  const Ref storage(PyObject_CallMethod(resized.object, "untyped_storage", nullptr));
+  const uintptr_t begin = number_of(storage.get(), "data_ptr"),
+                  bytes = PyErr_Occurred() ? 0 : number_of(storage.get(), "nbytes");
+  for (const View* other = frame.last_view; other; other = other->previous) {
+    const auto at = reinterpret_cast<uintptr_t>(other->tensor.data) + other->tensor.byte_offset;
+    if (other != &resized && at - begin < bytes) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -41,10 +60,13 @@ int32_t resize_argument(Frame& frame, const tarsia_tensor* argument, const int64
       why = "it is a " + type_name(Py_TYPE(view->object)) + " of shape " +
             arguments::tuple_text(argument->shape, argument->ndim) +
             "; pass a torch.Tensor, or one of that shape";
-      break;
+    } else if (is_shared(frame, *view)) {
+      why = "another argument shares its memory; pass a tensor of that shape";
+    } else if (!PyErr_Occurred() && resize(frame, *view, shape, ndim)) {
+      return 0;
+    } else {
+      why = take_error();
     }
-    if (resize(frame, *view, shape, ndim)) return 0;
-    why = take_error();
     break;
   }
   const std::string text = std::string(frame.callee) + "(): a tensor cannot be given the shape " +

@@ -10,24 +10,20 @@
 namespace tarsia {
 namespace th {
 
-/// What a function gets for a caller's tensor. Converts to a T_*, which is valid until the call returns.
-template <class T_>
-class Argument {
- public:
-  Argument(const tarsia_tensor* tensor_, Kind kind_)
-      : m_storage{nullptr, 0, 1, TH_STORAGE_REFCOUNTED, nullptr, nullptr, nullptr, -1},
-        m_view{nullptr, nullptr, 0, &m_storage, 0, 1, TH_TENSOR_REFCOUNTED, tensor_} {
-    if (tensor_) read_argument(&m_view, kind_);
-  }
-  Argument(Argument&& o_) noexcept : m_storage(o_.m_storage), m_view(o_.m_view) {
-    m_view.storage = &m_storage;
-  }
-  operator T_*() { return m_view.argument ? reinterpret_cast<T_*>(&m_view) : nullptr; }
-
- private:
-  Storage m_storage;
-  View m_view;
-};
+/// What a function gets for a caller's tensor: valid until the call returns, as its result is taken after the
+/// adapter has gone. Views of it know by their storage which argument they are of.
+TARSIA_DETAIL_SUPPORT View* new_argument(const tarsia_tensor* tensor_, Kind kind_) {
+  struct Both {
+    View view;
+    Storage storage;
+  };
+  Both* both_ = static_cast<Both*>(scratch(sizeof(Both), cpu_device()));
+  both_->storage = {nullptr, 0, 1, TH_STORAGE_REFCOUNTED, nullptr, const_cast<tarsia_tensor*>(tensor_),
+                    nullptr, -1};
+  both_->view = {nullptr, nullptr, 0, &both_->storage, 0, 1, TH_TENSOR_REFCOUNTED, tensor_};
+  read_argument(&both_->view, kind_);
+  return &both_->view;
+}
 
 /// The tensor that a function returns: the caller's own, or one of the code's.
 TARSIA_DETAIL_SUPPORT int32_t put_result(tarsia_value* r_, View* v_, DType dtype_) {
@@ -37,14 +33,23 @@ TARSIA_DETAIL_SUPPORT int32_t put_result(tarsia_value* r_, View* v_, DType dtype
   struct Result {
     tarsia_tensor tensor;
     View* view;
+    tarsia_storage* shared;  // the argument whose memory it views, or null
     static void destroy(void* result_) {
-      release(static_cast<Result*>(result_)->view);
-      delete static_cast<Result*>(result_);
+      Result* done_ = static_cast<Result*>(result_);
+      release(done_->view);
+      if (done_->shared) detail::attached()->release(done_->shared);
+      delete done_;
     }
   };
   static_assert(sizeof(long) == sizeof(int64_t), "");
+  tarsia_storage* shared_ = nullptr;
+  const bool is_shared_ = v_->storage && !(v_->storage->flag & TH_STORAGE_FREEMEM);
+  if (is_shared_) {
+    shared_ = detail::attached()->share(static_cast<const tarsia_tensor*>(v_->storage->context));
+    if (!shared_) detail::throw_last(detail::host());
+  }
   Result* made_ = new Result;
-  made_->view = v_;
+  made_->view = v_, made_->shared = shared_;
   made_->tensor = tarsia_tensor();
   made_->tensor.data = data(v_, Kind{bytes_of(dtype_), false});
   made_->tensor.device = v_->storage ? device_of(v_->storage) : cpu_device();
@@ -53,6 +58,7 @@ TARSIA_DETAIL_SUPPORT int32_t put_result(tarsia_value* r_, View* v_, DType dtype
   made_->tensor.ndim = v_->ndim ? v_->ndim : 1;
   made_->tensor.shape = v_->ndim ? reinterpret_cast<int64_t*>(v_->size) : &s_none;
   made_->tensor.strides = v_->ndim ? reinterpret_cast<int64_t*>(v_->stride) : nullptr;
+  if (is_shared_) v_->storage = nullptr;  // it ends with the call
   r_->storage = detail::attached()->adopt(&made_->tensor, made_, &Result::destroy);
   if (!r_->storage) detail::throw_last(detail::host());
   r_->kind = TARSIA_KIND_TENSOR;
@@ -70,9 +76,9 @@ namespace detail {
       return make_type(TARSIA_KIND_TENSOR, dtype<real_>(),                                \
                        TARSIA_TYPE_STRIDED | (gpu_ ? TARSIA_TYPE_GPU : TARSIA_TYPE_CPU)); \
     }                                                                                     \
-    static th::Argument<tensor_> get(const tarsia_value& v_) {                            \
-      return th::Argument<tensor_>(v_.kind == TARSIA_KIND_TENSOR ? v_.t : nullptr,        \
-                                   th::kind_of<real_>(gpu_));                             \
+    static tensor_* get(const tarsia_value& v_) {                                         \
+      if (v_.kind != TARSIA_KIND_TENSOR || !v_.t) return nullptr;                         \
+      return th::as<tensor_>(th::new_argument(v_.t, th::kind_of<real_>(gpu_)));           \
     }                                                                                     \
   };                                                                                      \
   template <>                                                                             \

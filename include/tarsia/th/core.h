@@ -21,7 +21,7 @@ struct __attribute__((may_alias)) Storage {
   int refcount;
   char flag;
   void* allocator;  ///< of Tarsia's own memory on a GPU: the stream on which it was allocated
-  void* context;
+  void* context;    ///< of an argument's: the argument, a tarsia_tensor
   Storage* view;
   int device;
 };
@@ -217,12 +217,17 @@ TARSIA_DETAIL_SUPPORT void set_sizes(View* v_, int n_, const long* size_, const 
   delete[] v_->size;
   v_->size = numbers_, v_->stride = numbers_ + n_, v_->ndim = n_;
 }
-/// The number of elements from the first to the last of a view.
+/// Sets the sizes, and strides that may be negative: those of another view of the same memory.
+inline void set_view(View* v_, int n_, const long* size_, const long* stride_) {
+  set_sizes(v_, n_, size_, nullptr);
+  for (int i_ = 0; i_ < n_; ++i_) v_->stride[i_] = stride_[i_];
+}
+/// The number of elements from the first of a view to the last behind it in memory.
 inline ptrdiff_t span_of(int n_, const long* size_, const long* stride_) {
   ptrdiff_t last_ = n_ ? 1 : 0;
   for (int i_ = 0; i_ < n_; ++i_) {
     if (!size_[i_]) return 0;
-    last_ += (size_[i_] - 1) * stride_[i_];
+    if (stride_[i_] > 0) last_ += (size_[i_] - 1) * stride_[i_];
   }
   return last_;
 }
@@ -262,7 +267,9 @@ TARSIA_DETAIL_SUPPORT void resize(View* v_, Kind kind_, int n_, const long* size
     if (stride_) throw ValueError("a caller's tensor cannot be resized to other strides");
     if (host_->size < __builtin_offsetof(tarsia_host, resize) + sizeof(host_->resize))
       throw ValueError("this libtarsia resizes no tensors of callers: a newer one does");
-    if (const int32_t code_ = host_->resize(v_->argument, reinterpret_cast<const int64_t*>(size_), n_))
+    const int64_t none_ = 0;  // a tensor without dimensions is empty, and its caller's is a row of nothing
+    const int64_t* shape_ = n_ ? reinterpret_cast<const int64_t*>(size_) : &none_;
+    if (const int32_t code_ = host_->resize(v_->argument, shape_, n_ ? n_ : 1))
       detail::throw_last(host_, code_);
     return read_argument(v_, kind_);
   }
@@ -303,7 +310,7 @@ inline View* new_like(const View* like_, Kind kind_) {
 /// Makes a tensor of the code's own a view of another's memory. Null: it stays what it is.
 TARSIA_DETAIL_SUPPORT View* set(View* v_, View* other_) {
   if (!other_ || other_ == v_) return refuse_argument(v_), v_;
-  set_sizes(v_, other_->ndim, other_->size, other_->stride);
+  set_view(v_, other_->ndim, other_->size, other_->stride);
   retain(other_->storage);
   release(v_->storage);
   v_->storage = other_->storage, v_->offset = other_->offset;
@@ -409,7 +416,7 @@ TARSIA_DETAIL_SUPPORT View* new_expanded(View* other_, const THLongStorage* size
     strides_[i_] = is_new_ ? 0 : other_->stride[i_ - more_];
   }
   View* v_ = new_view(other_);
-  set_sizes(v_, n_, size_->data, strides_);
+  set_view(v_, n_, size_->data, strides_);
   return v_;
 }
 
@@ -426,12 +433,28 @@ TARSIA_DETAIL_SUPPORT void check_product(const View* a_, const View* b_, const V
   throw ValueError(Message("the product of tensors of the shapes ")
                    << *a_ << " and " << *b_ << " does not go with one of shape " << *t_);
 }
-/// Checks the operands of an elementwise function, and gives the result the size of the first.
-inline void prepare(View* r_, Kind kind_, const View* t_, const View* other_) {
+/// Checks the operands of an elementwise function, and then gives the result, which may be one of them, the
+/// size of the first.
+TARSIA_DETAIL_SUPPORT void prepare(View* r_, Kind kind_, const View* t_,
+                                   std::initializer_list<const View*> others_) {
+  for (const View* other_ : others_)
+    if (count(other_) != count(t_))
+      throw ValueError(Message("tensors of the shapes ")
+                       << *t_ << " and " << *other_ << " have other numbers of elements");
   if (r_ != t_) resize_as(r_, kind_, t_);
-  if (other_ && count(other_) != count(t_))
-    throw ValueError(Message("tensors of the shapes ")
-                     << *t_ << " and " << *other_ << " have other numbers of elements");
+}
+
+/// A copy of its own, by the copy of the place where the tensor is.
+template <class C_>
+View* new_clone(View* t_, Kind kind_, C_ copy_) {
+  View* v_ = new_like(t_, kind_);
+  copy_(v_, t_);
+  return v_;
+}
+/// The tensor itself once more, or a contiguous copy.
+template <class C_>
+View* new_contiguous(View* t_, Kind kind_, C_ copy_) {
+  return is_contiguous(t_) ? retain(t_), t_ : new_clone(t_, kind_, copy_);
 }
 
 }  // namespace th

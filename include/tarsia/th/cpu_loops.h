@@ -72,16 +72,6 @@ void copy(View* r_, const View* t_) {
   Walk<F_> from_(t_);
   for (ptrdiff_t i_ = 0; i_ < n_; ++i_, to_.next(), from_.next()) *to_ = static_cast<T_>(*from_);
 }
-template <class T_>
-View* new_clone(View* t_, Kind kind_) {
-  View* v_ = new_like(t_, kind_);
-  copy<T_, T_>(v_, t_);
-  return v_;
-}
-template <class T_>
-View* new_contiguous(View* t_, Kind kind_) {
-  return is_contiguous(t_) ? retain(t_), t_ : new_clone<T_>(t_, kind_);
-}
 TARSIA_DETAIL_SUPPORT ptrdiff_t offset_of(const View* v_, std::initializer_list<long> index_) {
   ptrdiff_t at_ = 0;
   int i_ = 0;
@@ -103,7 +93,7 @@ T_ get_element(const View* v_, std::initializer_list<long> index_) {
 
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, F_ f_) {
-  prepare(r_, kind_, t_, nullptr);
+  prepare(r_, kind_, t_, {});
   const ptrdiff_t n_ = count(t_);
   T_ *const to_ = plain<T_>(r_), *const a_ = plain<T_>(t_);
   if (to_ && a_) {
@@ -115,7 +105,7 @@ void map(View* r_, Kind kind_, View* t_, F_ f_) {
 }
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, View* s_, F_ f_) {
-  prepare(r_, kind_, t_, s_);
+  prepare(r_, kind_, t_, {s_});
   const ptrdiff_t n_ = count(t_);
   T_ *const to_ = plain<T_>(r_), *const a_ = plain<T_>(t_), *const b_ = plain<T_>(s_);
   if (to_ && a_ && b_) {
@@ -127,8 +117,7 @@ void map(View* r_, Kind kind_, View* t_, View* s_, F_ f_) {
 }
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, View* a_, View* b_, F_ f_) {
-  prepare(r_, kind_, t_, a_);
-  prepare(r_, kind_, t_, b_);
+  prepare(r_, kind_, t_, {a_, b_});
   const ptrdiff_t n_ = count(t_);
   Walk<T_> r_at_(r_), t_at_(t_), a_at_(a_), b_at_(b_);
   for (ptrdiff_t i_ = 0; i_ < n_; ++i_, r_at_.next(), t_at_.next(), a_at_.next(), b_at_.next())

@@ -192,16 +192,6 @@ void copy(View* r_, View* t_) {
   cpu::copy<T_, T_>(r_, here_.view);
 }
 template <class T_>
-View* new_clone(View* t_, Kind kind_) {
-  View* v_ = new_like(t_, kind_);
-  copy<T_, T_>(v_, t_);
-  return v_;
-}
-template <class T_>
-View* new_contiguous(View* t_, Kind kind_) {
-  return is_contiguous(t_) ? retain(t_), t_ : new_clone<T_>(t_, kind_);
-}
-template <class T_>
 void set_element(View* v_, std::initializer_list<long> index_, T_ value_) {
   T_* to_ = reinterpret_cast<T_*>(data(v_, kind_of<T_>(true))) + cpu::offset_of(v_, index_);
   check(cudaMemcpyAsync(to_, &value_, sizeof value_, cudaMemcpyHostToDevice, stream()));
@@ -221,7 +211,7 @@ T_ get_element(const View* v_, std::initializer_list<long> index_) {
 
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, F_ f_) {
-  prepare(r_, kind_, t_, nullptr);
+  prepare(r_, kind_, t_, {});
   const ptrdiff_t n_ = count(t_);
   if (!n_) return;
   tarsia_th_map_1<T_, F_><<<grid(n_), k_threads, 0, stream()>>>(side<T_>(r_), side<T_>(t_), n_, f_);
@@ -229,7 +219,7 @@ void map(View* r_, Kind kind_, View* t_, F_ f_) {
 }
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, View* s_, F_ f_) {
-  prepare(r_, kind_, t_, s_);
+  prepare(r_, kind_, t_, {s_});
   const ptrdiff_t n_ = count(t_);
   if (!n_) return;
   tarsia_th_map_2<T_, F_><<<grid(n_), k_threads, 0, stream()>>>(side<T_>(r_), side<T_>(t_), side<T_>(s_), n_, f_);
@@ -237,8 +227,7 @@ void map(View* r_, Kind kind_, View* t_, View* s_, F_ f_) {
 }
 template <class F_, class T_ = typename F_::element>
 void map(View* r_, Kind kind_, View* t_, View* a_, View* b_, F_ f_) {
-  prepare(r_, kind_, t_, a_);
-  prepare(r_, kind_, t_, b_);
+  prepare(r_, kind_, t_, {a_, b_});
   const ptrdiff_t n_ = count(t_);
   if (!n_) return;
   tarsia_th_map_3<T_, F_>

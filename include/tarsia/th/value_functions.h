@@ -1,15 +1,14 @@
 /* The functions of one type of tensor that read or write elements, on the CPU or on a GPU: as
    <tarsia/th/tensor_functions.h>. Bodies stand in the namespace of the type's own loops: tarsia::th::cpu or
-   tarsia::th::gpu. TARSIA_TH_A is the type of sums, and TARSIA_TH_P that of other tensors' names:
-   THFloatTensor or THCudaTensor. Results get the size of their first operand. */
+   tarsia::th::gpu. TARSIA_TH_A is the type of sums. Results get the size of their first operand. */
 // clang-format off: a line is a function
 
 TARSIA_TH_FS(void, fill, (TARSIA_TH_STATE TARSIA_TH_S* self_, TARSIA_TH_R value_), fill_storage<TARSIA_TH_R>(storage(self_), value_))
 
 TARSIA_TH_F(void, fill, (TARSIA_TH_STATE TARSIA_TH_T* r_, TARSIA_TH_R value_), fill<TARSIA_TH_R>(tensor(r_), value_))
 TARSIA_TH_F(void, zero, (TARSIA_TH_STATE TARSIA_TH_T* r_), fill<TARSIA_TH_R>(tensor(r_), 0))
-TARSIA_TH_F(TARSIA_TH_T*, newContiguous, (TARSIA_TH_STATE TARSIA_TH_T* self_), as<TARSIA_TH_T>(new_contiguous<TARSIA_TH_R>(tensor(self_), TARSIA_TH_K)))
-TARSIA_TH_F(TARSIA_TH_T*, newClone, (TARSIA_TH_STATE TARSIA_TH_T* self_), as<TARSIA_TH_T>(new_clone<TARSIA_TH_R>(tensor(self_), TARSIA_TH_K)))
+TARSIA_TH_F(TARSIA_TH_T*, newContiguous, (TARSIA_TH_STATE TARSIA_TH_T* self_), as<TARSIA_TH_T>(new_contiguous(tensor(self_), TARSIA_TH_K, &copy<TARSIA_TH_R, TARSIA_TH_R>)))
+TARSIA_TH_F(TARSIA_TH_T*, newClone, (TARSIA_TH_STATE TARSIA_TH_T* self_), as<TARSIA_TH_T>(new_clone(tensor(self_), TARSIA_TH_K, &copy<TARSIA_TH_R, TARSIA_TH_R>)))
 TARSIA_TH_F(void, freeCopyTo, (TARSIA_TH_STATE TARSIA_TH_T* self_, TARSIA_TH_T* to_), (copy<TARSIA_TH_R, TARSIA_TH_R>(tensor(to_), tensor(self_)), release(tensor(self_))))
 TARSIA_TH_F(void, copy, (TARSIA_TH_STATE TARSIA_TH_T* r_, TARSIA_TH_T* t_), copy<TARSIA_TH_R, TARSIA_TH_R>(tensor(r_), tensor(t_)))
 TARSIA_TH_F(void, set1d, (TARSIA_TH_STATE TARSIA_TH_T* self_, long i0_, TARSIA_TH_R value_), set_element<TARSIA_TH_R>(tensor(self_), {i0_}, value_))

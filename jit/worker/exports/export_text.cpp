@@ -1,6 +1,7 @@
 // The text that describes a translation unit's functions.
 #include "jit/worker/exports/export_text.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -157,9 +158,13 @@ class Writer {
 
  private:
   bool has_th_tensor(const clang::FunctionDecl& function) const {
-    std::set<std::string> adapters;
-    add_adapters(canonical(function.getType()), adapters);
-    return !adapters.empty();
+    const auto is_one = [](QualType type) {
+      return type->isPointerType() && is_th_tensor(type->getPointeeType());
+    };
+    return is_one(function.getReturnType()) ||
+           std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
+             return is_one(parameter->getType());
+           });
   }
   bool is_light(const clang::FunctionDecl& function) const {
     if (function.isMain()) return true;

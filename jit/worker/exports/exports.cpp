@@ -147,13 +147,6 @@ std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXReco
   return no("has no counterpart outside C++");
 }
 
-// Whether it is a struct of TH's or THC's tensors, in C or in C++.
-bool is_th_tensor(QualType type) {
-  const auto* record = type.getCanonicalType()->getAs<clang::RecordType>();
-  return record && record->getDecl()->getIdentifier() && th_tensor(record->getDecl()->getName()) &&
-         record->getDecl()->getDeclContext()->getRedeclContext()->isTranslationUnit();
-}
-
 // Empty if there is an adapter for the type, else the reason why not.
 std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
   auto no = [&](const char* why) { return "'" + type.getAsString(policy) + "' " + why; };
@@ -379,6 +372,12 @@ class Lister {
 };
 
 }  // namespace
+
+bool is_th_tensor(QualType type) {
+  const auto* record = type.getCanonicalType()->getAs<clang::RecordType>();
+  return record && record->getDecl()->getIdentifier() && th_tensor(record->getDecl()->getName()) &&
+         record->getDecl()->getDeclContext()->getRedeclContext()->isTranslationUnit();
+}
 
 std::optional<std::pair<std::string, int>> cuda_vector(const clang::CXXRecordDecl& record) {
   const clang::SourceManager& sources = record.getASTContext().getSourceManager();

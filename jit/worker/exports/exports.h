@@ -15,6 +15,7 @@ class ASTContext;
 class CXXRecordDecl;
 class FunctionDecl;
 class NamedDecl;
+class QualType;
 class SourceLocation;
 class SourceManager;
 }  // namespace clang
@@ -51,6 +52,9 @@ struct ExportChoice {
 
 /// Whether the file of this location is one of the request's own texts.
 bool in_user_text(const clang::SourceManager& sources, clang::SourceLocation location);
+
+/// Whether it is a struct of TH's or THC's tensors, in C or in C++.
+bool is_th_tensor(clang::QualType type);
 
 /// Every function that is defined in the user's texts and can be called from outside. It is not static, no
 /// member and no template, and its parameters and result have adapters. In the order of the text.

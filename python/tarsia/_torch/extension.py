@@ -1,6 +1,7 @@
 """C extensions of early PyTorch: tarsia.torch.create_extension, and the packages that its build() writes."""
 
 import os
+import re
 import types
 
 from .. import _errors, _library
@@ -9,6 +10,13 @@ from .extension_sources import Sources, names_in, source_behind
 # Code of that time leaves out prototypes and mixes pointers, of which compilers then warned.
 _LENIENT = ("-Wno-error=implicit-function-declaration", "-Wno-error=implicit-int", "-Wno-error=int-conversion",
             "-Wno-error=incompatible-pointer-types")
+# A standard of C, which C sources have anyway. Standards of C++ are handed on.
+_C_STANDARD = re.compile(r"--?std=(c|gnu|iso9899:)\d\w*|-ansi")
+# Which GPU nvcc was to compile for: here it is that of the machine.
+_FOR_GPU = re.compile(r"--?(arch|gencode|gpu-architecture|generate-code)(=.*)?")
+_TO_HOST = ("-Xcompiler", "--compiler-options")
+# What stands behind these is a folder.
+_FOLDER_FLAG = re.compile(r"(-I|-L|-isystem)(.*)", re.DOTALL)
 
 
 def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=False, package=False, relative_to=".", *,
@@ -24,9 +32,10 @@ def create_extension(name, headers=(), sources=(), verbose=False, with_cuda=Fals
         name and value; None is a macro without one.
     extra_objects: objects that nvcc made beforehand. Their sources are looked for by their names, beside them and beside
         the other sources, and compiled in their place. CUDA's own libraries are left out: they are there.
-    extra_compile_args: as cflags of tarsia.load_inline; extra_link_args: "-lNAME" and "-LFOLDER".
+    extra_compile_args: as cflags of tarsia.load_inline. Standards of C, and what names the GPU, are left out.
+    extra_link_args: "-lNAME" and "-LFOLDER".
     verbose, with_cuda, package, language: the builder took them. They change nothing: whether a source uses CUDA is seen.
-    options: further ones of tarsia.load_inline.
+    options: further ones of tarsia.load_inline; `defines` and `cflags` add to define_macros and extra_compile_args.
 
     The functions take torch.Tensors for THFloatTensor* and the like. `module.build()` writes the package that
     ``import NAME`` finds later.
@@ -66,12 +75,23 @@ class Extension(types.ModuleType):
         wanted = names_in(title, self._base, self._headers)
         options = _options_of(title, self._base, sources, self._options)
         if wanted:
+            if options.get("functions") is not None:
+                raise _errors.ArgumentValueError(f"{title}: give either headers, which declare its functions, or functions, not both")
+            self._check_names(title, wanted)
             options["functions"] = wanted
-        self._library = library = _library.load_at(sources.texts, options, ("", {}, 0))
+        library = _library.load_at(sources.texts, options, ("", {}, 0))
         names = wanted or [one for one in library.functions if "::" not in one]
+        self._check_names(title, names)
+        self._library = library
         for one in names:
             setattr(self, one, library[one]._quiet)  # the builder's functions told autograd nothing either
         self.__all__ = names
+
+    def _check_names(self, title, names):
+        for one in names:
+            if one in dir(Extension) or one in self.__dict__:
+                raise _errors.ArgumentValueError(f"{title}: its function {one!r} has the name of something that the module itself has: "
+                                                 "rename it, or give headers that do not declare it")
 
     def build(self):
         """Compiles the extension and writes the package that imports it, into the folder of the build script."""
@@ -98,13 +118,16 @@ class Extension(types.ModuleType):
 
 
 def _paths(given, what):
-    """A list of paths; one path is a list of one."""
+    """A list of paths or names; one is a list of one, and None of none."""
     if isinstance(given, (str, os.PathLike)):
         given = [given]
     try:
-        return [os.fspath(one) for one in given]
+        if isinstance(given, dict):
+            raise TypeError
+        return [os.fspath(one) for one in given or ()]
     except TypeError:
-        raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of paths, got {given!r}") from None
+        kind = "names" if what in ("libraries", "undef_macros") else "paths"
+        raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of {kind}, got {given!r}") from None
 
 
 def _options_of(title, base, sources, given):
@@ -112,39 +135,61 @@ def _options_of(title, base, sources, given):
     given = dict(given)
     at_base = [os.path.join(base, one) for one in _paths(given.pop("include_dirs"), "include_dirs")]
     folders = dict.fromkeys([*at_base, *sources.folders, base])
-    defines = {}
-    for macro in given.pop("define_macros"):
+    defines = given.pop("defines", None) or {}
+    if not isinstance(defines, dict):
+        raise _errors.ArgumentTypeError(f"{title}: defines is a dict of names and values, got {defines!r}")
+    defines = dict(defines)
+    for macro in given.pop("define_macros") or ():
         try:
             name, value = macro
         except (TypeError, ValueError):
             raise _errors.ArgumentTypeError(f"{title}: define_macros has pairs of name and value, got {macro!r}") from None
-        defines[name] = value
-    flags, openmp = list(_LENIENT), False
-    for flag in [*_flags(given.pop("extra_compile_args")), *(f"-U{one}" for one in given.pop("undef_macros"))]:
-        if flag.startswith("-I"):
-            folders.setdefault(os.path.join(base, flag[2:]))
-        elif flag in ("-fopenmp", "-qopenmp"):
-            openmp = True
-        elif not flag.startswith(("-std=c9", "-std=gnu9", "-std=c1", "-std=gnu1", "-mtune=", "-march=", "-arch=", "-fPIC", "-shared")):
-            flags.append(flag)
-    libraries = [os.fspath(one) for one in given.pop("libraries")]
-    library_dirs = [os.path.join(base, os.fspath(one)) for one in given.pop("library_dirs")]
+        if defines.setdefault(name, value) != value:
+            raise _errors.ArgumentValueError(f"{title}: define_macros gives {name} the value {value!r}, and it, or defines, also "
+                                             f"{defines[name]!r}: give one of them")
+    flags = [*_LENIENT, *_compile_flags(_flags(given.pop("extra_compile_args")), base),
+             *(f"-U{one}" for one in _paths(given.pop("undef_macros"), "undef_macros")), *_flags(given.pop("cflags", None) or ())]
+    libraries = _paths(given.pop("libraries"), "libraries")
+    library_dirs = [os.path.join(base, one) for one in _paths(given.pop("library_dirs"), "library_dirs")]
     for flag in _flags(given.pop("extra_link_args")):
         if flag.startswith("-l"):
             libraries.append(flag[2:])
         elif flag.startswith("-L"):
             library_dirs.append(os.path.join(base, flag[2:]))
-        elif flag in ("-fopenmp", "-lgomp"):
-            openmp = True
+        elif flag == "-fopenmp":
+            flags.append(flag)
         else:
             raise _errors.ArgumentValueError(f"{title}: extra_link_args takes -lNAME and -LFOLDER, not {flag!r}")
     libraries = [one for one in libraries if one not in ("cudart", "gomp", "m", "c", "stdc++")]
     return {"include_dirs": list(folders), "defines": defines, "cflags": flags, "headers": sources.short_headers(),
-            "libraries": libraries, "library_dirs": library_dirs, **({"openmp": True} if openmp else {}), **given}
+            "libraries": libraries, "library_dirs": library_dirs, **given}
+
+
+def _compile_flags(given, base):
+    """The flags as cflags takes them: folders are below `base`; what is settled here is left out."""
+    made, words = [], iter(given)
+    for word in words:
+        folder = _FOLDER_FLAG.fullmatch(word)
+        if folder:
+            flag, path = folder.groups()
+            path = path or next(words, None)
+            made += [flag] if path is None else [flag, os.path.join(base, path)]
+        elif word in _TO_HOST:
+            value = next(words, None)
+            rest = None if value is None else [one for one in value.split(",") if not _C_STANDARD.fullmatch(one)]
+            made += [word] if rest is None else [word, ",".join(rest)] if rest else []
+        elif _FOR_GPU.fullmatch(word):
+            if "=" not in word:
+                next(words, None)
+        elif not _C_STANDARD.fullmatch(word):
+            made.append("-fopenmp" if word == "-qopenmp" else word)
+    return made
 
 
 def _flags(given):
     """A list of flags. Dicts of compiler to flags were given as well: nvcc's and the C compiler's count."""
+    if given is None:
+        return []
     if isinstance(given, dict):
         return [flag for flags in given.values() for flag in flags]
     return [given] if isinstance(given, str) else list(given)

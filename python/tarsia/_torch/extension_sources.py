@@ -9,7 +9,12 @@ from .. import _errors
 _SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu")
 _OBJECTS = (".o", ".obj", ".so", ".a", ".lo")
 _NOISE = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.)*(?:\\\n[^\n]*)*", re.DOTALL | re.MULTILINE)
-_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*\([^(){}]*\)\s*;")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+# What holds declarations, or follows them, and is none.
+_AROUND = re.compile(r'\bextern\s*"C"\s*\{|\b__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\b_Static_assert\b[^;]*')
+_BRACES = re.compile(r"\{[^{}]*\}")
+_TYPEDEF = re.compile(r"\btypedef\b[^;]*;")
+_DECLARED = re.compile(r"([A-Za-z_]\w*)\s*\((?:[^(){}]|\([^(){}]*\))*\)\s*;")
 
 
 class Sources:
@@ -32,7 +37,8 @@ class Sources:
     def short_headers(self):
         """The builder's folders of headers were those of TH and THC themselves, too: "THC.h". THC's make a source one of
         CUDA, so they are there where a source includes one."""
-        with_thc = any(re.search(r"^\s*#\s*include\s*[<\"]THC", text, re.MULTILINE) for text in self.texts.values())
+        with_thc = any(re.search(r"^\s*#\s*include\s*[<\"]THC", _COMMENT.sub(" ", text), re.MULTILINE)
+                       for text in self.texts.values())
         return {f"{part}.h": f"#include <{part[:3 if part.startswith('THC') else 2]}/{part}.h>\n"
                 for part in ("TH", "THGeneral", "THTensor", *(("THC", "THCGeneral", "THCTensor") if with_thc else ()))}
 
@@ -49,12 +55,20 @@ def names_in(title, base, headers):
     """The functions that the headers declare, in their order."""
     names = []
     for header in headers:
-        text = _NOISE.sub(" ", _text(title, os.path.join(base, header)))
-        found = _DECLARED.findall(text)
+        found = _declared_in(_text(title, os.path.join(base, header)))
         if not found:
             raise _errors.ArgumentValueError(f"{title}: header {header} declares no function: it is to declare those of the module")
         names += [name for name in found if name not in names]
     return names
+
+
+def _declared_in(text):
+    """The functions that a text declares. Those that it defines, as inline functions, are none of the module's."""
+    text = _AROUND.sub(" ", _NOISE.sub(" ", text))
+    outer = None
+    while text != outer:  # from the innermost braces outwards
+        outer, text = text, _BRACES.sub(" ", text)
+    return _DECLARED.findall(_TYPEDEF.sub(" ", text))
 
 
 def source_behind(thing, base, sources):

@@ -36,6 +36,9 @@ def _call_of(before):
     def __call__(self, *inputs, **named):
         if not _is_old(type(self)):
             return before(self, *inputs, **named)
+        if named:
+            raise ArgumentTypeError(f"{type(self).__name__}()(...) takes its inputs by position, and {', '.join(named)} by name: "
+                                    "autograd knows inputs by their places")
         return _Bridge.apply(self, *inputs)
 
     setattr(__call__, _MARK, True)

@@ -61,6 +61,7 @@ void rows(THCudaTensor *t) {
   THCudaTensor_free(state, row);
 }
 float element(THCudaTensor *t) { THCudaTensor_set2d(state, t, 1, 0, 7); return THCudaTensor_get2d(state, t, 1, 0); }
+void cmul(THCudaTensor *out, THCudaTensor *a, THCudaTensor *b) { THCudaTensor_cmul(state, out, a, b); }
 void check(void) { THCudaCheck(cudaErrorInvalidValue); }
 """
 
@@ -107,5 +108,9 @@ def test_the_functions_of_thc():
     lib.rows(t)
     assert torch.equal(t, torch.arange(4., device="cuda").view(4, 1).expand(4, 5))
     assert lib.element(t) == 7 and t[1, 0] == 7
+    short, out = torch.ones(2, device="cuda"), torch.zeros(3, device="cuda")
+    with pytest.raises(tarsia.OpValueError, match="other numbers of elements"):
+        lib.cmul(out, a, short)
+    assert out.shape == (3,)
     with pytest.raises(tarsia.CudaError, match=r"invalid argument \(.*thc.c:\d+\)"):
         lib.check()

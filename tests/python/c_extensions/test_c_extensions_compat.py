@@ -36,6 +36,10 @@ import sys
 import torch
 import torch.nn as nn
 from torch.autograd import Function, Variable
+try:
+    import nowhere  # what is not there need not be
+except ImportError:
+    pass
 from _ext import mix
 
 
@@ -101,6 +105,7 @@ def test_a_build_script_and_then_the_test(project):
 
 
 def test_an_extension_that_nobody_built_is_built_when_it_is_imported(project):
+    (project / "build_other.py").write_text("from torch.utils.ffi import create_extension\nraise RuntimeError('this script was run')\n")
     ran = run("test.py", "word", cwd=project)
     assert ran.stdout.strip() == EXPECTED, ran.stderr
 
@@ -167,6 +172,10 @@ try:
 except tarsia.ArgumentTypeError as error:
     print(error)
 try:
+    Scale()(x, by=3)
+except tarsia.ArgumentTypeError as error:
+    print(error)
+try:
     Scale().saved_tensors
 except tarsia.ArgumentTypeError as error:
     print(error)
@@ -183,6 +192,7 @@ def test_functions_are_called_as_instances(tmp_path):
     assert ran.stdout.splitlines() == [
         "[3.0, 3.0]", "[1.0, 1.0] True", "[2.0, 2.0]",
         "Wrong.backward gave 1 gradients; its forward takes 2 inputs, of each of which it has to give one, or None",
+        "Scale()(...) takes its inputs by position, and by by name: autograd knows inputs by their places",
         "Scale.saved_tensors is there while its forward and backward run", "refused"], ran.stderr
 
 

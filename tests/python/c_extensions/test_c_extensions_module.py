@@ -103,7 +103,12 @@ def test_an_object_without_a_source_is_an_error_that_says_where_it_was_looked_fo
     ({"sources": ["mix.h"]}, tarsia.ArgumentValueError, "mix.h is no source"),
     ({"headers": 3}, tarsia.ArgumentTypeError, "headers is a list of paths"),
     ({"headers": ["empty.h"]}, tarsia.ArgumentValueError, "empty.h declares no function"),
+    ({"headers": {"mix.h": "text"}}, tarsia.ArgumentTypeError, "headers is a list of paths"),
     ({"define_macros": ["X"]}, tarsia.ArgumentTypeError, "pairs of name and value"),
+    ({"defines": ["X"]}, tarsia.ArgumentTypeError, "defines is a dict"),
+    ({"define_macros": [("X", 1)], "defines": {"X": 2}}, tarsia.ArgumentValueError, "X the value 1, and it, or defines, also 2"),
+    ({"functions": ["mix_forward"]}, tarsia.ArgumentValueError, "give either headers, .* or functions, not both"),
+    ({"extra_compile_args": ["-Xcompiler"]}, tarsia.ArgumentValueError, "'-Xcompiler' lacks what stands behind it"),
     ({"extra_link_args": ["-Wl,-z,now"]}, tarsia.ArgumentValueError, "-lNAME and -LFOLDER"),
 ])
 def test_bad_input_is_an_error_that_says_what_to_do(tmp_path, arguments, error, words):
@@ -125,6 +130,85 @@ def test_old_c_without_prototypes_compiles(tmp_path):
     (tmp_path / "old.h").write_text("int twice(int x);\n")
     old = tarsia.torch.create_extension("old", "old.h", ["old.c"], relative_to=str(tmp_path / "build.py"))
     assert old.twice(4) == 8
+
+
+QUERY = "int q(void) {\n#ifdef Q\n  return Q;\n#else\n  return -1;\n#endif\n}\n"
+
+
+@pytest.mark.parametrize("flags", [
+    [], ["-Xcompiler", "-fPIC"], ["-Xcompiler", "-fPIC,-std=c99"], ["-Xcompiler", "-std=c99"], ["-std=c99"], ["-std=gnu11", "-O3"],
+    ["-I", "inc"], ["-Iinc"], ["-fPIC", "-shared"], ["-march=native"], ["-arch=sm_35"], ["-arch", "sm_35"], ["-qopenmp"],
+    {"nvcc": ["-gencode", "arch=compute_35,code=sm_35"], "cxx": ["-std=gnu99"]},
+], ids=str)
+def test_flags_of_old_build_scripts(tmp_path, flags):
+    (tmp_path / "q.c").write_text(('#include "there.h"\n' if "-I" in str(flags) else "") + QUERY)
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc/there.h").write_text("\n")
+    flags = {"more": ["-DQ=5"], **flags} if isinstance(flags, dict) else ["-DQ=5", *flags]
+    made = tarsia.torch.create_extension("q", sources=["q.c"], relative_to=str(tmp_path / "build.py"), extra_compile_args=flags)
+    assert made.q() == 5
+
+
+def test_options_of_load_inline_add_to_those_of_the_builder(tmp_path):
+    (tmp_path / "q.c").write_text(QUERY + "int both(void) { return A + B + C; }\n")
+    made = tarsia.torch.create_extension("q", sources=["q.c"], relative_to=str(tmp_path / "build.py"), define_macros=[("A", 1)],
+                                         defines={"B": 20}, extra_compile_args=["-DC=300"], cflags=["-DQ=7"])
+    assert made.q() == 7 and made.both() == 321
+    (tmp_path / "two.c").write_text("int one(void) { return 1; }\nint two(void) { return 2; }\n")
+    made = tarsia.torch.create_extension("two", sources=["two.c"], relative_to=str(tmp_path / "build.py"), functions=["two"])
+    assert dir(made) == ["two"] and made.two() == 2
+
+
+def test_one_text_is_a_list_of_one_and_none_of_none(tmp_path):
+    (tmp_path / "q.c").write_text(QUERY)
+    nothing = dict.fromkeys(("include_dirs", "define_macros", "extra_compile_args", "extra_link_args", "library_dirs"))
+    made = tarsia.torch.create_extension("q", sources="q.c", relative_to=str(tmp_path / "build.py"), libraries="dl",
+                                         undef_macros="Q", **nothing)
+    assert made.q() == -1
+
+
+@pytest.mark.parametrize("name", ["build", "compile", "_library"])
+def test_a_function_with_the_name_of_a_method_is_an_error(tmp_path, name):
+    (tmp_path / "b.c").write_text(f"int {name}(void) {{ return 42; }}\n")
+    (tmp_path / "b.h").write_text(f"int {name}(void);\n")
+    for headers in ([], ["b.h"]):
+        with pytest.raises(tarsia.ArgumentValueError, match=f"'b': its function '{name}' has the name of .*rename it"):
+            tarsia.torch.create_extension("b", headers=headers, sources=["b.c"], relative_to=str(tmp_path / "build.py"))
+
+
+HEADER = '''
+#pragma once
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef int (*callback)(int);
+typedef struct { int (*f)(int); } holder;
+static inline int two(int a) { if (a) { return helper(a); } return other(a); }
+int a(void);
+int cb(int (*f)(int), int x);
+int hidden(int x) __attribute__((visibility("default")));
+/* int gone(int x); */
+#ifdef __cplusplus
+}
+#endif
+'''
+
+
+def test_the_declarations_of_a_header_are_those_of_the_module(tmp_path):
+    (tmp_path / "d.h").write_text(HEADER)
+    (tmp_path / "d.c").write_text("int a(void) { return 1; }\nint hidden(int x) { return x; }\nint cb(int (*f)(int), int x) { return f(x); }\n")
+    with pytest.raises(tarsia.Error, match="cb"):  # nothing is left out in silence
+        tarsia.torch.create_extension("d", headers="d.h", sources=["d.c"], relative_to=str(tmp_path / "build.py"))
+    (tmp_path / "d.h").write_text(HEADER.replace("int cb(int (*f)(int), int x);", ""))
+    made = tarsia.torch.create_extension("d", headers="d.h", sources=["d.c"], relative_to=str(tmp_path / "build.py"))
+    assert dir(made) == ["a", "hidden"]
+
+
+def test_a_header_of_thc_in_a_comment_is_none(tmp_path):
+    (tmp_path / "c.c").write_text("/*\n#include <THC/THC.h>\n*/\nint cudaMode(void) {\n"
+                                  "#ifdef __CUDACC__\n  return 1;\n#endif\n  return 0;\n}\n")
+    made = tarsia.torch.create_extension("c", sources=["c.c"], relative_to=str(tmp_path / "build.py"))
+    assert made.cudaMode() == 0
 
 
 def test_short_names_of_the_headers_are_found(tmp_path):

@@ -1,5 +1,8 @@
 """TH's functions in C and C++ sources: what they give, and how their errors reach the caller."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -119,6 +122,28 @@ void cast(THIntTensor *from, THDoubleTensor *to, THByteTensor *bytes) {
   THByteTensor_copyDouble(bytes, to);
 }
 void steal(THFloatTensor *a, THFloatTensor *b) { THFloatTensor_set(a, b); }
+THFloatTensor *part(THFloatTensor *t) { return THFloatTensor_newNarrow(t, 0, 1, 2); }
+void nothing(THFloatTensor *t) { THFloatTensor_resize(t, NULL, NULL); }
+int first_two(THFloatTensor *t) {
+  THFloatTensor *view = THFloatTensor_newWithTensor(t);
+  int seen = (int)(THFloatTensor_get1d(view, 0) * 10 + THFloatTensor_get1d(view, 1));
+  THFloatTensor_free(view);
+  return seen;
+}
+int of_expanded(THFloatTensor *t) {
+  THLongStorage *size = THLongStorage_newWithSize2(2, t->size[0]);
+  THFloatTensor *wide = THFloatTensor_newExpand(t, size);
+  int seen = (int)(THFloatTensor_get2d(wide, 1, 0) * 10 + THFloatTensor_get2d(wide, 1, 1));
+  THFloatTensor_free(wide);
+  THLongStorage_free(size);
+  return seen;
+}
+float grown(THFloatTensor *t, THFloatTensor *other) {
+  THFloatTensor_resize1d(t, 1000000);
+  return THFloatTensor_sumall(other);
+}
+void cmul(THFloatTensor *out, THFloatTensor *a, THFloatTensor *b) { THFloatTensor_cmul(out, a, b); }
+void addcmul(THFloatTensor *out, THFloatTensor *t, THFloatTensor *a, THFloatTensor *b) { THFloatTensor_addcmul(out, t, 1, a, b); }
 int none(THFloatTensor *a) { return THFloatTensor_nDimension(a) * 10 + (int)THFloatTensor_nElement(a); }
 """
 
@@ -158,9 +183,26 @@ def test_errors_of_the_code_are_errors_of_the_call(lib):
 
 def test_tensors_are_returned(lib):
     t = lib.counted(3)
-    assert t.tolist() if isinstance(t, torch.Tensor) else np.asarray(t).tolist() == [[0, 0], [1, -1], [2, -2]]
+    assert torch.as_tensor(t).tolist() == [[0, 0], [1, -1], [2, -2]]
     x = torch.ones(2)
     assert lib.itself(x) is x
+
+
+def test_a_view_of_an_argument_that_is_returned_keeps_its_memory(lib):
+    x = torch.arange(4000.)
+    part = torch.as_tensor(lib.part(x))
+    x[1] = 7
+    del x
+    others = [torch.full((4000,), 99.) for _ in range(8)]
+    assert part.tolist() == [7, 2] and len(others) == 8
+    array = np.arange(4000, dtype=np.float32)
+    held, part = weakref.ref(array), lib.part(array)
+    del array
+    gc.collect()
+    assert held() is not None and np.asarray(part).tolist() == [1, 2]
+    del part
+    gc.collect()
+    assert held() is None
 
 
 def test_products(lib):
@@ -179,6 +221,50 @@ def test_sizes_and_types_change(lib):
     to, bytes = torch.zeros(2, dtype=torch.float64), torch.zeros(2, dtype=torch.uint8)
     lib.cast(torch.tensor([1, 250], dtype=torch.int32), to, bytes)
     assert to.tolist() == [1, 250] and bytes.tolist() == [1, 250]
+
+
+def test_a_tensor_is_resized_to_no_dimensions(lib):
+    t = torch.ones(3)
+    lib.nothing(t)
+    assert t.shape == (0,)
+    number = tarsia.load_inline({"number.cc": '''#include <TH/TH.h>
+#include <tarsia/th/core.h>
+int number(THFloatTensor* t) {
+  return tarsia::detail::attached()->resize(static_cast<const tarsia_tensor*>(t->tarsia_argument), nullptr, 0);
+}'''}).number
+    assert number(t) == 0 and t.shape == ()
+
+
+def test_negative_strides_stay_in_views(lib):
+    a = np.arange(5, dtype=np.float32)[::-1]
+    assert lib.first_two(a) == 43 and lib.of_expanded(a) == 43
+
+
+def test_an_argument_that_shares_memory_is_not_resized(lib):
+    x = torch.arange(4.)
+    for t, other in ((x, x), (x, x[:2]), (x[:2], x[2:]), (x[:0], x)):
+        with pytest.raises(tarsia.OpValueError, match="another argument shares its memory; pass a tensor of that shape"):
+            lib.grown(t, other)
+    assert x.tolist() == [0, 1, 2, 3]
+    assert lib.grown(torch.ones(4), x) == 6
+
+
+def test_operands_are_checked_before_the_result_is_resized(lib):
+    a, b, out = torch.ones(4), torch.full((2,), 3.), torch.zeros(3)
+    for run in (lambda: lib.cmul(out, a, b), lambda: lib.addcmul(out, a, a, b), lambda: lib.addcmul(out, a, b, a)):
+        with pytest.raises(tarsia.OpValueError, match=r"\(4,\) and \(2,\) have other numbers of elements"):
+            run()
+        assert out.shape == (3,)
+    with pytest.raises(tarsia.OpValueError, match="other numbers of elements"):
+        lib.cmul(b, a, b)
+    assert b.tolist() == [3, 3]
+
+
+def test_a_type_whose_name_is_like_that_of_a_tensor_is_none():
+    lib = tarsia.load_inline({"like.c": "enum THFloatTensorKind { one, two };\n"
+                                        "int kind(enum THFloatTensorKind k) { return k; }\nint other(int x) { return x; }\n"})
+    assert lib.other(3) == 3
+    assert list(lib.skipped) == ["kind"] and "needs C++" in lib.skipped["kind"]
 
 
 def test_an_empty_tensor_has_no_dimensions_and_a_number_one(lib):

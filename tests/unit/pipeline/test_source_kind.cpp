@@ -84,5 +84,16 @@ TEST(SourceKind, suffixes_decide_where_there_are_some) {
   }
 }
 
+TEST(SourceKind, a_host_source_that_includes_thc_is_cuda) {
+  for (const char* text :
+       {"#include <THC/THC.h>\n", " # include \"THC.h\"\n", "int x; // c\n#include <THC/THCTensor.h>\n"})
+    EXPECT_EQ(kind_of({{"a.c", text}}, {}), Kind::cuda) << text;
+  for (const char* text :
+       {"/*\n#include <THC/THC.h>\n*/ cudaError_t e;", "// include \"THC\"\ncudaError_t e;",
+        "cudaError_t e; const char* s = \"#include \\\"THC.h\";",
+        "#include <cuda.h> // as <THC does, include it\n"})
+    EXPECT_EQ(kind_of({{"a.c", text}}, {}), Kind::host_with_cuda) << text;
+}
+
 }  // namespace
 }  // namespace tarsia::pipeline
