@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "base/error.h"
 
@@ -181,10 +183,19 @@ UniqueFd make_memfd(const char* name, std::string_view bytes) {
     throw ResourceLimit("a result of " + std::to_string(bytes.size() >> 20) +
                         " MiB is larger than the compiler may make: move data out of the source");
   if (error) raise_errno("cannot fill a file in memory", error);
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
-    raise_errno("cannot seal a file in memory", errno);
-  }
+  if (const int seal_error = seal(fd.get())) raise_errno("cannot seal a file in memory", seal_error);
   return fd;
+}
+
+int seal(int memfd) {
+  constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+  // The kernel itself waits 150 ms for pages in use, such as those that it is about to move.
+  constexpr int attempts = 200;
+  for (int i = 0; ::fcntl(memfd, F_ADD_SEALS, seals) != 0; ++i) {
+    if (errno != EBUSY || i == attempts) return errno;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return 0;
 }
 
 std::string read_descriptor(int fd, std::uint64_t offset, std::uint64_t size, std::uint64_t limit,

@@ -72,8 +72,9 @@ bool is_cuda(std::string_view name) {
 }
 
 // Removes a leading `#define` from the text if no header of the system, of CUDA or of ours asks for its
-// macro. That is a name with a capital letter that is not reserved and is none of theirs.
-bool consume_harmless_define(llvm::StringRef& text) {
+// macro. That is a name with a capital letter that is not reserved and is none of theirs. `has_mobula`:
+// <mobula_op.h> may be among the headers.
+bool consume_harmless_define(llvm::StringRef& text, bool has_mobula) {
   llvm::StringRef rest = text;
   if (!rest.consume_front("define") || rest.empty() || (rest[0] != ' ' && rest[0] != '\t')) return false;
   rest = rest.ltrim(" \t");
@@ -81,10 +82,10 @@ bool consume_harmless_define(llvm::StringRef& text) {
   if (name.empty() || name[0] == '_' || std::none_of(name.begin(), name.end(), isupper)) return false;
   for (const char* prefix : {"CU", "THRUST", "CCCL", "NV", "NULL", "EOF", "NDEBUG", "M_", "NAN", "INFINITY"})
     if (name.starts_with(prefix)) return false;
-  for (const char* prefix : {"USING_", "HOST_NUM_THREADS"})  // what <mobula_op.h> asks for
-    if (name.starts_with(prefix)) return false;
-  for (const char* one : {"LOG", "CHECK"})  // and defines unless they are there
-    if (name == one) return false;
+  // It asks for the first two, and defines the others unless they are there.
+  if (has_mobula &&
+      (name.starts_with("USING_") || name == "HOST_NUM_THREADS" || name == "LOG" || name == "CHECK"))
+    return false;
   if (name.ends_with("_MAX") || name.ends_with("_MIN")) return false;
   do {
     auto [line, more] = rest.split('\n');
@@ -140,9 +141,9 @@ class Directives {
 
   /// Whether the directive defines a macro that headers of the system and of CUDA do not ask for. Steps
   /// behind it then.
-  bool consume_harmless_define() {
+  bool consume_harmless_define(bool has_mobula) {
     llvm::StringRef rest = m_rest.drop_front().ltrim(" \t");
-    if (!jit::consume_harmless_define(rest)) return false;
+    if (!jit::consume_harmless_define(rest, has_mobula)) return false;
     m_rest = rest;
     return true;
   }
@@ -189,6 +190,16 @@ class Directives {
   llvm::StringRef m_all, m_rest;
 };
 
+/// Whether <mobula_op.h> may be among the headers of the text, which may include those of the request.
+bool names_mobula(llvm::StringRef text, const CompileRequest& request) {
+  const auto names = [](llvm::StringRef one) { return one.contains("mobula_op.h"); };
+  if (names(text)) return true;
+  for (const auto* group : {&request.files, &request.headers})
+    for (const SourceFile& own : *group)
+      if (names(own.text)) return true;
+  return false;
+}
+
 const SourceFile* own_file(const CompileRequest& request, std::string_view name) {
   for (const auto* group : {&request.files, &request.headers})
     for (const SourceFile& own : *group)
@@ -213,12 +224,13 @@ struct Leading {
 };
 
 void add_leading_includes(llvm::StringRef text, const CompileRequest& request, int nesting, Leading& result) {
+  const bool has_mobula = names_mobula(text, request);
   Directives at(text);
   bool begins = true;
   while (at.next()) {
     if (std::exchange(begins, false) && nesting < k_nesting && at.consume_guard(request.options)) continue;
     const size_t start = at.offset();
-    if (at.consume_harmless_define()) {
+    if (at.consume_harmless_define(has_mobula)) {
       // What the text itself defines may matter to headers that follow these.
       if (nesting == k_nesting)
         result.macros.push_back({text.slice(start, at.offset()).rtrim().str(), "", at.offset()});

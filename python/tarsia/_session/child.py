@@ -95,8 +95,8 @@ def _read_terminal(n):
 def _asking(connection, lines):
     """Asks the parent, which reads it for this process."""
     def ask(_):
-        connection.sendall(b'{"asks": "input"}\n')
         _Interrupts.noted, _Interrupts.notes = False, True
+        connection.sendall(b'{"asks": "input"}\n')
         line = lines.readline()  # the answer comes in any case
         _Interrupts.notes = False
         if _Interrupts.noted:

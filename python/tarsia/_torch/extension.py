@@ -122,9 +122,7 @@ def _paths(given, what):
     if isinstance(given, (str, os.PathLike)):
         given = [given]
     try:
-        if isinstance(given, dict):
-            raise TypeError
-        return [os.fspath(one) for one in given or ()]
+        return [os.fspath(one) for one in ([given] if isinstance(given, dict) else given or ())]
     except TypeError:
         kind = "names" if what in ("libraries", "undef_macros") else "paths"
         raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of {kind}, got {given!r}") from None

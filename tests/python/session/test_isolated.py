@@ -253,6 +253,30 @@ def test_an_interrupt_while_errors_are_told_leaves_a_cell_that_both_know():
     assert value(session, "kept") == "3"
 
 
+def test_an_interrupt_while_a_read_is_asked_for_leaves_its_answer_to_nobody_else(monkeypatch):
+    class Parent:
+        """A connection whose other side is interrupted as soon as it is asked."""
+
+        answers = [b'{"typed": "late"}\n', b'{"typed": "next\\n"}\n']
+
+        def sendall(self, request):
+            signal.raise_signal(signal.SIGINT)
+
+        def readline(self):
+            return self.answers.pop(0)
+
+    parent = Parent()
+    before = signal.signal(signal.SIGINT, child._Interrupts.handle)
+    monkeypatch.setattr(child._Interrupts, "ends", True)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            child._asking(parent, parent)(1)
+        parent.sendall = lambda request: None
+        assert child._asking(parent, parent)(1) == b"next\n"
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupt_after_a_cell_takes_its_result_away_no_more(monkeypatch):
     ours, theirs = socket.socketpair()
 

@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -160,6 +162,23 @@ TEST(File, memfds_are_sealed_and_read_by_ranges) {
   EXPECT_THROW(read_descriptor(fd.get(), 0, 10, 9), Error);
   EXPECT_EQ(Mapping(fd.get()).bytes(), "0123456789");
   EXPECT_EQ(Mapping(make_memfd("e", "").get()).bytes(), "");
+}
+
+TEST(File, a_seal_waits_for_who_writes) {
+  const UniqueFd fd(::memfd_create("t", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(fd.get(), 1), 0);
+  void* const mapped = ::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  ASSERT_EQ(::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE), -1);
+  ASSERT_EQ(errno, EBUSY);
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::munmap(mapped, 1);
+  });
+  EXPECT_EQ(seal(fd.get()), 0);
+  writer.join();
+  EXPECT_EQ(::write(fd.get(), "x", 1), -1);
+  EXPECT_EQ(seal(-1), EBADF);
 }
 
 TEST(File, stamps_tell_a_change) {

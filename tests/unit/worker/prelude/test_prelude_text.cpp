@@ -37,6 +37,17 @@ TEST(PreludeText, macros_that_no_header_knows_do_not_end_it) {
     EXPECT_THAT(text_of(std::string("#define ") + macro + "\n#include <vector>\n").free, IsEmpty()) << macro;
 }
 
+TEST(PreludeText, macros_that_mobula_asks_for_end_it_where_it_may_follow) {
+  for (const char* macro : {"LOG(x)", "CHECK(x) x", "USING_CUDA 1", "HOST_NUM_THREADS 4"}) {
+    const std::string define = std::string("#define ") + macro + "\n";
+    EXPECT_THAT(text_of(define + "#include <vector>\n").free, ElementsAre("<vector>")) << macro;
+    EXPECT_THAT(text_of(define + "#include <vector>\n#include <mobula_op.h>\n").free, IsEmpty()) << macro;
+    EXPECT_THAT(text_of(define + "#include \"own.h\"\n", "own.h", "#include \"mobula_op.h\"\n").free,
+                IsEmpty())
+        << macro;
+  }
+}
+
 TEST(PreludeText, a_cuda_source_has_a_layer_for_each_header_that_is_not_cheap) {
   EXPECT_THAT(cuda_layers({"<stdio.h>", "\"cuda_runtime.h\"", "<vector>", "<chrono>", "\"cuda_fp16.h\"",
                            "<iostream>", "<vector>"}),
