@@ -502,6 +502,21 @@ class Context {
   const tarsia_op_context* m_context;
 };
 
+namespace detail {
+/// tarsia_implementation::run of a function that takes a Context. It stands here, before declarations, whose
+/// code is not optimised: this runs with every call.
+template <class F_>
+int32_t run_implementation(void* function_, const tarsia_op_context* context_) {
+  try {
+    Context given_(context_);
+    (*static_cast<F_*>(function_))(given_);
+    return 0;
+  } catch (...) {
+    return host()->capture_exception();
+  }
+}
+}  // namespace detail
+
 }  // namespace tarsia
 
 #include <tarsia/detail/macros_pop.h>

@@ -437,15 +437,7 @@ class OpDefinition {
     require(pass_ == TARSIA_FORWARD ? "forward" : "backward", f_);
     tarsia_implementation& i_ = add_implementation(pass_, device_);
     i_.run_user = detail::keep(m_kept, new F_(f_));
-    i_.run = [](void* user_, const tarsia_op_context* c_) -> int32_t {
-      try {
-        Context context_(c_);
-        (*static_cast<F_*>(user_))(context_);
-        return 0;
-      } catch (...) {
-        return detail::host()->capture_exception();
-      }
-    };
+    i_.run = &detail::run_implementation<F_>;
     return *this;
   }
   TARSIA_DETAIL_SUPPORT tarsia_implementation& add_implementation(tarsia_pass pass_, const char* device_) {

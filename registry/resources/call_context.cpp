@@ -22,13 +22,14 @@ namespace tarsia::registry {
 
 namespace {
 
-// One object: each that a thread has of its own takes a call to find.
+// One object, of a few bytes. The loader gives it a place beside the thread's own data (initial-exec), where it
+// is found without a call; it keeps some room there for libraries that are opened later.
 struct Slot {
   tarsia_call_context* context = nullptr;
   bool is_watched = false;
   ScratchSource* scratch = nullptr;  ///< null: memory of the call
 };
-thread_local constinit Slot t_slot;
+[[gnu::tls_model("initial-exec")]] thread_local constinit Slot t_slot;
 
 [[gnu::noinline]] void watch(Slot& slot) noexcept {
   slot.is_watched = true;
@@ -37,7 +38,6 @@ thread_local constinit Slot t_slot;
 
 tarsia_call_context** watched_slot() noexcept {
   Slot* slot = &t_slot;
-  asm("" : "+r"(slot));  // keeps the compiler from looking it up again, which takes as long as the rest
   if (!slot->is_watched) [[unlikely]]
     watch(*slot);
   return &slot->context;
