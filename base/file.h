@@ -81,8 +81,8 @@ int make_directories(const std::string& path, mode_t mode = 0700);
 /// An anonymous file in memory that holds the bytes, sealed against any change. Throws Error, or
 /// ResourceLimit if the process may not write that many (RLIMIT_FSIZE, with SIGXFSZ ignored).
 UniqueFd make_memfd(const char* name, std::string_view bytes);
-/// Seals a memfd against any change. Waits, for seconds, while the kernel holds pages of it or somebody has it
-/// mapped for writing. Returns 0 or an errno.
+/// Seals a memfd against any change. Waits, for seconds, while the kernel holds pages of it or somebody has
+/// it mapped for writing. Returns 0 or an errno.
 int seal(int memfd);
 /// `size` bytes at `offset` of a regular file or memfd. Throws Error naming it as `what`, also when size
 /// exceeds `limit`.

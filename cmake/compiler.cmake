@@ -45,11 +45,11 @@ endforeach()
 # Trigger: these objects define constructors that are marked `used`, and sources call complete ones by name. Symptom: the
 # symbol is undefined when a source is linked. Removal: Clang emits both symbols of such a constructor.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
-foreach(part initializer_support op_support session_support mxnet_support mxnet_graph_support th_support)
+foreach(part initializer_support op_support session_support mxnet_support mxnet_graph_support class_op_support th_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
-            -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include
+            -Xclang -mno-constructor-aliases -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_SOURCE_DIR}/include/tarsia/class_op
             ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.cpp -o ${CMAKE_BINARY_DIR}/generated/${part}.o
     DEPENDS ${CMAKE_SOURCE_DIR}/jit/worker/link/support/${part}.cpp ${public_headers})
   list(APPEND support_inc ${CMAKE_BINARY_DIR}/generated/${part}.o)

@@ -22,8 +22,8 @@ namespace tarsia::registry {
 
 namespace {
 
-// One object, of a few bytes. The loader gives it a place beside the thread's own data (initial-exec), where it
-// is found without a call; it keeps some room there for libraries that are opened later.
+// One object, of a few bytes. The loader gives it a place beside the thread's own data (initial-exec), where
+// it is found without a call; it keeps some room there for libraries that are opened later.
 struct Slot {
   tarsia_call_context* context = nullptr;
   bool is_watched = false;

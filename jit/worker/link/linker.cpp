@@ -46,6 +46,7 @@ extern const char tarsia_op_support_begin[], tarsia_op_support_end[];
 extern const char tarsia_session_support_begin[], tarsia_session_support_end[];
 extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
+extern const char tarsia_class_op_support_begin[], tarsia_class_op_support_end[];
 extern const char tarsia_th_support_begin[], tarsia_th_support_end[];
 extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
 }
@@ -176,6 +177,7 @@ struct SupportObjects {
   SupportObject sessions{"the values of sessions", tarsia_session_support_begin, tarsia_session_support_end};
   SupportObject mxnet{"MXNet's extension API", tarsia_mxnet_support_begin, tarsia_mxnet_support_end};
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
+  SupportObject class_ops{"class operators", tarsia_class_op_support_begin, tarsia_class_op_support_end};
   SupportObject th{"TH's functions", tarsia_th_support_begin, tarsia_th_support_end};
   SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
 };
@@ -205,6 +207,12 @@ std::optional<std::string> openmp_excerpt(const std::string& path,
 /// Whether it names something of <lib_api.h>.
 bool uses_mxnet(const LinkInput& object) {
   return object.bytes.find("5mxnet3ext") != std::string::npos;
+}
+
+/// Whether a symbol is of the headers for class operators, which only declare some.
+bool is_of_class_ops(std::string_view name) {
+  return name.find("5mxnet13tarsia_detail") != name.npos ||
+         name.find("5mxnet16OperatorProperty") != name.npos || name.find("4dmlc") != name.npos;
 }
 
 /// Whether a symbol is one of those that <TH/TH.h> and <THC/THC.h> declare.
@@ -244,7 +252,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     need(object.undefined());
   };
   std::string of_openmp;  // a name of its run-time library that the inputs use
-  bool uses_th = false;
+  bool uses_th = false, uses_class_ops = false;
   for (const LinkInput& object : inputs) {
     add(object.name, object.bytes);
     const auto symbols = undefined_symbols(object.bytes);
@@ -253,6 +261,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     for (std::string_view name : *symbols) {
       if (is_of_openmp(name)) of_openmp = name;
       uses_th |= is_of_th(name);
+      uses_class_ops |= is_of_class_ops(name);
       if (is_of_driver(name)) of_driver.insert(std::string(name));
     }
   }
@@ -285,6 +294,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
     add_support(support.mxnet);
     add_support(support.graphs);
   }
+  if (uses_class_ops) add_support(support.class_ops);
   if (uses_th) add_support(support.th);
   if (!undefined || undefined->contains("__cpu_model") || undefined->contains("__cpu_features2") ||
       undefined->contains("__cpu_indicator_init"))

@@ -283,7 +283,9 @@ FurtherIncludes further_includes(const SourceFile& file, const CompileRequest& r
     }
     std::string include = at.consume_include();
     if (include.empty()) break;
-    const std::string_view name = name_of(include);
+    std::string_view name = name_of(include);
+    // Where the source lies are the texts of the request alone. Its own folder is among the request's.
+    if (include[0] == '"' && name.starts_with("./")) name.remove_prefix(2);
     // A text of the request, or one that is found from where the source lies.
     if (own_file(request, name) || name.starts_with(".") || name.starts_with("/")) break;
     std::string folder = folder_of(request, name);

@@ -8,6 +8,7 @@
 
 #include <dmlc/base.h>
 #include <tarsia/class_op/glue/host.h>
+#include <tarsia/class_op/glue/support.h>
 
 namespace dmlc {
 
@@ -19,9 +20,9 @@ struct Error : public std::runtime_error {
 /// Collects the message of a failure and throws it when the statement ends.
 class LogMessageFatal {
  public:
-  LogMessageFatal(const char* file, int line) { m_text << file << ":" << line << ": "; }
+  TARSIA_DETAIL_GLUE LogMessageFatal(const char* file, int line) { m_text << file << ":" << line << ": "; }
   std::ostringstream& stream() { return m_text; }
-  ~LogMessageFatal() noexcept(false) { throw Error(m_text.str()); }
+  TARSIA_DETAIL_GLUE ~LogMessageFatal() noexcept(false) { throw Error(m_text.str()); }
   LogMessageFatal(const LogMessageFatal&) = delete;
 
  private:
@@ -31,11 +32,12 @@ class LogMessageFatal {
 /// Collects a message for the log.
 class LogMessage {
  public:
-  LogMessage(const char* file, int line, bool is_warning = false) : m_is_warning(is_warning) {
+  TARSIA_DETAIL_GLUE LogMessage(const char* file, int line, bool is_warning = false)
+      : m_is_warning(is_warning) {
     m_text << file << ":" << line << ": ";
   }
   std::ostream& stream() { return m_text; }
-  ~LogMessage() {
+  TARSIA_DETAIL_GLUE ~LogMessage() {
     if (m_is_warning) ::mxnet::tarsia_detail::warn(m_text.str().c_str());
   }
   LogMessage(const LogMessage&) = delete;

@@ -3,7 +3,7 @@
 
 #include <tarsia/class_op/glue/parameter_field.h>
 
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize off
 #endif
 namespace dmlc {
@@ -17,11 +17,11 @@ class ParamManager {
  public:
   typedef std::vector<std::pair<std::string, std::string>> Texts;
 
-  ~ParamManager() {
+  TARSIA_DETAIL_GLUE ~ParamManager() {
     for (FieldBase* field : m_fields) delete field;
   }
   const std::vector<FieldBase*>& fields() const { return m_fields; }
-  FieldBase* Find(const std::string& name) const {
+  TARSIA_DETAIL_GLUE FieldBase* Find(const std::string& name) const {
     const auto found = m_by_name.find(name);
     return found == m_by_name.end() ? nullptr : found->second;
   }
@@ -31,11 +31,11 @@ class ParamManager {
   const std::string& fault() const { return m_fault; }
 
   /// Adds a field. It owns it.
-  void Add(const std::string& name, FieldBase* field) {
+  TARSIA_DETAIL_GLUE void Add(const std::string& name, FieldBase* field) {
     m_fields.push_back(field);
     name_it(name, field);
   }
-  void AddAlias(const std::string& name, const std::string& alias) {
+  TARSIA_DETAIL_GLUE void AddAlias(const std::string& name, const std::string& alias) {
     if (FieldBase* field = Find(name))
       name_it(alias, field);
     else
@@ -68,17 +68,17 @@ class ParamManager {
     for (const FieldBase* field : m_fields)
       if (!given.count(field)) field->SetDefault(head);
   }
-  std::map<std::string, std::string> Dict(const void* head) const {
+  TARSIA_DETAIL_GLUE std::map<std::string, std::string> Dict(const void* head) const {
     std::map<std::string, std::string> all;
     for (const FieldBase* field : m_fields) all[field->name()] = field->Get(head);
     return all;
   }
-  std::vector<ParamFieldInfo> Infos() const {
+  TARSIA_DETAIL_GLUE std::vector<ParamFieldInfo> Infos() const {
     std::vector<ParamFieldInfo> infos;
     for (const FieldBase* field : m_fields) infos.push_back(field->Info());
     return infos;
   }
-  std::string describe_all() const {
+  TARSIA_DETAIL_GLUE std::string describe_all() const {
     std::string text;
     for (const ParamFieldInfo& info : Infos())
       text += info.name + " : " + info.type_info_str + "\n    " + info.description + "\n";
@@ -86,17 +86,23 @@ class ParamManager {
   }
 
  private:
-  void name_it(const std::string& name, FieldBase* field) {
+  TARSIA_DETAIL_GLUE void name_it(const std::string& name, FieldBase* field) {
     if (!m_by_name.insert(std::make_pair(name, field)).second)
       fault("declares the parameter '" + name + "' twice: leave one out");
   }
-  void fault(const std::string& text) {
+  TARSIA_DETAIL_GLUE void fault(const std::string& text) {
     if (m_fault.empty()) m_fault = text;
   }
   std::string m_name, m_fault;
   std::vector<FieldBase*> m_fields;
   std::map<std::string, FieldBase*> m_by_name;
 };
+
+#if defined(TARSIA_DETAIL_GLUE_TEMPLATE)
+TARSIA_DETAIL_GLUE_TEMPLATE void ParamManager::Init(void*, ParamManager::Texts::const_iterator,
+                                                    ParamManager::Texts::const_iterator, ParamManager::Texts*,
+                                                    ParamInitOption) const;
+#endif
 
 /// Runs a struct's declaration once.
 template <class P>
@@ -164,7 +170,7 @@ T GetEnv(const char* name, T otherwise) {
 }
 
 }  // namespace dmlc
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize on
 #endif
 

@@ -10,16 +10,17 @@
 #include <vector>
 
 #include <tarsia/class_op/glue/class_op_run.h>
+#include <tarsia/class_op/glue/support.h>
 
 // What describes ops runs once; optimising it would take longer than compiling the rest.
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize off
 #endif
 #pragma GCC visibility push(hidden)
 namespace mxnet {
 namespace tarsia_detail {
 
-inline std::vector<OperatorPropertyReg*>& registered() {
+TARSIA_DETAIL_GLUE std::vector<OperatorPropertyReg*>& registered() {
   static std::vector<OperatorPropertyReg*> all;
   return all;
 }
@@ -445,7 +446,8 @@ inline const tarsia_extension* class_ops() {
   return &extension;
 }
 
-inline OperatorPropertyReg& register_property(const char* name, const char* location, bool has_gpu) {
+TARSIA_DETAIL_GLUE OperatorPropertyReg& register_property(const char* name, const char* location,
+                                                          bool has_gpu) {
   tarsia_module_extension = &class_ops;
   registered().push_back(new OperatorPropertyReg());
   OperatorPropertyReg& entry = *registered().back();
@@ -456,7 +458,7 @@ inline OperatorPropertyReg& register_property(const char* name, const char* loca
 }
 
 /// Registers a property under another name, too.
-inline void add_alias(const std::string& name, const std::string& alias) {
+TARSIA_DETAIL_GLUE void add_alias(const std::string& name, const std::string& alias) {
   const OperatorPropertyReg* found = nullptr;
   for (const OperatorPropertyReg* entry : registered())
     if (entry->name == name) found = entry;
@@ -472,6 +474,6 @@ inline void add_alias(const std::string& name, const std::string& alias) {
 }  // namespace tarsia_detail
 }  // namespace mxnet
 #pragma GCC visibility pop
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize on
 #endif

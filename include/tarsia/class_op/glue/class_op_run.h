@@ -9,7 +9,7 @@
 #include <mxnet/operator.h>
 #include <tarsia/class_op/glue/values.h>
 
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize off
 #endif
 #pragma GCC visibility push(hidden)
@@ -310,6 +310,6 @@ class Call {
 }  // namespace tarsia_detail
 }  // namespace mxnet
 #pragma GCC visibility pop
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize on
 #endif

@@ -16,8 +16,9 @@
 #include <dmlc/base.h>
 #include <dmlc/logging.h>
 #include <dmlc/optional.h>
+#include <tarsia/class_op/glue/support.h>
 
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize off
 #endif
 namespace dmlc {
@@ -47,8 +48,9 @@ enum class FieldKind { boolean, integer, floating, text, list, choice, other };
 
 class FieldBase {
  public:
-  FieldBase(const std::string& name, std::ptrdiff_t offset) : m_name(name), m_offset(offset) {}
-  virtual ~FieldBase() {}
+  TARSIA_DETAIL_GLUE FieldBase(const std::string& name, std::ptrdiff_t offset)
+      : m_name(name), m_offset(offset) {}
+  TARSIA_DETAIL_GLUE virtual ~FieldBase() {}
   const std::string& name() const { return m_name; }
   const std::string& description() const { return m_description; }
   bool has_default() const { return m_has_default; }
@@ -69,7 +71,7 @@ class FieldBase {
   virtual double lower() const { return -std::numeric_limits<double>::infinity(); }
   virtual double upper() const { return std::numeric_limits<double>::infinity(); }
   virtual std::string type_name() const = 0;
-  ParamFieldInfo Info() const {
+  TARSIA_DETAIL_GLUE ParamFieldInfo Info() const {
     ParamFieldInfo info;
     info.name = m_name;
     info.type = type_name();
@@ -376,8 +378,25 @@ class FieldEntry<optional<int>, void> : public FieldEntryBase<FieldEntry<optiona
   std::vector<std::pair<std::string, int>> m_names;
 };
 
+// The fields of most parameters. They are not optimised here, so Clang does not look into them either.
+#if defined(TARSIA_DETAIL_GLUE_TEMPLATE)
+#define TARSIA_DETAIL_FIELD(...)                                                          \
+  TARSIA_DETAIL_GLUE_TEMPLATE class FieldEntryBase<FieldEntry<__VA_ARGS__>, __VA_ARGS__>; \
+  TARSIA_DETAIL_GLUE_TEMPLATE class FieldEntry<__VA_ARGS__>;
+TARSIA_DETAIL_FIELD(bool)
+TARSIA_DETAIL_FIELD(int)
+TARSIA_DETAIL_FIELD(unsigned int)
+TARSIA_DETAIL_FIELD(int64_t)
+TARSIA_DETAIL_FIELD(uint64_t)
+TARSIA_DETAIL_FIELD(float)
+TARSIA_DETAIL_FIELD(double)
+TARSIA_DETAIL_FIELD(std::string)
+TARSIA_DETAIL_GLUE_TEMPLATE class FieldEntryBase<FieldEntry<optional<int>>, optional<int>>;
+#undef TARSIA_DETAIL_FIELD
+#endif
+
 }  // namespace parameter
 }  // namespace dmlc
-#if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
+#if defined(TARSIA_INLINE_SOURCE) && !defined(TARSIA_SUPPORT_OBJECT) && defined(__clang__)
 #pragma clang optimize on
 #endif

@@ -14,6 +14,7 @@
 #include <mxnet/base.h>
 #include <mxnet/resource.h>
 #include <nnvm/op.h>
+#include <tarsia/class_op/glue/support.h>
 
 namespace mxnet {
 
@@ -73,8 +74,8 @@ class OperatorProperty {
   virtual bool InferShape(std::vector<TShape>* in_shape, std::vector<TShape>* out_shape,
                           std::vector<TShape>* aux_shape) const = 0;
   /// Fills in unknown element types, -1. By default all are 32-bit floats.
-  virtual bool InferType(std::vector<int>* in_type, std::vector<int>* out_type,
-                         std::vector<int>* aux_type) const {
+  TARSIA_DETAIL_GLUE virtual bool InferType(std::vector<int>* in_type, std::vector<int>* out_type,
+                                            std::vector<int>* aux_type) const {
     const int flag = mshadow::default_type_flag;
     CHECK_LE(in_type->size(), ListArguments().size());
     for (int type : *in_type)
@@ -88,8 +89,8 @@ class OperatorProperty {
   }
   virtual OperatorProperty* Copy() const = 0;
   virtual Operator* CreateOperator(Context ctx) const = 0;
-  virtual Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape,
-                                     std::vector<int>* in_type) const {
+  TARSIA_DETAIL_GLUE virtual Operator* CreateOperatorEx(Context ctx, std::vector<TShape>* in_shape,
+                                                        std::vector<int>* in_type) const {
     std::vector<int> out_type(ListOutputs().size()), aux_type(ListAuxiliaryStates().size());
     std::vector<TShape> out_shape(ListOutputs().size()), aux_shape(ListAuxiliaryStates().size());
     CHECK(InferType(in_type, &out_type, &aux_type));
@@ -163,7 +164,7 @@ struct OperatorPropertyReg : public dmlc::FunctionRegEntryBase<OperatorPropertyR
 
 }  // namespace mxnet
 
-#include <tarsia/class_op/glue/class_op.h>
+#include <tarsia/class_op/glue/registration.h>
 
 namespace mxnet {
 inline OperatorProperty* OperatorProperty::Create(const char* type_name) {

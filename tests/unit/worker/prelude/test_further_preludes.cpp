@@ -76,6 +76,18 @@ TEST_F(FurtherPreludesTest, an_edit_takes_the_one_that_was_made) {
   EXPECT_EQ(parts.kept[PartKind::prelude], 1);
 }
 
+TEST_F(FurtherPreludesTest, a_header_may_be_named_from_where_the_source_lies) {
+  const std::string text = "#include \"./big.h\"" + std::string(k_text).substr(sizeof "#include <big.h>" - 1);
+  EXPECT_EQ(prelude_of(compile(asked(text))), "prelude made");
+  EXPECT_EQ(prelude_of(compile(asked(text + "int g() { return 2; }\n"))), "prelude kept");
+  write("third/inner.h", "#pragma once\ninline int inner() { return 3; }\n");
+  EXPECT_EQ(run(compile(asked(text))), 3);
+  CompileRequest own = asked(text);
+  own.headers.push_back({"big.h", "#include <map>\ninline int inner() { return 5; }\n"});
+  EXPECT_EQ(run(compile(own)), 5);
+  EXPECT_THAT(texts(asked("#include \"../third/big.h\"\n")), IsEmpty());
+}
+
 TEST_F(FurtherPreludesTest, it_holds_until_a_file_of_it_changes) {
   ASSERT_EQ(run(compile(asked(k_text))), 1);
   write("third/inner.h",
