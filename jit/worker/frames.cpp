@@ -341,11 +341,15 @@ class Explanation {
     }
   }
 
-  /// Whether it stands between an op and its caller. If it is the innermost, the op is inlined in it.
-  bool is_between(const std::string& name) const {
-    return m_has_module_frame && name.find("tarsia::OpDefinition::") != name.npos;
+  /// Whether it runs an op's implementation, and may hold it inlined.
+  static bool is_runner(const std::string& name) {
+    return name.find("tarsia::OpDefinition::") != name.npos ||
+           name.find("tarsia::detail::run_implementation<") != name.npos;
   }
+  /// Whether it stands between an op and its caller. If it is the innermost, the op is inlined in it.
+  bool is_between(const std::string& name) const { return m_has_module_frame && is_runner(name); }
   static bool is_ours(const std::string& name) {
+    if (is_runner(name)) return false;
     return name.find("tarsia::detail::") != name.npos || name.starts_with("tarsia_call_");
   }
   static bool is_our_header(const std::string& file) {

@@ -102,6 +102,7 @@ def test_an_interrupt_ends_the_measurement_and_is_no_answer(tmp_path):
     script = tmp_path / "measure.py"
     script.write_text(f"""
 import os, signal, sys, threading, numpy as np, tarsia
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what runs in the background
 tarsia.load_inline({OPS!r})
 x = np.ones(1, np.float32)
 if sys.argv[1] == "interrupt":

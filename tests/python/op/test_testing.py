@@ -127,7 +127,8 @@ def test_the_command_reports_and_exits_for_ci(command):
 def test_the_command_takes_libraries_and_tells_of_crashes(command, build_library):
     done = command(build_library(SOURCE.read_text(), "-DCRASHES"), "crashes")
     assert done.returncode == 1 and "op 'crashes' crashed: segmentation fault" in done.stderr
-    assert "tarsia: segmentation fault (SIGSEGV" in done.stderr and "  #0 " in done.stderr, done.stderr
+    assert "tarsia: segmentation fault (SIGSEGV" in done.stderr, done.stderr
+    assert "  #0 int tarsia::detail::run_implementation<" in done.stderr, done.stderr  # the op is inlined in it, without lines
 
 
 READS_TOO_FAR = """
