@@ -18,7 +18,11 @@ void add(Hasher& hasher, const std::vector<std::string>& list) {
 
 void add(Hasher& hasher, const std::vector<jit::SourceFile>& files) {
   hasher.field(std::uint64_t{files.size()});
-  for (const jit::SourceFile& file : files) hasher.field(file.name).field(file.text);
+  for (const jit::SourceFile& file : files) {
+    hasher.field(file.name).field(file.text).field(file.debug_file);
+    hasher.field(std::uint64_t{file.debug_lines.size()});
+    for (const std::uint32_t line : file.debug_lines) hasher.field(std::uint64_t{line});
+  }
 }
 
 void add_headers(Hasher& hasher, const std::vector<jit::SourceFile>& headers) {
