@@ -96,7 +96,9 @@ typedef enum tarsia_kind {
   TARSIA_KIND_OBJECT = 11,   /* an object of a framework; the type's dtype.code is its tarsia_object_class.
                                 argument: .p its handle, borrowed; result: .storage without a tensor, the handle
                                 is its context; one reference handed over */
-  TARSIA_KIND_NUMBER = 12    /* of a type only: a bool, int or float. A value has the kind of what it is */
+  TARSIA_KIND_NUMBER = 12,   /* of a type only: a bool, int or float. A value has the kind of what it is */
+  TARSIA_KIND_SPAN = 13,     /* argument only: .t borrowed, a tensor that was checked as for a pointer */
+  TARSIA_KIND_COMPLEX = 14   /* .v: two values of kind TARSIA_KIND_FLOAT, the real and the imaginary part */
 } tarsia_kind;
 
 /// Classes of objects that functions take and return as they are. Only the face of the framework's own
@@ -151,9 +153,9 @@ enum {
 typedef struct tarsia_type {
   uint8_t kind; /* tarsia_kind */
   uint8_t flags;
-  uint16_t n_elements; /* tuple: number of elements; list: 1 */
-  tarsia_dtype dtype;  /* pointer: element type; tensor: the same, no bits for any; int, float: width
-                          for the range check */
+  uint16_t n_elements; /* tuple: number of elements; list: 1; span: the number of its elements, 0 for any */
+  tarsia_dtype dtype;  /* pointer, span: element type; tensor: the same, no bits for any; int, float, complex:
+                          width for the range check; list: lanes is the number of its items, 0 for any */
   const struct tarsia_type* elements; /* tuple, list */
 } tarsia_type;
 

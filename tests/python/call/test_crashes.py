@@ -67,6 +67,14 @@ def test_a_bad_address_names_the_functions_their_lines_and_the_arguments():
     assert lines[2:] == ["  #0 third(float const*, long) at source:4", "  #1 second at source:6", "  #2 first at source:8"]
 
 
+def test_complex_numbers_and_spans_are_shown():
+    text = """#include <complex>
+#include <span>
+int f(std::complex<double> z, std::span<const float> x, int64_t at) { return x[at]; }"""
+    lines = crash(f"load({text!r}).f(1 - 2.5j, np.zeros((2, 3), np.float32), 1 << 44)").splitlines()
+    assert lines[1] == f"  called with z = (1,-2.5), x = float32[2, 3], at = {1 << 44}"
+
+
 MODEL = r"""
 import numpy as np
 import tarsia

@@ -52,6 +52,35 @@ TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
   EXPECT_THAT(tarsia::to_vector<float>(y), ElementsAre(2, 4));
 }
 
+TEST_F(Functions, arrays_and_complex_numbers_go_in_and_out) {
+  const std::array<int, 2> swapped = lib["swapped"](std::array<int, 2>{1, 2});
+  EXPECT_EQ(swapped, (std::array<int, 2>{2, 1}));
+  const std::vector<int> list = lib["swapped"](std::vector<int>{3, 4});
+  EXPECT_THAT(list, ElementsAre(4, 3));
+  EXPECT_THROW(lib["swapped"](std::vector<int>{3}), tarsia::ArgumentError);
+  EXPECT_THROW((lib["swapped"].call<std::array<int, 3>>(std::array<int, 2>{1, 2})), tarsia::ArgumentError);
+  const std::complex<float> conjugated = lib["conjugated"](std::complex<double>(1, 2));
+  EXPECT_EQ(conjugated, std::complex<float>(1, -2));
+  const std::complex<double> wider = lib["conjugated"](3);
+  EXPECT_EQ(wider, 3.0);
+  EXPECT_THROW(lib["conjugated"](std::complex<double>(0, 1e300)), tarsia::ArgumentError);
+  EXPECT_THROW(lib["conjugated"]("1"), tarsia::ArgumentError);
+  EXPECT_THROW(lib["defaults"](std::complex<double>(1, 2)), tarsia::ArgumentError);
+}
+
+TEST(Spans, are_over_the_memory_of_tensors) {
+  const tarsia::Library lib = tarsia::load(TARSIA_TEST_MODULES "/portable20.so");
+  const Tensor x = tarsia::tensor<int>({1, 2, 3}), y = tarsia::tensor<float>({1, 2});
+  const int extent = lib["extent"](x, y);
+  EXPECT_EQ(extent, 3);
+  EXPECT_THAT(tarsia::to_vector<float>(y), ElementsAre(1, 3));
+  EXPECT_THROW(lib["extent"](x, tarsia::tensor<float>({1, 2, 3})), tarsia::ArgumentError);
+  EXPECT_THROW(lib["extent"](y, y), tarsia::ArgumentError);
+  EXPECT_THROW(lib["extent"](std::vector<int>{1}, y), tarsia::ArgumentError);
+  int one = 1;
+  EXPECT_THROW(lib["extent"](&one, y), tarsia::ArgumentError) << "a bare address has no size";
+}
+
 TEST_F(Functions, calls_within_calls_keep_their_results) {
   const std::string inner =
       lib["join"](std::string(lib["join"]("a", "b")), lib["join"].call<std::string>("c", "d"));
