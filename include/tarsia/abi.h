@@ -83,7 +83,8 @@ typedef struct tarsia_storage {
 typedef enum tarsia_kind {
   TARSIA_KIND_NONE = 0,      /* void result, empty optional */
   TARSIA_KIND_BOOL = 1,      /* .i */
-  TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
+  TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute, result of tarsia_call: .size is a
+                                tarsia_sign */
   TARSIA_KIND_FLOAT = 3,     /* .f */
   TARSIA_KIND_STRING = 4,    /* .s, .size bytes; NUL-terminated */
   TARSIA_KIND_TENSOR = 5,    /* argument: .t borrowed; .size is TARSIA_TENSOR_READ_ONLY where the callee gets

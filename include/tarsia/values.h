@@ -145,7 +145,8 @@ T from_value(tarsia_value& v) {
     if (v.kind != TARSIA_KIND_INT) wrong_result("an integer");
     return static_cast<T>(v.i);
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (v.kind == TARSIA_KIND_INT) return static_cast<T>(v.i);
+    if (v.kind == TARSIA_KIND_INT)
+      return v.size == TARSIA_UNSIGNED ? static_cast<T>(v.u) : static_cast<T>(v.i);
     if (v.kind != TARSIA_KIND_FLOAT) wrong_result("a number");
     return static_cast<T>(v.f);
   } else if constexpr (std::is_same_v<T, std::string>) {

@@ -256,7 +256,7 @@ Why ValueFace::read_text(Argument argument, const char*& text, std::uint64_t& si
 
 Why ValueFace::read_memory(const tarsia_type&, Argument argument, const Memory*& memory) {
   if (argument->kind != TARSIA_KIND_TENSOR) return Why::type;
-  memory = new (room(sizeof(Memory))) Memory{*argument->t};
+  memory = new (room(sizeof(Memory))) Memory{*argument->t, argument->size == TARSIA_TENSOR_READ_ONLY};
   if (memory->tensor.device.type == TARSIA_GPU && m_gpu < 0) m_gpu = memory->tensor.device.id;
   return Why::fits;
 }

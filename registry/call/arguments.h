@@ -14,7 +14,7 @@ namespace tarsia::registry {
 /// A tensor argument. The caller owns its address: results that return it point there.
 struct ValueMemory {
   const tarsia_tensor& tensor;
-  bool read_only = false;  ///< tarsia_tensor does not tell
+  bool read_only = false;  ///< what tarsia_value.size says
 };
 inline bool may_be_changed_lazily(const ValueMemory&) {
   return false;

@@ -36,6 +36,25 @@ TEST_F(Functions, a_number_keeps_its_sign) {
   EXPECT_THROW(lib["big"](std::int64_t{-1}), tarsia::ArgumentError);
   EXPECT_EQ(lib["big"].call<std::uint64_t>(~std::uint64_t{0}), ~std::uint64_t{0});
   EXPECT_EQ(lib["big"].call<std::uint64_t>(1), 1u);
+  EXPECT_EQ(lib["big"].call<double>(~std::uint64_t{0}), 18446744073709551615.0);
+  EXPECT_EQ(lib["add8"].call<double>(-3, 1), -2);
+}
+
+TEST_F(Functions, a_result_of_the_c_interface_tells_the_sign_of_its_integers) {
+  const tarsia::detail::Frame frame;
+  tarsia_value result{};
+  const tarsia_value one = tarsia_signed(1), ones[] = {one, one};
+  ASSERT_EQ(tarsia_call(lib["big"].overloads().data(), 1, &one, 1, &result), 0);
+  EXPECT_EQ(result.size, std::uint32_t{TARSIA_UNSIGNED});
+  ASSERT_EQ(tarsia_call(lib["add8"].overloads().data(), 1, ones, 2, &result), 0);
+  EXPECT_EQ(result.size, std::uint32_t{TARSIA_SIGNED});
+  ASSERT_EQ(tarsia_call(lib["three"].overloads().data(), 1, nullptr, 0, &result), 0);
+  ASSERT_EQ(result.kind, std::uint32_t{TARSIA_KIND_TUPLE});
+  EXPECT_EQ(result.v[0].size, std::uint32_t{TARSIA_SIGNED});
+}
+
+TEST(Abi, tells_its_version) {
+  EXPECT_EQ(tarsia_abi_version(), std::uint32_t{TARSIA_ABI_VERSION});
 }
 
 TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
