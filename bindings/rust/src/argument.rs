@@ -17,7 +17,8 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// | `&str`, `&String` | `std::string`, `std::string_view`, `const char*` |
 /// | `&Tensor`, `&TensorView`, `&[T]`, `&[T; N]`, `&Vec<T>` | `const T*`, `const tarsia::Tensor&`: memory that is only read |
 /// | `&mut Tensor`, `&mut TensorViewMut`, `&mut [T]`, … | the same, and `T*`, `tarsia::Tensor`: memory that may be written to |
-/// | [`Arg::list`] | `std::vector` |
+/// | [`Arg::list`] | `std::vector`, `std::array` |
+/// | [`Arg::complex`] | `std::complex` |
 /// | [`Arg::bytes`] | a struct that a kernel takes |
 /// | [`Stream`] | `cudaStream_t`; without one the current stream |
 /// | `Option<T>`, [`Arg::NONE`] | `std::optional`, an optional input |
@@ -32,6 +33,7 @@ enum Kind<'a> {
     View { tensor: tarsia_tensor, writable: bool },
     Slice { tensor: tarsia_tensor, extent: i64, writable: bool },
     List { items: Vec<Arg<'a>>, values: Vec<tarsia_value> },
+    Complex([tarsia_value; 2]),
 }
 
 impl<'a> Arg<'a> {
@@ -41,6 +43,12 @@ impl<'a> Arg<'a> {
     /// A list, for a `std::vector` or an attribute that is one.
     pub fn list(items: impl IntoIterator<Item = impl Into<Arg<'a>>>) -> Arg<'a> {
         Arg(Kind::List { items: items.into_iter().map(Into::into).collect(), values: Vec::new() })
+    }
+
+    /// A complex number.
+    pub fn complex(re: f64, im: f64) -> Arg<'static> {
+        let part = |f| tarsia_value { payload: Payload { f }, kind: kind::FLOAT, size: 0 };
+        Arg(Kind::Complex([part(re), part(im)]))
     }
 
     /// The bytes of a struct that a kernel takes by value.
@@ -71,6 +79,9 @@ impl<'a> Arg<'a> {
             Kind::Slice { tensor, extent, writable } => {
                 tensor.shape = extent;
                 memory(tensor, *writable)
+            }
+            Kind::Complex(parts) => {
+                tarsia_value { payload: Payload { v: parts.as_mut_ptr() }, kind: kind::COMPLEX, size: 2 }
             }
             Kind::List { items, values } => {
                 *values = items.iter_mut().map(Arg::lower).collect::<Result<_>>()?;
@@ -110,6 +121,10 @@ impl fmt::Debug for Arg<'_> {
                 }
             },
             Kind::Text(text) => write!(f, "{:?}", String::from_utf8_lossy(&text[..text.len() - 1])),
+            // SAFETY: both are floats.
+            Kind::Complex(parts) => unsafe {
+                write!(f, "({:?}, {:?})", parts[0].payload.f, parts[1].payload.f)
+            },
             Kind::List { items, .. } => f.debug_list().entries(items).finish(),
             Kind::Tensor { writable, .. } | Kind::View { writable, .. } | Kind::Slice { writable, .. } => {
                 f.write_str(if *writable { "&mut tensor" } else { "&tensor" })

@@ -20,6 +20,8 @@ pub enum Value {
     Uint(u64),
     /// A `float` or `double`.
     Float(f64),
+    /// A `std::complex`: its real and its imaginary part.
+    Complex(f64, f64),
     /// A `std::string` that is UTF-8.
     Text(String),
     /// A `std::string` that is not.
@@ -28,7 +30,7 @@ pub enum Value {
     Tensor(Tensor),
     /// A tensor of the argument at this position, counted from 0. The caller still has it.
     Argument(usize),
-    /// A `std::vector`.
+    /// A `std::vector` or `std::array`.
     List(Vec<Value>),
     /// A `std::tuple` or `std::pair`.
     Tuple(Vec<Value>),
@@ -42,6 +44,7 @@ impl Value {
             Value::Int(number) => format!("the int {}", number),
             Value::Uint(number) => format!("the int {}", number),
             Value::Float(number) => format!("the float {:?}", number),
+            Value::Complex(re, im) => format!("the complex number ({:?}, {:?})", re, im),
             Value::Text(_) => "a string".to_string(),
             Value::Bytes(_) => "a string that is not UTF-8: take a tarsia::Value".to_string(),
             Value::Tensor(_) => "a tensor".to_string(),
@@ -62,7 +65,7 @@ impl Value {
     }
 }
 
-/// Types that a result can be taken as: numbers, `bool`, `String`, [`Tensor`], `Option`, `Vec`, tuples, [`Value`], and `()`,
+/// Types that a result can be taken as: numbers, `bool`, `String`, [`Tensor`], `Option`, `Vec`, arrays, tuples, [`Value`], and `()`,
 /// which drops it.
 pub trait FromValue: Sized {
     /// Converts a result. Errors: one of another kind, or a number out of range.
@@ -145,6 +148,15 @@ impl<T: FromValue> FromValue for Option<T> {
         }
     }
 }
+impl<T: FromValue, const N: usize> FromValue for [T; N] {
+    fn from_value(value: Value) -> Result<[T; N]> {
+        let items: Vec<T> = Vec::from_value(value)?;
+        let n = items.len();
+        items.try_into().map_err(|_| {
+            Error::wrong_type(format!("the function is asked for a list of {}, and returned one of {}", N, n))
+        })
+    }
+}
 impl<T: FromValue> FromValue for Vec<T> {
     fn from_value(value: Value) -> Result<Vec<T>> {
         match value {
@@ -211,6 +223,10 @@ pub(crate) unsafe fn take(result: &tarsia_value, args: &Lowered<'_>) -> Result<V
         },
         kind::LIST => Value::List(items(result)?),
         kind::TUPLE => Value::Tuple(items(result)?),
+        kind::COMPLEX => {
+            let part = |i: usize| (*result.payload.v.add(i)).payload.f;
+            Value::Complex(part(0), part(1))
+        }
         kind::OBJECT => {
             drop(Tensor::own(result.payload.storage)?);
             return Err(Error::wrong_type(

@@ -41,6 +41,33 @@ fn numbers_go_in_and_out_with_their_ranges() {
 }
 
 #[test]
+fn complex_numbers_spans_and_arrays_go_in_and_out() {
+    let library = load(
+        "#include <array>\n#include <complex>\n#include <span>\n\
+         std::complex<double> twice(std::complex<double> z) { return 2.0 * z; }\n\
+         std::array<int, 2> swapped(std::array<int, 2> x) { return {x[1], x[0]}; }\n\
+         float sum(std::span<const float> x) { float s = 0; for (float one : x) s += one; return s; }\n\
+         void fill(std::span<float, 2> x) { x[0] = x[1] = 4; }",
+    );
+    let f = |name: &str| library.function(name).unwrap();
+    match f("twice").call::<Value>((Arg::complex(0.5, -1.0),)).unwrap() {
+        Value::Complex(re, im) => assert_eq!((re, im), (1.0, -2.0)),
+        other => panic!("{:?}", other),
+    }
+    assert!(matches!(f("twice").call::<Value>((3,)).unwrap(), Value::Complex(re, im) if (re, im) == (6.0, 0.0)));
+    let refused = f("twice").call::<f64>((Arg::complex(0.5, -1.0),)).unwrap_err();
+    assert!(refused.to_string().contains("the complex number (1.0, -2.0)"), "{}", refused);
+    assert_eq!(f("swapped").call::<[i32; 2]>((Arg::list([1, 2]),)).unwrap(), [2, 1]);
+    assert_eq!(f("swapped").call::<()>((Arg::list([1]),)).unwrap_err().kind(), ErrorKind::ArgumentValue);
+    assert!(f("swapped").call::<[i32; 3]>((Arg::list([1, 2]),)).unwrap_err().to_string().contains("one of 2"));
+    assert_eq!(f("sum").call::<f32>((&[1.0f32, 2.0],)).unwrap(), 3.0);
+    let mut x = [0.0f32; 2];
+    assert_eq!(f("fill").call::<()>((&x,)).unwrap_err().kind(), ErrorKind::ArgumentValue);
+    f("fill").call::<()>((&mut x,)).unwrap();
+    assert_eq!(x, [4.0; 2]);
+}
+
+#[test]
 fn integers_in_lists_and_tuples_keep_their_sign() {
     let library = load(
         "#include <cstdint>\n#include <tuple>\n#include <vector>\n\
