@@ -564,3 +564,4 @@ TARSIA_API void tarsia_free(void* memory);
 #include <tarsia/detail/macros_pop.h>
 
 #include <tarsia/c_check.h>
+#include <tarsia/cache/c_cache.h>
