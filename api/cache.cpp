@@ -12,6 +12,7 @@
 #include "cache/inventory.h"
 #include "cache/sweep.h"
 #include "pipeline/entries.h"
+#include "pipeline/no_compile.h"
 #include "pipeline/pipeline.h"
 #include "registry/resources/last_error.h"
 
@@ -48,6 +49,21 @@ int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters) {
     std::ranges::copy(now.numbers, next);
     std::memcpy(counters, &filled, std::min<std::size_t>(counters->size, sizeof(filled)));
   });
+}
+
+void tarsia_no_compile_enter(void) {
+  pipeline::enter_no_compile();
+}
+
+int32_t tarsia_no_compile_leave(void) {
+  return guarded([] {
+    if (!pipeline::leave_no_compile())
+      throw Error("this thread is in no scope without compiles: leave one on the thread that entered it");
+  });
+}
+
+uint32_t tarsia_no_compile_depth(void) {
+  return pipeline::no_compile_depth();
 }
 
 int32_t tarsia_cache_statistics(char** json) {

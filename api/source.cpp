@@ -48,7 +48,9 @@ pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, cons
   for (std::uint64_t i = 0; i < options.n_headers; ++i) source.headers.push_back(to_file(options.headers[i]));
   source.options = to_options(options);
   source.timeout = std::chrono::milliseconds(options.timeout_ms);
-  source.cached_only = options.cached_only != 0;
+  source.ban = options.cached_only == 2   ? pipeline::Ban::capturing
+               : options.cached_only != 0 ? pipeline::Ban::caller
+                                          : pipeline::Ban::none;
   return source;
 }
 

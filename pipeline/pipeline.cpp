@@ -146,7 +146,7 @@ Module Pipeline::compile(Source source) {
   take_cflags(source.options);
   take_environment(source.options);
   check(source);
-  const bool cached_only = source.cached_only;
+  const Ban given_ban = source.ban;
 
   // 2. Resolve. From here on the request holds all that decides the module's bytes, save the files that the
   //    compiler will read from disk.
@@ -169,11 +169,11 @@ Module Pipeline::compile(Source source) {
   stores.tally.add(why.reason);
   log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why.text);
 
-  if (cached_only)
-    throw Unsupported(
-        "this source is not in the cache, and no compile may start now (a CUDA graph is being captured); "
-        "load it once "
-        "before the capture begins");
+  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none) {
+    stores.tally.add(cache::Count::forbidden);
+    throw CompileForbidden(named(request) + " [" + short_name(key) + "] is not in the cache (" + why.text +
+                           "), and " + ban_text(ban));
+  }
 
   // 5. Compile, once for all callers that ask now.
   return compile_once(request, key, stores);

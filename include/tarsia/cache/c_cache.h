@@ -1,7 +1,7 @@
 // The cache as a C interface, which <tarsia/c_api.h> includes. The rules are those of that header.
 //
-// All functions work on the folder that the environment names, and fail with TARSIA_ERROR, which says what to
-// do about it, where that folder is not used. docs/cache.md describes the JSON.
+// All functions that return JSON work on the folder that the environment names, and fail with TARSIA_ERROR,
+// which says what to do about it, where that folder is not used. docs/cache.md describes the JSON.
 #pragma once
 
 #include <tarsia/c_api.h>
@@ -31,6 +31,17 @@ typedef struct tarsia_cache_counters {
 
 /// Fills in this process's counters of the folder that the environment names now.
 TARSIA_API int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters);
+
+/// From now on, a source or kernel that this thread asks for and that is not in the cache is refused at once:
+/// TARSIA_COMPILE_FORBIDDEN, with the reason of the miss. Scopes nest; each thread has its own. A thread that
+/// compiles for another passes the other's ban on in tarsia_options.cached_only.
+TARSIA_API void tarsia_no_compile_enter(void);
+
+/// Leaves the scope that this thread entered last. Errors: TARSIA_ERROR if it is in none.
+TARSIA_API int32_t tarsia_no_compile_leave(void);
+
+/// Returns how many of these scopes this thread is in.
+TARSIA_API uint32_t tarsia_no_compile_depth(void);
 
 /// Reports as JSON what the folder holds and what became of the requests of all processes: `hits` by tier,
 /// `misses` by reason, `entries`, `bytes`. Free `*json` with tarsia_free.

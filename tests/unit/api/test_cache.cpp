@@ -9,6 +9,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/unit/base/temporary_dir.h"
 
@@ -83,6 +85,42 @@ TEST_F(CacheFace, an_explanation_compiles_nothing) {
   EXPECT_EQ(told.at("reason"), "absent");
   EXPECT_TRUE(told.at("nearest").is_null());
   EXPECT_EQ(tarsia::cache_counters().misses_absent, 0u);
+}
+
+TEST_F(CacheFace, within_no_compile_a_miss_is_an_error_of_its_own) {
+  EXPECT_EQ(tarsia_no_compile_depth(), 0u);
+  {
+    const tarsia::NoCompile outer;
+    {
+      const tarsia::NoCompile inner;
+    }
+    EXPECT_EQ(tarsia_no_compile_depth(), 1u);
+    try {
+      (void)tarsia::load_inline("int f();", {.name = "asked"});
+      FAIL();
+    } catch (const tarsia::CompileForbidden& error) {
+      EXPECT_THAT(error.what(), HasSubstr("asked ["));
+      EXPECT_THAT(error.what(), HasSubstr("(nothing is kept under this key)"));
+    }
+    EXPECT_EQ(tarsia_last_error()->code, TARSIA_COMPILE_FORBIDDEN);
+    std::thread([] { EXPECT_EQ(tarsia_no_compile_depth(), 0u); }).join();
+  }
+  EXPECT_EQ(tarsia_no_compile_depth(), 0u);
+  EXPECT_EQ(tarsia::cache_counters().forbidden, 1u);
+  EXPECT_EQ(tarsia_no_compile_leave(), TARSIA_ERROR);
+}
+
+TEST_F(CacheFace, options_bring_the_ban_of_another_thread) {
+  for (const auto& [given, told] :
+       {std::pair(1, "within no_compile()"), std::pair(2, "captures a CUDA graph")}) {
+    const tarsia_file file{"a.cc", "int f();", 8};
+    tarsia_options options;
+    tarsia_options_init(&options);
+    options.cached_only = given;
+    tarsia_library* library = nullptr;
+    EXPECT_EQ(tarsia_load_inline(&file, 1, &options, &library), TARSIA_COMPILE_FORBIDDEN);
+    EXPECT_THAT(tarsia_last_error()->message, HasSubstr(told));
+  }
 }
 
 TEST_F(CacheFace, what_is_not_there_and_what_is_not_used_are_errors) {
