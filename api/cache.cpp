@@ -10,6 +10,7 @@
 #include "api/text.h"
 #include "base/error.h"
 #include "cache/inventory.h"
+#include "cache/pack.h"
 #include "cache/sweep.h"
 #include "pipeline/entries.h"
 #include "pipeline/no_compile.h"
@@ -122,6 +123,20 @@ int32_t tarsia_cache_prune(uint64_t max_bytes, char** json) {
   return guarded([&] {
     const cache::DiskStore& store = usable_store();
     *json = give(removed(cache::prune(store.root(), store.size_lock(), max_bytes)));
+  });
+}
+
+int32_t tarsia_cache_export(const char* path, char** json) {
+  return guarded([&] {
+    const cache::Packed packed = cache::export_pack(usable_store(), path);
+    *json = give({{"modules", packed.modules}, {"bytes", packed.bytes}});
+  });
+}
+
+int32_t tarsia_cache_import(const char* path, char** json) {
+  return guarded([&] {
+    const cache::Packed packed = cache::import_pack(usable_store(), path);
+    *json = give({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
   });
 }
 

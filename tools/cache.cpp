@@ -197,6 +197,27 @@ int prune(std::uint64_t most, bool as_json) {
   return k_done;
 }
 
+int export_pack(const std::string& path, bool as_json) {
+  const Json report = asked([&](char** text) { return tarsia_cache_export(path.c_str(), text); });
+  if (as_json)
+    print_json(report);
+  else
+    std::printf("%llu modules are in %s, %s\n", static_cast<unsigned long long>(number(report, "modules")),
+                path.c_str(), size_text(number(report, "bytes")).c_str());
+  return k_done;
+}
+
+int import_pack(const std::string& path, bool as_json) {
+  const Json report = asked([&](char** text) { return tarsia_cache_import(path.c_str(), text); });
+  if (as_json)
+    print_json(report);
+  else
+    std::printf("%llu modules came from %s; %llu of them were there\n",
+                static_cast<unsigned long long>(number(report, "modules")), path.c_str(),
+                static_cast<unsigned long long>(number(report, "known")));
+  return k_done;
+}
+
 /// Asks about the files under other names, too: the command calls a file by its path, Python by the last part
 /// of that, and a string has no name. The answer with a hit, else that with the fewest differences.
 Json explain_source(const CacheCommand& command, const Sources& sources) {
@@ -283,6 +304,10 @@ int cache(const CacheCommand& command) {
       return prune(parse_size(command.max_size), command.as_json);
     case Action::clear:
       return prune(0, command.as_json);
+    case Action::export_pack:
+      return export_pack(command.arguments.at(0), command.as_json);
+    case Action::import_pack:
+      return import_pack(command.arguments.at(0), command.as_json);
     case Action::explain:
       break;
   }

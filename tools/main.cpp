@@ -73,6 +73,14 @@ CLI::App* add_cache(CLI::App& app, CacheCommand& command) {
       ->required()
       ->type_name("SIZE");
   add("clear", Action::clear, "Removes all entries that no process has open");
+  add("export", Action::export_pack, "Writes all modules into one file, for other machines")
+      ->add_option("FILE", command.arguments, "The file")
+      ->required()
+      ->expected(1);
+  add("import", Action::import_pack, "Takes in what `tarsia cache export` wrote: code, so trust its author")
+      ->add_option("FILE", command.arguments, "The file")
+      ->required()
+      ->expected(1);
   CLI::App* explain =
       add("explain", Action::explain,
           "Tells which entry a source hits, or which of its inputs differ from the nearest one");

@@ -63,6 +63,17 @@ TARSIA_API int32_t tarsia_cache_verify(int32_t remove, char** json);
 /// a process has open stay. Reports as JSON. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_cache_prune(uint64_t max_bytes, char** json);
 
+/// Writes all modules of the folder, with what leads to them, into a file: a pack for other machines. Reports
+/// `modules` and `bytes` as JSON. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if it cannot be
+/// written; then no file is there.
+TARSIA_API int32_t tarsia_cache_export(const char* path, char** json);
+
+/// Takes the modules of a pack into the folder. A pack is code that will run: take in those alone whose
+/// author you trust. Reports `modules`, `known` (of these, how many the folder had) and `bytes` as JSON. Free
+/// `*json` with tarsia_free. Errors: TARSIA_LOAD_ERROR for a file that is no whole pack of a version that
+/// this Tarsia reads; then nothing is taken in.
+TARSIA_API int32_t tarsia_cache_import(const char* path, char** json);
+
 /// Reports as JSON which entry a source hits, or which of its inputs differ from the nearest entry, and how.
 /// Compiles nothing. Free `*json` with tarsia_free. Errors: TARSIA_INVALID_SOURCE, TARSIA_ARGUMENT_VALUE and
 /// others that tarsia_compile gives before it compiles.

@@ -247,9 +247,34 @@ def test_clear_leaves_what_a_program_has_open(cache, monkeypatch):
     assert lib.f() == 8
 
 
+def test_a_pack_brings_modules_to_another_cache(cache):
+    load = "import tarsia; lib = tarsia.load('op.cc'); print(lib.origin, lib.answer())"
+    cache.python(load)
+    cache.python("import tarsia; tarsia.load_inline('int f() { return 1; }')")
+    assert cache("cache", "export", "ops.pack").startswith("2 modules are in ops.pack, ")
+    assert cache("cache", "import", "ops.pack") == "2 modules came from ops.pack; 2 of them were there\n"
+    cache("cache", "clear")
+    assert json.loads(cache("cache", "import", "--json", "ops.pack")) == {
+        "modules": 2, "known": 0, "bytes": (cache.folder / "ops.pack").stat().st_size}
+    assert cache.python("import tarsia\nwith tarsia.no_compile(): print(tarsia.load('op.cc').answer())") == "42\n"
+    assert cache.python(load) == "disk 42\n" and "hits the entry" in cache("cache", "explain", "op.cc")
+    assert " 0 damaged" in cache("cache", "verify")
+    (cache.folder / "near.h").write_text("#define NEAR 43\n")
+    assert cache.python(load) == "compiled 43\n"
+
+    cache("cache", "clear")
+    pack = (cache.folder / "ops.pack").read_bytes()
+    for wrong in (pack[:-1], pack[:1000], b"", pack[:500] + b"!" + pack[501:], b"\x7fELF" + pack):
+        (cache.folder / "wrong.pack").write_bytes(wrong)
+        assert "wrong.pack is not taken in: it is no whole pack of Tarsia's: " in cache("cache", "import", "wrong.pack", code=1)
+    assert stats(cache)["entries"] == 0
+    assert "cannot read the pack nowhere.pack" in cache("cache", "import", "nowhere.pack", code=1)
+    assert "cannot write nowhere/ops.pack" in cache("cache", "export", "nowhere/ops.pack", code=1)
+
+
 def test_a_folder_that_is_not_used_is_told(cache):
     (cache.folder / "cache").mkdir(mode=0o777)
     (cache.folder / "cache").chmod(0o777)
-    for words in (["stats"], ["ls"], ["verify"], ["clear"]):
+    for words in (["stats"], ["ls"], ["verify"], ["clear"], ["export", "ops.pack"], ["import", "ops.pack"]):
         assert "others may write to it" in cache("cache", *words, code=1)
     assert "no command 'cach'" in cache("cach", code=2)
