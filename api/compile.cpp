@@ -76,18 +76,30 @@ std::vector<TextOrigin> search_origins(const tarsia_file* files, std::uint64_t n
   return origins;
 }
 
-/// The same, searched once for a source and a place: a source may be loaded in a loop.
+/// The same, searched once for a source and a place: a source may be loaded in a loop. Without a key, it is
+/// searched each time.
 std::vector<TextOrigin> find_origins(const tarsia_file* files, std::uint64_t n_files,
                                      const tarsia_options* given, const std::string& key) {
   constexpr std::size_t k_end = offsetof(tarsia_options, caller_line) + sizeof(given->caller_line);
   constexpr std::size_t k_most = 64;
   if (!given || given->size < k_end || !given->caller_file) return {};
+  if (key.empty()) return search_origins(files, n_files, given);
   // Of a thread: a forked child finds no lock that is held.
   thread_local std::map<std::tuple<std::string, std::string, std::uint32_t>, std::vector<TextOrigin>> t_found;
   auto where = std::make_tuple(key, std::string(given->caller_file), given->caller_line);
   if (const auto found = t_found.find(where); found != t_found.end()) return found->second;
   if (t_found.size() >= k_most) t_found.clear();
   return t_found[std::move(where)] = search_origins(files, n_files, given);
+}
+
+/// Debug information is to name the caller's file where a text without a name of its own stands there.
+void add_debug_lines(pipeline::Source& source, const std::vector<TextOrigin>& origins) {
+  for (const TextOrigin& origin : origins)
+    for (jit::SourceFile& file : source.files)
+      if (file.name == origin.name && file.name == api::k_lone_name) {
+        file.debug_file = std::filesystem::absolute(origin.file).lexically_normal();
+        file.debug_lines = origin.lines;
+      }
 }
 
 registry::ModuleFile to_module_file(pipeline::Module module, std::string name,
@@ -137,9 +149,12 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
     pipeline::take_cflags(source.options);
     if (const Sanitizer* sanitizer = sanitizer_of_mode(source.options.debug.word()))
       require_in_process(*sanitizer, "debug=\"" + source.options.debug.word() + "\"");
+    std::vector<TextOrigin> origins;
+    const bool is_debug = bool(source.options.debug);
+    if (is_debug) add_debug_lines(source, origins = find_origins(files, n_files, options, ""));
     pipeline::Module module = compile(std::move(source));
     api::name_symbolizer();  // a compile may just have unpacked it
-    std::vector<TextOrigin> origins = find_origins(files, n_files, options, module.key);
+    if (!is_debug) origins = find_origins(files, n_files, options, module.key);
     *library = api::to_c(
         registry::load_module(to_module_file(std::move(module), name, std::move(origins))).detach());
   });

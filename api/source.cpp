@@ -11,9 +11,6 @@
 namespace tarsia::api {
 namespace {
 
-/// The name of a lone string in diagnostics. It has no suffix, since the string may hold CUDA or not.
-constexpr char k_lone_name[] = "source";
-
 bool is_header(std::string_view name) {
   constexpr std::array<std::string_view, 9> k_suffixes{".h",   ".hh",  ".hpp", ".hxx", ".cuh",
                                                        ".inc", ".inl", ".ipp", ".def"};

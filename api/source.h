@@ -9,6 +9,9 @@
 
 namespace tarsia::api {
 
+/// The name of a lone string in diagnostics. It has no suffix, since the string may hold CUDA or not.
+inline constexpr char k_lone_name[] = "source";
+
 /// A file's name, or what a lone string is called in diagnostics.
 std::string name_of(const tarsia_file& file);
 

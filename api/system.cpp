@@ -6,6 +6,10 @@
 #include "base/cuda/cuda_parts.h"
 #include "registry/resources/last_error.h"
 
+uint32_t tarsia_abi_version(void) {
+  return TARSIA_ABI_VERSION;
+}
+
 const char* tarsia_version(void) {
   return TARSIA_VERSION;
 }

@@ -21,6 +21,10 @@ namespace tarsia::jit {
 struct SourceFile {
   std::string name;
   std::string text;
+  /// The file that debug information names in its place, and that file's line for each of the text's.
+  /// Empty: it names the text.
+  std::string debug_file = {};
+  std::vector<std::uint32_t> debug_lines = {};
 };
 
 using tarsia::CudaParts;

@@ -55,14 +55,16 @@ unsigned number(Enum value) {
 
 Json files_json(const std::vector<SourceFile>& files) {
   Json json = Json::array();
-  for (const SourceFile& file : files) json.push_back({file.name, file.text});
+  for (const SourceFile& file : files)
+    json.push_back({file.name, file.text, file.debug_file, file.debug_lines});
   return json;
 }
 
 std::vector<SourceFile> files_of(const Json& json) {
   std::vector<SourceFile> files;
   for (const Json& file : json)
-    files.push_back({file.at(0).get<std::string>(), file.at(1).get<std::string>()});
+    files.push_back({file.at(0).get<std::string>(), file.at(1).get<std::string>(),
+                     file.at(2).get<std::string>(), file.at(3).get<std::vector<std::uint32_t>>()});
   return files;
 }
 

@@ -146,7 +146,13 @@ void add(Sink& sink, const jit::CompileRequest& request) {
   sink.field(std::uint64_t{TARSIA_ABI_VERSION});
   sink.field("x86_64-linux-gnu");
   sink.count(request.files.size());
-  for (const jit::SourceFile& file : request.files) add(sink, file, "file");
+  for (const jit::SourceFile& file : request.files) {
+    add(sink, file, "file");
+    sink.begin("the place for debuggers of", file.name);
+    sink.field(file.debug_file);
+    sink.mark(file.debug_lines.size());
+    for (const std::uint32_t line : file.debug_lines) sink.field(std::uint64_t{line});
+  }
   sink.count(request.headers.size());
   add_headers(sink, request.headers);
   sink.begin("the language");

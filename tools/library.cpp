@@ -92,6 +92,8 @@ std::string value_text(const tarsia_value& value) {
     case TARSIA_KIND_FLOAT:
       std::snprintf(number, sizeof number, "%g", value.f);
       return number;
+    case TARSIA_KIND_COMPLEX:
+      return '(' + value_text(value.v[0]) + ',' + value_text(value.v[1]) + ')';
     case TARSIA_KIND_STRING:
       return '"' + std::string(value.s, value.size) + '"';
     case TARSIA_KIND_LIST:

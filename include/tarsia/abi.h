@@ -83,7 +83,8 @@ typedef struct tarsia_storage {
 typedef enum tarsia_kind {
   TARSIA_KIND_NONE = 0,      /* void result, empty optional */
   TARSIA_KIND_BOOL = 1,      /* .i */
-  TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute: .size is a tarsia_sign */
+  TARSIA_KIND_INT = 2,       /* .i, or .u for uint64_t; argument, attribute, result of tarsia_call: .size is a
+                                tarsia_sign */
   TARSIA_KIND_FLOAT = 3,     /* .f */
   TARSIA_KIND_STRING = 4,    /* .s, .size bytes; NUL-terminated */
   TARSIA_KIND_TENSOR = 5,    /* argument: .t borrowed; .size is TARSIA_TENSOR_READ_ONLY where the callee gets
@@ -96,7 +97,9 @@ typedef enum tarsia_kind {
   TARSIA_KIND_OBJECT = 11,   /* an object of a framework; the type's dtype.code is its tarsia_object_class.
                                 argument: .p its handle, borrowed; result: .storage without a tensor, the handle
                                 is its context; one reference handed over */
-  TARSIA_KIND_NUMBER = 12    /* of a type only: a bool, int or float. A value has the kind of what it is */
+  TARSIA_KIND_NUMBER = 12,   /* of a type only: a bool, int or float. A value has the kind of what it is */
+  TARSIA_KIND_SPAN = 13,     /* argument only: .t borrowed, a tensor that was checked as for a pointer */
+  TARSIA_KIND_COMPLEX = 14   /* .v: two values of kind TARSIA_KIND_FLOAT, the real and the imaginary part */
 } tarsia_kind;
 
 /// Classes of objects that functions take and return as they are. Only the face of the framework's own
@@ -151,9 +154,9 @@ enum {
 typedef struct tarsia_type {
   uint8_t kind; /* tarsia_kind */
   uint8_t flags;
-  uint16_t n_elements; /* tuple: number of elements; list: 1 */
-  tarsia_dtype dtype;  /* pointer: element type; tensor: the same, no bits for any; int, float: width
-                          for the range check */
+  uint16_t n_elements; /* tuple: number of elements; list: 1; span: the number of its elements, 0 for any */
+  tarsia_dtype dtype;  /* pointer, span: element type; tensor: the same, no bits for any; int, float, complex:
+                          width for the range check; list: lanes is the number of its items, 0 for any */
   const struct tarsia_type* elements; /* tuple, list */
 } tarsia_type;
 

@@ -288,9 +288,11 @@ static inline void tarsia_leave_call(tarsia_call_context** slot, tarsia_call_con
 
 /// Calls a function with checked arguments. Of `n_functions` overloads, it calls the first that takes the
 /// arguments exactly, or else the first that takes them converted: a tensor (TARSIA_KIND_TENSOR) for a
-/// pointer, an integer for a float, the current stream for a missing one. The caller has entered a context;
-/// the call sets its device from the tensors. Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE,
-/// TARSIA_CUDA_ERROR, and those of the function itself, TARSIA_OP_ERROR and its kinds.
+/// pointer, an integer for a float, the current stream for a missing one. A tensor whose value has the size
+/// TARSIA_TENSOR_READ_ONLY is refused where the callee may write: only const parameters take it. Integers in
+/// the result say whether they have a sign (tarsia_sign). The caller has entered a context; the call sets its
+/// device from the tensors. Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE, TARSIA_CUDA_ERROR, and those
+/// of the function itself, TARSIA_OP_ERROR and its kinds.
 TARSIA_API int32_t tarsia_call(const tarsia_function* const* functions, uint64_t n_functions,
                                const tarsia_value* args, uint32_t n_args, tarsia_value* result);
 
@@ -528,6 +530,11 @@ TARSIA_API void tarsia_seed(uint64_t seed);
 
 /// Returns the version, as in "0.1.0".
 TARSIA_API const char* tarsia_version(void);
+
+/// Returns the version of the structs of this interface that libtarsia has: TARSIA_ABI_VERSION of <tarsia/abi.h>.
+/// A binding that opens libtarsia at run time, or declares the structs in another language, compares it with
+/// its own.
+TARSIA_API uint32_t tarsia_abi_version(void);
 
 /// Returns the table of functions that modules get. C++ code that uses `<tarsia/tensor.h>` outside of a
 /// module needs it.

@@ -53,7 +53,8 @@ namespace detail {
 template <class T>
 inline constexpr bool k_is_result =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
-    std::is_same_v<T, Tensor> || is_vector<T>::value || is_tuple<T>::value;
+    std::is_same_v<T, Tensor> || is_vector<T>::value || is_array<T>::value || is_complex<T>::value ||
+    is_tuple<T>::value;
 
 /// Lets a result that is one of the arguments keep the memory that the argument keeps.
 template <class A>
@@ -82,8 +83,8 @@ class Result {
   Result(const Result&) = delete;
   ~Result() { detail::drop(m_value); }
 
-  /// Converts the result to a number, an enumeration, std::string, Tensor, std::vector, std::tuple or
-  /// std::pair. Throws ArgumentError if the result is of another kind.
+  /// Converts the result to a number, an enumeration, std::complex, std::string, Tensor, std::vector,
+  /// std::array, std::tuple or std::pair. Throws ArgumentError if the result is of another kind.
   template <class T>
     requires detail::k_is_result<T>
   operator T() && {
@@ -96,7 +97,8 @@ class Result {
       const auto& text = m_texts.emplace_back(std::make_unique<char[]>(value.size));
       std::memcpy(text.get(), value.s, value.size);
       value.s = text.get();
-    } else if (value.kind == TARSIA_KIND_LIST || value.kind == TARSIA_KIND_TUPLE) {
+    } else if (value.kind == TARSIA_KIND_LIST || value.kind == TARSIA_KIND_TUPLE ||
+               value.kind == TARSIA_KIND_COMPLEX) {
       tarsia_value* items = m_lists.add(value.size);
       std::copy_n(value.v, value.size, items);
       value.v = items;

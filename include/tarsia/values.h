@@ -5,6 +5,8 @@
 #include <tarsia/errors.h>
 #include <tarsia/tensor.h>
 
+#include <array>
+#include <complex>
 #include <concepts>
 #include <cstring>
 #include <memory>
@@ -61,6 +63,14 @@ struct is_vector : std::false_type {};
 template <class T, class A>
 struct is_vector<std::vector<T, A>> : std::true_type {};
 template <class T>
+struct is_array : std::false_type {};
+template <class T, size_t n>
+struct is_array<std::array<T, n>> : std::true_type {};
+template <class T>
+struct is_complex : std::false_type {};
+template <class T>
+struct is_complex<std::complex<T>> : std::true_type {};
+template <class T>
 struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
@@ -104,7 +114,10 @@ tarsia_value to_value(const T& x, Lists& lists) {
     v.kind = TARSIA_KIND_NONE;
   } else if constexpr (is_optional<T>::value) {
     if (x) return to_value(*x, lists);
-  } else if constexpr (is_vector<T>::value) {
+  } else if constexpr (is_complex<T>::value) {
+    v.kind = TARSIA_KIND_COMPLEX, v.size = 2, v.v = lists.add(2);
+    v.v[0] = to_value(x.real(), lists), v.v[1] = to_value(x.imag(), lists);
+  } else if constexpr (is_vector<T>::value || is_array<T>::value) {
     v.kind = TARSIA_KIND_LIST, v.size = static_cast<uint32_t>(x.size()), v.v = lists.add(x.size());
     for (size_t i = 0; i < x.size(); ++i)
       v.v[i] = to_value(static_cast<const typename T::value_type&>(x[i]), lists);
@@ -132,7 +145,8 @@ T from_value(tarsia_value& v) {
     if (v.kind != TARSIA_KIND_INT) wrong_result("an integer");
     return static_cast<T>(v.i);
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (v.kind == TARSIA_KIND_INT) return static_cast<T>(v.i);
+    if (v.kind == TARSIA_KIND_INT)
+      return v.size == TARSIA_UNSIGNED ? static_cast<T>(v.u) : static_cast<T>(v.i);
     if (v.kind != TARSIA_KIND_FLOAT) wrong_result("a number");
     return static_cast<T>(v.f);
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -145,6 +159,14 @@ T from_value(tarsia_value& v) {
   } else if constexpr (is_optional<T>::value) {
     if (v.kind == TARSIA_KIND_NONE) return std::nullopt;
     return from_value<typename T::value_type>(v);
+  } else if constexpr (is_complex<T>::value) {
+    if (v.kind != TARSIA_KIND_COMPLEX) return T(from_value<typename T::value_type>(v));
+    return T(from_value<typename T::value_type>(v.v[0]), from_value<typename T::value_type>(v.v[1]));
+  } else if constexpr (is_array<T>::value) {
+    T list{};
+    if (v.kind != TARSIA_KIND_LIST || v.size != list.size()) wrong_result("a list of that length");
+    for (uint32_t i = 0; i < v.size; ++i) list[i] = from_value<typename T::value_type>(v.v[i]);
+    return list;
   } else if constexpr (is_vector<T>::value) {
     if (v.kind != TARSIA_KIND_LIST) wrong_result("a list");
     T list;

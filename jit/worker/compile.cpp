@@ -17,6 +17,7 @@
 #include "jit/worker/link/th_routines.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
+#include "jit/worker/public_headers.h"
 #include "jit/worker/source/device_lambdas.h"
 #include "jit/worker/source/host_headers.h"
 #include "jit/worker/source/launch_brackets.h"
@@ -374,8 +375,9 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
     if (!slice.templates.empty() && unit.file->name != k_th_routines)
       m_templates.push_back({unit.file->name, std::move(slice.templates)});
     if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
-      job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, std::move(slice), unit.number,
-                                        m_worker.device, m_parts, clang);
+      if (m_worker.public_headers.empty()) m_worker.public_headers = public_device_headers(*m_worker.pack);
+    job = std::make_unique<DeviceJob>(m_request, *m_worker.pack, m_worker.public_headers, std::move(slice),
+                                      unit.number, m_worker.device, m_parts, clang);
   };
 
   // 5. Code, unless the cache has objects of the same host text.

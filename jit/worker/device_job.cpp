@@ -166,10 +166,12 @@ void ClangChoice::cancel() const {
   if (m_started) m_started->cancelled = true;
 }
 
-DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
+DeviceJob::DeviceJob(const CompileRequest& request, const SysrootPack& pack,
+                     const std::vector<SourceFile>& public_headers, DeviceSlice slice, int number,
                      DeviceCompiler& compiler, PartStore& parts, ClangChoice clang)
     : m_request(request),
       m_pack(pack),
+      m_public_headers(public_headers),
       m_slice(std::move(slice)),
       m_number(number),
       m_compiler(compiler),
@@ -196,7 +198,7 @@ DeviceRequest DeviceJob::make_request() const {
     }
     request.headers.push_back({name_below(m_request.options.include_dirs, file.name), file.text});
   }
-  for (SourceFile& header : public_device_headers(m_pack)) request.headers.push_back(std::move(header));
+  request.headers.insert(request.headers.end(), m_public_headers.begin(), m_public_headers.end());
   add_mxnet_headers(m_slice, m_pack, request.headers);
   static_cast<CompileOptions&>(request) = m_request.options;
   request.source_dir = m_request.source_dir;

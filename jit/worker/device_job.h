@@ -50,7 +50,8 @@ class DeviceJob {
   };
 
   /// Starts at once. The references must outlive the job.
-  DeviceJob(const CompileRequest& request, const SysrootPack& pack, DeviceSlice slice, int number,
+  DeviceJob(const CompileRequest& request, const SysrootPack& pack,
+            const std::vector<SourceFile>& public_headers, DeviceSlice slice, int number,
             DeviceCompiler& compiler, PartStore& parts, ClangChoice clang);
   /// Ends the compile early if nobody waited for it.
   ~DeviceJob();
@@ -81,6 +82,7 @@ class DeviceJob {
 
   const CompileRequest& m_request;
   const SysrootPack& m_pack;
+  const std::vector<SourceFile>& m_public_headers;
   DeviceSlice m_slice;
   int m_number;
   DeviceCompiler& m_compiler;

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <memory>
+#include <vector>
 
 #include "base/paths.h"
 #include "jit/protocol_server.h"
@@ -22,8 +23,9 @@ struct WorkerState {
   DevicePreludes device_preludes{};
   DeviceCompiler device{};
   HeldParses held{};
-  bool usable = true;            ///< false after LLD gave up half-way
-  std::future<void> prepared{};  ///< links: while the first source is parsed
+  bool usable = true;                        ///< false after LLD gave up half-way
+  std::future<void> prepared{};              ///< links: while the first source is parsed
+  std::vector<SourceFile> public_headers{};  ///< for device code; empty until a compile needs them
 };
 
 class Worker final : public Handler {

@@ -21,6 +21,12 @@ bool is_numpy_bool(PyObject* object) {
   return name == "numpy.bool" || name == "numpy.bool_";
 }
 
+/// numpy.complex64 and the like, which convert to floats with a warning.
+bool is_numpy_complex(PyObject* object) {
+  const std::string name = type_name(Py_TYPE(object));
+  return name.starts_with("numpy.complex") || name.starts_with("numpy.clongdouble");
+}
+
 /// Numbers for a struct of equal ones: float4 of a tuple.
 Why read_parts(Frame& frame, const arguments::Param& param, PyObject* object, char* to) {
   tarsia_type part{};
@@ -42,7 +48,7 @@ Why read_parts(Frame& frame, const arguments::Param& param, PyObject* object, ch
   return Why::fits;
 }
 
-Why read_complex(const arguments::Param& param, PyObject* object, char* to) {
+Why read_complex_struct(const arguments::Param& param, PyObject* object, char* to) {
   const double parts[2] = {PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object)};
   if (PyErr_Occurred()) return Why::failed;
   const float narrow[2] = {static_cast<float>(parts[0]), static_cast<float>(parts[1])};
@@ -85,7 +91,9 @@ Numeric PythonFace::numeric(PyObject* object) const {
   if (PyLong_Check(object)) return Numeric::integer;
   if (PyFloat_Check(object)) return Numeric::real;
   const bool is_index = PyIndex_Check(object);
-  if ((!is_index && !PyType_GetSlot(Py_TYPE(object), Py_nb_float)) || is_tensor(object)) return Numeric::no;
+  if ((!is_index && !PyType_GetSlot(Py_TYPE(object), Py_nb_float)) || is_tensor(object) ||
+      is_numpy_complex(object))
+    return Numeric::no;
   if (is_numpy_bool(object)) return Numeric::typed_boolean;
   return is_index ? Numeric::typed_integer : Numeric::real;
 }
@@ -117,6 +125,23 @@ Why PythonFace::read_float(PyObject* object, double& number) const {
   if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return Why::failed;
   PyErr_Clear();
   return Why::range;
+}
+
+/// A complex of Python's, or an object that converts to one: numpy.complex64.
+Why PythonFace::read_complex(PyObject* object, double (&parts)[2]) const {
+  Ref made;
+  if (!PyComplex_Check(object)) {
+    if (is_tensor(object)) return Why::type;
+    made = attribute_or_null(object, "__complex__");
+    if (!made) return Why::type;
+    made = Ref(PyObject_CallNoArgs(made.get()));
+    if (!made) return Why::failed;
+    if (!PyComplex_Check(made.get())) return Why::type;
+    object = made.get();
+  }
+  parts[0] = PyComplex_RealAsDouble(object);
+  parts[1] = PyComplex_ImagAsDouble(object);
+  return Why::fits;
 }
 
 Why PythonFace::read_text(PyObject* object, const char*& text, uint64_t& size) const {
@@ -173,7 +198,7 @@ Why PythonFace::read_struct(const arguments::Param& param, PyObject* object, tar
     return read_parts(m_frame, param, object, bytes);
   if (dtype.code == TARSIA_COMPLEX &&
       (PyComplex_Check(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object)))
-    return read_complex(param, object, bytes);
+    return read_complex_struct(param, object, bytes);
   if (PyUnicode_Check(object) || !PyObject_CheckBuffer(object)) return Why::type;
   Py_buffer buffer;
   if (PyObject_GetBuffer(object, &buffer, PyBUF_FULL_RO) != 0) {

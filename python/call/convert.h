@@ -29,6 +29,7 @@ class PythonFace {
   arguments::Numeric numeric(PyObject* object) const;
   Why read_integer(const tarsia_type& type, PyObject* object, arguments::Integer& number) const;
   Why read_float(PyObject* object, double& number) const;
+  Why read_complex(PyObject* object, double (&parts)[2]) const;
   Why read_text(PyObject* object, const char*& text, uint64_t& size) const;
   Why read_memory(const tarsia_type& type, PyObject* object, const View*& memory) {
     View* view = m_frame.new_view(object, !(type.flags & TARSIA_TYPE_CONST));

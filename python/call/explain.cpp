@@ -23,6 +23,7 @@ constexpr arguments::Nouns k_nouns{
     "a bool",
     "an int",
     "a float",
+    "a complex",
     "a str or bytes",
     "a tensor (NumPy, PyTorch or anything with __dlpack__)",
     "a CUDA stream (int, torch.cuda.Stream, anything with __cuda_stream__, or None)",

@@ -108,6 +108,8 @@ PyObject* object_of_rare(Frame& frame, const tarsia_type& type, const tarsia_val
       return torch_object(value.storage);
     case TARSIA_KIND_ARGUMENT:
       return argument_of(frame, value.t);
+    case TARSIA_KIND_COMPLEX:
+      return PyComplex_FromDoubles(value.v[0].f, value.v[1].f);
     case TARSIA_KIND_LIST:
     case TARSIA_KIND_TUPLE:
       return sequence_of(frame, type, value);

@@ -64,8 +64,9 @@ bool match_one(ValueFace& face, const ValueSignature& signature, Fit fit, const 
   return arguments::match(face, signature, fit, args, given, values, n, mismatch);
 }
 
-constexpr arguments::Nouns k_nouns{"a bool",   "an int", "a float", "a string",    "a tensor",
-                                   "a stream", "a list", "nothing", " or nothing", "GPU "};
+constexpr arguments::Nouns k_nouns{"a bool",   "an int",      "a float",  "a complex number",
+                                   "a string", "a tensor",    "a stream", "a list",
+                                   "nothing",  " or nothing", "GPU "};
 
 std::string shortest(double number) {
   char text[32];
@@ -95,6 +96,8 @@ class ValueWords final : public arguments::FaceWords {
         return "the int " + value();
       case TARSIA_KIND_FLOAT:
         return "the float " + value();
+      case TARSIA_KIND_COMPLEX:
+        return "the complex number " + value();
       case TARSIA_KIND_STRING:
         return "the string " + value();
       case TARSIA_KIND_TENSOR:
@@ -120,6 +123,8 @@ class ValueWords final : public arguments::FaceWords {
         return m_given.size == TARSIA_UNSIGNED ? std::to_string(m_given.u) : std::to_string(m_given.i);
       case TARSIA_KIND_FLOAT:
         return shortest(m_given.f);
+      case TARSIA_KIND_COMPLEX:
+        return "(" + shortest(m_given.v[0].f) + "," + shortest(m_given.v[1].f) + ")";
       case TARSIA_KIND_STRING:
         return quoted(m_given);
       default:
@@ -236,6 +241,12 @@ Why ValueFace::read_float(Argument argument, double& number) const {
   return Why::fits;
 }
 
+Why ValueFace::read_complex(Argument argument, double (&parts)[2]) const {
+  if (argument->kind != TARSIA_KIND_COMPLEX || argument->size != 2) return Why::type;
+  for (int i = 0; i < 2; ++i) parts[i] = argument->v[i].f;
+  return Why::fits;
+}
+
 Why ValueFace::read_text(Argument argument, const char*& text, std::uint64_t& size) const {
   if (argument->kind != TARSIA_KIND_STRING) return Why::type;
   text = argument->s;
@@ -245,7 +256,7 @@ Why ValueFace::read_text(Argument argument, const char*& text, std::uint64_t& si
 
 Why ValueFace::read_memory(const tarsia_type&, Argument argument, const Memory*& memory) {
   if (argument->kind != TARSIA_KIND_TENSOR) return Why::type;
-  memory = new (room(sizeof(Memory))) Memory{*argument->t};
+  memory = new (room(sizeof(Memory))) Memory{*argument->t, argument->size == TARSIA_TENSOR_READ_ONLY};
   if (memory->tensor.device.type == TARSIA_GPU && m_gpu < 0) m_gpu = memory->tensor.device.id;
   return Why::fits;
 }

@@ -14,7 +14,7 @@ namespace tarsia::registry {
 /// A tensor argument. The caller owns its address: results that return it point there.
 struct ValueMemory {
   const tarsia_tensor& tensor;
-  bool read_only = false;  ///< tarsia_tensor does not tell
+  bool read_only = false;  ///< what tarsia_value.size says
 };
 inline bool may_be_changed_lazily(const ValueMemory&) {
   return false;
@@ -45,6 +45,7 @@ class ValueFace {
   arguments::Numeric numeric(Argument argument) const;
   arguments::Why read_integer(const tarsia_type& type, Argument argument, arguments::Integer& number) const;
   arguments::Why read_float(Argument argument, double& number) const;
+  arguments::Why read_complex(Argument argument, double (&parts)[2]) const;
   arguments::Why read_text(Argument argument, const char*& text, std::uint64_t& size) const;
   arguments::Why read_memory(const tarsia_type& type, Argument argument, const Memory*& memory);
   arguments::Why read_stream(Argument argument, void*& stream) const;

@@ -56,6 +56,19 @@ bool are_arguments(const tarsia_value& result, std::span<const tarsia_value> arg
   });
 }
 
+/// Tells of each integer in a result whether it has a sign. The caller does not know which overload ran.
+void tell_signs(tarsia_value& result, const tarsia_type& type) {
+  if (result.kind == TARSIA_KIND_INT) {
+    const bool is_uint64 = type.dtype.code == TARSIA_UINT && (!type.dtype.bits || type.dtype.bits >= 64);
+    result.size = is_uint64 ? TARSIA_UNSIGNED : TARSIA_SIGNED;
+  } else if (result.kind == TARSIA_KIND_LIST && type.elements) {
+    for (std::uint32_t i = 0; i < result.size; ++i) tell_signs(result.v[i], *type.elements);
+  } else if (result.kind == TARSIA_KIND_TUPLE && type.elements) {
+    for (std::uint32_t i = 0; i < result.size && i < type.n_elements; ++i)
+      tell_signs(result.v[i], type.elements[i]);
+  }
+}
+
 }  // namespace
 
 std::int32_t call_function(std::span<const tarsia_function* const> overloads,
@@ -92,6 +105,7 @@ std::int32_t call_function(std::span<const tarsia_function* const> overloads,
     return function.call(values, n, &result);
   }();
   if (code) return code;
+  tell_signs(result, function.result);
 
   // 6. Look for launch errors, and for a result that ends with the call.
   try {

@@ -147,7 +147,11 @@ void add_value(SignalText& text, const tarsia_call_context* context, const tarsi
         text.quoted({value.s, value.size});
       return;
     case TARSIA_KIND_TENSOR:
+    case TARSIA_KIND_SPAN:
       add_tensor(text, value.t);
+      return;
+    case TARSIA_KIND_COMPLEX:
+      text.add("(").real(value.v[0].f).add(",").real(value.v[1].f).add(")");
       return;
     case TARSIA_KIND_POINTER:
       if (const tarsia_tensor* tensor =

@@ -27,6 +27,11 @@ std::string describe_bare(const tarsia_type& type) {
       return "string";
     case TARSIA_KIND_TENSOR:
       return type.flags & TARSIA_TYPE_STRIDED ? "tarsia::StridedTensor" : "tarsia::Tensor";
+    case TARSIA_KIND_COMPLEX:
+      return type.dtype.bits == 64 ? "std::complex<float>" : "std::complex<double>";
+    case TARSIA_KIND_SPAN:
+      return std::string("std::span<") + ((type.flags & TARSIA_TYPE_CONST) ? "const " : "") +
+             describe(type.dtype) + (type.n_elements ? ", " + std::to_string(type.n_elements) : "") + ">";
     case TARSIA_KIND_POINTER: {
       std::string text = ((type.flags & TARSIA_TYPE_CONST) ? "const " : "") + describe(type.dtype);
       if (type.flags & TARSIA_TYPE_CPU) return "tarsia::cpu<" + text + ">";
@@ -40,6 +45,9 @@ std::string describe_bare(const tarsia_type& type) {
     case TARSIA_KIND_STREAM:
       return "cudaStream_t";
     case TARSIA_KIND_LIST:
+      if (type.dtype.lanes)
+        return "std::array<" + registry::describe(*type.elements) + ", " + std::to_string(type.dtype.lanes) +
+               ">";
       return "std::vector<" + registry::describe(*type.elements) + ">";
     case TARSIA_KIND_TUPLE: {
       std::string text = "std::tuple<";

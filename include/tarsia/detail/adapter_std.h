@@ -65,6 +65,28 @@ template <class T_, class A_>
 struct scope_of<std::vector<T_, A_>> : scope_of<T_> {};
 #endif
 
+#if (defined(_GLIBCXX_ARRAY) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_ARRAY)
+#define TARSIA_ADAPTER_ARRAY
+template <class T_, decltype(sizeof(0)) n_>
+struct arg<std::array<T_, n_>, k_unsupported> : array_arg<std::array<T_, n_>, T_, n_> {};
+template <class T_, decltype(sizeof(0)) n_>
+struct arg<const std::array<T_, n_>&, k_unsupported> : array_reference_arg<std::array<T_, n_>, T_, n_> {};
+template <class T_, decltype(sizeof(0)) n_>
+struct result<std::array<T_, n_>, k_unsupported> : list_result<std::array<T_, n_>, T_> {};
+template <class T_, decltype(sizeof(0)) n_>
+struct scope_of<std::array<T_, n_>> : scope_of<T_> {};
+#endif
+
+#if (defined(_GLIBCXX_SPAN) || defined(TARSIA_STD_DECLARED)) && __cplusplus >= 202002L && \
+    !defined(TARSIA_ADAPTER_SPAN)
+#define TARSIA_ADAPTER_SPAN
+template <class T_, decltype(sizeof(0)) n_>
+struct arg<std::span<T_, n_>, k_unsupported>
+    : span_arg<std::span<T_, n_>, T_, n_ == decltype(n_)(-1) ? 0 : n_> {
+  static_assert(n_ > 0, "tarsia: a span of no elements takes nothing");
+};
+#endif
+
 #if (defined(_STL_PAIR_H) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_PAIR)
 #define TARSIA_ADAPTER_PAIR
 template <class... T_>
@@ -122,10 +144,28 @@ struct result<std::tuple<T_...>, k_unsupported> {
 };
 #endif
 
-#if defined(_GLIBCXX_COMPLEX) && !defined(TARSIA_ADAPTER_COMPLEX)
+#if (defined(_GLIBCXX_COMPLEX) || defined(TARSIA_STD_DECLARED)) && !defined(TARSIA_ADAPTER_COMPLEX)
 #define TARSIA_ADAPTER_COMPLEX
 TARSIA_DETAIL_DTYPE(std::complex<float>, TARSIA_COMPLEX, 1, 64)
 TARSIA_DETAIL_DTYPE(std::complex<double>, TARSIA_COMPLEX, 1, 128)
+template <class T_>
+struct arg<std::complex<T_>, k_unsupported> {
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_COMPLEX, dtype<std::complex<T_>>());
+  }
+  static std::complex<T_> get(const tarsia_value& v_) {
+    return std::complex<T_>(static_cast<T_>(v_.v[0].f), static_cast<T_>(v_.v[1].f));
+  }
+};
+template <class T_>
+struct result<std::complex<T_>, k_unsupported> : arg<std::complex<T_>> {
+  static int32_t put(tarsia_value* r_, const std::complex<T_>& x_) {
+    tarsia_value* v_ = host()->result_values(2);
+    if (!v_) return TARSIA_OUT_OF_MEMORY;
+    result<T_>::put(v_, x_.real()), result<T_>::put(v_ + 1, x_.imag());
+    return r_->v = v_, r_->size = 2, r_->kind = TARSIA_KIND_COMPLEX, 0;
+  }
+};
 #endif
 
 // CUDA's vectors are elements with several lanes.

@@ -129,8 +129,8 @@ struct arg {
       never<T_>::value,
       "tarsia: a function with a parameter of this type cannot be exported. Supported are bool, "
       "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
-      "pointers to elements, tarsia::Tensor, tarsia::cpu<T>, tarsia::gpu<T>, cudaStream_t, "
-      "tarsia::Stream, std::optional and std::vector of these");
+      "std::complex, pointers to elements, std::span, tarsia::Tensor, tarsia::cpu<T>, tarsia::gpu<T>, "
+      "cudaStream_t, tarsia::Stream, std::optional, std::vector and std::array of these");
 };
 template <class T_>
 struct arg<T_, k_bool> {
@@ -205,6 +205,25 @@ struct arg<CUstream_st*, k_unsupported> {
   static CUstream_st* get(const tarsia_value& v_) { return static_cast<CUstream_st*>(v_.p); }
 };
 
+/// An S_ over `extent_` elements of type T_; 0: any number.
+template <class S_, class T_, unsigned long extent_>
+struct span_arg {
+  static_assert(extent_ <= 65535, "tarsia: a span of a fixed size has 65535 elements at most");
+  static constexpr tarsia_type describe() {
+    return describe_of(
+        pointer<typename remove_const<T_>::type>::describe(is_const<T_>::value ? int(TARSIA_TYPE_CONST) : 0));
+  }
+  static constexpr tarsia_type describe_of(tarsia_type t_) {
+    return tarsia_type{uint8_t(TARSIA_KIND_SPAN), t_.flags, uint16_t(extent_), t_.dtype, nullptr};
+  }
+  static S_ get(const tarsia_value& v_) {
+    const tarsia_tensor& t_ = *v_.t;
+    uint64_t bytes_ = uint64_t(t_.dtype.bits) * t_.dtype.lanes / 8;
+    for (int i_ = 0; i_ < t_.ndim; ++i_) bytes_ *= uint64_t(t_.shape[i_]);
+    return S_(reinterpret_cast<T_*>(static_cast<char*>(t_.data) + t_.byte_offset), bytes_ / sizeof(T_));
+  }
+};
+
 /// What a parameter that is a reference may be initialised from while the call lasts.
 template <class T_>
 struct lvalue {
@@ -276,6 +295,25 @@ struct list_arg {
     return list_;
   }
 };
+/// An A_ that is an array of n_ T_.
+template <class A_, class T_, unsigned long n_>
+struct array_arg {
+  static_assert(n_ > 0 && n_ <= 65535, "tarsia: an array has 1 to 65535 items");
+  static constexpr tarsia_type describe() {
+    return make_type(TARSIA_KIND_LIST, tarsia_dtype{0, 0, uint16_t(n_)}, 0, &static_type<T_>::value, 1);
+  }
+  static A_ get(const tarsia_value& v_) {
+    A_ array_{};
+    for (uint32_t i_ = 0; i_ < v_.size; ++i_) array_[i_] = arg<T_>::get(v_.v[i_]);
+    return array_;
+  }
+};
+template <class A_, class T_, unsigned long n_>
+struct array_reference_arg : array_arg<A_, T_, n_> {
+  static constexpr tarsia_type describe() {
+    return array_arg<A_, typename const_element<T_>::type, n_>::describe();
+  }
+};
 template <class L_, class T_>
 struct list_reference_arg : list_arg<L_, T_> {
   static constexpr tarsia_type describe() {
@@ -293,7 +331,8 @@ struct result {
       never<T_>::value,
       "tarsia: a function with a result of this type cannot be exported. Supported are void, bool, "
       "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
-      "tarsia::Tensor, and std::optional, std::vector, std::tuple, std::pair of these");
+      "std::complex, tarsia::Tensor, and std::optional, std::vector, std::array, std::tuple, std::pair of "
+      "these");
 };
 template <>
 struct result<void, k_unsupported> {

@@ -13,6 +13,7 @@
 //   Numeric numeric(argument)
 //   Why read_integer(type, argument, Integer&)
 //   Why read_float(argument, double&)
+//   Why read_complex(argument, double (&parts)[2])     of an object that is no number of another class
 //   Why read_text(argument, const char*& text, uint64_t& size)
 //   Why read_memory(type, argument, const Memory*&)    keeps the memory for the call; the type says whether the callee writes
 //   Why read_stream(argument, void*&)
@@ -104,6 +105,38 @@ inline Why convert_pointer(Face& face, const Param& param, const tarsia_type& ty
     face.blame().memory = memory;
   }
   return face.read_address(param, argument, value, why);
+}
+
+template <class Face>
+Why convert_span(Face& face, const Param& param, const tarsia_type& type, typename Face::Argument argument,
+                 tarsia_value& value) {
+  const typename Face::Memory* memory = nullptr;
+  Why why = face.read_memory(type, argument, memory);
+  if (why != Why::fits) return why;
+  face.blame().memory = memory;
+  value.t = &memory->tensor;
+  value.kind = TARSIA_KIND_SPAN;
+  value.size = 0;
+  why = check_pointer(face.together(), type, param.place, *memory);
+  if (why != Why::fits || !type.n_elements) return why;
+  return elements_of(type.dtype, memory->tensor) == type.n_elements ? Why::fits : Why::count;
+}
+
+template <class Face>
+Why convert_complex(Face& face, const tarsia_type& type, Fit fit, typename Face::Argument argument,
+                    tarsia_value& value) {
+  double parts[2] = {};
+  const Numeric numeric = face.numeric(argument);
+  if (numeric != Numeric::no && fit == Fit::exact) return Why::type;
+  const Why why =
+      numeric == Numeric::no ? face.read_complex(argument, parts) : face.read_float(argument, parts[0]);
+  if (why != Why::fits) return why;
+  value.v = face.template room_for<tarsia_value>(2);
+  value.kind = TARSIA_KIND_COMPLEX;
+  value.size = 2;
+  const tarsia_dtype part{TARSIA_FLOAT, uint8_t(type.dtype.bits / 2), 1};
+  for (int i = 0; i < 2; ++i) set_float(value.v[i], parts[i]);
+  return float_fits(part, parts[0]) && float_fits(part, parts[1]) ? Why::fits : Why::range;
 }
 
 template <class Face>
@@ -230,6 +263,7 @@ Why convert_list(Face& face, const Param& param, const tarsia_type& type, Fit fi
   Why why = face.read_list(*type.elements, argument, list);
   if (why != Why::fits) return why;
   if (list.n > UINT32_MAX) return Why::range;
+  if (type.dtype.lanes && list.n != type.dtype.lanes) return Why::count;
   auto* values = face.template room_for<tarsia_value>(list.n);
   for (uint64_t i = 0; i < list.n; ++i) {
     why = face.convert(param, *type.elements, fit, list[i], values[i]);
@@ -272,6 +306,10 @@ Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
       return convert_tensor(face, param, type, argument, value);
     case TARSIA_KIND_POINTER:
       return convert_pointer(face, param, type, argument, value);
+    case TARSIA_KIND_SPAN:
+      return convert_span(face, param, type, argument, value);
+    case TARSIA_KIND_COMPLEX:
+      return convert_complex(face, type, fit, argument, value);
     case TARSIA_KIND_STREAM: {
       void* stream = nullptr;
       const Why why = face.read_stream(argument, stream);

@@ -37,6 +37,7 @@ enum class Why : uint8_t {
   wants_gpu,     ///< a tensor on the CPU
   apart,         ///< a tensor on another device than the pointers before it
   other_device,  ///< a tensor on a device of an unknown type
+  count,         ///< a list or tensor of another number of items than a std::array or std::span has
   object,        ///< an object of a framework, which this face cannot pass
   // For kernels only:
   integer,       ///< a typed integer for a floating-point parameter
@@ -65,7 +66,7 @@ struct Param {
 inline Place place_of(uint32_t function_flags, const tarsia_type& type) {
   if (type.flags & TARSIA_TYPE_CPU) return Place::cpu;
   if (type.flags & TARSIA_TYPE_GPU) return Place::gpu;
-  if (type.kind != TARSIA_KIND_POINTER) return Place::together;
+  if (type.kind != TARSIA_KIND_POINTER && type.kind != TARSIA_KIND_SPAN) return Place::together;
   if (function_flags & TARSIA_FUNCTION_TAKES_STREAM) return Place::gpu;
   return function_flags & TARSIA_FUNCTION_SOURCE_HAS_CUDA ? Place::together : Place::cpu;
 }
@@ -162,6 +163,12 @@ inline int64_t element_count(const tarsia_tensor& tensor) {
   int64_t n = 1;
   for (int i = 0; i < tensor.ndim; ++i) n *= tensor.shape[i];
   return n;
+}
+
+/// The number of elements of a dtype in a tensor that has a dtype of its own: half as many float2 as float.
+inline int64_t elements_of(tarsia_dtype dtype, const tarsia_tensor& tensor) {
+  const int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
+  return element_count(tensor) * bits / (int64_t{dtype.bits} * dtype.lanes);
 }
 
 inline bool lacks_memory(const tarsia_tensor& tensor) {

@@ -15,7 +15,7 @@ using detail::dtype_name;
 /// The names of types in a face: "an int", "a str or bytes". `or_none` follows a type that may be absent;
 /// `gpu` goes before the number of a GPU.
 struct Nouns {
-  const char *boolean, *integer, *real, *text, *tensor, *stream, *list, *none, *or_none, *gpu;
+  const char *boolean, *integer, *real, *complex, *text, *tensor, *stream, *list, *none, *or_none, *gpu;
 };
 
 /// One argument that does not fit.
@@ -29,7 +29,10 @@ struct Misfit {
 
   bool is_kernel() const { return param.bytes != 0; }
   const char* callee() const { return is_kernel() ? "kernel" : "function"; }
-  bool writes() const { return !(type.flags & TARSIA_TYPE_CONST) && type.kind == TARSIA_KIND_POINTER; }
+  bool writes() const {
+    return !(type.flags & TARSIA_TYPE_CONST) &&
+           (type.kind == TARSIA_KIND_POINTER || type.kind == TARSIA_KIND_SPAN);
+  }
 };
 
 struct Explanation {
@@ -98,6 +101,9 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
     case TARSIA_KIND_FLOAT:
       text = nouns.real;
       break;
+    case TARSIA_KIND_COMPLEX:
+      text = nouns.complex;
+      break;
     case TARSIA_KIND_STRING:
       text = nouns.text;
       break;
@@ -105,9 +111,12 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
       text = nouns.tensor;
       if (!type.dtype.bits) break;
       [[fallthrough]];
+    case TARSIA_KIND_SPAN:
     case TARSIA_KIND_POINTER: {
       const std::string dtype = type.dtype.code == TARSIA_ANY_DTYPE ? "" : dtype_name(type.dtype) + " ";
       text = (dtype.starts_with("int") ? "an " : "a ") + dtype + "tensor";
+      if (type.kind == TARSIA_KIND_SPAN && type.n_elements)
+        text += " of " + std::to_string(type.n_elements) + " elements";
       break;
     }
     case TARSIA_KIND_STREAM:
@@ -121,6 +130,7 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
       break;
     case TARSIA_KIND_LIST:
       text = nouns.list;
+      if (type.dtype.lanes) text += " of " + std::to_string(type.dtype.lanes);
       if (type.elements) text += ", each item " + wanted_text(*type.elements, nouns);
       break;
     default:
@@ -134,7 +144,8 @@ inline std::string range_text(const tarsia_type& type) {
   if (type.kind == TARSIA_KIND_LIST) return "a list of at most 4294967295 items";
   if (type.kind == TARSIA_KIND_BOOL) return "a bool, 0 or 1";
   const std::string name = dtype_name(type.dtype);
-  if (type.kind == TARSIA_KIND_FLOAT) return "a number within the range of " + name;
+  if (type.kind == TARSIA_KIND_FLOAT || type.kind == TARSIA_KIND_COMPLEX)
+    return "a number within the range of " + name;
   const int bits = type.dtype.bits ? type.dtype.bits : 64;
   if (type.dtype.code == TARSIA_UINT)
     return "an int from 0 to " + std::to_string(UINT64_MAX >> (64 - bits)) + " (" + name + ")";
@@ -167,6 +178,8 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
       return {"must be without NUL characters, at which a const char* ends (take a std::string_view), got " +
                   face.value(),
               true};
+    case Why::count:
+      return {"must be " + wanted_text(type, nouns) + got(), true};
     case Why::dtype:
       return {"must be " + wanted_text(type, nouns) + got() + remedy, false};
     case Why::lanes:

@@ -2,8 +2,8 @@
 // catch (errors.h), ErrorCode and its classes (base/error.h), and the classes that Python raises.
 //
 // A new class is a row at the end. The build then fails until its C++ classes exist, and
-// tests/python/package/test_errors.py until python/tarsia/_errors.py and docs/ have it. A row keeps its
-// number, because built modules contain it.
+// tests/python/package/test_errors.py until python/tarsia/_errors.py and docs/ have it, and those of the Rust
+// crate until bindings/rust/src/error.rs has it. A row keeps its number, because built modules contain it.
 //
 // The columns of X(code, number, enumerator, cpp, python):
 //   code        in C

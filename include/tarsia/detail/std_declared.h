@@ -33,6 +33,12 @@ template <typename...>
 class tuple;
 template <typename, size_t>
 struct array;
+template <typename>
+class complex;
+#if __cplusplus >= 202002L
+template <typename, size_t>
+class span;
+#endif
 #if _GLIBCXX_USE_CXX11_ABI
 inline namespace __cxx11 {
 #endif
@@ -51,6 +57,7 @@ _GLIBCXX_END_NAMESPACE_VERSION
 #else
 
 #include <array>
+#include <complex>
 #include <exception>
 #include <iosfwd>
 #include <string>
@@ -60,6 +67,9 @@ _GLIBCXX_END_NAMESPACE_VERSION
 #if __cplusplus >= 201703L
 #include <optional>
 #include <string_view>
+#endif
+#if __cplusplus >= 202002L
+#include <span>
 #endif
 
 #endif

@@ -117,7 +117,31 @@ bool is_changeable(QualType target) {
 // item: an element of a list that is a parameter.
 enum class Place { parameter, result, in_parameter, item, in_result };
 
+// float or double.
+bool is_part_of_complex(QualType type) {
+  return type->isSpecificBuiltinType(clang::BuiltinType::Float) ||
+         type->isSpecificBuiltinType(clang::BuiltinType::Double);
+}
+
 std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy);
+
+// What `unsupported` says of a std::array or std::span; `written` is the type in the text.
+std::string unsupported_sized(const clang::CXXRecordDecl& record, QualType written, Place place,
+                              const clang::PrintingPolicy& policy) {
+  constexpr std::uint64_t k_most = 65535;
+  auto no = [&](const std::string& why) { return "'" + written.getAsString(policy) + "' " + why; };
+  const bool is_span = qualified_name(record) == "std::span";
+  const bool is_result = place == Place::result || place == Place::in_result;
+  const auto& arguments = llvm::cast<clang::ClassTemplateSpecializationDecl>(record).getTemplateArgs();
+  const std::uint64_t n = arguments[1].getAsIntegral().getZExtValue();
+  const QualType element = arguments[0].getAsType();
+  const bool any = is_span && n == std::uint64_t(-1);
+  if (!any && (n == 0 || n > k_most)) return no("has no counterpart: a fixed size is from 1 to 65535");
+  if (!is_span) return unsupported(element, is_result ? Place::in_result : Place::item, policy);
+  if (is_result) return no("owns nothing; return a std::vector or a tarsia::Tensor");
+  if (place != Place::parameter) return no("has no counterpart within a list; take a std::vector of tensors");
+  return is_element(element) ? "" : no("is over no element type of a tensor");
+}
 
 // What `unsupported` says of a class of another framework; `written` is the type in the text.
 std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXRecordDecl& record,
@@ -192,6 +216,8 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
     if ((name == "std::basic_string" || name == "std::basic_string_view") && first &&
         is_char(first->getAsType()))
       return "";
+    if (name == "std::array" || name == "std::span") return unsupported_sized(*record, type, place, policy);
+    if (name == "std::complex" && first && is_part_of_complex(first->getAsType())) return "";
     const bool is_result = place == Place::result || place == Place::in_result;
     if (first && (name == "std::vector" || (name == "std::optional" && place != Place::in_parameter)))
       return unsupported(first->getAsType(),

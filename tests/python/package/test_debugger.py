@@ -108,6 +108,49 @@ def test_line_tables_are_of_the_source_alone_and_the_same_everywhere(tmp_path):
     assert b"stl_vector.h" not in modules[0], "lines of headers"
 
 
+LITERAL = """\
+import tarsia
+inner = "int outside() {{\\n  return 7;\\n}}"
+library = tarsia.load_inline({prefix}'''{first}
+struct Point {{ int x, y; }};
+{directive}
+static int twice(int value) {{
+  Point point{{value, 2 * value}};
+  return point.y;
+}}
+int four_times(int value) {{ return twice(value) + twice(value); }}
+''', debug=True, opt=0)
+print("result", library.four_times(5), flush=True)
+"""
+
+
+@pytest.mark.parametrize("first", ["", "#include <vector>", "__global__ void kernel(int* x) { *x = 1; }"])
+def test_a_literal_is_known_by_the_python_file_s_own_lines(tmp_path, first):
+    program = LITERAL.format(prefix="", first=first, directive="")
+    said = gdb(tmp_path, ["break program.py:8", "run", "bt 2", "print point", "list", "delete", "continue"],
+               program=program.replace("{", "{{").replace("}", "}}"))
+    assert re.search(rf"#0 .*twice \(value=5\) at {tmp_path}/program\.py:8", said), said
+    assert re.search(rf"#1 .*four_times \(value=5\) at {tmp_path}/program\.py:10", said), said
+    assert "{x = 5, y = 10}" in said and re.search(r"^12\s+print\(", said, re.MULTILINE), said
+    assert "result 20" in said
+
+
+def test_lines_directives_of_the_text_count(tmp_path):
+    program = LITERAL.format(prefix="", first="", directive='#line 100 "made.y"')
+    said = gdb(tmp_path, ["break made.y:102", "run", "bt 1", "delete", "continue"],
+               program=program.replace("{", "{{").replace("}", "}}"))
+    assert re.search(r"#0 .*twice \(value=5\) at .*made\.y:102", said), said
+    assert "result 20" in said
+
+
+def test_a_text_that_is_put_together_is_known_by_its_copy(tmp_path):
+    program = LITERAL.format(prefix="inner + ", first="", directive="")
+    said = gdb(tmp_path, ["break source:8", "run", "bt 1", "list", "delete", "continue"],
+               program=program.replace("{", "{{").replace("}", "}}"))
+    assert re.search(r"#0 .*twice \(value=5\) at .*/source:8", said), said
+    assert "int outside" not in said and "Point point{value" in said and "result 20" in said, said
+
+
 @pytest.mark.parametrize("options", ["debug=True, opt=0", "lineinfo=True, opt=0"])
 def test_a_source_file_is_known_by_its_own_path(tmp_path, options):
     file = tmp_path / "op.cc"

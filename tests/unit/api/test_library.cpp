@@ -36,6 +36,25 @@ TEST_F(Functions, a_number_keeps_its_sign) {
   EXPECT_THROW(lib["big"](std::int64_t{-1}), tarsia::ArgumentError);
   EXPECT_EQ(lib["big"].call<std::uint64_t>(~std::uint64_t{0}), ~std::uint64_t{0});
   EXPECT_EQ(lib["big"].call<std::uint64_t>(1), 1u);
+  EXPECT_EQ(lib["big"].call<double>(~std::uint64_t{0}), 18446744073709551615.0);
+  EXPECT_EQ(lib["add8"].call<double>(-3, 1), -2);
+}
+
+TEST_F(Functions, a_result_of_the_c_interface_tells_the_sign_of_its_integers) {
+  const tarsia::detail::Frame frame;
+  tarsia_value result{};
+  const tarsia_value one = tarsia_signed(1), ones[] = {one, one};
+  ASSERT_EQ(tarsia_call(lib["big"].overloads().data(), 1, &one, 1, &result), 0);
+  EXPECT_EQ(result.size, std::uint32_t{TARSIA_UNSIGNED});
+  ASSERT_EQ(tarsia_call(lib["add8"].overloads().data(), 1, ones, 2, &result), 0);
+  EXPECT_EQ(result.size, std::uint32_t{TARSIA_SIGNED});
+  ASSERT_EQ(tarsia_call(lib["three"].overloads().data(), 1, nullptr, 0, &result), 0);
+  ASSERT_EQ(result.kind, std::uint32_t{TARSIA_KIND_TUPLE});
+  EXPECT_EQ(result.v[0].size, std::uint32_t{TARSIA_SIGNED});
+}
+
+TEST(Abi, tells_its_version) {
+  EXPECT_EQ(tarsia_abi_version(), std::uint32_t{TARSIA_ABI_VERSION});
 }
 
 TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
@@ -50,6 +69,35 @@ TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
   EXPECT_EQ(two, std::make_pair(true, 0.5f));
   const Tensor y = lib["doubled"](tarsia::tensor<float>({1, 2}));
   EXPECT_THAT(tarsia::to_vector<float>(y), ElementsAre(2, 4));
+}
+
+TEST_F(Functions, arrays_and_complex_numbers_go_in_and_out) {
+  const std::array<int, 2> swapped = lib["swapped"](std::array<int, 2>{1, 2});
+  EXPECT_EQ(swapped, (std::array<int, 2>{2, 1}));
+  const std::vector<int> list = lib["swapped"](std::vector<int>{3, 4});
+  EXPECT_THAT(list, ElementsAre(4, 3));
+  EXPECT_THROW(lib["swapped"](std::vector<int>{3}), tarsia::ArgumentError);
+  EXPECT_THROW((lib["swapped"].call<std::array<int, 3>>(std::array<int, 2>{1, 2})), tarsia::ArgumentError);
+  const std::complex<float> conjugated = lib["conjugated"](std::complex<double>(1, 2));
+  EXPECT_EQ(conjugated, std::complex<float>(1, -2));
+  const std::complex<double> wider = lib["conjugated"](3);
+  EXPECT_EQ(wider, 3.0);
+  EXPECT_THROW(lib["conjugated"](std::complex<double>(0, 1e300)), tarsia::ArgumentError);
+  EXPECT_THROW(lib["conjugated"]("1"), tarsia::ArgumentError);
+  EXPECT_THROW(lib["defaults"](std::complex<double>(1, 2)), tarsia::ArgumentError);
+}
+
+TEST(Spans, are_over_the_memory_of_tensors) {
+  const tarsia::Library lib = tarsia::load(TARSIA_TEST_MODULES "/portable20.so");
+  const Tensor x = tarsia::tensor<int>({1, 2, 3}), y = tarsia::tensor<float>({1, 2});
+  const int extent = lib["extent"](x, y);
+  EXPECT_EQ(extent, 3);
+  EXPECT_THAT(tarsia::to_vector<float>(y), ElementsAre(1, 3));
+  EXPECT_THROW(lib["extent"](x, tarsia::tensor<float>({1, 2, 3})), tarsia::ArgumentError);
+  EXPECT_THROW(lib["extent"](y, y), tarsia::ArgumentError);
+  EXPECT_THROW(lib["extent"](std::vector<int>{1}, y), tarsia::ArgumentError);
+  int one = 1;
+  EXPECT_THROW(lib["extent"](&one, y), tarsia::ArgumentError) << "a bare address has no size";
 }
 
 TEST_F(Functions, calls_within_calls_keep_their_results) {

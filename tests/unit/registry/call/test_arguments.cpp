@@ -186,6 +186,22 @@ TEST_F(Arguments, a_bare_address_is_taken_as_it_is) {
   EXPECT_EQ(kernel({pointer()}, {8}, {pointer_to(&x)}).values.at(0).p, &x);
 }
 
+TEST_F(Arguments, read_only_tensors_go_to_const_parameters_alone) {
+  Array<float> x({2});
+  tarsia_value borrowed = of(x.tensor);
+  borrowed.size = TARSIA_TENSOR_READ_ONLY;
+  EXPECT_EQ(function({pointer(k_float32, TARSIA_TYPE_CONST)}, {borrowed}).values.at(0).p, x.tensor.data);
+  const Matched refused = function({pointer()}, {borrowed});
+  EXPECT_THAT(refused.error,
+              HasSubstr("argument 'a' (1 of 1) must be writable, since the function writes to it"));
+  EXPECT_EQ(refused.code, ErrorCode::argument_value);
+  EXPECT_THAT(kernel({pointer()}, {8}, {borrowed}).error, HasSubstr("since the kernel writes to it"));
+  const tarsia_type constant = type(TARSIA_KIND_TENSOR, {}, TARSIA_TYPE_CONST);
+  EXPECT_EQ(function({constant}, {borrowed}).values.at(0).size, std::uint32_t{TARSIA_TENSOR_READ_ONLY});
+  EXPECT_EQ(function({constant}, {of(x.tensor)}).values.at(0).size, 0u);
+  EXPECT_THAT(function({type(TARSIA_KIND_TENSOR)}, {borrowed}).error, HasSubstr("must be writable"));
+}
+
 TEST_F(Arguments, the_bits_of_an_unsigned_number_have_no_sign) {
   EXPECT_EQ(function({type(TARSIA_KIND_INT, k_uint64)}, {of(std::int64_t{-1})}).values.at(0).u,
             ~std::uint64_t{0});

@@ -7,7 +7,12 @@
 #undef size
 #undef type
 #undef name
+#include <array>
+#include <complex>
 #include <string>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
 #if __cplusplus >= 201703L
 #include <optional>
 #include <string_view>
@@ -23,6 +28,15 @@ int smaller(int a, int b) {
   return min(a, b) + N - 1024;
 }
 TARSIA_EXPORT(smaller)
+
+std::array<int, 2> swapped(const std::array<int, 2>& x) {
+  return {{x[1], x[0]}};
+}
+std::complex<float> conjugated(std::complex<float> x) {
+  return std::conj(x);
+}
+TARSIA_EXPORT(swapped)
+TARSIA_EXPORT(conjugated)
 
 #undef size
 #undef type
@@ -44,4 +58,11 @@ TARSIA_EXPORT(view)
 TARSIA_EXPORT(maybe)
 TARSIA_EXPORT(optional_text)
 TARSIA_EXPORT(maybe_tensor)
+#endif
+#if __cplusplus >= 202002L
+int extent(std::span<const int> x, std::span<float, 2> y) {
+  y[1] = 3;
+  return static_cast<int>(x.size());
+}
+TARSIA_EXPORT(extent)
 #endif
