@@ -2,7 +2,6 @@
 #include <tarsia/c_api.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
@@ -13,8 +12,10 @@
 #include <string_view>
 #include <tuple>
 
+#include "api/cache_report.h"
 #include "api/handles.h"
 #include "api/options.h"
+#include "api/source.h"
 #include "api/symbolizer.h"
 #include "api/text.h"
 #include "base/error.h"
@@ -23,7 +24,6 @@
 #include "base/machine/sanitizer.h"
 #include "base/text_origin.h"
 #include "pipeline/cflags.h"
-#include "pipeline/check.h"
 #include "pipeline/pipeline.h"
 #include "registry/crash/literal.h"
 #include "registry/loader.h"
@@ -35,9 +35,6 @@ using pipeline::Pipeline;
 using registry::guarded;
 
 namespace {
-
-/// The name of a lone string in diagnostics. It has no suffix, since the string may hold CUDA or not.
-constexpr char k_lone_name[] = "source";
 
 /// The steps of this thread's last compile, with their milliseconds. Empty if the module came from the
 /// cache.
@@ -53,42 +50,6 @@ pipeline::Module compile(pipeline::Source source) {
   t_last_compile = std::move(module.timings);
   t_last_warnings = module.warnings;
   return module;
-}
-
-bool is_header(std::string_view name) {
-  constexpr std::array<std::string_view, 9> k_suffixes{".h",   ".hh",  ".hpp", ".hxx", ".cuh",
-                                                       ".inc", ".inl", ".ipp", ".def"};
-  return std::ranges::any_of(k_suffixes, [&](std::string_view suffix) { return name.ends_with(suffix); });
-}
-
-static_assert(TARSIA_MAX_SOURCE_BYTES == pipeline::k_max_source_bytes);
-
-std::string name_of(const tarsia_file& file) {
-  return file.name ? file.name : k_lone_name;
-}
-
-jit::SourceFile to_file(const tarsia_file& file) {
-  return {name_of(file), file.text ? std::string(file.text, file.bytes) : std::string()};
-}
-
-pipeline::Source to_source(const tarsia_file* files, std::uint64_t n_files, const tarsia_options* given) {
-  const tarsia_options options = api::whole(given);
-  // Checked before any text is copied.
-  std::uint64_t bytes = 0;
-  for (std::uint64_t i = 0; i < n_files; ++i) pipeline::count_bytes(name_of(files[i]), files[i].bytes, bytes);
-  for (std::uint64_t i = 0; i < options.n_headers; ++i)
-    pipeline::count_bytes(name_of(options.headers[i]), options.headers[i].bytes, bytes);
-  pipeline::Source source;
-  if (options.name) source.name = options.name;
-  for (std::uint64_t i = 0; i < n_files; ++i) {
-    jit::SourceFile file = to_file(files[i]);
-    (is_header(file.name) ? source.headers : source.files).push_back(std::move(file));
-  }
-  for (std::uint64_t i = 0; i < options.n_headers; ++i) source.headers.push_back(to_file(options.headers[i]));
-  source.options = api::to_options(options);
-  source.timeout = std::chrono::milliseconds(options.timeout_ms);
-  source.cached_only = options.cached_only != 0;
-  return source;
 }
 
 std::function<bool()> interrupt_of(const tarsia_options* given) {
@@ -108,7 +69,7 @@ std::vector<TextOrigin> search_origins(const tarsia_file* files, std::uint64_t n
   const auto find = [&](const tarsia_file& file) {
     std::vector<std::uint32_t> lines =
         registry::lines_of_literal(caller, {file.text, file.bytes}, given->caller_line);
-    if (!lines.empty()) origins.push_back({name_of(file), given->caller_file, std::move(lines)});
+    if (!lines.empty()) origins.push_back({api::name_of(file), given->caller_file, std::move(lines)});
   };
   std::for_each_n(files, n_files, find);
   std::for_each_n(given->headers, given->n_headers, find);
@@ -135,7 +96,7 @@ std::vector<TextOrigin> find_origins(const tarsia_file* files, std::uint64_t n_f
 void add_debug_lines(pipeline::Source& source, const std::vector<TextOrigin>& origins) {
   for (const TextOrigin& origin : origins)
     for (jit::SourceFile& file : source.files)
-      if (file.name == origin.name && file.name == k_lone_name) {
+      if (file.name == origin.name && file.name == api::k_lone_name) {
         file.debug_file = std::filesystem::absolute(origin.file).lexically_normal();
         file.debug_lines = origin.lines;
       }
@@ -182,7 +143,7 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
                            tarsia_library** library) {
   return guarded([&] {
     const InterruptScope scope(interrupt_of(options));
-    pipeline::Source source = to_source(files, n_files, options);
+    pipeline::Source source = api::to_source(files, n_files, options);
     std::string name = source.name;
     // Before it is compiled in vain.
     pipeline::take_cflags(source.options);
@@ -203,7 +164,7 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
                        const char* output) {
   return guarded([&] {
     const InterruptScope scope(interrupt_of(options));
-    pipeline::Source source = to_source(files, n_files, options);
+    pipeline::Source source = api::to_source(files, n_files, options);
     std::string name = source.name;
     const bool is_part = source.options.undefined == "load";
     pipeline::Module module = compile(std::move(source));
@@ -232,6 +193,7 @@ int32_t tarsia_statistics(char** text) {
                                    {"store_failures", disk.store_failures},
                                    {"evictions", disk.evictions}}},
                                  {"cache_refusal", pipeline.cache_refusal()},
+                                 {"cache", api::to_json(pipeline.counts())},
                                  {"workers_started", pipeline.workers_started()},
                                  {"conversions",
                                   {{"bindings", conversions.bindings.load(std::memory_order_relaxed)},

@@ -130,6 +130,10 @@ class OpError : public ErrorOf<ErrorCode::op, Stage::load> {
 class UndefinedBehaviour : public ErrorOf<ErrorCode::undefined_behaviour, Stage::call> {
   using ErrorOf::ErrorOf;
 };
+/// A module is not in the cache, and no compile may start (pipeline/no_compile.h).
+class CompileForbidden : public ErrorOf<ErrorCode::compile_forbidden, Stage::load> {
+  using ErrorOf::ErrorOf;
+};
 /// Of the CPU or of a GPU.
 class OutOfMemory : public ErrorOf<ErrorCode::out_of_memory, Stage::load> {
   using ErrorOf::ErrorOf;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "cache/tally.h"
 #include "jit/build_id.h"
 #include "pipeline/key.h"
 #include "pipeline/pipeline.h"
@@ -108,6 +109,27 @@ void store(benchmark::State& state) {
   for (auto _ : state) store.keep(cache::Kind::module, hash_bytes(std::to_string(n++)), bytes, "");
 }
 BENCHMARK(store)->Name("store/64KiB")->Iterations(2000)->Unit(benchmark::kMicrosecond);
+
+/// What a hit pays for its number.
+void count(benchmark::State& state) {
+  const Folder folder;
+  const cache::DiskStore store(folder.path(), 0);
+  cache::Tally tally(store);
+  for (auto _ : state) tally.add(cache::Count::hit_memory);
+}
+BENCHMARK(count)->Name("count/hit");
+
+/// What a process pays for adding its numbers to those of all processes.
+void merge_counts(benchmark::State& state) {
+  const Folder folder;
+  const cache::DiskStore store(folder.path(), 0);
+  cache::Tally tally(store);
+  for (auto _ : state) {
+    tally.add(cache::Count::hit_memory);
+    if (!tally.merge()) state.SkipWithError("not merged");
+  }
+}
+BENCHMARK(merge_counts)->Name("count/merge")->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 

@@ -78,7 +78,8 @@ DiskStore::DiskStore(std::string folder, std::uint64_t max_bytes)
     return;
   }
   for (const std::string& path : {m_root, m_folder + "/compiler"}) refuse_untrusted(path);
-  for (const char* name : {"module", "manifest", "prelude", "device", "host", "fact", "locks", "aside"})
+  for (const char* name :
+       {"module", "manifest", "prelude", "device", "host", "fact", "inputs", "locks", "aside"})
     refuse_untrusted(m_root + '/' + name);
   if (!m_refusal.empty()) {
     log().warn("{}", m_refusal);
@@ -112,6 +113,12 @@ std::string DiskStore::lock_path(const Key& key) const {
 std::string DiskStore::lock_path(const std::string& name) const {
   if (m_locks.empty() || (!m_remote && make_directories(m_locks) != 0)) return {};
   return m_locks + '/' + name;
+}
+
+std::string DiskStore::counts_path() const {
+  if (!usable()) return {};
+  if (!m_remote) return m_root + "/counts";
+  return m_locks.empty() ? m_locks : m_locks + "/counts-" + hex(hash_bytes(m_folder)).substr(0, 16);
 }
 
 void DiskStore::note_fault(const char* what, const std::string& path, int error) {
@@ -166,6 +173,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
     return Lookup::fault;
   }
   hit.path = path_of(kind, key);
+  hit.damaged = false;
   if (!is_trusted_folder(hit.path.substr(0, hit.path.find_last_of('/')))) {
     ++m_faults;
     return Lookup::fault;
@@ -179,6 +187,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   // A link, FIFO or folder in the place of an entry is not ours.
   if (error == ELOOP || error == EINVAL) {
     set_aside(hit.path);
+    hit.damaged = true;
     ++m_misses;
     return Lookup::miss;
   }
@@ -189,6 +198,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   }
   if (!distrust(hit.path, status).empty()) {
     set_aside(hit.path);
+    hit.damaged = true;
     ++m_misses;
     return Lookup::miss;
   }
@@ -205,6 +215,7 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   }
   if (read == ReadStatus::corrupt) {
     set_aside(hit.path);
+    hit.damaged = true;
     ++m_misses;
     return Lookup::miss;
   }
@@ -218,6 +229,30 @@ Lookup DiskStore::find(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
   hit.stamp = FileStamp::of(status);
   ++m_hits;
   return Lookup::hit;
+}
+
+Lookup DiskStore::peek(Kind kind, const Key& key, bool keep_payload, Hit& hit) {
+  hit.path = path_of(kind, key);
+  hit.damaged = false;
+  if (!usable() || !is_trusted_folder(hit.path.substr(0, hit.path.find_last_of('/')))) return Lookup::fault;
+  struct stat status;
+  const int error = open_regular(hit.path, hit.fd, status);
+  if (error == ENOENT || error == ENOTDIR) return Lookup::miss;
+  hit.damaged = error == ELOOP || error == EINVAL || (error == 0 && !distrust(hit.path, status).empty());
+  if (hit.damaged) return Lookup::miss;
+  if (error != 0) return Lookup::fault;
+  switch (read_entry(hit.fd.get(), static_cast<std::uint64_t>(status.st_size), kind, key, keep_payload,
+                     hit.entry)) {
+    case ReadStatus::ok:
+      hit.stamp = FileStamp::of(status);
+      return Lookup::hit;
+    case ReadStatus::failed:
+      return Lookup::fault;
+    case ReadStatus::corrupt:
+      break;
+  }
+  hit.damaged = true;
+  return Lookup::miss;
 }
 
 bool DiskStore::reopen(const std::string& path, const FileStamp& stamp, UniqueFd& fd) {
@@ -259,8 +294,9 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   const std::string footer = make_footer(kind, key, payload, meta);
   const std::string_view pieces[] = {payload, meta, footer};
   // Entries of one key are equivalent, so the first stays. A name then changes its file only when the file
-  // is set aside or evicted. A manifest grows, and a fact ages.
-  const bool replace = kind == Kind::manifest || kind == Kind::fact;
+  // is set aside or evicted. A manifest grows, a fact ages, and inputs name the library that was compiled
+  // last.
+  const bool replace = kind == Kind::manifest || kind == Kind::fact || kind == Kind::inputs;
   const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);
   if (error == ENOENT) {
@@ -280,7 +316,7 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   ++m_stores;
   // Files take whole blocks.
   const std::uint64_t bytes = (payload.size() + meta.size() + footer.size() + 4095) / 4096 * 4096;
-  m_evictions += account(m_root, lock_path("size"), bytes, m_max_bytes).evicted;
+  m_evictions += account(m_root, size_lock(), bytes, m_max_bytes).evicted;
   return true;
 }
 

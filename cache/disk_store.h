@@ -5,6 +5,7 @@
 //   FOLDER/1/aside/…             corrupt entries and what was no file, kept so that people can find out why
 //   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h), and of the total
 //   FOLDER/1/size                the running total of bytes (cache/sweep.h)
+//   FOLDER/1/counts              hits, misses and the like of all processes (cache/tally.h)
 //
 // Invariants: a name never shows an incomplete file (publish renames). A reader that has an entry open
 // holds a shared lock on it, and only entries without a lock are evicted, so a hit stays loadable until its
@@ -48,6 +49,7 @@ struct Hit {
   std::string path;
   FileStamp stamp;
   Entry entry;
+  bool damaged = false;  ///< after a miss: something was there that is no whole entry
 };
 
 /// Thread-safe.
@@ -64,7 +66,12 @@ class DiskStore {
   bool remote() const { return m_remote; }
   const std::string& folder() const { return m_folder; }
 
+  /// FOLDER/1, below which everything lies that this version of the layout keeps.
+  const std::string& root() const { return m_root; }
+
   Lookup find(Kind kind, const Key& key, bool keep_payload, Hit& hit);
+  /// The same for whoever only looks: leaves damage where it is, and neither counts nor notes the use.
+  Lookup peek(Kind kind, const Key& key, bool keep_payload, Hit& hit);
   /// Opens an entry that this process verified before. Only compares its stamp.
   bool reopen(const std::string& path, const FileStamp& stamp, UniqueFd& fd);
   /// Publishes an entry. Returns false if that failed; the failure is counted and logged.
@@ -77,6 +84,13 @@ class DiskStore {
   std::string path_of(Kind kind, const Key& key) const;
   /// The lock file of this key, shared with one key in 4096, in a folder of this machine.
   std::string lock_path(const Key& key) const;
+  /// The lock of the running total, which also keeps sweeps from overlapping.
+  std::string size_lock() const { return lock_path("size"); }
+  /// Where the counts of all processes are kept, and their lock (cache/tally.h). Of a folder on a network, in
+  /// a folder of this machine. Empty: nowhere.
+  std::string counts_path() const;
+  std::string counts_lock() const { return lock_path("counts"); }
+  std::uint64_t max_bytes() const { return m_max_bytes; }
   Counters counters() const;
 
  private:

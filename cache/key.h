@@ -18,6 +18,7 @@ enum class Kind : std::uint32_t {
   device = 4,    ///< … device code, …
   host = 5,      ///< … an object of host code
   fact = 6,      ///< a fact about this machine
+  inputs = 7,    ///< what the key of a request is made of, for people
 };
 
 /// The kind's folder in a store.

@@ -23,13 +23,20 @@ std::string short_name(const Key& key) {
   return hex(key).substr(0, 12);
 }
 
+/// What a look-up without a hit means for the request.
+Missing missing(Lookup looked, const Hit& hit, const std::string& what) {
+  if (looked == Lookup::fault) return {Count::miss_fault, "the cache could not be read"};
+  if (hit.damaged) return {Count::miss_damaged, what + " was damaged"};
+  return {Count::miss_gone, what + " is gone"};
+}
+
 CachedModule handed_out(StoredModule module, std::shared_ptr<const UniqueFd> file, Origin origin) {
   return {module.key, std::move(module.path), std::move(file), std::move(module.meta), origin};
 }
 
 }  // namespace
 
-std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
+std::optional<CachedModule> ModuleCache::find_module(const Key& key, Missing& why) {
   if (std::optional<StoredModule> known = m_memory.find_module(key)) {
     if (known->memory) {
       std::shared_ptr<const UniqueFd> file = known->memory;
@@ -43,7 +50,11 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
   }
   Hit hit;
   // If files of the store cannot be mapped as code, the bytes go into a memory file.
-  if (m_disk.find(Kind::module, key, !m_disk.executable(), hit) != Lookup::hit) return std::nullopt;
+  if (const Lookup looked = m_disk.find(Kind::module, key, !m_disk.executable(), hit);
+      looked != Lookup::hit) {
+    why = missing(looked, hit, "its module " + short_name(key));
+    return std::nullopt;
+  }
   StoredModule found;
   std::shared_ptr<const UniqueFd> file;
   if (m_disk.executable()) {
@@ -57,43 +68,54 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key) {
   return handed_out(std::move(found), std::move(file), Origin::disk);
 }
 
-std::optional<CachedModule> ModuleCache::find(const Key& request_key, std::string* why) {
-  const auto tell = [why](std::string text) {
-    if (why) *why = std::move(text);
+std::optional<CachedModule> ModuleCache::find(const Key& request_key, Missing* told) {
+  Missing ignored;
+  Missing& why = told ? *told : ignored;
+  std::optional<Missing> damage;  // it is found once: the second look finds nothing
+  const auto note_damage = [&] {
+    if (why.reason == Count::miss_damaged) damage = why;
   };
   if (const auto known = m_memory.find_manifest(request_key)) {
     Manifest manifest = *known;
     bool renewed = false;
-    std::string changed;
-    const std::optional<Key> key = manifest.match(renewed, &changed);
-    if (!key) tell(changed + " changed since it was compiled");
+    const std::optional<Key> key = manifest.match(renewed);
     if (renewed) m_memory.keep_manifest(request_key, std::move(manifest));
     if (key) {
-      if (auto found = find_module(*key)) return found;
+      if (auto found = find_module(*key, why)) return found;
+      note_damage();
     }
     // Another process may have compiled with the current files. The manifest on disk tells.
-  } else if (auto found = find_module(request_key)) {
+  } else if (auto found = find_module(request_key, why)) {
     return found;
+  } else {
+    note_damage();
   }
   Hit hit;
-  if (m_disk.find(Kind::manifest, request_key, true, hit) != Lookup::hit) {
-    tell("nothing is kept under this key");
+  if (const Lookup looked = m_disk.find(Kind::manifest, request_key, true, hit); looked != Lookup::hit) {
+    if (damage) {
+      why = *damage;
+      return std::nullopt;
+    }
+    why = missing(looked, hit, "the list of the files that it was compiled from");
+    if (why.reason == Count::miss_gone) why = {Count::miss_absent, "nothing is kept under this key"};
     return std::nullopt;
   }
   std::optional<Manifest> manifest = Manifest::parse(hit.entry.payload);
   if (!manifest) {
-    tell("the list of the files that it was compiled from is corrupt");
+    why = {Count::miss_damaged, "the list of the files that it was compiled from is corrupt"};
     return std::nullopt;
   }
   bool renewed = false;
   std::string changed;
   const std::optional<Key> key = manifest->match(renewed, &changed);
-  if (!key) tell(changed + " changed since it was compiled");
   if (renewed) m_disk.keep(Kind::manifest, request_key, manifest->serialise(), {});
   m_memory.keep_manifest(request_key, std::move(*manifest));
-  if (!key) return std::nullopt;
-  std::optional<CachedModule> found = find_module(*key);
-  if (!found) tell("its module " + short_name(*key) + " is gone");
+  if (!key) {
+    why = {Count::miss_changed, changed + " changed since it was compiled"};
+    return std::nullopt;
+  }
+  auto found = find_module(*key, why);
+  if (!found && damage) why = *damage;
   return found;
 }
 

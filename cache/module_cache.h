@@ -15,6 +15,7 @@
 #include "cache/disk_store.h"
 #include "cache/manifest.h"
 #include "cache/memory_store.h"
+#include "cache/tally.h"
 
 namespace tarsia::cache {
 
@@ -29,13 +30,19 @@ struct CachedModule {
   Origin origin = Origin::memory;  ///< memory or disk
 };
 
+/// Why there was no module.
+struct Missing {
+  Count reason = Count::miss_absent;  ///< one of the misses
+  std::string text;                   ///< for people
+};
+
 /// Thread-safe. If the disk fails, memory alone serves.
 class ModuleCache {
  public:
   explicit ModuleCache(DiskStore& disk) : m_disk(disk) {}
 
   /// Without a module, `why` says what was missing or had changed.
-  std::optional<CachedModule> find(const Key& request_key, std::string* why = nullptr);
+  std::optional<CachedModule> find(const Key& request_key, Missing* why = nullptr);
   /// Keeps a new module. Compares the dependencies with the file system first. Sets `kept_whole` to false
   /// if one of them changed while the compiler ran, or cannot be vouched for; then only this caller has the
   /// module.
@@ -45,7 +52,7 @@ class ModuleCache {
   static CachedModule pass_through(const Key& request_key, std::string_view bytes, std::string meta);
 
  private:
-  std::optional<CachedModule> find_module(const Key& key);
+  std::optional<CachedModule> find_module(const Key& key, Missing& why);
 
   DiskStore& m_disk;
   MemoryStore m_memory;

@@ -5,7 +5,6 @@
 // last use: a hit brings it up to date (disk_store.cpp). atime would do where it is kept, but it seldom is.
 #include "cache/sweep.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,14 +13,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
-#include <memory>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "cache/inventory.h"
 
 namespace tarsia::cache {
 namespace {
@@ -35,20 +34,6 @@ struct File {
   std::uint64_t bytes;
   std::int64_t used;  ///< ns
 };
-
-template <typename Visit>
-void for_each_name(const std::string& folder, Visit visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
-  if (!dir) return;
-  while (const dirent* item = ::readdir(dir.get())) {
-    if (std::strcmp(item->d_name, ".") != 0 && std::strcmp(item->d_name, "..") != 0) visit(item->d_name);
-  }
-}
-
-std::uint64_t bytes_of(const struct stat& status) {
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(status.st_blocks) * 512,
-                                 static_cast<std::uint64_t>(status.st_size));
-}
 
 /// Removes the file unless somebody holds its lock. Sweeps do not overlap, and nothing else changes the
 /// file behind a module's name. So the locked file is the removed one.
@@ -66,31 +51,35 @@ bool evict(const std::string& path) {
 std::vector<File> list(const std::string& root) {
   std::vector<File> files;
   const std::int64_t now = ::time(nullptr);
-  const auto take = [&](const std::string& path, const char* name) {
-    struct stat status;
-    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    if (std::strstr(name, ".tmp.") != nullptr) {
+  for_each_file(root, [&](const StoreFile& file) {
+    if (!file.is_file()) return;
+    if (file.is_temporary()) {
       // The clock decides. A step of it costs at worst a publish in progress, which then fails.
-      if (now - status.st_mtim.tv_sec > k_litter_age) ::unlink(path.c_str());
+      if (now - file.status.st_mtim.tv_sec > k_litter_age) ::unlink(file.path.c_str());
       return;
     }
-    files.push_back({path, bytes_of(status), FileStamp::of(status).mtime_ns});
-  };
-  for_each_name(root, [&](const char* kind) {
-    const std::string kind_dir = root + '/' + kind;
-    if (std::strcmp(kind, "locks") == 0 || std::strncmp(kind, "size", 4) == 0) return;
-    for_each_name(kind_dir, [&](const char* shard) {
-      const std::string path = kind_dir + '/' + shard;
-      if (std::strcmp(kind, "aside") == 0) {
-        take(path, shard);
-        // Evidence of damage is kept, but it goes before anything useful does.
-        if (!files.empty() && files.back().path == path) files.back().used = 0;
-      } else {
-        for_each_name(path, [&](const char* name) { take(path + '/' + name, name); });
-      }
-    });
+    // Evidence of damage is kept, but it goes before anything useful does.
+    const std::int64_t used = file.folder == "aside" ? 0 : FileStamp::of(file.status).mtime_ns;
+    files.push_back({file.path, bytes_of(file.status), used});
   });
   return files;
+}
+
+/// Removes the longest unused until `goal` bytes are left.
+SweepResult sweep_to(std::vector<File> files, std::uint64_t goal) {
+  SweepResult result;
+  for (const File& file : files) result.bytes += file.bytes;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (result.bytes <= goal) break;
+    if (!evict(file.path)) {
+      ++result.kept;
+      continue;
+    }
+    result.bytes -= file.bytes;
+    ++result.evicted;
+  }
+  return result;
 }
 
 /// The total as written in the file, with its complement as a check.
@@ -112,19 +101,29 @@ void write_total(int fd, std::uint64_t total) {
 
 SweepResult sweep(const std::string& root, std::uint64_t max_bytes) {
   std::vector<File> files = list(root);
-  SweepResult result;
-  for (const File& file : files) result.bytes += file.bytes;
-  if (max_bytes == 0 || result.bytes <= max_bytes) return result;
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  std::uint64_t bytes = 0;
+  for (const File& file : files) bytes += file.bytes;
+  if (max_bytes == 0 || bytes <= max_bytes) return {.bytes = bytes};
   // Makes some spare room at once, so that the next entry does not start another sweep.
-  const std::uint64_t goal = max_bytes - max_bytes / 10;
-  for (const File& file : files) {
-    if (result.bytes <= goal) break;
-    if (!evict(file.path)) continue;
-    result.bytes -= file.bytes;
-    ++result.evicted;
-  }
+  const SweepResult result = sweep_to(std::move(files), max_bytes - max_bytes / 10);
   log().info("swept {}: {} entries went, {} bytes are left", root, result.evicted, result.bytes);
+  return result;
+}
+
+SweepResult prune(const std::string& root, const std::string& lock_path, std::uint64_t max_bytes) {
+  FileLock lock;
+  switch (lock.lock_until(lock_path, std::chrono::steady_clock::now() + 10s)) {
+    case FileLock::Status::locked:
+      break;
+    case FileLock::Status::busy:
+      throw Error("the cache at " + root + " is not pruned: another process sweeps it; try again");
+    case FileLock::Status::failed:
+      throw Error(errno_message("the cache at " + root + " is not pruned: cannot lock " + lock_path, errno));
+  }
+  const SweepResult result = sweep_to(list(root), max_bytes);
+  const UniqueFd fd(
+      ::open((root + "/size").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (fd) write_total(fd.get(), result.bytes);
   return result;
 }
 

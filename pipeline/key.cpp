@@ -1,88 +1,202 @@
-// Hashes every field of the request, in order.
+// Hashes every field of the request, in order; or writes the fields down for people.
 #include "pipeline/key.h"
 
 #include <tarsia/abi.h>
 
 #include <algorithm>
+#include <ctime>
 #include <vector>
 
 #include "jit/build_id.h"
+#include "pipeline/inputs.h"
 
 namespace tarsia::pipeline {
 namespace {
 
-void add(Hasher& hasher, const std::vector<std::string>& list) {
-  hasher.field(std::uint64_t{list.size()});
-  for (const std::string& item : list) hasher.field(item);
-}
+// One walk over the request serves both, so that what people read is what the key is made of. A sink has
+// field() for texts and numbers, as Hasher has, and begin() for what the fields that follow belong to.
 
-void add(Hasher& hasher, const std::vector<jit::SourceFile>& files) {
-  hasher.field(std::uint64_t{files.size()});
-  for (const jit::SourceFile& file : files) {
-    hasher.field(file.name).field(file.text).field(file.debug_file);
-    hasher.field(std::uint64_t{file.debug_lines.size()});
-    for (const std::uint32_t line : file.debug_lines) hasher.field(std::uint64_t{line});
+/// The key.
+class KeySink {
+ public:
+  void begin(std::string_view, std::string_view = {}) {}
+  /// The name that begin() got, where it counts.
+  void name(std::string_view name) { m_hasher.field(name); }
+  void field(std::string_view text) { m_hasher.field(text); }
+  void field(std::uint64_t number) { m_hasher.field(number); }
+  /// A number that only keeps fields apart.
+  void mark(std::uint64_t number) { m_hasher.field(number); }
+  /// How many inputs of a sort follow.
+  void count(std::uint64_t number) { m_hasher.field(number); }
+  /// A text too long to read.
+  void long_text(std::string_view text) { m_hasher.field(text); }
+  cache::Key finish() { return m_hasher.finish(); }
+
+ private:
+  Hasher m_hasher{"request"};
+};
+
+/// The inputs by name.
+class InputsSink {
+ public:
+  void begin(std::string_view what, std::string_view name = {}) {
+    end();
+    m_name = what;
+    if (!name.empty()) m_name.append(" ").append(name);
   }
+  void name(std::string_view) {}
+  void count(std::uint64_t) {}
+  void field(std::string_view text) {
+    show(text);
+    m_hasher.field(text);
+  }
+  void field(std::uint64_t number) {
+    show(std::to_string(number));
+    m_hasher.field(number);
+  }
+  void mark(std::uint64_t number) { m_hasher.field(number); }
+  void long_text(std::string_view text) {
+    show(std::to_string(text.size()) + " bytes");
+    m_hasher.field(text);
+  }
+  std::vector<Input> finish() {
+    end();
+    return std::move(m_inputs);
+  }
+
+ private:
+  void show(std::string_view text) {
+    constexpr std::size_t k_most = 400;
+    if (m_shown.size() > k_most) return;
+    if (!m_shown.empty()) m_shown += ' ';
+    m_shown += text.substr(0, k_most);
+  }
+  void end() {
+    if (m_name.empty()) return;
+    m_inputs.push_back({std::move(m_name), std::move(m_shown), m_hasher.finish()});
+    m_name.clear(), m_shown.clear();
+    m_hasher = Hasher("input");
+  }
+
+  std::vector<Input> m_inputs;
+  std::string m_name, m_shown;
+  Hasher m_hasher{"input"};
+};
+
+template <class Sink>
+void add(Sink& sink, const std::vector<std::string>& list) {
+  sink.mark(list.size());
+  for (const std::string& item : list) sink.field(item);
 }
 
-void add_headers(Hasher& hasher, const std::vector<jit::SourceFile>& headers) {
+template <class Sink>
+void add(Sink& sink, const jit::SourceFile& file, std::string_view what) {
+  sink.begin(what, file.name);
+  sink.name(file.name);
+  sink.long_text(file.text);
+}
+
+template <class Sink>
+void add_headers(Sink& sink, const std::vector<jit::SourceFile>& headers) {
   std::vector<const jit::SourceFile*> sorted;
   for (const jit::SourceFile& header : headers) sorted.push_back(&header);
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
-  hasher.field(std::uint64_t{sorted.size()});
-  for (const jit::SourceFile* header : sorted) hasher.field(header->name).field(header->text);
+  for (const jit::SourceFile* header : sorted) add(sink, *header, "header");
 }
 
-void add(Hasher& hasher, const std::string& text) {
-  hasher.field(text);
+template <class Sink>
+void add(Sink& sink, const std::string& text) {
+  sink.field(text);
 }
 
-void add(Hasher& hasher, const Mode& mode) {
-  hasher.field(mode.word());
+template <class Sink>
+void add(Sink& sink, const Mode& mode) {
+  sink.field(mode.word());
 }
 
-void add(Hasher& hasher, int number) {
-  hasher.field(static_cast<std::uint64_t>(number));
+template <class Sink>
+void add(Sink& sink, int number) {
+  sink.field(static_cast<std::uint64_t>(number));
 }
 
-void add(Hasher& hasher, bool flag) {
-  hasher.field(std::uint64_t{flag});
+template <class Sink>
+void add(Sink& sink, bool flag) {
+  sink.field(flag ? "yes" : "no");
 }
 
-void add(Hasher& hasher, const jit::kept::names& names) {
-  add(hasher, names.has_value());
-  if (names) add(hasher, *names);
+template <class Sink>
+void add(Sink& sink, const jit::kept::names& names) {
+  sink.mark(names.has_value());
+  if (names) add(sink, *names);
 }
 
-void add(Hasher& hasher, const jit::kept::defines& defines) {
-  hasher.field(std::uint64_t{defines.size()});
-  for (const auto& [name, value] : defines)
-    hasher.field(name).field(std::uint64_t{value.has_value()}).field(value.value_or(""));
+template <class Sink>
+void add(Sink& sink, const jit::kept::defines& defines) {
+  sink.mark(defines.size());
+  for (const auto& [name, value] : defines) {
+    sink.mark(value.has_value());
+    sink.field(value ? name + '=' + *value : name);
+  }
 }
 
-// The manifest lists the files that were read. The order of the searched folders decides which files these
-// are, so folders count.
-void add(Hasher& hasher, const jit::CompileOptions& options) {
-  jit::for_each_option(options, [&](const OptionRow& row, const auto& value) {
-    if (row.in_key) add(hasher, value);
+template <class Sink>
+void add(Sink& sink, const jit::CompileRequest& request) {
+  sink.begin("the build of the compiler");
+  sink.field(jit::build_id());
+  sink.field(std::uint64_t{TARSIA_ABI_VERSION});
+  sink.field("x86_64-linux-gnu");
+  sink.count(request.files.size());
+  for (const jit::SourceFile& file : request.files) {
+    add(sink, file, "file");
+    sink.begin("the place for debuggers of", file.name);
+    sink.field(file.debug_file);
+    sink.mark(file.debug_lines.size());
+    for (const std::uint32_t line : file.debug_lines) sink.field(std::uint64_t{line});
+  }
+  sink.count(request.headers.size());
+  add_headers(sink, request.headers);
+  sink.begin("the language");
+  sink.field(request.cuda ? "CUDA" : "C++");
+  // The manifest lists the files that were read. The order of the searched folders decides which files these
+  // are, so folders count.
+  jit::for_each_option(request.options, [&](const OptionRow& row, const auto& value) {
+    if (!row.in_key) return;
+    sink.begin("option", row.name);
+    add(sink, value);
   });
+  sink.begin("the CPU");
+  sink.field(request.host_cpu);
+  sink.begin("the folder of the source for debuggers");
+  sink.field(request.source_dir);
+  sink.begin("NVRTC");
+  sink.field(request.cuda_parts.nvrtc_identity);
+  sink.begin("libdevice and nvJitLink");
+  sink.field(request.cuda_parts.clang_identity);
+  sink.begin("the CUDA version");
+  sink.field(static_cast<std::uint64_t>(request.cuda_parts.major));
+  // There, a library is looked for by its name alone.
+  if (request.options.libraries.empty()) return;
+  sink.begin("the folders of NVIDIA's libraries");
+  add(sink, request.cuda_parts.library_dirs);
 }
 
 }  // namespace
 
 cache::Key request_key(const jit::CompileRequest& request) {
-  Hasher hasher("request");
-  hasher.field(jit::build_id()).field(std::uint64_t{TARSIA_ABI_VERSION}).field("x86_64-linux-gnu");
-  add(hasher, request.files);
-  add_headers(hasher, request.headers);
-  hasher.field(std::uint64_t{request.cuda});
-  add(hasher, request.options);
-  hasher.field(request.host_cpu).field(request.source_dir);
-  hasher.field(request.cuda_parts.nvrtc_identity).field(request.cuda_parts.clang_identity);
-  hasher.field(static_cast<std::uint64_t>(request.cuda_parts.major));
-  // There, a library is looked for by its name alone.
-  if (!request.options.libraries.empty()) add(hasher, request.cuda_parts.library_dirs);
-  return hasher.finish();
+  KeySink sink;
+  add(sink, request);
+  return sink.finish();
+}
+
+Inputs inputs_of(const jit::CompileRequest& request, bool kept) {
+  InputsSink sink;
+  add(sink, request);
+  return {.library = request.name,
+          .made = ::time(nullptr),
+          .kept = kept,
+          .cuda = request.cuda,
+          .archs = request.options.archs,
+          .inputs = sink.finish()};
 }
 
 }  // namespace tarsia::pipeline

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <type_traits>
@@ -22,6 +23,7 @@
 #include "jit/build_id.h"
 #include "pipeline/cflags.h"
 #include "pipeline/check.h"
+#include "pipeline/inputs.h"
 #include "pipeline/key.h"
 #include "pipeline/meta.h"
 #include "pipeline/source_kind.h"
@@ -131,7 +133,11 @@ Pipeline& Pipeline::instance() {
   // Never destroyed: threads may still compile while the program ends. The workers notice our end by
   // themselves.
   static std::atomic<Pipeline*> s_pipeline{nullptr};
-  return made_once(s_pipeline, [] { return Pipeline(); });
+  Pipeline& made = made_once(s_pipeline, [] { return Pipeline(); });
+  static std::atomic<bool> s_watches_end{false};
+  if (!s_watches_end.load(std::memory_order_relaxed) && !s_watches_end.exchange(true))
+    std::atexit([] { s_pipeline.load()->merge_tallies(); });
+  return made;
 }
 
 Module Pipeline::compile(Source source) {
@@ -140,7 +146,7 @@ Module Pipeline::compile(Source source) {
   take_cflags(source.options);
   take_environment(source.options);
   check(source);
-  const bool cached_only = source.cached_only;
+  const Ban given_ban = source.ban;
 
   // 2. Resolve. From here on the request holds all that decides the module's bytes, save the files that the
   //    compiler will read from disk.
@@ -152,20 +158,22 @@ Module Pipeline::compile(Source source) {
 
   // 4. Look into the cache, which knows the files that were read from disk.
   const auto began = Clock::now();
-  std::string why;
+  cache::Missing why;
   if (auto found = stores.modules.find(key, &why)) {
+    stores.tally.add(found->origin == Origin::disk ? cache::Count::hit_disk : cache::Count::hit_memory);
     log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
                found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
     return ready(std::move(*found), request.cuda);
   }
 
-  log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why);
+  stores.tally.add(why.reason);
+  log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why.text);
 
-  if (cached_only)
-    throw Unsupported(
-        "this source is not in the cache, and no compile may start now (a CUDA graph is being captured); "
-        "load it once "
-        "before the capture begins");
+  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none) {
+    stores.tally.add(cache::Count::forbidden);
+    throw CompileForbidden(named(request) + " [" + short_name(key) + "] is not in the cache (" + why.text +
+                           "), and " + ban_text(ban));
+  }
 
   // 5. Compile, once for all callers that ask now.
   return compile_once(request, key, stores);
@@ -181,6 +189,21 @@ Pipeline::Completed Pipeline::complete(Source source, int line, int column) {
   request.complete_column = column;
   jit::CompileResult result = m_pool.compile(request, stores.parts);
   return {std::move(result.typed), std::move(result.completions)};
+}
+
+Explanation Pipeline::explain(Source source) {
+  take_cflags(source.options);
+  take_environment(source.options);
+  check(source);
+  Stores& stores = this->stores();
+  return pipeline::explain(resolve(std::move(source), stores), stores.disk);
+}
+
+void Pipeline::merge_tallies() {
+  // The process ends: a thread that was stopped within stores() may hold the mutex for ever.
+  const std::unique_lock lock(m_mutex, std::try_to_lock);
+  if (!lock) return;
+  for (const auto& [folder, stores] : m_stores) stores->tally.merge();
 }
 
 Pipeline::Stores& Pipeline::stores() {
@@ -256,6 +279,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
   const auto look = [&]() -> std::optional<Module> {
     auto found = stores.modules.find(key);
     if (!found) return std::nullopt;
+    stores.tally.add(cache::Count::waited);
     return ready(std::move(*found), request.cuda);
   };
   for (;;) {
@@ -317,9 +341,18 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
 Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
-  jit::CompileResult result = compile_in_worker(request, stores);
+  jit::CompileResult result;
+  try {
+    result = compile_in_worker(request, stores);
+  } catch (...) {
+    stores.tally.add(cache::Count::compile_failed);
+    stores.tally.merge();
+    throw;
+  }
   for (const auto& [step, ms] : result.timings)
     log().debug("{} [{}]:   {} took {:.1f} ms", named(request), short_name(key), step, ms);
+  stores.tally.add(result.ok ? cache::Count::compiled : cache::Count::compile_failed);
+  stores.tally.merge();
   if (!result.ok)
     log().info("{} [{}]: failed to compile after {:.1f} ms", named(request), short_name(key),
                milliseconds_since(began));
@@ -338,9 +371,12 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
   if (!result.module.starts_with(ELFMAG))
     throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
   std::string meta = encode_meta(result.diagnostics);
+  bool whole = true;
   cache::CachedModule kept =
-      result.cacheable ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies))
-                       : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
+      result.cacheable
+          ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies), &whole)
+          : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
+  if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
              !result.cacheable      ? "not kept, since its text asks for the time"
              : stores.disk.usable() ? "kept in the cache"

@@ -17,6 +17,7 @@
 #include "cache/single_flight.h"
 #include "jit/client/worker_pool.h"
 #include "pipeline/archs.h"
+#include "pipeline/explain.h"
 #include "pipeline/failures.h"
 #include "pipeline/part_store.h"
 #include "pipeline/source.h"
@@ -70,8 +71,16 @@ class Pipeline final : public ForkAware {
 
   /// This process's counts of the store that the environment names now.
   cache::Counters counters() { return stores().disk.counters(); }
+  /// What became of this process's requests to that store.
+  cache::Counts counts() { return stores().tally.of_process(); }
   /// The reason why the cache's folder is not used; or empty.
   std::string cache_refusal() { return stores().disk.refusal(); }
+  /// The store that the environment names now, and the counts of all processes there. `tally` has what this
+  /// process counted.
+  cache::DiskStore& disk() { return stores().disk; }
+  cache::Tally& tally() { return stores().tally; }
+  /// Why a source would hit or miss now. Compiles nothing, and throws as compile() does before it looks.
+  Explanation explain(Source source);
   /// The number of workers started so far.
   unsigned workers_started() const { return m_pool.started(); }
 
@@ -82,13 +91,15 @@ class Pipeline final : public ForkAware {
   /// All that belongs to one cache folder.
   struct Stores {
     explicit Stores(const std::string& folder)
-        : disk(folder, cache::cache_size_limit()), modules(disk), parts(disk) {}
+        : disk(folder, cache::cache_size_limit()), tally(disk), modules(disk), parts(disk) {}
     cache::DiskStore disk;
+    cache::Tally tally;
     cache::ModuleCache modules;
     DiskPartStore parts;
   };
 
   Stores& stores();
+  void merge_tallies();
   jit::CompileRequest resolve(Source source, Stores& stores);
   Module compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/compile.h"
+#include "pipeline/no_compile.h"
 
 namespace tarsia::pipeline {
 
@@ -19,7 +20,7 @@ struct Source {
   std::vector<jit::SourceFile> headers;  ///< virtual headers
   jit::CompileOptions options;           ///< no archs: those of the GPUs present, else sm_90
   std::chrono::milliseconds timeout{0};  ///< 0: the default
-  bool cached_only = false;              ///< a source that would have to be compiled is an error
+  Ban ban = Ban::none;                   ///< beside those of the thread that compiles
 };
 
 }  // namespace tarsia::pipeline

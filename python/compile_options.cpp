@@ -28,7 +28,7 @@ nb::str text(std::string_view utf8) {
 
 /// `values` holds the given options by their names.
 void make(CompileOptions* self, const std::optional<std::string>& name, const nb::dict& values,
-          bool cached_only, std::vector<std::string> kernels, std::string kernels_file,
+          std::int32_t cached_only, std::vector<std::string> kernels, std::string kernels_file,
           bool kernels_to_read) {
   new (self) CompileOptions{.cached_only = cached_only,
                             .kernels = std::move(kernels),

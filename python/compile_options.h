@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <tarsia/options.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ using Texts = std::vector<std::pair<std::optional<std::string>, nanobind::bytes>
 struct CompileOptions {
   Options options;  ///< but for `headers`
   Texts headers;    ///< not copied
-  bool cached_only = false;
+  int32_t cached_only = 0;
   std::vector<std::string> kernels;
   std::string kernels_file;
   bool kernels_to_read = false;

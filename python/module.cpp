@@ -118,5 +118,8 @@ NB_MODULE(_tarsia, module) {
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
   module.def("statistics", statistics);
+  module.def("no_compile_enter", &tarsia_no_compile_enter);
+  module.def("no_compile_leave", [] { py::check(tarsia_no_compile_leave()); });
+  module.def("no_compile_depth", &tarsia_no_compile_depth);
   module.def("environment_for", environment_for);
 }

@@ -75,4 +75,25 @@ int run_in_python(const std::string& command, const std::vector<std::string>& wo
 
 int doctor(bool as_json);
 
+struct CacheCommand {
+  enum class Action {
+    stats,
+    ls,
+    show,
+    verify,
+    prune,
+    clear,
+    export_pack,
+    import_pack,
+    explain
+  } action = Action::stats;
+  CompileOptions options;              ///< of explain
+  std::vector<std::string> arguments;  ///< explain: the files of the source; show: the beginning of a key;
+                                       ///< export and import: the pack
+  std::string max_size;                ///< of prune
+  bool remove = false;                 ///< of verify
+  bool as_json = false;
+};
+int cache(const CacheCommand& command);
+
 }  // namespace tarsia::tools

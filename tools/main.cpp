@@ -49,6 +49,46 @@ std::vector<std::string> options_of_run(const std::vector<std::string>& words) {
   return kept;
 }
 
+/// Declares `tarsia cache` and its own subcommands. Returns the one that takes the options of a compile.
+CLI::App* add_cache(CLI::App& app, CacheCommand& command) {
+  using Action = CacheCommand::Action;
+  CLI::App* cache_app = app.add_subcommand("cache", "Tells what the cache holds, and removes from it");
+  cache_app->require_subcommand(1);
+  const auto add = [&](const char* name, Action action, const char* help) {
+    CLI::App* one = cache_app->add_subcommand(name, help);
+    one->add_flag("--json", command.as_json, "As JSON");
+    one->callback([&command, action] { command.action = action; });
+    return one;
+  };
+  add("stats", Action::stats, "Hits, misses, compiles, entries and bytes");
+  add("ls", Action::ls, "Lists the entries, the one used last first");
+  add("show", Action::show, "Tells of one entry: its inputs, and the files that it was compiled from")
+      ->add_option("KEY", command.arguments, "The beginning of its key")
+      ->required()
+      ->expected(1);
+  add("verify", Action::verify, "Reads every entry whole, and tells which are damaged")
+      ->add_flag("--remove", command.remove, "Remove what is damaged");
+  add("prune", Action::prune, "Removes entries, the longest unused first")
+      ->add_option("--max-size", command.max_size, "The size that is left: 500M, 2G")
+      ->required()
+      ->type_name("SIZE");
+  add("clear", Action::clear, "Removes all entries that no process has open");
+  add("export", Action::export_pack, "Writes all modules into one file, for other machines")
+      ->add_option("FILE", command.arguments, "The file")
+      ->required()
+      ->expected(1);
+  add("import", Action::import_pack, "Takes in what `tarsia cache export` wrote: code, so trust its author")
+      ->add_option("FILE", command.arguments, "The file")
+      ->required()
+      ->expected(1);
+  CLI::App* explain =
+      add("explain", Action::explain,
+          "Tells which entry a source hits, or which of its inputs differ from the nearest one");
+  add_compile_options(*explain, command.options);
+  explain->add_option("FILE", command.arguments, "The source: one file or several")->required();
+  return explain;
+}
+
 /// Suggests a subcommand for a misspelt first word.
 int refuse_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> known;
@@ -192,6 +232,10 @@ int call(int argc, char** argv) {
   app.add_subcommand("repl", "A prompt: C++ and CUDA are typed, compiled and run cell by cell");
   app.add_subcommand("jupyter", "Makes the kernel of notebooks known to Jupyter: tarsia jupyter install");
 
+  CacheCommand cache_command;
+  CLI::App* explain_app = add_cache(app, cache_command);
+  CLI::App* cache_app = explain_app->get_parent();
+
   bool as_json = false;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "Tells what is found or missing on this machine and what to do about it");
@@ -205,12 +249,16 @@ int call(int argc, char** argv) {
     if (!command) return refuse_command(app, words[0]);
     if (words[0] == "repl" || words[0] == "jupyter")
       return run_in_python(words[0], {words.begin() + 1, words.end()});
-    std::vector<std::string> rest = in_own_spelling(*command, {words.begin() + 1, words.end()},
-                                                    command == run_app || command == sanitize_app);
+    // The options of a compile belong to the second word of `cache explain`.
+    const bool explains = command == cache_app && words.size() > 1 && words[1] == "explain";
+    const std::ptrdiff_t n_words = explains ? 2 : 1;
+    std::vector<std::string> rest =
+        in_own_spelling(explains ? *explain_app : *command, {words.begin() + n_words, words.end()},
+                        command == run_app || command == sanitize_app);
     if (command == bench_app)  // CLI11 takes lists in brackets apart
       for (std::string& word : rest)
         if (word.starts_with('[')) word.insert(0, "list:");
-    words.resize(1);
+    words.resize(static_cast<std::size_t>(n_words));
     words.insert(words.end(), rest.begin(), rest.end());
   }
   try {
@@ -227,7 +275,7 @@ int call(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const auto used = app.get_subcommands();
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !used.empty())
-      if (const std::string text = suggested_option(*used.front(), used.front()->remaining());
+      if (const std::string text = suggested_option(*used.back(), used.front()->remaining(true));
           !text.empty()) {
         print_error(text);
         return k_usage;
@@ -244,6 +292,7 @@ int call(int argc, char** argv) {
   if (*show_app) return show(show_command);
   if (*bench_app) return bench(bench_command);
   if (*new_app) return new_op(new_name, new_folder, new_class);
+  if (*cache_app) return cache(cache_command);
   return doctor(as_json);
 }
 

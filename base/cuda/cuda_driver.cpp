@@ -160,6 +160,13 @@ bool cuda_initialised() {
   return s_state.load() == State::initialised;
 }
 
+bool is_cuda_driver_loaded() noexcept {
+  const InLoader in_loader;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library) dlclose(library);
+  return library != nullptr;
+}
+
 bool is_cuda_in_use() noexcept {
   static std::atomic<bool> s_in_use{false};
   if (s_in_use.load(std::memory_order_relaxed)) return true;

@@ -114,6 +114,9 @@ const CudaDriver& cuda_driver();
 /// Whether this process has initialised CUDA through cuda_driver().
 bool cuda_initialised();
 
+/// Whether this process has loaded the driver already. Never loads it.
+bool is_cuda_driver_loaded() noexcept;
+
 /// Whether anything in this process has initialised CUDA. Cheap once it has; never initialises it.
 bool is_cuda_in_use() noexcept;
 

@@ -91,8 +91,8 @@ typedef struct tarsia_options {
   TARSIA_OPTIONS_ARCH(TARSIA_OPTION_FIELD)
   TARSIA_OPTIONS_CODE(TARSIA_OPTION_FIELD)
   TARSIA_OPTIONS_TIMEOUT(TARSIA_OPTION_FIELD)
-  int32_t cached_only; /* 1: a source that is not in the cache is refused: TARSIA_UNSUPPORTED. For callers
-                          that cannot wait, as while a CUDA graph is captured */
+  int32_t cached_only; /* 1: a source that is not in the cache is refused: TARSIA_COMPILE_FORBIDDEN, as within
+                          tarsia_no_compile_enter; 2: the same, since a CUDA graph is being captured */
   /// The calling thread asks this about every 50 ms while it waits for the compiler. Another answer than 0
   /// ends the wait: TARSIA_INTERRUPTED. Null: nothing ends it.
   int32_t (*interrupted)(void* context);
@@ -571,3 +571,4 @@ TARSIA_API void tarsia_free(void* memory);
 #include <tarsia/detail/macros_pop.h>
 
 #include <tarsia/c_check.h>
+#include <tarsia/cache/c_cache.h>

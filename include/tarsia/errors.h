@@ -100,6 +100,11 @@ class Interrupted : public Error {
 class UndefinedBehaviour : public Error {
   using Error::Error;
 };
+/// A source or kernel is not in the cache, and no compile may start: within NoCompile, or while the thread's
+/// current stream captures a CUDA graph. what() says why it is not in the cache.
+class CompileForbidden : public Error {
+  using Error::Error;
+};
 
 namespace detail {
 

@@ -11,6 +11,7 @@
 #endif
 
 #include <tarsia/bound_op.h>
+#include <tarsia/cache/cache.h>
 #include <tarsia/errors.h>
 #include <tarsia/graph.h>
 #include <tarsia/library.h>

@@ -17,6 +17,7 @@ _ERRORS = (
     "ArgumentTypeError",
     "ArgumentValueError",
     "CompileError",
+    "CompileForbidden",
     "CompilerCrashed",
     "CompileTimeout",
     "CompileWarning",
@@ -68,6 +69,7 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "implementation",
     "load",
     "load_inline",
+    "no_compile",
     "op",
     "ops",
     "reduction",
@@ -140,6 +142,16 @@ def statistics():
     from . import _tarsia
 
     return json.loads(_tarsia.statistics())
+
+
+@_errors.told("it takes no arguments")
+def no_compile():
+    """A context manager within which this thread compiles nothing: a source or kernel that is not in the cache is a
+    CompileForbidden at once, which says why it is not there. They nest; a thread that asks for something in another thread's
+    stead brings its own."""
+    from ._no_compile import NoCompile
+
+    return NoCompile()
 
 
 def load_ipython_extension(ipython):

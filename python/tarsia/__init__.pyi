@@ -12,6 +12,7 @@ from ._errors import (
     ArgumentTypeError as ArgumentTypeError,
     ArgumentValueError as ArgumentValueError,
     CompileError as CompileError,
+    CompileForbidden as CompileForbidden,
     CompilerCrashed as CompilerCrashed,
     CompileTimeout as CompileTimeout,
     CompileWarning as CompileWarning,
@@ -37,6 +38,7 @@ from ._errors import (
 from ._graph import BoundGraph as BoundGraph
 from ._graph import Graph as Graph
 from ._graph import GraphValue as GraphValue
+from ._no_compile import NoCompile as _NoCompile
 from ._ops import _Ops
 from ._session import Session as Session
 from ._sparse import RowSparse as RowSparse
@@ -58,6 +60,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "CompileError",
+    "CompileForbidden",
     "CompilerCrashed",
     "CompileTimeout",
     "CompileWarning",
@@ -105,6 +108,7 @@ __all__ = [
     "implementation",
     "load",
     "load_inline",
+    "no_compile",
     "op",
     "ops",
     "reduction",
@@ -322,4 +326,5 @@ def reduction(
 def seed(seed: int) -> None: ...
 def doctor() -> dict[str, Any]: ...
 def statistics() -> dict[str, Any]: ...
+def no_compile() -> _NoCompile: ...
 def load_ipython_extension(ipython: Any) -> None: ...

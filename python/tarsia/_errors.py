@@ -253,6 +253,11 @@ class UndefinedBehaviour(Error):
     What the call wrote until then is written."""
 
 
+class CompileForbidden(Error):
+    """A source or kernel is not in the cache, and no compile may start: within tarsia.no_compile(), or while the thread's
+    current stream captures a CUDA graph. The message says why it is not in the cache."""
+
+
 # Their public name is what a traceback prints and what a pickle looks up. This file names them rather than
 # tarsia/__init__.py: they can be raised before that has run to its end.
 for _class in [value for value in globals().values() if isinstance(value, type)]:

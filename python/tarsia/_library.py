@@ -9,7 +9,7 @@ from ._compile import recipe as _recipe
 from ._compile.loading import compile_and_load, forget_ops, warn
 from ._compile.loading import explain as _explain
 from ._compile.loading import place as _place
-from ._compile.recipe import Prebuilt, Recipe
+from ._compile.recipe import Prebuilt, Recipe, cached_only
 from ._compile_options import REQUIRED, required, to_bytes, to_path, to_text, to_texts, type_error
 
 for _folder in sys.path:  # NVIDIA's wheels lie in any of them
@@ -317,10 +317,10 @@ def load_at(source, options, place):
     return _load(recipe, source, options.get("headers"), True, place)
 
 
-def _load(recipe, source, headers, wait, place, quiet=False):
+def _load(recipe, source, headers, wait, place, quiet=False, only=None):
     """The library of a recipe. What goes wrong is explained with the source and headers as the user gave them; `place` is
-    where the call stands. quiet: warnings are the caller's matter."""
-    native = recipe.options()  # on this thread, which may be capturing
+    where the call stands. quiet: warnings are the caller's matter. only: as for Recipe.options."""
+    native = recipe.options(only=only)  # on this thread, which may be capturing
     if not wait:
         try:
             from ._pending import Pending
@@ -363,11 +363,12 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
         raise _errors.of_import(error) from None
 
     place = _place(sys._getframe(1))
+    only = cached_only()  # of this thread
 
     def load_one(source, **own):
         values = _compile_options.normalised({k: v for k, v in own.items() if k not in ("name", "wait")}, "load_inline")
         return _load(Recipe(_files(source), _name(own.get("name")), values), source, own.get("headers"), own.get("wait", True),
-                     place)
+                     place, only=only)
 
     return _pending.compile_all(load_one, sources, jobs, return_exceptions, options)
 

@@ -78,6 +78,8 @@ kinds! {
     Interrupted = 18 "Interrupted",
     /// Code with `debug(DebugMode::Undefined)` did what C++ leaves undefined.
     UndefinedBehaviour = 19 "UndefinedBehaviour",
+    /// A source or kernel is not in the cache, and no compile may start now.
+    CompileForbidden = 20 "CompileForbidden",
 }
 
 /// A message of the compiler about a place in the author's text.

@@ -49,7 +49,7 @@ fn a_library_tells_what_it_holds() {
 fn the_cache_has_what_was_compiled() {
     let source = format!("int f_{}() {{ return 1; }}", unique());
     let refused = compiled(&source, &Options::new().cached_only(true)).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert_eq!(refused.kind(), ErrorKind::CompileForbidden);
     let first = compiled(&source, &Options::new().name("twice")).unwrap();
     assert_eq!((first.origin().as_str(), first.name().as_str()), ("compiled", "twice"));
     let again = compiled(&source, &Options::new().name("twice").cached_only(true)).unwrap();

@@ -33,5 +33,6 @@
   X(TARSIA_OP_TYPE_ERROR,    16, op_type,          OpError,         OpTypeError)       /* tarsia::TypeError, std::bad_cast */ \
   X(TARSIA_OUT_OF_MEMORY,    17, out_of_memory,    OutOfMemory,     OutOfMemory)       /* std::bad_alloc, or device memory is spent */ \
   X(TARSIA_INTERRUPTED,      18, interrupted,      Interrupted,     Interrupted)       /* tarsia_options.interrupted said so */ \
-  X(TARSIA_UNDEFINED_BEHAVIOUR, 19, undefined_behaviour, UndefinedBehaviour, UndefinedBehaviour) /* code with debug="undefined" did what C++ leaves undefined */
+  X(TARSIA_UNDEFINED_BEHAVIOUR, 19, undefined_behaviour, UndefinedBehaviour, UndefinedBehaviour) /* code with debug="undefined" did what C++ leaves undefined */ \
+  X(TARSIA_COMPILE_FORBIDDEN, 20, compile_forbidden, CompileForbidden, CompileForbidden) /* not in the cache, and no compile may start now */
 // clang-format on

@@ -46,11 +46,12 @@ class Recipe:
         """The handle of a library with these kernels of a file alone: instantiations, or kernels by their names. With
         ptx they are for reading."""
         values = {**self._values, "ptx": True} if ptx else self._values
-        return _tarsia.load_inline(self.files, _tarsia.CompileOptions(self._name, values, capturing(), names, file, ptx))
+        return _tarsia.load_inline(self.files, _tarsia.CompileOptions(self._name, values, cached_only(), names, file, ptx))
 
-    def options(self, loads=True):
-        """loads: the process will load the library, not only write its file."""
-        options = _tarsia.CompileOptions(self._name, self._values, capturing())
+    def options(self, loads=True, only=None):
+        """loads: the process will load the library, not only write its file. only: what cached_only() gave on the caller's
+        thread, if this is another one."""
+        options = _tarsia.CompileOptions(self._name, self._values, cached_only() if only is None else only)
         if loads and (self._values.get("debug") or "cflags" in self._values):
             from .script import provide
 
@@ -102,6 +103,11 @@ class Prebuilt:
 
     def __reduce__(self):
         return Prebuilt, (self.file,)
+
+
+def cached_only():
+    """The option of that name for who asks on this thread."""
+    return 2 if capturing() else 1 if _tarsia.no_compile_depth() else 0
 
 
 def capturing():

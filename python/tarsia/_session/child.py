@@ -8,8 +8,10 @@ import socket
 import sys
 import threading
 import time
+from contextlib import nullcontext
 
 from tarsia import _progress, _tarsia
+from tarsia._no_compile import NoCompile
 from tarsia._session.session import compile_options
 
 
@@ -148,7 +150,8 @@ def serve(connection):
                         given.begin(request["read"].encode("utf-8", "surrogateescape") if do == "replay" else None)
                     try:
                         if do == "run":
-                            result = _result(handle.run(text))
+                            with NoCompile() if request.get("no_compile") else nullcontext():
+                                result = _result(handle.run(text))
                         else:
                             with _Replayed():
                                 result = _result(handle.run(text))

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from .. import _errors
+from .. import _errors, _tarsia
 from .._progress import tell
 from .piped import Piped
 
@@ -221,7 +221,8 @@ class IsolatedHandle:
         self._number += 1
         self._is_running = True
         try:
-            result = self._child.ask({"do": "run", "text": text, "number": self._number})
+            result = self._child.ask({"do": "run", "text": text, "number": self._number,
+                                      "no_compile": _tarsia.no_compile_depth() > 0})
         except EOFError:
             return json.dumps(self._after_crash())
         except _errors.Error:  # the child's answer

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 
 #include "cache/sweep.h"
 #include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/cache/private_mounts.h"
 
 namespace tarsia::cache {
 namespace {
@@ -176,23 +176,6 @@ TEST_F(Store, the_folder_may_vanish_and_come_back) {
   EXPECT_EQ(store.find(Kind::module, key_of(1), true, hit), Lookup::hit);
 }
 
-/// Runs `body` in a child with file systems of its own, where root may mount; skips where it may not.
-template <typename Body>
-void in_private_mounts(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-      ::_exit(77);
-    }
-    body();
-    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int state = 0;
-  ::waitpid(child, &state, 0);
-  if (WIFEXITED(state) && WEXITSTATUS(state) == 77) GTEST_SKIP() << "mounting is not allowed here";
-  EXPECT_EQ(state, 0);
-}
-
 TEST_F(Store, a_full_disk_fails_the_store_and_leaves_no_litter) {
   fs::create_directory(dir / "small");
   in_private_mounts([&] {
@@ -214,12 +197,8 @@ TEST_F(Store, a_read_only_folder_gives_hits_and_takes_nothing) {
   const std::string damaged = store.path_of(Kind::module, key_of(2));
   write_file(damaged, "junk");
   in_private_mounts([&] {
-    const std::string path = dir / "cache";
-    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
-        ::mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) {
-      ::_exit(77);
-    }
-    DiskStore read_only(path, 1);
+    make_read_only(dir / "cache");
+    DiskStore read_only(dir / "cache", 1);
     EXPECT_TRUE(read_only.usable());
     EXPECT_EQ(read_only.find(Kind::module, key_of(1), true, hit), Lookup::hit);
     EXPECT_EQ(read_only.find(Kind::module, key_of(2), true, hit), Lookup::miss);

@@ -47,7 +47,7 @@ impl Options {
         self.name = Some(name.into());
         self
     }
-    /// Refuses a source that is not in the cache, with [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported): for callers
+    /// Refuses a source that is not in the cache, with [`ErrorKind::CompileForbidden`](crate::ErrorKind::CompileForbidden): for callers
     /// that cannot wait for the compiler.
     pub fn cached_only(mut self, on: bool) -> Options {
         self.cached_only = on;

@@ -1,0 +1,148 @@
+// The cache: its counters, what it holds, and what is done to it on request.
+#include <tarsia/c_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "api/cache_report.h"
+#include "api/source.h"
+#include "api/text.h"
+#include "base/error.h"
+#include "cache/inventory.h"
+#include "cache/pack.h"
+#include "cache/sweep.h"
+#include "pipeline/entries.h"
+#include "pipeline/no_compile.h"
+#include "pipeline/pipeline.h"
+#include "registry/resources/last_error.h"
+
+using namespace tarsia;
+using pipeline::Pipeline;
+using registry::guarded;
+
+namespace {
+
+char* give(const nlohmann::json& json) {
+  return api::give_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+/// The store of the folder that the environment names.
+cache::DiskStore& usable_store() {
+  cache::DiskStore& store = Pipeline::instance().disk();
+  if (!store.usable()) throw Error(store.refusal());
+  return store;
+}
+
+nlohmann::json removed(const cache::SweepResult& result) {
+  return {{"removed", result.evicted}, {"in_use", result.kept}, {"bytes", result.bytes}};
+}
+
+}  // namespace
+
+int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters) {
+  return guarded([&] {
+    const cache::Counts now = Pipeline::instance().counts();
+    tarsia_cache_counters filled{.size = counters->size};
+    uint64_t* next = &filled.hits_memory;
+    static_assert(offsetof(tarsia_cache_counters, forbidden) ==
+                  offsetof(tarsia_cache_counters, hits_memory) + (cache::k_counts - 1) * sizeof(uint64_t));
+    std::ranges::copy(now.numbers, next);
+    std::memcpy(counters, &filled, std::min<std::size_t>(counters->size, sizeof(filled)));
+  });
+}
+
+void tarsia_no_compile_enter(void) {
+  pipeline::enter_no_compile();
+}
+
+int32_t tarsia_no_compile_leave(void) {
+  return guarded([] {
+    if (!pipeline::leave_no_compile())
+      throw Error("this thread is in no scope without compiles: leave one on the thread that entered it");
+  });
+}
+
+uint32_t tarsia_no_compile_depth(void) {
+  return pipeline::no_compile_depth();
+}
+
+int32_t tarsia_cache_statistics(char** json) {
+  return guarded([&] {
+    const cache::DiskStore& store = usable_store();
+    cache::Tally& tally = Pipeline::instance().tally();
+    tally.merge();
+    const cache::Counts counts = tally.of_all();
+    nlohmann::json report = api::to_json(counts);
+    const cache::Totals totals = cache::count_files(store.root());
+    nlohmann::json kinds;
+    for (const auto& [name, of] : totals.folders) kinds[name] = {{"files", of.files}, {"bytes", of.bytes}};
+    const auto modules = totals.folders.find("module");
+    report["folder"] = store.folder();
+    report["since"] = counts.since;
+    report["entries"] = modules == totals.folders.end() ? 0 : modules->second.files;
+    report["bytes"] = totals.all.bytes;
+    report["max_bytes"] = store.max_bytes();
+    report["kinds"] = std::move(kinds);
+    *json = give(report);
+  });
+}
+
+int32_t tarsia_cache_list(char** json) {
+  return guarded([&] {
+    nlohmann::json list = nlohmann::json::array();
+    for (const pipeline::StoredEntry& entry : pipeline::list_entries(usable_store()))
+      list.push_back(api::to_json(entry, false));
+    *json = give(list);
+  });
+}
+
+int32_t tarsia_cache_show(const char* key, char** json) {
+  return guarded([&] {
+    const std::string_view wanted = key;
+    const std::vector<pipeline::StoredEntry> entries = pipeline::list_entries(usable_store());
+    const auto is_wanted = [&](const pipeline::StoredEntry& entry) {
+      return hex(entry.module_key).starts_with(wanted);
+    };
+    const auto found = std::ranges::find_if(entries, is_wanted);
+    if (found == entries.end())
+      throw NotFound("no entry's key begins with '" + std::string(wanted) +
+                     "'; tarsia cache ls lists the entries");
+    if (std::find_if(found + 1, entries.end(), is_wanted) != entries.end())
+      throw ArgumentError::value_error("several entries' keys begin with '" + std::string(wanted) +
+                                       "': give more of its digits");
+    *json = give(api::to_json(*found, true));
+  });
+}
+
+int32_t tarsia_cache_verify(int32_t remove, char** json) {
+  return guarded([&] { *json = give(api::to_json(pipeline::verify_entries(usable_store(), remove != 0))); });
+}
+
+int32_t tarsia_cache_prune(uint64_t max_bytes, char** json) {
+  return guarded([&] {
+    const cache::DiskStore& store = usable_store();
+    *json = give(removed(cache::prune(store.root(), store.size_lock(), max_bytes)));
+  });
+}
+
+int32_t tarsia_cache_export(const char* path, char** json) {
+  return guarded([&] {
+    const cache::Packed packed = cache::export_pack(usable_store(), path);
+    *json = give({{"modules", packed.modules}, {"bytes", packed.bytes}});
+  });
+}
+
+int32_t tarsia_cache_import(const char* path, char** json) {
+  return guarded([&] {
+    const cache::Packed packed = cache::import_pack(usable_store(), path);
+    *json = give({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
+  });
+}
+
+int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,
+                             char** json) {
+  return guarded([&] {
+    *json = give(api::to_json(Pipeline::instance().explain(api::to_source(files, n_files, options))));
+  });
+}

@@ -1,0 +1,87 @@
+// Writes reports of the cache.
+#include "api/cache_report.h"
+
+#include <algorithm>
+
+namespace tarsia::api {
+namespace {
+
+using Json = nlohmann::json;
+
+Json to_json(const std::vector<cache::Damage>& damaged) {
+  Json list = Json::array();
+  for (const cache::Damage& one : damaged)
+    list.push_back({{"path", one.path}, {"why", one.why}, {"removed", one.removed}});
+  return list;
+}
+
+const char* state_of(const Dependency& file) {
+  FileStamp ignored;
+  if (check(file, ignored) == DependencyState::changed) return file.absent ? "appeared" : "changed";
+  return file.absent ? "absent, as it was" : "the same";
+}
+
+void add_inputs(Json& json, const pipeline::Inputs& inputs) {
+  json["library"] = inputs.title();
+  json["compiled"] = inputs.made;
+  json["language"] = inputs.cuda ? "CUDA" : "C++";
+  json["archs"] = inputs.archs;
+}
+
+}  // namespace
+
+Json to_json(const cache::Counts& counts) {
+  Json json;
+  cache::for_each_count(counts, [&](const char* group, const char* name, std::uint64_t number) {
+    (*group ? json[group] : json)[name] = number;
+  });
+  return json;
+}
+
+Json to_json(const cache::Verified& verified) {
+  return {{"whole", verified.whole},
+          {"damaged", to_json(verified.damaged)},
+          {"unread", to_json(verified.unread)}};
+}
+
+Json to_json(const pipeline::StoredEntry& entry, bool whole) {
+  Json json = {{"key", hex(entry.module_key)},
+               {"path", entry.path},
+               {"bytes", entry.bytes},
+               {"used", entry.used},
+               {"request", entry.request ? Json(hex(*entry.request)) : Json()}};
+  if (entry.inputs) add_inputs(json, *entry.inputs);
+  if (!whole) {
+    json["files"] = entry.files.size();
+    return json;
+  }
+  json["inputs"] = Json::array();
+  if (entry.inputs)
+    for (const pipeline::Input& input : entry.inputs->inputs)
+      json["inputs"].push_back({{"name", input.name}, {"shown", input.shown}, {"digest", hex(input.digest)}});
+  json["files"] = Json::array();
+  for (const Dependency& file : entry.files)
+    json["files"].push_back({{"path", file.path},
+                             {"content", file.absent ? Json() : Json(hex(file.content))},
+                             {"state", state_of(file)}});
+  return json;
+}
+
+Json to_json(const pipeline::Explanation& told) {
+  Json json = {{"request", hex(told.request_key)},
+               {"hit", told.hit},
+               {"reason", told.reason},
+               {"files", told.n_files},
+               {"nearest", nullptr},
+               {"differences", Json::array()}};
+  if (told.nearest) {
+    Json nearest = {{"key", hex(told.nearest->module_key)}};
+    if (told.nearest->inputs) add_inputs(nearest, *told.nearest->inputs);
+    json["nearest"] = std::move(nearest);
+  }
+  for (const pipeline::Difference& one : told.differences)
+    json["differences"].push_back({{"input", one.input}, {"how", one.how}});
+  return json;
+}
+
+}  // namespace tarsia::api

@@ -1,0 +1,213 @@
+// Writes, verifies and takes in packs.
+#include "cache/pack.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/little_endian.h"
+#include "cache/entry.h"
+#include "cache/inventory.h"
+#include "cache/manifest.h"
+
+namespace tarsia::cache {
+namespace {
+
+constexpr std::string_view k_magic = "TarsiaPk";
+
+std::string_view as_text(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw LoadError("it is no whole pack of Tarsia's: " + why);
+}
+
+bool is_packed(Kind kind) {
+  return kind == Kind::module || kind == Kind::manifest || kind == Kind::inputs;
+}
+
+/// The entry that these bytes are; its footer is made again, and compared.
+PackEntry parse_entry(std::string_view bytes) {
+  if (bytes.size() < k_footer_size) refuse("an entry is too short");
+  const std::string_view footer = bytes.substr(bytes.size() - k_footer_size);
+  LittleReader in(footer.substr(8));
+  PackEntry entry;
+  in.number<std::uint32_t>();
+  entry.kind = static_cast<Kind>(in.number<std::uint32_t>());
+  const auto payload = in.number<std::uint64_t>(), meta = in.number<std::uint64_t>();
+  entry.key = in.raw<sizeof(Key)>();
+  const std::uint64_t content = bytes.size() - k_footer_size;
+  if (payload > content || meta != content - payload) refuse("an entry's sizes make no sense");
+  entry.payload = bytes.substr(0, payload);
+  entry.meta = bytes.substr(payload, meta);
+  if (make_footer(entry.kind, entry.key, entry.payload, entry.meta) != footer)
+    refuse("the entry " + hex(entry.key).substr(0, 12) + " is damaged");
+  if (!is_packed(entry.kind)) refuse("it has an entry of a kind that packs do not have");
+  return entry;
+}
+
+/// A manifest for other machines: the sets whose modules are packed, without stamps. Empty if none is.
+std::string portable(const Manifest& manifest, const std::set<Key>& modules) {
+  Manifest kept;
+  for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) {
+    if (!modules.contains(set->module_key)) continue;
+    DependencySet copy = *set;
+    for (Dependency& dependency : copy.dependencies) dependency.stamp = {};
+    kept.add(std::move(copy));
+  }
+  return kept.sets().empty() ? std::string() : kept.serialise();
+}
+
+/// Adds a pack's sets to those that the store has. The store's own go in front: their stamps vouch.
+bool import_manifest(DiskStore& store, const PackEntry& entry, const Manifest& packed) {
+  Manifest merged = packed;
+  Hit hit;
+  if (store.peek(Kind::manifest, entry.key, true, hit) == Lookup::hit)
+    if (const auto own = Manifest::parse(hit.entry.payload))
+      for (auto set = own->sets().rbegin(); set != own->sets().rend(); ++set) merged.add(*set);
+  return store.keep(Kind::manifest, entry.key, merged.serialise(), {});
+}
+
+}  // namespace
+
+std::string write_pack(const std::vector<PackEntry>& entries) {
+  std::string bytes(k_magic);
+  LittleWriter out(bytes);
+  out.number(k_pack_version).number(static_cast<std::uint32_t>(entries.size()));
+  for (const PackEntry& entry : entries) {
+    out.number(std::uint64_t{entry.payload.size() + entry.meta.size() + k_footer_size});
+    bytes.append(entry.payload).append(entry.meta);
+    bytes += make_footer(entry.kind, entry.key, entry.payload, entry.meta);
+  }
+  out.number(std::uint32_t{0});
+  bytes += as_text(hash_bytes(bytes));
+  return bytes;
+}
+
+std::vector<PackEntry> read_pack(std::string_view bytes) {
+  constexpr std::size_t k_head = 16, k_tail = 4 + sizeof(Digest);
+  if (!bytes.starts_with(k_magic)) refuse("it does not begin as one");
+  if (bytes.size() < k_head + k_tail) refuse("it ends too early");
+  LittleReader head(bytes.substr(k_magic.size(), 8));
+  if (const auto version = head.number<std::uint32_t>(); version != k_pack_version)
+    refuse("its version is " + std::to_string(version) + ", and this Tarsia reads " +
+           std::to_string(k_pack_version));
+  const auto count = head.number<std::uint32_t>();
+  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(Digest));
+  if (as_text(hash_bytes(body)) != bytes.substr(body.size())) refuse("it is damaged or incomplete");
+  std::string_view rest = body.substr(k_head);
+  std::vector<PackEntry> entries;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (rest.size() < 8) refuse("an entry is missing");
+    const auto size = LittleReader(rest.substr(0, 8)).number<std::uint64_t>();
+    rest.remove_prefix(8);
+    if (size > rest.size()) refuse("an entry is cut off");
+    entries.push_back(parse_entry(rest.substr(0, size)));
+    rest.remove_prefix(size);
+  }
+  if (rest.size() != 4 || rest != std::string_view("\0\0\0\0", 4))
+    refuse("something follows its entries, such as a signature, which this Tarsia does not read");
+  return entries;
+}
+
+Packed export_pack(DiskStore& store, const std::string& path) {
+  std::vector<Key> requests;
+  std::set<Key> modules;
+  std::vector<Hit> kept;  // the bytes of the entries
+  std::vector<std::pair<Kind, Key>> names;
+  std::uint64_t bytes = 0;
+  const auto take = [&](Kind kind, const Key& key, Hit hit) {
+    bytes += hit.entry.payload.size() + hit.entry.meta.size() + k_footer_size + 8;
+    if (bytes > k_max_pack - 4096)
+      throw Error("the pack " + path + " would be larger than 2 GiB: make the cache smaller first " +
+                  "(tarsia cache prune --max-size 2G)");
+    kept.push_back(std::move(hit));
+    names.emplace_back(kind, key);
+  };
+  std::vector<EntryName> found;
+  for_each_file(store.root(), [&](const StoreFile& file) {
+    if (const auto name = file.is_file() ? entry_name(file) : std::nullopt; name && is_packed(name->kind))
+      found.push_back(*name);
+  });
+  // The same store gives the same pack.
+  std::ranges::sort(found, {}, [](const EntryName& name) { return std::pair(name.kind, name.key); });
+  Packed packed;
+  for (const EntryName& name : found) {
+    Hit hit;
+    if (store.peek(name.kind, name.key, true, hit) != Lookup::hit) continue;
+    hit.fd.reset();
+    if (name.kind == Kind::module) {
+      modules.insert(name.key);
+      ++packed.modules;
+    } else if (name.kind == Kind::manifest) {
+      const auto manifest = Manifest::parse(hit.entry.payload);
+      if (!manifest) continue;
+      hit.entry.payload = portable(*manifest, modules);
+      if (hit.entry.payload.empty()) continue;
+      requests.push_back(name.key);
+    } else if (!modules.contains(name.key) && std::ranges::find(requests, name.key) == requests.end()) {
+      continue;  // the inputs of a module that is not kept any more
+    }
+    take(name.kind, name.key, std::move(hit));
+  }
+  std::vector<PackEntry> entries;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    entries.push_back({names[i].first, names[i].second, kept[i].entry.payload, kept[i].entry.meta});
+  const std::string pack = write_pack(entries);
+  packed.bytes = pack.size();
+  const std::string_view pieces[] = {pack};
+  if (const int error = publish(path, pieces)) throw Error(errno_message("cannot write " + path, error));
+  return packed;
+}
+
+Packed import_pack(DiskStore& store, const std::string& path) {
+  std::string bytes;
+  UniqueFd fd;
+  struct stat status;
+  int error = open_regular(path, fd, status, Links::follow);
+  if (error == 0) error = read_all(fd.get(), bytes, k_max_pack);
+  if (error != 0) throw Error(errno_message("cannot read the pack " + path, error));
+  Packed packed{.bytes = bytes.size()};
+  std::vector<PackEntry> entries;
+  std::vector<Manifest> manifests;
+  try {
+    entries = read_pack(bytes);
+    for (const PackEntry& entry : entries)
+      if (entry.kind == Kind::manifest) {
+        std::optional<Manifest> manifest = Manifest::parse(entry.payload);
+        if (!manifest) refuse("an entry is no list of files");
+        manifests.push_back(std::move(*manifest));
+      }
+  } catch (const LoadError& wrong) {
+    throw LoadError(path + " is not taken in: " + wrong.what());
+  }
+  bool all = true;
+  auto manifest = manifests.begin();
+  // Modules come before what leads to them.
+  std::ranges::stable_sort(entries, {}, &PackEntry::kind);
+  for (const PackEntry& entry : entries) {
+    Hit hit;
+    if (entry.kind == Kind::manifest) {
+      all &= import_manifest(store, entry, *manifest++);
+      continue;
+    }
+    const bool is_module = entry.kind == Kind::module;
+    packed.modules += is_module;
+    if (store.peek(entry.kind, entry.key, false, hit) == Lookup::hit) {
+      packed.known += is_module;
+      continue;
+    }
+    all &= store.keep(entry.kind, entry.key, entry.payload, entry.meta);
+  }
+  if (!all)
+    throw Error("the cache at " + store.folder() + " did not keep all of " + path +
+                ": its disk is full, or it cannot be written to");
+  return packed;
+}
+
+}  // namespace tarsia::cache

@@ -1,0 +1,56 @@
+// Packs: entries of a store in one file, for another store.
+//
+//   pack      := magic version count record* signature_size signature checksum
+//   magic     := "TarsiaPk"
+//   version, count, signature_size := u32
+//   record    := size:u64 entry                  an entry as cache/entry.h has it, with its own key and
+//   checksum signature := signature_size bytes; none in version 1, which refuses others checksum  := 32
+//   bytes, BLAKE2b-256 of all before it
+//
+// Numbers are little-endian. The kinds are module, manifest and inputs. Manifests are without stamps: those
+// vouch for files of the machine that wrote them.
+//
+// A pack is code. Its checksum finds damage; it does not tell who wrote the pack.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cache/disk_store.h"
+
+namespace tarsia::cache {
+
+inline constexpr std::uint32_t k_pack_version = 1;
+inline constexpr std::uint64_t k_max_pack = std::uint64_t{2} << 30;
+
+/// The bytes are those of a pack that outlives this.
+struct PackEntry {
+  Kind kind;
+  Key key;
+  std::string_view payload;
+  std::string_view meta;
+};
+
+std::string write_pack(const std::vector<PackEntry>& entries);
+
+/// Verifies a pack whole: its checksum, and every entry. Throws LoadError that says what is wrong with it.
+std::vector<PackEntry> read_pack(std::string_view bytes);
+
+struct Packed {
+  std::uint64_t modules = 0;  ///< in the pack
+  std::uint64_t known = 0;    ///< of these, how many an import found in the store
+  std::uint64_t bytes = 0;    ///< of the pack
+};
+
+/// Writes all whole modules of a store, and what leads to them, to a file that is there whole or not at all.
+/// Throws Error if it cannot be written, or would be larger than k_max_pack.
+Packed export_pack(DiskStore& store, const std::string& path);
+
+/// Keeps what a pack has in a store. Manifests that are there gain its sets of files. Throws Error if the
+/// file cannot be read or the store keeps nothing, LoadError for a file that is no whole pack; then the store
+/// is as it was.
+Packed import_pack(DiskStore& store, const std::string& path);
+
+}  // namespace tarsia::cache

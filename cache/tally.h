@@ -1,0 +1,109 @@
+// What became of the requests to a store: hits by tier, misses by reason, compiles. Counted in the process,
+// and in a file for all processes.
+//
+//   counts := magic version count since number* checksum
+//   magic  := "TarsiaCt"
+//   version, count := u32; `count` numbers follow, in the order of TARSIA_CACHE_COUNTS
+//   since  := i64, seconds of the epoch when the file was begun
+//   number := u64
+//   checksum := 16 bytes of BLAKE2b-256 over all before it
+//
+// Numbers are little-endian. A file of another version or with a wrong checksum is begun again.
+//
+// Problem: `tarsia cache stats` is a process of its own, so numbers that die with their process would always
+// be zero there. A number that is added to the file at each hit would cost several system calls a hit.
+// Choice: a process adds up in memory, and adds its sums to the file under a lock: after a compile, at a hit
+// or miss a second or more after the last time, and when it ends. A hit does not wait for the lock, the
+// others wait shortly; if it is not to be had, the sums stay for the next time. So the file lags behind, and
+// a process that is killed takes along what it counted since. Rejected: atomic additions in a shared
+// mapping. They cost nothing, but a full disk or a truncated file would kill the program with SIGBUS.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fork.h"
+#include "cache/disk_store.h"
+
+namespace tarsia::cache {
+
+// The columns: enumerator, group in reports, name in its group. The order is on disk; new ones go to the end.
+// clang-format off
+#define TARSIA_CACHE_COUNTS(X) \
+  X(hit_memory,     "hits",   "memory")   /* a module that this process had used before */ \
+  X(hit_disk,       "hits",   "disk")     \
+  X(hit_pack,       "hits",   "pack")     \
+  X(miss_absent,    "misses", "absent")   /* nothing is kept under the request's key */ \
+  X(miss_changed,   "misses", "changed")  /* a file that the module was compiled from is another one now */ \
+  X(miss_gone,      "misses", "gone")     /* the module was swept, pruned or cleared */ \
+  X(miss_damaged,   "misses", "damaged")  /* it was not whole, and is set aside */ \
+  X(miss_fault,     "misses", "fault")    /* the store could not look */ \
+  X(compiled,       "",       "compiles") /* that gave a module */ \
+  X(compile_failed, "",       "compile_failures") /* that gave none: errors, crashes, time-outs, interrupts */ \
+  X(waited,         "",       "waits")    /* misses that were served by another caller's compile */ \
+  X(forbidden,      "",       "forbidden") /* misses where no compile was allowed */
+// clang-format on
+
+enum class Count : unsigned {
+#define TARSIA_COUNT(enumerator, group, name) enumerator,
+  TARSIA_CACHE_COUNTS(TARSIA_COUNT)
+#undef TARSIA_COUNT
+};
+
+#define TARSIA_COUNT(enumerator, group, name) +1
+inline constexpr std::size_t k_counts = 0 TARSIA_CACHE_COUNTS(TARSIA_COUNT);
+#undef TARSIA_COUNT
+
+struct Counts {
+  std::array<std::uint64_t, k_counts> numbers{};
+  std::int64_t since = 0;  ///< seconds of the epoch; 0: unknown
+
+  std::uint64_t operator[](Count count) const { return numbers[static_cast<std::size_t>(count)]; }
+};
+
+/// Calls visit(group, name, number) for each, in order.
+template <class Visit>
+void for_each_count(const Counts& counts, Visit&& visit) {
+#define TARSIA_COUNT(enumerator, group, name) visit(group, name, counts[Count::enumerator]);
+  TARSIA_CACHE_COUNTS(TARSIA_COUNT)
+#undef TARSIA_COUNT
+}
+
+/// Thread-safe.
+class Tally final : public ForkAware {
+ public:
+  explicit Tally(const DiskStore& store) : m_store(store) { watch_forks(); }
+  ~Tally() { forget_forks(); }
+
+  void add(Count count);
+  /// Adds what this process has counted since the last time to the file. Waits up to `patience` for others
+  /// that do the same. Returns whether the file has them all; a failure keeps the sums for the next time.
+  bool merge(std::chrono::milliseconds patience = k_patience);
+
+  /// This process's.
+  Counts of_process() const;
+  /// Those of all processes, as far as they have added theirs. Zeros if there is no file.
+  Counts of_all() const;
+
+ private:
+  static constexpr std::chrono::milliseconds k_patience{20};
+  using Steady = std::chrono::steady_clock;
+  bool add_to_file(std::chrono::milliseconds patience);
+  // A merge takes other locks, so fork() does not wait for one.
+  void before_fork() override {}
+  void after_fork_in_parent() override {}
+  // What the parent counted, the parent adds to the file.
+  void after_fork_in_child() override;
+
+  const DiskStore& m_store;
+  std::array<std::atomic<std::uint64_t>, k_counts> m_counts{};
+  std::atomic<Steady::rep> m_last{Steady::now().time_since_epoch().count()};
+  std::atomic_flag m_merging;
+  std::array<std::uint64_t, k_counts> m_merged{};  ///< belongs to who has set m_merging
+};
+
+}  // namespace tarsia::cache

@@ -1,0 +1,87 @@
+// The cache as a C interface, which <tarsia/c_api.h> includes. The rules are those of that header.
+//
+// All functions that return JSON work on the folder that the environment names, and fail with TARSIA_ERROR,
+// which says what to do about it, where that folder is not used. docs/cache.md describes the JSON.
+#pragma once
+
+#include <tarsia/c_api.h>
+
+#include <tarsia/detail/macros_push.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What became of this process's requests for modules. Each request is one hit or one miss.
+typedef struct tarsia_cache_counters {
+  uint32_t size;        /* sizeof(tarsia_cache_counters), set by the caller */
+  uint64_t hits_memory; /* modules that the process had used before */
+  uint64_t hits_disk;
+  uint64_t hits_pack;
+  uint64_t misses_absent;    /* nothing is kept under the request's key */
+  uint64_t misses_changed;   /* a file that the module was compiled from is another one now */
+  uint64_t misses_gone;      /* the module was swept, pruned or cleared */
+  uint64_t misses_damaged;   /* it was not whole, and is set aside */
+  uint64_t misses_fault;     /* the store could not look */
+  uint64_t compiles;         /* that gave a module */
+  uint64_t compile_failures; /* that gave none: errors, crashes, time-outs, interrupts */
+  uint64_t waits;            /* misses that were served by another caller's compile */
+  uint64_t forbidden;        /* misses where no compile was allowed */
+} tarsia_cache_counters;
+
+/// Fills in this process's counters of the folder that the environment names now.
+TARSIA_API int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters);
+
+/// From now on, a source or kernel that this thread asks for and that is not in the cache is refused at once:
+/// TARSIA_COMPILE_FORBIDDEN, with the reason of the miss. Scopes nest; each thread has its own. A thread that
+/// compiles for another passes the other's ban on in tarsia_options.cached_only.
+TARSIA_API void tarsia_no_compile_enter(void);
+
+/// Leaves the scope that this thread entered last. Errors: TARSIA_ERROR if it is in none.
+TARSIA_API int32_t tarsia_no_compile_leave(void);
+
+/// Returns how many of these scopes this thread is in.
+TARSIA_API uint32_t tarsia_no_compile_depth(void);
+
+/// Reports as JSON what the folder holds and what became of the requests of all processes: `hits` by tier,
+/// `misses` by reason, `entries`, `bytes`. Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_cache_statistics(char** json);
+
+/// Lists the modules of the folder as JSON, the one used last first. Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_cache_list(char** json);
+
+/// Describes one module as JSON: its inputs, and the files that it was compiled from. `key` is the beginning
+/// of its key. Free `*json` with tarsia_free. Errors: TARSIA_NOT_FOUND, TARSIA_ARGUMENT_VALUE if several
+/// begin so.
+TARSIA_API int32_t tarsia_cache_show(const char* key, char** json);
+
+/// Reads every entry of the folder whole and reports as JSON which are damaged. With `remove` 1, removes
+/// those. Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_cache_verify(int32_t remove, char** json);
+
+/// Removes entries, the longest unused first, until at most `max_bytes` are left; 0 removes all. Entries that
+/// a process has open stay. Reports as JSON. Free `*json` with tarsia_free.
+TARSIA_API int32_t tarsia_cache_prune(uint64_t max_bytes, char** json);
+
+/// Writes all modules of the folder, with what leads to them, into a file: a pack for other machines. Reports
+/// `modules` and `bytes` as JSON. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if it cannot be
+/// written; then no file is there.
+TARSIA_API int32_t tarsia_cache_export(const char* path, char** json);
+
+/// Takes the modules of a pack into the folder. A pack is code that will run: take in those alone whose
+/// author you trust. Reports `modules`, `known` (of these, how many the folder had) and `bytes` as JSON. Free
+/// `*json` with tarsia_free. Errors: TARSIA_LOAD_ERROR for a file that is no whole pack of a version that
+/// this Tarsia reads; then nothing is taken in.
+TARSIA_API int32_t tarsia_cache_import(const char* path, char** json);
+
+/// Reports as JSON which entry a source hits, or which of its inputs differ from the nearest entry, and how.
+/// Compiles nothing. Free `*json` with tarsia_free. Errors: TARSIA_INVALID_SOURCE, TARSIA_ARGUMENT_VALUE and
+/// others that tarsia_compile gives before it compiles.
+TARSIA_API int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_files,
+                                        const tarsia_options* options, char** json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <tarsia/detail/macros_pop.h>

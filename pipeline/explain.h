@@ -1,0 +1,43 @@
+// Why a source hits or misses: its request against the store, input by input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/disk_store.h"
+#include "cache/key.h"
+#include "jit/compile.h"
+#include "pipeline/inputs.h"
+
+namespace tarsia::pipeline {
+
+/// An input that is not what it was.
+struct Difference {
+  std::string input;  ///< "option opt", "file op.cu", or the path of a file that the compiler read
+  std::string how;    ///< "it was 2, and is 3", "its content changed: …"
+};
+
+/// The entry of a module.
+struct EntryOf {
+  cache::Key module_key{};
+  std::optional<Inputs> inputs;  ///< nothing: they are not kept any more
+};
+
+struct Explanation {
+  cache::Key request_key{};
+  bool hit = false;
+  /// "changed", "gone", "damaged", "fault", "absent", or "not kept": its text asks for the time. Empty: a
+  /// hit.
+  std::string reason;
+  std::optional<EntryOf> nearest;  ///< the entry that it hits, or the nearest one
+  std::uint64_t n_files = 0;       ///< that the nearest was compiled from and that lie outside of the request
+  std::vector<Difference> differences;
+};
+
+/// Reads the store, and the files that the nearest entry was compiled from. Goes through all entries if none
+/// has the request's key.
+Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store);
+
+}  // namespace tarsia::pipeline

@@ -1,0 +1,191 @@
+// Packs: what one store wrote, another takes in; damage of any byte is refused.
+#include "cache/pack.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/dependency.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "cache/manifest.h"
+#include "cache/module_cache.h"
+#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/cache/private_mounts.h"
+
+namespace tarsia::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+Key key_of(const std::string& name) {
+  return hash_bytes(name);
+}
+
+/// Why a pack is refused; "" if it is not.
+std::string refusal(std::string_view bytes) {
+  try {
+    read_pack(bytes);
+    return {};
+  } catch (const LoadError& error) {
+    return error.what();
+  }
+}
+
+std::string small_pack() {
+  return write_pack({{Kind::module, key_of("a"), "payload", "meta"}, {Kind::inputs, key_of("b"), "", ""}});
+}
+
+struct Packs : ::testing::Test {
+  TemporaryDir dir;
+  DiskStore from{dir / "from", 0};
+  DiskStore to{dir / "to", 0};
+  const std::string pack = dir / "ops.pack";
+
+  static std::string payload(DiskStore& store, Kind kind, const Key& key) {
+    Hit hit;
+    return store.peek(kind, key, true, hit) == Lookup::hit ? hit.entry.payload + '|' + hit.entry.meta : "";
+  }
+};
+
+TEST_F(Packs, what_is_written_is_read) {
+  const std::string bytes = small_pack();
+  const std::vector<PackEntry> entries = read_pack(bytes);
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].kind, Kind::module);
+  EXPECT_EQ(entries[0].key, key_of("a"));
+  EXPECT_EQ(entries[0].payload, "payload");
+  EXPECT_EQ(entries[0].meta, "meta");
+  EXPECT_EQ(entries[1].payload, "");
+  EXPECT_TRUE(read_pack(write_pack({})).empty());
+}
+
+TEST_F(Packs, every_damaged_byte_and_every_cut_is_refused) {
+  const std::string bytes = small_pack();
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      EXPECT_NE(refusal(damaged), "") << i;
+    }
+    EXPECT_NE(refusal(bytes.substr(0, i)), "") << i;
+  }
+  EXPECT_NE(refusal(bytes + "x"), "");
+}
+
+/// With the checksum made again, as somebody who means it would.
+std::string resealed(std::string bytes) {
+  bytes.resize(bytes.size() - sizeof(Digest));
+  const Digest sum = hash_bytes(bytes);
+  return bytes.append(reinterpret_cast<const char*>(sum.data()), sum.size());
+}
+
+TEST_F(Packs, false_numbers_under_a_right_checksum_are_refused) {
+  const std::string bytes = small_pack();
+  for (std::size_t i = 8; i < bytes.size() - sizeof(Digest); ++i) {
+    std::string false_one = bytes;
+    false_one[i] = static_cast<char>(false_one[i] ^ 0x81);
+    EXPECT_NE(refusal(resealed(false_one)), "") << i;
+  }
+  std::string later = bytes;
+  later[8] = 2;
+  EXPECT_NE(refusal(resealed(later)).find("its version is 2, and this Tarsia reads 1"), std::string::npos);
+  const std::string part = write_pack({{Kind::prelude, key_of("p"), "x", ""}});
+  EXPECT_NE(refusal(part).find("of a kind that packs do not have"), std::string::npos);
+  EXPECT_NE(refusal("\x7f"
+                    "ELF, or any other file")
+                .find("it does not begin as one"),
+            std::string::npos);
+}
+
+TEST_F(Packs, modules_and_what_leads_to_them_go_from_store_to_store) {
+  ModuleCache modules(from);
+  modules.keep(key_of("alone"), "module without files", "meta", {});
+  write_file(dir / "h", "content");
+  Dependency header{.path = dir / "h", .content = hash_bytes("content")};
+  modules.keep(key_of("reads"), "module with a file", "", {header});
+  from.keep(Kind::inputs, key_of("reads"), "inputs of it", "");
+  from.keep(Kind::inputs, key_of("gone"), "inputs of a module that was swept", "");
+  from.keep(Kind::prelude, key_of("p"), "a part", "");
+  const Packed written = export_pack(from, pack);
+  EXPECT_EQ(written.modules, 2u);
+  EXPECT_EQ(written.bytes, fs::file_size(pack));
+
+  const Packed taken = import_pack(to, pack);
+  EXPECT_EQ(taken.modules, 2u);
+  EXPECT_EQ(taken.known, 0u);
+  EXPECT_EQ(payload(to, Kind::inputs, key_of("reads")), "inputs of it|");
+  EXPECT_EQ(payload(to, Kind::inputs, key_of("gone")), "");
+  EXPECT_EQ(payload(to, Kind::prelude, key_of("p")), "");
+  ModuleCache other(to);
+  EXPECT_TRUE(other.find(key_of("alone")));
+  ASSERT_TRUE(other.find(key_of("reads")));
+  write_file(dir / "h", "another");
+  EXPECT_FALSE(ModuleCache(to).find(key_of("reads")));
+  EXPECT_EQ(import_pack(to, pack).known, 2u);
+}
+
+TEST_F(Packs, manifests_lose_their_stamps_and_gain_sets) {
+  Dependency there{.path = dir / "h", .content = hash_bytes("one")};
+  there.stamp.size = 3, there.stamp.inode = 77;
+  const auto keep = [&](DiskStore& store, const std::string& module, const Dependency& dependency) {
+    store.keep(Kind::module, key_of(module), module, "");
+    Manifest manifest;
+    manifest.add({key_of(module), {dependency}});
+    manifest.add({key_of("swept"), {}});
+    store.keep(Kind::manifest, key_of("request"), manifest.serialise(), {});
+  };
+  keep(from, "theirs", there);
+  Dependency mine = there;
+  mine.content = hash_bytes("two");
+  keep(to, "mine", mine);
+  export_pack(from, pack);
+  import_pack(to, pack);
+  Hit hit;
+  ASSERT_EQ(to.peek(Kind::manifest, key_of("request"), true, hit), Lookup::hit);
+  const auto merged = Manifest::parse(hit.entry.payload);
+  ASSERT_TRUE(merged);
+  ASSERT_EQ(merged->sets().size(), 3u);
+  EXPECT_EQ(merged->sets()[1].module_key, key_of("mine"));
+  EXPECT_EQ(merged->sets()[1].dependencies[0].stamp, mine.stamp);
+  EXPECT_EQ(merged->sets()[2].module_key, key_of("theirs"));
+  EXPECT_EQ(merged->sets()[2].dependencies[0].stamp, FileStamp{});
+}
+
+TEST_F(Packs, damage_in_the_store_is_left_out_and_made_good) {
+  from.keep(Kind::module, key_of("a"), "module a", "");
+  from.keep(Kind::module, key_of("b"), "module b", "");
+  export_pack(from, pack);
+  write_file(from.path_of(Kind::module, key_of("a")), "damaged", 0600);
+  EXPECT_EQ(export_pack(from, dir / "second.pack").modules, 1u);
+  EXPECT_EQ(import_pack(from, pack).known, 1u);
+  EXPECT_EQ(payload(from, Kind::module, key_of("a")), "module a|");
+}
+
+TEST_F(Packs, a_file_that_is_no_pack_changes_nothing) {
+  from.keep(Kind::module, key_of("a"), "module a", "");
+  export_pack(from, pack);
+  fs::resize_file(pack, fs::file_size(pack) - 1);
+  EXPECT_THROW(import_pack(to, pack), LoadError);
+  EXPECT_EQ(payload(to, Kind::module, key_of("a")), "");
+  EXPECT_THROW(import_pack(to, dir / "missing"), Error);
+  EXPECT_THROW(import_pack(to, dir.path()), Error);
+  ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_THROW(import_pack(to, dir / "fifo"), Error);
+  EXPECT_THROW(export_pack(from, dir / "no/such/folder/ops.pack"), Error);
+}
+
+TEST_F(Packs, a_read_only_folder_takes_none_and_says_so) {
+  from.keep(Kind::module, key_of("a"), "module a", "");
+  export_pack(from, pack);
+  to.keep(Kind::module, key_of("other"), "", "");
+  in_private_mounts([&] {
+    make_read_only(dir / "to");
+    EXPECT_THROW(import_pack(to, pack), Error);
+    EXPECT_EQ(export_pack(to, dir / "of_read_only.pack").modules, 1u);
+  });
+}
+
+}  // namespace
+}  // namespace tarsia::cache
