@@ -119,10 +119,10 @@ class Extension(types.ModuleType):
 
 def _paths(given, what):
     """A list of paths or names; one is a list of one, and None of none."""
-    if isinstance(given, (str, os.PathLike)):
-        given = [given]
+    is_one = isinstance(given, (str, os.PathLike, dict))  # a dict is refused as one that is no path
+    items = [given] if is_one else given or ()
     try:
-        return [os.fspath(one) for one in ([given] if isinstance(given, dict) else given or ())]
+        return [os.fspath(one) for one in items]
     except TypeError:
         kind = "names" if what in ("libraries", "undef_macros") else "paths"
         raise _errors.ArgumentTypeError(f"create_extension: {what} is a list of {kind}, got {given!r}") from None
