@@ -531,9 +531,9 @@ TARSIA_API void tarsia_seed(uint64_t seed);
 /// Returns the version, as in "0.1.0".
 TARSIA_API const char* tarsia_version(void);
 
-/// Returns the version of the structs of this interface that libtarsia has: TARSIA_ABI_VERSION of <tarsia/abi.h>.
-/// A binding that opens libtarsia at run time, or declares the structs in another language, compares it with
-/// its own.
+/// Returns the version of the structs of this interface that libtarsia has: TARSIA_ABI_VERSION of
+/// <tarsia/abi.h>. A binding that opens libtarsia at run time, or declares the structs in another language,
+/// compares it with its own.
 TARSIA_API uint32_t tarsia_abi_version(void);
 
 /// Returns the table of functions that modules get. C++ code that uses `<tarsia/tensor.h>` outside of a
