@@ -197,7 +197,7 @@ impl<'a> From<&'a Tensor> for Arg<'a> {
 }
 impl<'a> From<&'a mut Tensor> for Arg<'a> {
     fn from(tensor: &'a mut Tensor) -> Self {
-        Arg(Kind::Tensor { tensor: tensor.raw(), writable: !tensor.is_read_only(), memory: PhantomData })
+        Arg(Kind::Tensor { tensor: tensor.raw(), writable: tensor.is_writable(), memory: PhantomData })
     }
 }
 impl<'a> From<&'a TensorView<'_>> for Arg<'a> {

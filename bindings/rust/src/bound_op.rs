@@ -178,8 +178,8 @@ impl BoundOp {
         self.run_into(inputs.into_args(), outputs.into_args(), requests, Pass::Forward)
     }
 
-    /// Makes and returns the gradients of the inputs; None for an input that has none. Error: [`ErrorKind::Unsupported`] if the
-    /// op has no gradient.
+    /// Makes and returns the gradients of the inputs; None for an input that has none. An input that the op changes is given as
+    /// `&mut` here, too: some gradients change it. Error: [`ErrorKind::Unsupported`] if the op has no gradient.
     pub fn backward<'a, 'b, 'c>(
         &self,
         out_grads: impl IntoArgs<'a>,
@@ -199,7 +199,7 @@ impl BoundOp {
     }
 
     /// Runs the gradient into existing tensors, one for each input; [`Arg::NONE`] with [`Request::Null`] for one that is not
-    /// wanted.
+    /// wanted. Inputs are given as to [`BoundOp::backward`].
     pub fn run_backward<'a, 'b, 'c, 'd>(
         &self,
         out_grads: impl IntoArgs<'a>,
@@ -266,6 +266,7 @@ impl BoundOp {
         )
     }
 
+    /// `inputs` are those of the pass.
     fn run_raw(
         &self,
         inputs: &mut [Arg<'_>],
@@ -274,17 +275,20 @@ impl BoundOp {
         pass: Pass,
     ) -> Result<()> {
         let n_inputs = self.raw_inputs().len();
+        // What the op takes decides which are its own inputs, not how the caller has parted them.
+        let before = if pass == Pass::Backward { self.raw_outputs().len() } else { 0 };
         let mut addresses = Vec::with_capacity(inputs.len().max(n_inputs));
         for (i, input) in inputs.iter_mut().enumerate() {
-            addresses.push(match input.lower_tensor()? {
-                None => ptr::null(),
-                Some((_, false)) if pass == Pass::Forward && *self.mutable.get(i).unwrap_or(&false) => {
+            let own = i.checked_sub(before);
+            addresses.push(match (input.lower_tensor()?, own) {
+                (None, _) => ptr::null(),
+                (Some((_, false)), Some(own)) if *self.mutable.get(own).unwrap_or(&false) => {
                     return Err(Error::value(format!(
                         "the op changes its input {}, and memory is given that is only read: pass it as &mut",
-                        i + 1
+                        own + 1
                     )))
                 }
-                Some((tensor, _)) => tensor,
+                (Some((tensor, _)), _) => tensor,
             });
         }
         if pass == Pass::Forward {

@@ -173,7 +173,7 @@ impl Tensor {
                 ),
             ));
         }
-        import(&(*managed).dl_tensor, Box::new(owner), (*managed).flags & READ_ONLY != 0)
+        import((*managed).dl_tensor, Box::new(owner), (*managed).flags & READ_ONLY != 0)
     }
 
     /// Takes a tensor over that has the form of the time before version 1.0.
@@ -187,7 +187,7 @@ impl Tensor {
         }
         let owner =
             Imported { managed, delete: |managed| (*managed).deleter.map_or((), |deleter| deleter(managed)) };
-        import(&(*managed).dl_tensor, Box::new(owner), false)
+        import((*managed).dl_tensor, Box::new(owner), false)
     }
 }
 
@@ -233,8 +233,8 @@ impl<M> Drop for Imported<M> {
     }
 }
 
-/// Makes a tensor of one that `owner` keeps, with its arrays.
-unsafe fn import(tensor: &DLTensor, owner: Box<dyn Send>, read_only: bool) -> Result<Tensor> {
+/// Makes a tensor of one that `owner` keeps, with its arrays. The struct is copied: `owner` frees it after an error.
+unsafe fn import(tensor: DLTensor, owner: Box<dyn Send>, read_only: bool) -> Result<Tensor> {
     let ndim = usize::try_from(tensor.ndim)
         .ok()
         .filter(|&ndim| ndim <= 64 && (ndim == 0 || !tensor.shape.is_null()));

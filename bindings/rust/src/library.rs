@@ -97,8 +97,12 @@ impl From<String> for Source<'static> {
 /// * Its functions and ops do nothing that is undefined with the arguments that the program passes them. The crate checks
 ///   the kinds, ranges, dtypes, devices and mutability of arguments by their C++ types, but not what those do not say: that `n`
 ///   is the number of elements behind a pointer.
-/// * They write only through what is not const, and write all elements of the tensors that they return.
+/// * They write only through what is not const, ops only to outputs and to inputs that they declare mutable, and only values of
+///   the elements' type: 0 or 1 to a `bool`.
+/// * They write all elements of the tensors that they return, and ops of their outputs.
 /// * They keep no address of an argument. When they return, work that they started has ended with memory of the CPU.
+/// * Two tensors that they return have no memory in common, unless they are one `tarsia::Tensor`. Code that keeps a reference
+///   to what it returned writes to it only while the program does not read it.
 /// * They can be called from several threads at once, or the program does not do so.
 pub unsafe fn load_inline<'a>(source: impl Into<Source<'a>>, options: &Options) -> Result<Library> {
     let (api, source) = (api()?, source.into());

@@ -28,8 +28,16 @@ const RTLD_NOLOAD: c_int = 4;
 const FILE: &str = "libtarsia.so";
 
 static API: AtomicPtr<Api> = AtomicPtr::new(ptr::null_mut());
-/// The file that was opened. Held while one is opened.
-static OPENED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// What was opened. Held while something is.
+static OPENED: Mutex<Option<Opened>> = Mutex::new(None);
+
+/// A library that the loader has.
+struct Opened {
+    handle: *mut c_void,
+    file: PathBuf,
+}
+// SAFETY: the loader takes its handles from any thread.
+unsafe impl Send for Opened {}
 
 /// The functions of libtarsia, which is opened if it is not yet.
 pub(crate) fn api() -> Result<&'static Api> {
@@ -63,36 +71,38 @@ fn open_first(asked: Option<&Path>) -> Result<&'static Api> {
     // SAFETY: what is stored there is never freed.
     if let Some(api) = unsafe { API.load(Ordering::Acquire).as_ref() } {
         return match (asked, opened.as_ref()) {
-            (Some(folder), Some(file)) if !same_file(&folder.join(FILE), file) => Err(load_error(format!(
-                "{} cannot be opened: the process has {} open, and it can have one libtarsia",
-                folder.join(FILE).display(),
-                file.display()
-            ))),
+            (Some(folder), Some(open)) => is_open(&folder.join(FILE), open).map(|()| api),
             _ => Ok(api),
         };
     }
-    let (handle, file) = find(asked)?;
-    let api = resolve(handle, &file)?;
+    let found = find(asked)?;
+    let api = resolve(found.handle, &found.file)?;
     let api: &'static Api = Box::leak(Box::new(api));
     API.store(api as *const Api as *mut Api, Ordering::Release);
-    *opened = Some(file);
+    *opened = Some(found);
     Ok(api)
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => a == b,
+/// Refuses a file that is not the open libtarsia. The loader knows: one file has several paths.
+fn is_open(file: &Path, open: &Opened) -> Result<()> {
+    match dlopened(file, RTLD_NOW | RTLD_NOLOAD) {
+        Ok(found) if found.handle == open.handle => Ok(()),
+        _ => Err(load_error(format!(
+            "{} cannot be opened: the process has {} open, and it can have one libtarsia",
+            file.display(),
+            open.file.display()
+        ))),
     }
 }
 
-/// The handle of libtarsia, and its file.
-fn find(asked: Option<&Path>) -> Result<(*mut c_void, PathBuf)> {
-    if let Some(folder) = asked {
-        return dlopened(&folder.join(FILE), RTLD_NOW);
-    }
-    if let Ok(found) = dlopened(Path::new(FILE), RTLD_NOW | RTLD_NOLOAD) {
-        return Ok(found);
+/// The libtarsia of a folder, or the first that there is.
+fn find(asked: Option<&Path>) -> Result<Opened> {
+    let loaded = dlopened(Path::new(FILE), RTLD_NOW | RTLD_NOLOAD);
+    match (asked.map(|folder| folder.join(FILE)), loaded) {
+        (Some(file), Ok(open)) => return is_open(&file, &open).map(|()| Opened { file, ..open }),
+        (Some(file), Err(_)) => return dlopened(&file, RTLD_NOW),
+        (None, Ok(open)) => return Ok(open),
+        (None, Err(_)) => (),
     }
     if let Some(folder) = env::var_os("TARSIA_DIR").filter(|folder| !folder.is_empty()) {
         return dlopened(&Path::new(&folder).join(FILE), RTLD_NOW).map_err(|error| {
@@ -133,13 +143,13 @@ fn in_virtual_environment(folder: &Path) -> Option<PathBuf> {
     found.pop()
 }
 
-fn dlopened(path: &Path, flags: c_int) -> Result<(*mut c_void, PathBuf)> {
+fn dlopened(path: &Path, flags: c_int) -> Result<Opened> {
     let name = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| load_error(format!("the path {:?} has a NUL", path.as_os_str())))?;
     // SAFETY: `name` is a C string. The file's initialisers run: it is a libtarsia.
     let handle = unsafe { dlopen(name.as_ptr(), flags) };
     if !handle.is_null() {
-        return Ok((handle, path.to_path_buf()));
+        return Ok(Opened { handle, file: path.to_path_buf() });
     }
     // SAFETY: dlerror returns null or a C string that lives until this thread's next call.
     let said = unsafe { dlerror() };

@@ -87,3 +87,40 @@ fn a_process_has_one_libtarsia() {
     }
     tarsia::version().unwrap();
 }
+
+#[test]
+fn what_the_process_has_loaded_is_taken() {
+    let test = "what_the_process_has_loaded_is_taken";
+    if !is_child(test) {
+        let installed = env::var("TARSIA_DIR").unwrap();
+        let folder = Folder::new("copy");
+        let copy = folder.0.join("libtarsia.so");
+        std::fs::copy(format!("{}/libtarsia.so", installed), &copy).unwrap();
+        let preload = format!("{}/libtarsia.so", installed);
+        for first in ["installed", "copy", "version"] {
+            let variables = [
+                ("TARSIA_DIR", None),
+                ("LD_PRELOAD", Some(preload.as_str())),
+                ("TARSIA_RUST_FOLDER", Some(installed.as_str())),
+                ("TARSIA_RUST_COPY", folder.0.to_str()),
+                ("TARSIA_RUST_FIRST", Some(first)),
+            ];
+            again(test, &variables);
+        }
+        return;
+    }
+    let (installed, copy) = (env::var("TARSIA_RUST_FOLDER").unwrap(), env::var("TARSIA_RUST_COPY").unwrap());
+    // SAFETY: both folders hold Tarsia's.
+    let (open_installed, open_copy) =
+        (|| unsafe { tarsia::open(&installed) }, || unsafe { tarsia::open(&copy) });
+    match env::var("TARSIA_RUST_FIRST").unwrap().as_str() {
+        "installed" => open_installed().unwrap(),
+        "version" => drop(tarsia::version().unwrap()),
+        _ => (),
+    }
+    let error = open_copy().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Load);
+    assert!(error.to_string().contains("it can have one libtarsia"), "{}", error);
+    open_installed().unwrap();
+    tarsia::version().unwrap();
+}

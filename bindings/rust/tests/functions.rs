@@ -278,6 +278,28 @@ fn a_tensor_that_cpp_code_keeps_is_no_slice() {
 }
 
 #[test]
+fn a_tensor_that_was_returned_twice_is_only_read() {
+    let library = load(
+        "#include <tarsia/op.h>\n#include <utility>\n\
+         std::pair<tarsia::Tensor, tarsia::Tensor> twice() {\n\
+           tarsia::Tensor x = tarsia::empty({1}, tarsia::int32, tarsia::cpu_device());\n\
+           x.data<int>()[0] = 1; return {x, x}; }\n\
+         void set(int* x) { *x = 2; }\n\
+         int get(const int* x) { return *x; }",
+    );
+    let (set, get) = (library.function("set").unwrap(), library.function("get").unwrap());
+    let (mut a, b) = library.function("twice").unwrap().call::<(Tensor, Tensor)>(()).unwrap();
+    assert!(b.as_slice::<i32>().is_err() && a.as_slice_mut::<i32>().is_err() && a.view_mut(&[1]).is_err());
+    // Another thread may be reading b.
+    let refused = set.call::<()>((&mut a,)).unwrap_err();
+    assert!(refused.to_string().contains("must be writable"), "{}", refused);
+    assert_eq!((get.call::<i32>((&a,)).unwrap(), b.to_vec::<i32>().unwrap()[0]), (1, 1));
+    drop(b);
+    set.call::<()>((&mut a,)).unwrap();
+    assert_eq!(a.as_slice::<i32>().unwrap(), [2]);
+}
+
+#[test]
 fn bools_that_are_none_are_not_read() {
     let library = load(
         "#include <tarsia/op.h>\n\

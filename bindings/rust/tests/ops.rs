@@ -2,7 +2,10 @@
 mod support;
 
 use support::load;
-use tarsia::{op_names, Arg, Attributes, Choice, DType, ErrorKind, Library, Op, Pass, Request, Tensor};
+use tarsia::{
+    op_names, Arg, Attributes, Choice, DType, ErrorKind, Library, Op, Pass, Request, Stream,
+    Tensor,
+};
 
 const HEAD: &str = r#"
 #include <tarsia/op.h>
@@ -146,6 +149,12 @@ TARSIA_OP(rust_attributes).input("x").output("y").attribute<bool>("flag").attrib
         assert!(error.to_string().contains(text), "{}", error);
     }
     assert!(op.attributes()[0].required);
+    for value in
+        [Arg::from(&x), Stream::DEFAULT.into(), Arg::list([&x]), Arg::NONE]
+    {
+        let error = op.bind((&x,), Attributes::new().set("flag", value)).unwrap_err();
+        assert!(error.to_string().contains("flag"), "{}", error);
+    }
     let flag = Attributes::new().set("flag", 1);
     assert!(op.explain((&x,), flag).unwrap().contains("cpu"));
     let measured = op.bind_by(Choice::Measure, (&x,), Attributes::new().set("flag", 1)).unwrap();
@@ -177,6 +186,36 @@ TARSIA_OP(rust_counter).input("x").mutable_input("state").output("y")
     assert_eq!(state, [1.0]);
     op.call((&x, &mut state), Attributes::new()).unwrap();
     assert_eq!(state, [2.0]);
+}
+
+#[test]
+fn an_input_that_the_gradient_may_change_is_lent_with_mut() {
+    let _library = load(&format!(
+        r#"{HEAD}
+static void run(tarsia::Context& c) {{ c.output(0).data<float>()[0] = c.input(0).data<float>()[0]; }}
+static void back(tarsia::Context& c) {{
+  c.input(2).data<float>()[0] += 1; // the output gradient and x come first
+  c.output(0).data<float>()[0] = c.input(0).data<float>()[0];
+}}
+TARSIA_OP(rust_backward_state).input("x").mutable_input("state").output("y").forward("cpu", run).backward("cpu", back);
+"#,
+        HEAD = HEAD
+    ));
+    let (x, mut state, mut dx) = ([1.0f32], [0.0f32], [0.0f32]);
+    let bound = Op::find("rust_backward_state").unwrap().bind((&x, &state), Attributes::new()).unwrap();
+    let y = bound.call((&x, &mut state)).unwrap();
+    let refused = bound.backward((&x,), (&x, &state), (&y[0],)).unwrap_err();
+    assert!(refused.to_string().contains("the op changes its input 2"), "{}", refused);
+    let into = (&mut dx, Arg::NONE);
+    assert!(bound
+        .run_backward((&x,), (&x, &state), (&y[0],), into, &[Request::Write, Request::Null])
+        .is_err());
+    let parted_otherwise = bound.backward((&x, &x), (&state,), ()).unwrap_err();
+    assert!(parted_otherwise.to_string().contains("the op changes its input 2"), "{}", parted_otherwise);
+    assert_eq!(state, [0.0]);
+    let gradients = bound.backward((&x,), (&x, &mut state), (&y[0],)).unwrap();
+    assert_eq!(gradients[0].as_ref().unwrap().as_slice::<f32>().unwrap(), [1.0]);
+    assert_eq!(state, [1.0]);
 }
 
 #[test]

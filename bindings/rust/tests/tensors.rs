@@ -69,6 +69,13 @@ fn shapes_hold_their_elements() {
 }
 
 #[test]
+fn a_copy_that_no_memory_holds_is_an_error() {
+    let one = [1u8];
+    let repeated = TensorView::with_strides(&one, &[1 << 58], &[0]).unwrap();
+    assert_eq!(repeated.to_vec::<u8>().unwrap_err().kind(), ErrorKind::OutOfMemory);
+}
+
+#[test]
 fn a_vector_becomes_a_tensor_without_a_copy() {
     let vector = vec![1i16, 2, 3];
     let address = vector.as_ptr() as *const u8;

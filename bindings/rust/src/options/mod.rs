@@ -116,6 +116,10 @@ unsafe extern "C" fn ask(context: *mut c_void) -> i32 {
         Some(question) => question,
         None => return 0,
     };
+    if let Some(payload) = asked.panic.take() {
+        asked.panic.set(Some(payload)); // it has panicked, and is not asked again
+        return 1;
+    }
     match panic::catch_unwind(AssertUnwindSafe(question)) {
         Ok(answer) => i32::from(answer),
         Err(payload) => {

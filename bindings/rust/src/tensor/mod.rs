@@ -21,7 +21,9 @@ use shape::{shape_for, shape_of, Described};
 /// A tensor that owns its memory: made here, returned by a function or an op, or taken over through [DLPack](crate::dlpack).
 ///
 /// One `Tensor` owns a memory, so a `&Tensor` is only read and a `&mut Tensor` may be written to, as everywhere in Rust.
-/// Pass it to calls in these forms; share it as an `Arc<Tensor>`.
+/// Pass it to calls in these forms; share it as an `Arc<Tensor>`. A function may return one tensor twice, or keep a reference to
+/// what it returns. Such a tensor gives no slices, and goes to calls to be read alone, also as `&mut`, until there is one
+/// reference left.
 ///
 /// ```
 /// use tarsia::Tensor;
@@ -216,15 +218,26 @@ impl Tensor {
         Ok(self.described())
     }
 
-    /// Refuses a tensor to which C++ code has kept a reference: it may write to the memory at any time.
-    fn is_alone(&self) -> Result<()> {
+    /// Whether calls may write to the memory. Another reference to it may be another `Tensor`, which is being read.
+    pub(crate) fn is_writable(&self) -> bool {
+        !self.read_only && self.has_one_reference()
+    }
+
+    /// Nobody can add a reference but who has one.
+    fn has_one_reference(&self) -> bool {
         // SAFETY: the counter lives as long as the storage, and everybody changes it atomically.
         let refs = unsafe { &*(ptr::addr_of!((*self.storage.as_ptr()).refs) as *const AtomicI32) };
-        if refs.load(Ordering::Acquire) == 1 {
+        refs.load(Ordering::Acquire) == 1
+    }
+
+    /// Refuses a tensor to which there is another reference: C++ code that has one may write to the memory at any time.
+    fn is_alone(&self) -> Result<()> {
+        if self.has_one_reference() {
             return Ok(());
         }
         Err(Error::value(
-            "C++ code still holds this tensor and may write to it: take a copy of the elements, with to_vec()",
+            "C++ code still holds this tensor and may write to it, or it was returned twice: take a copy of the elements, \
+             with to_vec()",
         ))
     }
 }

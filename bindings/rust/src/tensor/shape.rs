@@ -2,7 +2,7 @@
 use std::slice;
 
 use crate::element::{DType, Device, Element};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::tarsia_tensor;
 
 // Extents are int64_t in C. They are never negative, so they can be read as usize.
@@ -143,7 +143,14 @@ impl<'a> Described<'a> {
             return Err(Error::value("the tensor has no memory"));
         }
         let strides = self.strides();
-        let mut copy: Vec<T> = Vec::with_capacity(n);
+        let mut copy: Vec<T> = Vec::new();
+        copy.try_reserve_exact(n).map_err(|_| {
+            Error::new(
+                ErrorKind::OutOfMemory,
+                "call",
+                format!("there is no memory for {} elements of {}", n, T::DTYPE),
+            )
+        })?;
         let mut index = vec![0i64; self.shape.len()];
         for _ in 0..n {
             let offset: isize = index.iter().zip(&strides).map(|(&i, &stride)| i as isize * stride).sum();
