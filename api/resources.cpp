@@ -17,7 +17,10 @@ using registry::guarded;
 
 int32_t tarsia_empty(const int64_t* shape, int32_t ndim, tarsia_dtype dtype, tarsia_device device,
                      tarsia_storage** storage) {
-  return guarded([&] { *storage = registry::make_tensor(shape, ndim, dtype, device); });
+  return guarded([&] {
+    registry::refuse_unknown_device("a new tensor has memory", device);
+    *storage = registry::make_tensor(shape, ndim, dtype, device);
+  });
 }
 
 void tarsia_storage_retain(tarsia_storage* storage) {

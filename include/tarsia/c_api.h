@@ -483,8 +483,8 @@ TARSIA_API int32_t tarsia_bound_check(const tarsia_bound_op* bound, const tarsia
 /* ---- tensors, devices, random numbers ---- */
 
 /// Makes a contiguous tensor in Tarsia's own memory; its elements are unset. `shape` has `ndim` extents.
-/// Hands over one reference to `*storage`. Errors: TARSIA_ARGUMENT_VALUE, TARSIA_OUT_OF_MEMORY,
-/// TARSIA_CUDA_ERROR.
+/// `device` is the CPU, which pinned memory counts as, or a GPU. Hands over one reference to `*storage`.
+/// Errors: TARSIA_ARGUMENT_VALUE, TARSIA_OUT_OF_MEMORY, TARSIA_CUDA_ERROR.
 TARSIA_API int32_t tarsia_empty(const int64_t* shape, int32_t ndim, tarsia_dtype dtype, tarsia_device device,
                                 tarsia_storage** storage);
 
@@ -494,7 +494,7 @@ TARSIA_API void tarsia_storage_retain(tarsia_storage* storage);
 /// Gives a reference to a tensor back. The last one frees it.
 TARSIA_API void tarsia_storage_release(tarsia_storage* storage);
 
-/// Copies the elements of a tensor to another of the same shape and dtype, on any devices. Both are
+/// Copies the elements of a tensor to another of the same shape and dtype, each on the CPU or a GPU. Both are
 /// contiguous. If a GPU takes part, the copy is ordered on `stream`, a cudaStream_t. The function waits for
 /// it only if one of the tensors is on the CPU.
 TARSIA_API int32_t tarsia_copy(const tarsia_tensor* to, const tarsia_tensor* from, void* stream);

@@ -97,6 +97,13 @@ void refuse_impossible_size(const char* what, std::uint64_t bytes) {
                                      " bytes is asked for, which no memory holds: a negative size looks so");
 }
 
+void refuse_unknown_device(const char* what, tarsia_device device) {
+  if (!is_gpu(device) && device.type != TARSIA_CPU && device.type != TARSIA_GPU_HOST)
+    throw ArgumentError::value_error(std::string(what) +
+                                     " of the CPU or of NVIDIA GPUs, and gets DLPack's device type " +
+                                     std::to_string(device.type));
+}
+
 void* allocate_device(std::uint64_t bytes, int device, void* stream) {
   const CudaDriver& driver = cuda_driver();
   CudaDeviceScope scope(device);
@@ -223,6 +230,8 @@ void copy(const tarsia_tensor& to, const tarsia_tensor& from, void* stream) {
     throw ArgumentError::value_error("a copy needs tensors of one dtype and size");
   if (!is_contiguous(to) || !is_contiguous(from))
     throw ArgumentError::value_error("a copy needs contiguous tensors");
+  refuse_unknown_device("a copy needs tensors", to.device);
+  refuse_unknown_device("a copy needs tensors", from.device);
   if (!bytes) return;
   if (!is_gpu(to.device) && !is_gpu(from.device)) {
     std::memmove(data_of(to), data_of(from), bytes);

@@ -16,6 +16,9 @@ inline bool is_gpu(tarsia_device device) {
 /// negative or wrapped one.
 void refuse_impossible_size(const char* what, std::uint64_t bytes);
 
+/// Throws ArgumentError "`what` of the CPU or of NVIDIA GPUs, …" for a device that Tarsia does not know.
+void refuse_unknown_device(const char* what, tarsia_device device);
+
 /// Memory of the GPU's pool, ordered on the stream. Throws CudaError, OutOfMemory.
 void* allocate_device(std::uint64_t bytes, int device, void* stream);
 

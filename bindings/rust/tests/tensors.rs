@@ -76,6 +76,14 @@ fn a_copy_that_no_memory_holds_is_an_error() {
 }
 
 #[test]
+fn devices_that_no_machine_has_are_an_error() {
+    let x = Tensor::zeros::<f32>(&[2]).unwrap();
+    for device in [Device::Gpu(-1), Device::Gpu(i32::MAX), Device::Other(77, 0), Device::Other(-1, -1)] {
+        assert!(x.to_device(device).is_err(), "{:?}", device);
+    }
+}
+
+#[test]
 fn a_vector_becomes_a_tensor_without_a_copy() {
     let vector = vec![1i16, 2, 3];
     let address = vector.as_ptr() as *const u8;
@@ -228,6 +236,20 @@ fn a_read_only_tensor_of_dlpack_is_only_read() {
     let again = unsafe { Tensor::from_dlpack(tensor.into_dlpack()) }.unwrap();
     assert!(again.is_read_only());
     assert!(again.into_dlpack_unversioned().is_err());
+}
+
+#[test]
+fn memory_of_other_devices_is_not_touched() {
+    let library = load("float first(const float* x) { return *x; }");
+    let (tensor, _) = versioned(produced(&[2], None, vec![1.0, 2.0]), |managed| {
+        managed.dl_tensor.device.device_type = 10; // ROCm's
+    });
+    let tensor = tensor.unwrap();
+    assert_eq!(tensor.device(), Device::Other(10, 0));
+    assert!(tensor.as_slice::<f32>().is_err() && tensor.try_clone().is_err());
+    assert!(tensor.to_vec::<f32>().unwrap_err().to_string().contains("device type 10"));
+    assert!(tensor.view(&[2]).unwrap().to_vec::<f32>().is_err());
+    assert!(library.function("first").unwrap().call::<f32>((&tensor,)).is_err());
 }
 
 #[test]

@@ -53,6 +53,17 @@ TEST_F(Functions, a_result_of_the_c_interface_tells_the_sign_of_its_integers) {
   EXPECT_EQ(result.v[0].size, std::uint32_t{TARSIA_SIGNED});
 }
 
+TEST(Tensors, memory_of_devices_that_tarsia_does_not_know_is_refused) {
+  const std::int64_t extent = 2;
+  tarsia_storage* storage = nullptr;
+  const tarsia_dtype dtype = tarsia::dtype<float>();
+  EXPECT_EQ(tarsia_empty(&extent, 1, dtype, {10, 0}, &storage), int{TARSIA_ARGUMENT_VALUE});
+  EXPECT_THAT(tarsia_last_error()->message, HasSubstr("DLPack's device type 10"));
+  ASSERT_EQ(tarsia_empty(&extent, 1, dtype, {TARSIA_GPU_HOST, 0}, &storage), 0);
+  EXPECT_EQ(storage->tensor->device.type, int{TARSIA_CPU});
+  tarsia_storage_release(storage);
+}
+
 TEST(Abi, tells_its_version) {
   EXPECT_EQ(tarsia_abi_version(), std::uint32_t{TARSIA_ABI_VERSION});
 }

@@ -169,7 +169,8 @@ impl Tensor {
     }
 
     /// A copy on another device, or on the same. It is ordered on CUDA's default stream, and is complete when this returns if
-    /// the CPU takes part. Errors: a tensor with gaps, no GPU.
+    /// the CPU takes part. New memory is the CPU's or a GPU's own: a copy for [`Device::Pinned`] is on [`Device::Cpu`]. Errors: a
+    /// tensor with gaps, no GPU, another kind of device.
     pub fn to_device(&self, device: Device) -> Result<Tensor> {
         self.to_device_on(device, Stream::DEFAULT)
     }

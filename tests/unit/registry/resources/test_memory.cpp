@@ -80,6 +80,16 @@ TEST(Memory, copies_need_one_dtype_and_size) {
   EXPECT_THAT(error_of([&] { copy(d.tensor, a.tensor, nullptr); }), HasSubstr("one dtype and size"));
 }
 
+TEST(Memory, a_copy_refuses_memory_of_devices_that_tarsia_does_not_know) {
+  Array<float> a({1, 2, 3}), b({3}, {});
+  a.tensor.device = {10, 0};  // ROCm's
+  EXPECT_THAT(error_of([&] { copy(b.tensor, a.tensor, nullptr); }), HasSubstr("device type 10"));
+  EXPECT_THAT(error_of([&] { copy(a.tensor, b.tensor, nullptr); }), HasSubstr("device type 10"));
+  a.tensor.device = {TARSIA_GPU_HOST, 0};
+  copy(b.tensor, a.tensor, nullptr);
+  EXPECT_THAT(b.data, ElementsAre(1, 2, 3));
+}
+
 TEST(Memory, a_gpu_without_driver_is_a_clear_error) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is a GPU";
   const std::int64_t shape[] = {2};
