@@ -41,6 +41,7 @@
 #include "jit/worker/host/unknown_references.h"
 #include "jit/worker/host/wanted_kernels.h"
 #include "jit/worker/source/assembler_files.h"
+#include "jit/worker/source/clocks.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
@@ -287,7 +288,7 @@ class HostConsumer final : public clang::SemaConsumer {
       auto start = std::chrono::steady_clock::now();
       result.needs_headers = !slicer_of(m_shared, context).slice(m_shared.slice, m_shared.text.size());
       if (result.needs_headers) return;
-      result.volatile_text = m_shared.tokens->is_volatile();
+      result.volatile_text |= m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
     }
@@ -486,6 +487,7 @@ class HostAction final : public clang::ASTFrontendAction {
     }
     const HostUnit& unit = m_shared.unit;
     prepare_preprocessor(preprocessor, unit, *m_shared.files, m_shared.result.invalid);
+    preprocessor.addPPCallbacks(std::make_unique<Clocks>(m_shared.result.volatile_text));
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);

@@ -13,6 +13,7 @@
 #include "clang/Sema/Sema.h"
 #include "clang/Serialization/ASTWriter.h"
 #include "jit/worker/host/pragmas.h"
+#include "jit/worker/source/clocks.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/file_checks.h"
@@ -35,22 +36,6 @@ class IncludeNames final : public clang::PPCallbacks {
 
  private:
   std::set<std::string>& m_names;
-};
-
-// Notes whether the text depends on when it is compiled.
-class Clocks final : public clang::PPCallbacks {
- public:
-  explicit Clocks(bool& met) : m_met(met) {}
-  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& macro, clang::SourceRange,
-                    const clang::MacroArgs*) override {
-    const clang::MacroInfo* info = macro.getMacroInfo();
-    if (!info || !info->isBuiltinMacro()) return;
-    const llvm::StringRef text = name.getIdentifierInfo()->getName();
-    m_met |= text == "__TIME__" || text == "__DATE__" || text == "__TIMESTAMP__";
-  }
-
- private:
-  bool& m_met;
 };
 
 class PreludeGenerator final : public clang::PCHGenerator {

@@ -561,3 +561,24 @@ def test_dtypes_have_their_article():
         lib.f(np.zeros(1))
     with pytest.raises(TypeError, match="must be a uint32 tensor"):
         lib.g(np.zeros(1))
+
+
+@pytest.mark.parametrize("kernel", ["", "__global__ void k() {}\n"], ids=["host", "cuda"])
+@pytest.mark.parametrize("name", ["__TIME__", "__DATE__", "__TIMESTAMP__"])
+def test_a_text_that_asks_for_the_time_is_compiled_each_time(name, kernel):
+    source = f"{kernel}const char* when() {{ return {name}; }}"
+    assert [tarsia.load_inline(source).origin for _ in range(2)] == ["compiled", "compiled"]
+
+
+def test_a_text_that_only_mentions_the_time_is_kept():
+    source = """#define __TIME__ "noon"
+#define LATER __DATE__
+// __TIMESTAMP__
+const char* when() { return __TIME__; }"""
+    assert [tarsia.load_inline(source).origin for _ in range(2)][1] != "compiled"
+
+
+def test_an_included_header_that_asks_for_the_time_counts(tmp_path):
+    (tmp_path / "now.h").write_text("inline const char* now() { return __TIME__; }\n")
+    source = '#include "now.h"\nconst char* when() { return now(); }'
+    assert [tarsia.load_inline(source, include_dirs=[tmp_path]).origin for _ in range(2)] == ["compiled", "compiled"]
