@@ -54,12 +54,18 @@ fn complex_numbers_spans_and_arrays_go_in_and_out() {
         Value::Complex(re, im) => assert_eq!((re, im), (1.0, -2.0)),
         other => panic!("{:?}", other),
     }
-    assert!(matches!(f("twice").call::<Value>((3,)).unwrap(), Value::Complex(re, im) if (re, im) == (6.0, 0.0)));
+    assert!(
+        matches!(f("twice").call::<Value>((3,)).unwrap(), Value::Complex(re, im) if (re, im) == (6.0, 0.0))
+    );
     let refused = f("twice").call::<f64>((Arg::complex(0.5, -1.0),)).unwrap_err();
     assert!(refused.to_string().contains("the complex number (1.0, -2.0)"), "{}", refused);
     assert_eq!(f("swapped").call::<[i32; 2]>((Arg::list([1, 2]),)).unwrap(), [2, 1]);
     assert_eq!(f("swapped").call::<()>((Arg::list([1]),)).unwrap_err().kind(), ErrorKind::ArgumentValue);
-    assert!(f("swapped").call::<[i32; 3]>((Arg::list([1, 2]),)).unwrap_err().to_string().contains("one of 2"));
+    assert!(f("swapped")
+        .call::<[i32; 3]>((Arg::list([1, 2]),))
+        .unwrap_err()
+        .to_string()
+        .contains("one of 2"));
     assert_eq!(f("sum").call::<f32>((&[1.0f32, 2.0],)).unwrap(), 3.0);
     let mut x = [0.0f32; 2];
     assert_eq!(f("fill").call::<()>((&x,)).unwrap_err().kind(), ErrorKind::ArgumentValue);

@@ -3,8 +3,7 @@ mod support;
 
 use support::load;
 use tarsia::{
-    op_names, Arg, Attributes, Choice, DType, ErrorKind, Library, Op, Pass, Request, Stream,
-    Tensor,
+    op_names, Arg, Attributes, Choice, DType, ErrorKind, Library, Op, Pass, Request, Stream, Tensor,
 };
 
 const HEAD: &str = r#"
@@ -149,9 +148,7 @@ TARSIA_OP(rust_attributes).input("x").output("y").attribute<bool>("flag").attrib
         assert!(error.to_string().contains(text), "{}", error);
     }
     assert!(op.attributes()[0].required);
-    for value in
-        [Arg::from(&x), Stream::DEFAULT.into(), Arg::list([&x]), Arg::NONE]
-    {
+    for value in [Arg::from(&x), Stream::DEFAULT.into(), Arg::list([&x]), Arg::NONE] {
         let error = op.bind((&x,), Attributes::new().set("flag", value)).unwrap_err();
         assert!(error.to_string().contains("flag"), "{}", error);
     }
