@@ -97,7 +97,9 @@ void add_debug_lines(pipeline::Source& source, const std::vector<TextOrigin>& or
   for (const TextOrigin& origin : origins)
     for (jit::SourceFile& file : source.files)
       if (file.name == origin.name && file.name == api::k_lone_name) {
-        file.debug_file = std::filesystem::absolute(origin.file).lexically_normal();
+        std::error_code none;  // without a working folder the path stays as it is
+        const std::filesystem::path path = std::filesystem::absolute(origin.file, none);
+        file.debug_file = none ? origin.file : path.lexically_normal().string();
         file.debug_lines = origin.lines;
       }
 }

@@ -36,7 +36,6 @@ namespace tarsia::cache {
 #define TARSIA_CACHE_COUNTS(X) \
   X(hit_memory,     "hits",   "memory")   /* a module that this process had used before */ \
   X(hit_disk,       "hits",   "disk")     \
-  X(hit_pack,       "hits",   "pack")     \
   X(miss_absent,    "misses", "absent")   /* nothing is kept under the request's key */ \
   X(miss_changed,   "misses", "changed")  /* a file that the module was compiled from is another one now */ \
   X(miss_gone,      "misses", "gone")     /* the module was swept, pruned or cleared */ \

@@ -151,7 +151,8 @@ void add(Sink& sink, const jit::CompileRequest& request) {
     sink.begin("the place for debuggers of", file.name);
     sink.field(file.debug_file);
     sink.mark(file.debug_lines.size());
-    for (const std::uint32_t line : file.debug_lines) sink.field(std::uint64_t{line});
+    if (!file.debug_lines.empty()) sink.field(std::uint64_t{file.debug_lines.front()});  // people read one
+    for (const std::uint32_t line : file.debug_lines) sink.mark(line);
   }
   sink.count(request.headers.size());
   add_headers(sink, request.headers);

@@ -17,7 +17,6 @@ typedef struct tarsia_cache_counters {
   uint32_t size;        /* sizeof(tarsia_cache_counters), set by the caller */
   uint64_t hits_memory; /* modules that the process had used before */
   uint64_t hits_disk;
-  uint64_t hits_pack;
   uint64_t misses_absent;    /* nothing is kept under the request's key */
   uint64_t misses_changed;   /* a file that the module was compiled from is another one now */
   uint64_t misses_gone;      /* the module was swept, pruned or cleared */

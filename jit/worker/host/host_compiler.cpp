@@ -288,7 +288,6 @@ class HostConsumer final : public clang::SemaConsumer {
       auto start = std::chrono::steady_clock::now();
       result.needs_headers = !slicer_of(m_shared, context).slice(m_shared.slice, m_shared.text.size());
       if (result.needs_headers) return;
-      result.volatile_text |= m_shared.tokens->is_volatile();
       result.timings.emplace_back("split", milliseconds_since(start));
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
     }

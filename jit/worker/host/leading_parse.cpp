@@ -64,7 +64,7 @@ void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
   if (preprocessor.getDiagnostics().hasErrorOccurred() || !parse.sema->CurContext->isTranslationUnit())
     return;
   // Another text would have another time, and this one will be parsed anew with OpenMP.
-  if (parse.tokens->is_volatile() || parse.lacks_openmp()) return;
+  if (parse.result.volatile_text || parse.lacks_openmp()) return;
   LeadingParse leading;
   leading.prepare = [&] {
     end_headers(*parse.sema);

@@ -66,13 +66,6 @@ class TokenRecorder::Callbacks final : public clang::PPCallbacks {
     if (File* file = m_recorder.file_of(sources.getFileID(place), place))
       file->asked_headers[sources.getFileOffset(place)] = found.has_value();
   }
-  void MacroExpands(const clang::Token& name, const clang::MacroDefinition&, clang::SourceRange,
-                    const clang::MacroArgs*) override {
-    const clang::IdentifierInfo* identifier = name.getIdentifierInfo();
-    if (identifier && (identifier->isStr("__TIME__") || identifier->isStr("__DATE__") ||
-                       identifier->isStr("__TIMESTAMP__")))
-      m_recorder.m_volatile = true;
-  }
 
  private:
   void decide(clang::SourceLocation place, bool value) {

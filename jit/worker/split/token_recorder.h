@@ -48,8 +48,6 @@ class TokenRecorder {
   bool is_between_declarations() const;
   /// The places of braces that nothing closes.
   std::vector<clang::SourceLocation> open_braces() const;
-  /// __TIME__ or its like was expanded in the user's text.
-  bool is_volatile() const { return m_volatile; }
 
  private:
   class Callbacks;
@@ -60,7 +58,6 @@ class TokenRecorder {
   File* m_file = nullptr;  // of m_last; null if that is no file of the user's
   std::map<clang::FileID, File> m_files;
   std::map<std::string, std::set<std::string>> m_included_as;
-  bool m_volatile = false;
   clang::tok::TokenKind m_last_kind = clang::tok::semi;
 };
 

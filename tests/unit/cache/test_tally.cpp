@@ -73,14 +73,14 @@ TEST_F(TallyTest, a_forked_child_does_not_count_again_what_its_parent_counted) {
   tally.add(Count::hit_disk);
   const pid_t child = ::fork();
   if (child == 0) {
-    tally.add(Count::hit_pack);
+    tally.add(Count::hit_memory);
     tally.merge();
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
   tally.merge();
   EXPECT_EQ(tally.of_all()[Count::hit_disk], 1u);
-  EXPECT_EQ(tally.of_all()[Count::hit_pack], 1u);
+  EXPECT_EQ(tally.of_all()[Count::hit_memory], 1u);
 }
 
 TEST_F(TallyTest, a_lock_that_is_held_delays_nobody_and_loses_nothing) {
