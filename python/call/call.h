@@ -28,7 +28,10 @@ bool match(Frame& frame, const Plan& plan, Fit fit, const Arguments& arguments, 
 /// Surrounds a call into libtarsia: the current framework, device and stream, until it is destroyed.
 class Call {
  public:
-  explicit Call(Frame& frame) : m_slot(slot()) {
+  explicit Call(Frame& frame) : Call(frame, nullptr, nullptr, 0) {}
+  /// `function` runs from here on, with `values`: reports of crashes say so.
+  Call(Frame& frame, const tarsia_function* function, const tarsia_value* values, uint32_t n)
+      : m_slot(slot()) {
     m_context.size = sizeof m_context;
     m_context.framework = frame.first.framework > 0 ? frame.first.framework : k_framework_numpy;
     m_context.device = {TARSIA_CPU, 0};
@@ -37,7 +40,9 @@ class Call {
     m_context.current_stream = current_stream;
     m_context.resources = nullptr;
     m_context.interrupted = interrupted;
-    m_context.function = nullptr;
+    m_context.function = function;
+    m_context.args = values;
+    m_context.n_args = n;
     m_context.tensor_at = tensor_at;
     m_context.op = nullptr;
     m_context.interrupt_ns = 0;
@@ -49,12 +54,6 @@ class Call {
   ~Call() {
     tarsia_leave_call(m_slot, &m_context);
     if (m_other_device) leave_device();
-  }
-  /// Says which function runs from here on, for reports of crashes.
-  void runs(const tarsia_function* function, const tarsia_value* values, uint32_t n) {
-    m_context.args = values;
-    m_context.n_args = n;
-    m_context.function = function;
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

@@ -31,13 +31,12 @@ PyObject* run(Overloaded* self, const Plan& plan, Frame& frame, const tarsia_val
   result.size = 0;
   if (self->reports_writes && !tell_writes(frame)) [[unlikely]]
     return nullptr;
-  Call call(frame);
+  const Call call(frame, plan.function, values, n);
   if (plan.needs_gpu && !is_gpu_there(plan)) [[unlikely]]
     return raise_last_error();
   int32_t code;
   {
     const Unlocked unlocked(self->release_gil);
-    call.runs(plan.function, values, n);
     code = plan.call(values, n, &result);
     if (plan.has_cuda && !code) {
       code = tarsia_check_launches(plan.function);

@@ -66,7 +66,7 @@ PyObject* argument_of(const Frame& frame, const tarsia_tensor* tensor) {
       return view->object;
     }
   const std::string text =
-      std::string(frame.callee) +
+      std::string(frame.callee_name()) +
       "(): the result is a tensor that ends with the call, in scratch memory or over the "
       "function's own: return one of tarsia::empty, or an argument";
   tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());

@@ -83,24 +83,26 @@ class Frame {
     writes = false;
   }
 
+  const char* callee_name() const { return callee ? callee : ""; }
+
+  // Facts about the call, gathered while arguments are converted. Each call sets all of them: those that
+  // begin as zero stand together, which takes half the stores.
   View* last_view = nullptr;
   SparseArgument* last_sparse = nullptr;  ///< the sparse tensors of a call form a list
-
-  // Facts about the call, gathered while arguments are converted.
-  arguments::Together together;       ///< the device of the pointers that may be anywhere
-  int32_t gpu = -1;                   ///< of the first tensor on a GPU
-  const View* gpu_view = nullptr;     ///< that tensor
-  ExchangeProtocol first;             ///< of the first tensor argument
-  PyObject* first_object = nullptr;   ///< that argument, borrowed
-  uint8_t family = k_no_family;       ///< of the first tensor that has one
-  PyObject* family_object = nullptr;  ///< that argument, borrowed
-  bool writes = false;                ///< whether one of the views is written to
-  bool has_stream = false;            ///< whether a stream was passed, or found by stream_of_call()
+  const View* gpu_view = nullptr;         ///< the first tensor on a GPU
+  PyObject* first_object = nullptr;       ///< the first tensor argument, borrowed
+  PyObject* family_object = nullptr;      ///< the first tensor that has a family, borrowed
   void* stream = nullptr;
-  bool interrupted = false;          ///< a handler of signals raised, which the call's code was told
-  const char* callee = "";           ///< the function's name
   PyObject* const* given = nullptr;  ///< the arguments by parameter, null where left out
+  const char* callee = nullptr;      ///< the function's name, or null
+  ExchangeProtocol first;            ///< of first_object
+  arguments::Together together;      ///< the device of the pointers that may be anywhere
+  uint8_t family = k_no_family;      ///< of family_object
+  bool writes = false;               ///< whether one of the views is written to
+  bool has_stream = false;           ///< whether a stream was passed, or found by stream_of_call()
+  bool interrupted = false;          ///< a handler of signals raised, which the call's code was told
   uint32_t n_given = 0;
+  int32_t gpu = -1;  ///< of gpu_view
 
   arguments::Blame<PyObject*, View> blame;
 

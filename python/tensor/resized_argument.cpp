@@ -69,7 +69,7 @@ int32_t resize_argument(Frame& frame, const tarsia_tensor* argument, const int64
     }
     break;
   }
-  const std::string text = std::string(frame.callee) + "(): a tensor cannot be given the shape " +
+  const std::string text = std::string(frame.callee_name()) + "(): a tensor cannot be given the shape " +
                            arguments::tuple_text(shape, ndim) + ": " + why;
   return tarsia_get_host()->set_error(TARSIA_OP_VALUE_ERROR, text.c_str());
 }

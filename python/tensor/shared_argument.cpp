@@ -77,7 +77,7 @@ tarsia_storage* share_argument(const Frame& frame, const tarsia_tensor* argument
     break;
   }
   const std::string why = PyErr_Occurred() ? take_error() : "it is no argument of this call";
-  const std::string text = std::string(frame.callee) + "(): a tensor cannot be shared: " + why;
+  const std::string text = std::string(frame.callee_name()) + "(): a tensor cannot be shared: " + why;
   tarsia_get_host()->set_error(TARSIA_OP_ERROR, text.c_str());
   return nullptr;
 }

@@ -129,7 +129,7 @@ bool refuse_leaf(const Frame& frame, PyObject* tensor) {
   std::string which = "a tensor";
   for (uint32_t i = 0; i < frame.n_given; ++i)
     if (frame.given[i] == tensor) which = "argument " + std::to_string(i + 1);
-  raise_argument_error(true, std::string(frame.callee) + ": writes to " + which +
+  raise_argument_error(true, std::string(frame.callee_name()) + ": writes to " + which +
                                  ", a leaf that requires a gradient; call it under torch.no_grad(), or pass "
                                  "a copy");
   return false;
