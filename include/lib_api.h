@@ -54,6 +54,8 @@ using mxnet::ext::MAP;
 using mxnet::ext::NUM;
 using mxnet::ext::STR;
 
+using mxnet::ext::initialize_t;
+
 using mxnet::ext::createOpState_t;
 using mxnet::ext::CustomOp;
 using mxnet::ext::CustomOpSelector;

@@ -13,9 +13,9 @@ namespace tarsia::registry {
 struct ElfLibrary {
   std::vector<std::string> needed;          ///< DT_NEEDED, in order
   std::vector<std::string> tarsia_symbols;  ///< defined dynamic symbols that begin with tarsia_
-  bool has_mxnet_symbols = false;   ///< it registers ops through MXNet's extension API, by its C symbols
-  bool has_effects = false;         ///< TARSIA_EFFECTS_SYMBOL
-  bool has_unique_symbols = false;  ///< STB_GNU_UNIQUE: stays mapped after dlclose
+  bool has_mxnet_symbols = false;           ///< it speaks MXNet's extension API, by its C symbols
+  bool has_effects = false;                 ///< TARSIA_EFFECTS_SYMBOL
+  bool has_unique_symbols = false;          ///< STB_GNU_UNIQUE: stays mapped after dlclose
   /// It calls, or may call, functions of the CUDA runtime other than those that register, launch and report
   /// errors.
   bool calls_cuda_runtime = false;

@@ -37,8 +37,11 @@ void Api::find(F& function, const char* name, bool required) {
 }
 
 Api::Api(void* handle, const std::string& path) : m_handle(handle), m_path(path) {
+  find(initialize, "initialize");
   int (*op_version)() = nullptr;
   find(op_version, "_opVersion", false);
+  find(op_reg_size, "_opRegSize", false);
+  if (!op_version && !op_reg_size) return;  // of MXNet 1.6, which knew initialize() alone
   m_version = op_version ? op_version() : 0;
   // Other versions have functions of the same names with other arguments.
   if (m_version != 7 && m_version != 10 && m_version != 11)
@@ -46,7 +49,6 @@ Api::Api(void* handle, const std::string& path) : m_handle(handle), m_path(path)
         path + " is built for version " + (op_version ? std::to_string(m_version) : "1 or so") +
         " of MXNet's extension API; versions 7, 10 and 11 (MXNet 1.7 to 2.0) are loaded: build it "
         "again with Tarsia's <lib_api.h>, which takes sources of every version");
-  find(initialize, "initialize");
   find(op_reg_size, "_opRegSize");
   find(m_op_reg_get, "_opRegGet");
   find(call_free, "_opCallFree");

@@ -51,8 +51,8 @@ class Api {
   /// Throws LoadError naming `path` for other versions and missing symbols.
   Api(void* handle, const std::string& path);
 
-  int version() const { return m_version; }
-  int n_ops() const { return op_reg_size(); }
+  int version() const { return m_version; }  ///< 0: of MXNet 1.6, whose libraries have no ops
+  int n_ops() const { return op_reg_size ? op_reg_size() : 0; }
   /// To be called once for each op: the library appends to what it gave before.
   Registration get_op(int i) const;
   /// The names of partitioners and passes, "pass 'x'".

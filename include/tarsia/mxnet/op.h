@@ -12,8 +12,15 @@
 #include <tarsia/mxnet/call.h>
 #include <tarsia/mxnet/messages.h>
 
+/// The name of the function that each library defines, for programs that load one by dlopen.
+#define MXLIB_INITIALIZE_STR "initialize"
+
 namespace mxnet {
 namespace ext {
+
+/// That function's type: it gets the host's version, major·10000 + minor·100 + patch, and returns 0 to refuse
+/// it.
+typedef int (*initialize_t)(int version);
 
 /// The state of a bound op. Derived classes override the signatures of any release.
 class CustomStatefulOp {

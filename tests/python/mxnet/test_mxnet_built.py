@@ -136,6 +136,20 @@ def test_other_versions_are_refused(build_library):
         tarsia.load(build_library(TEXT, "-std=c++11", "-DVERSION=9"))
 
 
+def test_a_library_of_mxnet_1_6_is_initialized(build_library):
+    text = 'extern "C" int initialize(int version) { return version >= 10400; }'
+    path = build_library(text, "-std=c++11")
+    lib = tarsia.load(path)
+    assert list(lib.ops) == []
+    with pytest.raises(tarsia.LoadError, match="initialize failed"):
+        tarsia.load(build_library(text.replace("10400", "30000"), "-std=c++11"))
+
+
+def test_a_variable_called_initialize_is_not_called(build_library):
+    with pytest.raises(tarsia.LoadError, match="exports nothing for Tarsia"):
+        tarsia.load(build_library("int initialize = 1;", "-std=c++11"))
+
+
 def test_a_built_library_may_refuse_too(build_library):
     text = TEXT.replace("version >= 10700", "version >= 30000")
     with pytest.raises(tarsia.LoadError, match="initialize failed: too old"):

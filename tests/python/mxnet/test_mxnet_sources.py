@@ -374,3 +374,22 @@ def test_a_library_may_refuse():
         tarsia.load_inline(refusing.replace("return MX_SUCCESS; }\n", "return MX_FAIL; }\n").replace(
             "*in = *out = 1; return MX_FAIL", "*in = *out = 1; return MX_SUCCESS"))
     assert "mx_minimal" not in tarsia.ops
+
+
+@pytest.mark.parametrize("header, qualified", [("lib_api.h", ""), ("mxnet/lib_api.h", "mxnet::ext::")])
+def test_a_program_finds_initialize_in_a_library(header, qualified, build_library):
+    """As a library's own test does, which loads it without a host."""
+    path = build_library(f'#include "{header}"\n' + 'extern "C" mxnet::ext::MXReturnValue initialize(int version) { return version >= 10400 ? mxnet::ext::MX_SUCCESS : mxnet::ext::MX_FAIL; }', "-std=c++11")
+    lib = tarsia.load_inline(f"""
+#include <dlfcn.h>
+#include "{header}"
+int initialized(const char* path, int version) {{
+  void* handle = dlopen(path, RTLD_LAZY);
+  if (!handle) return -1;
+  auto initialize = ({qualified}initialize_t)dlsym(handle, MXLIB_INITIALIZE_STR);
+  const int result = initialize ? initialize(version) : -2;
+  dlclose(handle);
+  return result;
+}}
+""")
+    assert [lib.initialized(str(path), version) for version in (10300, 10500)] == [0, 1]
