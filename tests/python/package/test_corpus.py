@@ -56,7 +56,7 @@ def test_an_edit_is_measured_and_leaves_the_source_as_it_was(tmp_path):
     said = corpus(tmp_path, "--edit")
     assert "    seconds after an edit, 1 files: in the median " in said
     assert source.read_text() == text
-    assert "edit" in corpus(tmp_path, "--no-run")
+    assert "new process" in said and "edit" in corpus(tmp_path, "--no-run")
 
 
 def test_a_table_of_nothing_is_an_error_that_says_why(tmp_path):
