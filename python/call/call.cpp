@@ -59,6 +59,25 @@ PyObject* Arguments::words_of_main(Frame& frame, const Plan& plan, Mismatch& mis
   return words;
 }
 
+const tarsia_call_context Call::k_context = {.size = sizeof k_context,
+                                             .framework = k_framework_numpy,
+                                             .device = {TARSIA_CPU, 0},
+                                             .user = nullptr,
+                                             .empty = nullptr,
+                                             .current_stream = current_stream,
+                                             .outer = nullptr,
+                                             .resources = nullptr,
+                                             .interrupted = interrupted,
+                                             .function = nullptr,
+                                             .args = nullptr,
+                                             .n_args = 0,
+                                             .tensor_at = tensor_at,
+                                             .op = nullptr,
+                                             .op_call = nullptr,
+                                             .interrupt_ns = 0,
+                                             .share = share,
+                                             .resize = resize};
+
 bool match(Frame& frame, const Plan& plan, Fit fit, const Arguments& from, tarsia_value* values,
            uint32_t& n_values, Mismatch& mismatch) {
   PythonFace face(frame);

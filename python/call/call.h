@@ -31,23 +31,13 @@ class Call {
   explicit Call(Frame& frame) : Call(frame, nullptr, nullptr, 0) {}
   /// `function` runs from here on, with `values`: reports of crashes say so.
   Call(Frame& frame, const tarsia_function* function, const tarsia_value* values, uint32_t n)
-      : m_slot(slot()) {
-    m_context.size = sizeof m_context;
-    m_context.framework = frame.first.framework > 0 ? frame.first.framework : k_framework_numpy;
-    m_context.device = {TARSIA_CPU, 0};
+      : m_slot(slot()), m_context(k_context) {
+    if (frame.first.framework > 0) m_context.framework = static_cast<uint32_t>(frame.first.framework);
     m_context.user = &frame;
-    m_context.empty = frame.first.exchange ? empty_by_exchange : nullptr;
-    m_context.current_stream = current_stream;
-    m_context.resources = nullptr;
-    m_context.interrupted = interrupted;
+    if (frame.first.exchange) m_context.empty = empty_by_exchange;
     m_context.function = function;
     m_context.args = values;
     m_context.n_args = n;
-    m_context.tensor_at = tensor_at;
-    m_context.op = nullptr;
-    m_context.interrupt_ns = 0;
-    m_context.share = share;
-    m_context.resize = resize;
     if (frame.gpu >= 0) on_gpu(frame);
     tarsia_enter_call(m_slot, &m_context);
   }
@@ -73,6 +63,8 @@ class Call {
   static tarsia_storage* share(void* frame, const tarsia_tensor* argument);
   static int32_t resize(void* frame, const tarsia_tensor* argument, const int64_t* shape, int32_t ndim);
   static const tarsia_tensor* tensor_at(void* frame, const void* address);
+
+  static const tarsia_call_context k_context;  ///< what all calls begin with
 
   tarsia_call_context** m_slot;
   tarsia_call_context m_context;
