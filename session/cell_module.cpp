@@ -6,13 +6,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "registry/loader.h"
+#include "registry/op/op_registry.h"
+
+extern "C" void __cxa_finalize(void* destructors);
 
 namespace tarsia::session {
 namespace {
 
 constexpr char k_table[] = "tarsia_cell_table";
 constexpr char k_run[] = "tarsia_cell_run";
-constexpr std::int64_t k_version = 1;
+constexpr std::int64_t k_version = 2;
 
 /// Stands for functions that are declared and not yet defined.
 [[noreturn]] void call_of_nothing() {
@@ -43,6 +46,12 @@ void* CellModule::find_elsewhere(const char* name) const {
 
 void CellModule::run() {
   if (void* const run = m_library->symbol(k_run)) reinterpret_cast<void (*)()>(run)();
+}
+
+void CellModule::finish() {
+  registry::OpRegistry::instance().remove(*m_library);
+  if (m_library->is_shared()) return;
+  __cxa_finalize(m_table->destructors);
 }
 
 void CellModule::add_ops() {

@@ -35,7 +35,7 @@ struct CellFixup {
   std::int64_t offset, symbol, addend;
 };
 
-/// tarsia_cell_table, version 1.
+/// tarsia_cell_table, version 2.
 struct CellTable {
   std::int64_t version;
   const char* info;  ///< JSON: jit/worker/cell/cell_items.h
@@ -43,6 +43,7 @@ struct CellTable {
   const CellSymbol* symbols;
   std::int64_t n_fixups;
   const CellFixup* fixups;
+  void* destructors;  ///< what the destructors of the cell's objects are registered under
 };
 
 /// A loaded cell. It is unloaded when nothing refers to it any more.
@@ -61,6 +62,8 @@ class CellModule {
   void* find_elsewhere(const char* name) const;
   /// Runs initial values and statements in their order, once. Throws what they throw.
   void run();
+  /// Takes the cell's ops out of the registry, and destroys its objects if nobody else keeps the module.
+  void finish();
   /// Registers the ops that the cell has declared while it ran. Throws LoadError.
   void add_ops();
 

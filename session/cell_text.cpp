@@ -60,13 +60,56 @@ std::string_view directive_of(std::string_view line) {
   return line.substr(0, end);
 }
 
+/// Sets statements that begin with a sign in brackets: at the top of a file, Clang takes no expression for
+/// one that begins so.
+std::string with_signs_in_brackets(const std::string& text) {
+  std::vector<std::pair<std::size_t, char>> added;
+  int depth = 0;
+  bool is_begin = true, is_open = false;
+  std::size_t directive_end = 0, last = 0;
+  for_each_code_byte(text, [&](std::size_t at) {
+    if (at < directive_end) return;
+    const char byte = text[at];
+    if (byte == '#' && text.find_first_not_of(" \t", text.rfind('\n', at) + 1) == at) {
+      directive_end = at;
+      do directive_end = std::min(text.find('\n', directive_end), text.size() - 1) + 1;
+      while (directive_end < text.size() && directive_end >= 2 && text[directive_end - 2] == '\\');
+      return;
+    }
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (is_begin && (byte == '-' || byte == '+') && next != byte) {
+      added.emplace_back(at, '(');
+      is_open = true;
+    }
+    depth += byte == '(' || byte == '{' || byte == '['   ? 1
+             : byte == ')' || byte == '}' || byte == ']' ? -1
+                                                         : 0;
+    if (byte == ';' && depth == 0 && is_open) {
+      added.emplace_back(at, ')');
+      is_open = false;
+    }
+    is_begin = depth == 0 && (byte == ';' || byte == '}');
+    last = at;
+  });
+  if (added.empty()) return text;
+  if (is_open) added.emplace_back(last + 1, ')');
+  std::string made;
+  std::size_t done = 0;
+  for (const auto& [at, byte] : added) {
+    made += text.substr(done, at - done) + byte;
+    done = at;
+  }
+  return made + text.substr(done);
+}
+
 std::size_t lines_in(std::string_view text) {
   return std::size_t(std::ranges::count(text, '\n'));
 }
 
 }  // namespace
 
-CellText::CellText(std::string name, const std::string& text) : m_name(std::move(name)) {
+CellText::CellText(std::string name, const std::string& typed) : m_name(std::move(name)) {
+  const std::string text = with_signs_in_brackets(typed);
   std::size_t last = text.npos;
   for_each_code_byte(text, [&](std::size_t at) { last = at; });
   m_is_empty = last == text.npos;

@@ -35,7 +35,7 @@ class CellText {
  public:
   CellText() = default;
   /// `text`: as it was typed.
-  CellText(std::string name, const std::string& text);
+  CellText(std::string name, const std::string& typed);
   /// What all sessions begin with: the names of the values to try ops with, one item each.
   static CellText ready();
 

@@ -155,7 +155,10 @@ void Session::set_compile_options(jit::CompileOptions options) {
 }
 
 Session::~Session() {
-  // The newest first: its objects may refer to those of earlier cells.
+  // The newest first: its objects may refer to those of earlier cells. All code stays until the last object
+  // is gone, since the newest may have defined what destroys it.
+  for (auto one = m_live.rbegin(); one != m_live.rend(); ++one)
+    if (one->module) one->module->finish();
   while (!m_live.empty()) m_live.pop_back();
   m_before.clear();
 }
@@ -388,10 +391,23 @@ std::vector<std::string> Session::undo() {
   if (m_before.empty()) return {};
   std::vector<std::string> names = m_live.back().text->names();
   const std::shared_ptr<CellModule> module = m_live.back().module;
-  registry::OpRegistry::instance().remove(*module->library());
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("tarsia_op_definition_"); });
+  for (const char* op : module->library()->op_names()) names.emplace_back(op);
+  registry::OpRegistry& ops = registry::OpRegistry::instance();
+  ops.remove(*module->library());
   m_live = std::move(m_before.back());
   m_before.pop_back();
   (void)relink(m_live);
+  // What the cell's ops had replaced, from the oldest on: the newest of a name stays.
+  if (!module->library()->op_names().empty()) {
+    const auto has_ops = [](const Live& one) {
+      return one.module && !one.module->library()->op_names().empty();
+    };
+    for (const Live& one : m_live)
+      if (has_ops(one)) ops.remove(*one.module->library());
+    for (const Live& one : m_live)
+      if (has_ops(one)) ops.add(one.module->library(), [](const std::string&) {});
+  }
   return names;
 }
 

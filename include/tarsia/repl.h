@@ -287,6 +287,10 @@ void bench(long runs_, Body_&& body_) {
 inline Tensor empty(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return Tensor::own(tarsia_cell_empty(shape_.begin(), shape_.size(), dtype_, device_));
 }
+/// The same in float32 on a device.
+inline Tensor empty(std::initializer_list<long> shape_, const char* device_) {
+  return repl::empty(shape_, float32, device_);
+}
 /// Returns a tensor whose elements are all `value`.
 inline Tensor full(std::initializer_list<long> shape_, double value_, DType dtype_ = float32,
                    const char* device_ = "cpu") {
@@ -294,13 +298,25 @@ inline Tensor full(std::initializer_list<long> shape_, double value_, DType dtyp
   tarsia_cell_fill(made_.get(), 0, value_, 0);
   return made_;
 }
+/// The same in float32 on a device.
+inline Tensor full(std::initializer_list<long> shape_, double value_, const char* device_) {
+  return repl::full(shape_, value_, float32, device_);
+}
 /// Returns a tensor of zeros.
 inline Tensor zeros(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return repl::full(shape_, 0, dtype_, device_);
 }
+/// The same in float32 on a device.
+inline Tensor zeros(std::initializer_list<long> shape_, const char* device_) {
+  return repl::zeros(shape_, float32, device_);
+}
 /// Returns a tensor of ones.
 inline Tensor ones(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   return repl::full(shape_, 1, dtype_, device_);
+}
+/// The same in float32 on a device.
+inline Tensor ones(std::initializer_list<long> shape_, const char* device_) {
+  return repl::ones(shape_, float32, device_);
 }
 /// Returns 0, 1, …, n - 1.
 inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu") {
@@ -308,11 +324,19 @@ inline Tensor arange(long n_, DType dtype_ = float32, const char* device_ = "cpu
   tarsia_cell_fill(made_.get(), 1, 0, 1);
   return made_;
 }
+/// The same in float32 on a device.
+inline Tensor arange(long n_, const char* device_) {
+  return repl::arange(n_, float32, device_);
+}
 /// Returns numbers of the normal distribution, mean 0 and deviation 1, as tarsia::seed decides.
 inline Tensor randn(std::initializer_list<long> shape_, DType dtype_ = float32, const char* device_ = "cpu") {
   Tensor made_ = repl::empty(shape_, dtype_, device_);
   tarsia_cell_fill(made_.get(), 2, 0, 1);
   return made_;
+}
+/// The same in float32 on a device.
+inline Tensor randn(std::initializer_list<long> shape_, const char* device_) {
+  return repl::randn(shape_, float32, device_);
 }
 /// Returns numbers uniform in [0, 1), as tarsia::seed decides.
 inline Tensor rand_uniform(std::initializer_list<long> shape_, DType dtype_ = float32,
@@ -320,6 +344,10 @@ inline Tensor rand_uniform(std::initializer_list<long> shape_, DType dtype_ = fl
   Tensor made_ = repl::empty(shape_, dtype_, device_);
   tarsia_cell_fill(made_.get(), 3, 0, 1);
   return made_;
+}
+/// The same in float32 on a device.
+inline Tensor rand_uniform(std::initializer_list<long> shape_, const char* device_) {
+  return repl::rand_uniform(shape_, float32, device_);
 }
 /// Whether |x - y| <= atol + rtol * |y| for all elements, as numpy.allclose has it. Throws ValueError if the
 /// shapes differ.

@@ -12,6 +12,8 @@ template <class Derived>
 class Counted {
  public:
   void retain() const { m_count.fetch_add(1, std::memory_order_relaxed); }
+  /// Whether more than one reference is held, as far as can be told now.
+  bool is_shared() const { return m_count.load(std::memory_order_acquire) > 1; }
   void release() const {
     if (m_count.fetch_sub(1, std::memory_order_acq_rel) == 1)
       const_cast<Derived*>(static_cast<const Derived*>(this))->destroy();

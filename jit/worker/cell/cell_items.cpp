@@ -216,7 +216,7 @@ std::size_t CellItems::begin_of_body(std::size_t parameters_end) const {
   return m_text.size();
 }
 
-std::size_t CellItems::end_of_item(std::size_t last, std::size_t body) const {
+std::size_t CellItems::end_of_item(std::size_t last, std::size_t body, bool has_semicolon) const {
   auto at = std::ranges::find_if(m_tokens, [&](const RawToken& token) { return token.end > last; });
   if (body < m_text.size()) {
     int depth = 0;
@@ -227,6 +227,12 @@ std::size_t CellItems::end_of_item(std::size_t last, std::size_t body) const {
       if (depth == 0) break;
     }
   }
+  // Clang ends `int e(4);` before the bracket.
+  if (has_semicolon)
+    for (int depth = 0; at != m_tokens.end() && at + 1 != m_tokens.end(); ++at) {
+      depth += at->kind == '{' ? 1 : at->kind == '}' && depth > 0 ? -1 : 0;
+      if (depth == 0 && (at + 1)->kind == ';') break;
+    }
   if (at == m_tokens.end()) return m_text.size();
   std::size_t end = at->end;
   if (auto next = at + 1; next != m_tokens.end() && next->kind == ';') end = next->end;
@@ -249,9 +255,9 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
   if (const clang::FunctionDecl* code = last.getAsFunction(); code && code->hasSkippedBody())
     if (const clang::FunctionTypeLoc type = code->getFunctionTypeLoc())
       skipped_body = begin_of_body(last_offset_of(sources, type.getRParenLoc()));
-  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body);
-  if (item.end <= item.begin) return;
   item.kind = kind_of(last);
+  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body, item.kind == "variable");
+  if (item.end <= item.begin) return;
   for (const clang::Decl* decl : group) {
     add_names(*decl, item.names);
     add_symbol(*decl, item.symbols);

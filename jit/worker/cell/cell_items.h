@@ -59,7 +59,7 @@ class CellItems {
   std::size_t begin_of_body(std::size_t parameters_end) const;
   /// Of an item whose last token lies at `last`, or whose body begins at `body` (the text's end: it has
   /// none).
-  std::size_t end_of_item(std::size_t last, std::size_t body) const;
+  std::size_t end_of_item(std::size_t last, std::size_t body, bool has_semicolon) const;
 
   std::string m_path, m_text;
   std::vector<RawToken> m_tokens;  ///< without directives

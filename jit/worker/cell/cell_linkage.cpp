@@ -11,9 +11,12 @@
 #include "clang/Basic/SourceManager.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "jit/worker/source/source_fs.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -56,6 +59,7 @@ class CellLinker {
     for (Symbol& symbol : m_symbols) add_accessor(symbol);
     for (Symbol& symbol : m_symbols) add_slot(symbol);
     for (Symbol& symbol : m_symbols) use_slot(symbol);
+    for (llvm::Function& function : m_module) keep_faults(function);
     move_initial_values();
     if (!m_error.empty()) return m_error;
     add_table(info);
@@ -89,6 +93,41 @@ class CellLinker {
     if (kept.empty()) return;
     new llvm::GlobalVariable(m_module, type, false, llvm::GlobalValue::AppendingLinkage,
                              llvm::ConstantArray::get(type, kept), name);
+  }
+
+  /// Keeps reads and writes that nobody needs, so that a null pointer is found out: those of the cell's own
+  /// statements but for loops, and in functions what is read and then forgotten.
+  static void keep_faults(llvm::Function& function) {
+    if (function.isDeclaration()) return;
+    const bool is_run = function.getName().starts_with("__stmts__");
+    std::optional<llvm::DominatorTree> tree;
+    std::optional<llvm::LoopInfo> loops;
+    if (is_run) loops.emplace(tree.emplace(function));
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      if (!load && !store) continue;
+      const llvm::Value* memory = llvm::getUnderlyingObject(llvm::getLoadStorePointerOperand(&instruction));
+      if (llvm::isa<llvm::AllocaInst, llvm::GlobalVariable>(memory)) continue;
+      if (!(is_run && !loops->getLoopFor(instruction.getParent())) && !(load && is_forgotten(*load)))
+        continue;
+      if (load)
+        load->setVolatile(true);
+      else
+        store->setVolatile(true);
+    }
+  }
+
+  /// Whether what is read is used by nobody, or written to a variable that nobody reads.
+  static bool is_forgotten(const llvm::LoadInst& load) {
+    return llvm::all_of(load.users(), [](const llvm::User* user) {
+      const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      const auto* variable = store ? llvm::dyn_cast<llvm::AllocaInst>(store->getPointerOperand()) : nullptr;
+      return variable && llvm::all_of(variable->users(), [](const llvm::User* one) {
+               const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(one);
+               return llvm::isa<llvm::StoreInst>(one) || (call && call->isLifetimeStartOrEnd());
+             });
+    });
   }
 
   /// Lets the session know where an exception came from: the line of a `throw` in any cell, or of what the
@@ -137,6 +176,11 @@ class CellLinker {
     const std::string folder = std::string(k_source_dir) + "/";
     for (std::size_t at = type.find(folder); at != type.npos; at = type.find(folder, at))
       type.erase(at, folder.size());
+    // Its column is another one where a shorter text stands for what lies before it in its line.
+    for (std::size_t at = type.find("(lambda at "); at != type.npos; at = type.find("(lambda at ", at + 1)) {
+      const std::size_t close = type.find(')', at), column = type.rfind(':', close);
+      if (close != type.npos && column > at) type.erase(column, close - column);
+    }
     return type;
   }
 
@@ -151,6 +195,13 @@ class CellLinker {
       if (!decl || !is_of_session(*decl)) continue;
       if (function.hasLocalLinkage() && !is_at_namespace_scope(*decl)) continue;
       m_symbols.push_back({&function, Kind::function, type_of(*decl)});
+    }
+    // Constructors and destructors that are others' by another name.
+    for (llvm::GlobalAlias& alias : m_module.aliases()) {
+      if (!llvm::isa<llvm::Function>(alias.getAliaseeObject()) || !alias.hasExternalLinkage()) continue;
+      const clang::Decl* decl = decl_of(alias);
+      if (decl && llvm::isa<clang::FunctionDecl>(decl) && is_of_session(*decl))
+        m_symbols.push_back({&alias, Kind::function, type_of(*decl)});
     }
     for (llvm::GlobalVariable& variable : m_module.globals()) {
       if (variable.getName().starts_with("llvm.") || variable.hasSection()) continue;
@@ -397,14 +448,18 @@ class CellLinker {
       fixups.push_back(llvm::ConstantStruct::get(
           fixup_type,
           {fixup.variable, number(std::int64_t(fixup.offset)), number(fixup.symbol), number(fixup.addend)}));
-    auto* table_type =
-        llvm::StructType::get(context, {int64(), m_pointer, int64(), m_pointer, int64(), m_pointer});
+    auto* table_type = llvm::StructType::get(
+        context, {int64(), m_pointer, int64(), m_pointer, int64(), m_pointer, m_pointer});
+    // What destructors are registered under.
+    auto* handle = llvm::cast<llvm::GlobalVariable>(
+        m_module.getOrInsertGlobal("__dso_handle", llvm::Type::getInt8Ty(context)));
+    handle->setVisibility(llvm::GlobalValue::HiddenVisibility);
     auto* table = new llvm::GlobalVariable(
         m_module, table_type, true, llvm::GlobalValue::ExternalLinkage,
         llvm::ConstantStruct::get(
             table_type,
-            {number(1), text(info), number(std::int64_t(symbols.size())), array_of(symbol_type, symbols),
-             number(std::int64_t(fixups.size())), array_of(fixup_type, fixups)}),
+            {number(2), text(info), number(std::int64_t(symbols.size())), array_of(symbol_type, symbols),
+             number(std::int64_t(fixups.size())), array_of(fixup_type, fixups), handle}),
         k_cell_table_symbol);
     table->setVisibility(llvm::GlobalValue::DefaultVisibility);
   }

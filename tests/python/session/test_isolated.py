@@ -25,6 +25,10 @@ def value(session, text):
 
 @pytest.mark.parametrize("text, how", [
     ("int* p = nullptr; *p = 1;", "SIGSEGV"),
+    ("int* p = nullptr; { int unused = *p; }", "SIGSEGV"),
+    ("int* p = nullptr; *p == 3;", "SIGSEGV"),
+    ("int* p = nullptr; if (*p) {}", "SIGSEGV"),
+    ("void f() { int* p = nullptr; int unused = *p; } f();", "SIGSEGV"),
     ("#include <cstdlib>\nabort();", "SIGABRT"),
     ("int seven = 7, zero = 0; seven / zero", "SIGFPE"),
     ("#include <cstdlib>\nexit(3);", "exit code 3"),

@@ -491,3 +491,58 @@ def test_standards(session):
         old.set_options(std="c++11")
     old.set_options(defines={"N": "3"})
     assert value(old, "N + (__cplusplus == 201703L)") == "4"
+
+
+def test_variables_with_initial_values_in_brackets_live_on(session):
+    ok(session, "int e(4); bool b(true); int* p(nullptr); auto f(2.5f);", "int a[2]{1, 2}, n(3);",
+       "tarsia::Tensor x(ones({2}));")
+    assert value(session, "e + a[1] + n + b") == "10"
+    assert value(session, "x.size(0) + f") == "4.5"
+
+
+def test_expressions_begin_with_a_sign(session):
+    assert value(session, "-1") == "-1"
+    ok(session, "int i = 3;")
+    assert [value(session, text) for text in ("-i", "+i", "// no\n-i * -2", "int j = i\n- 1; -j")] == ["-3", "3", "6", "-2"]
+    assert value(session, "#if -1\n-i - 1 // ;\n#endif") == "-4"
+
+
+def test_a_lambda_after_another_variable_of_its_line_is_called_later(session):
+    ok(session, "int much = 1; auto five = [] { return 5; };")
+    assert value(session, "five()") == "5"
+
+
+def test_constructors_and_destructors_outside_of_their_class(session):
+    ok(session, "int n = 3; struct A { A(); ~A(); };", "A::A() { n = 7; }\nA::~A() { n--; }", "{ A a; }")
+    assert value(session, "n") == "6"
+    ok(session, "A::~A() { n = 100; }", "{ A a; }")
+    assert value(session, "n") == "100"
+
+
+@pytest.mark.parametrize("cells", [
+    ["struct A { ~A(); }; int n = 0; A::~A() { n--; }", "A a;"],
+    ["struct A { ~A(); };", "#include <cstdio>\nA::~A() { std::puts(\"gone\"); std::fflush(stdout); }", "A a;"],
+    ["struct A { ~A(); }; A::~A() {}", "A a;", "int helper() { return 1; }\nA::~A() { helper(); }"],
+])
+def test_objects_end_before_any_code_goes(cells):
+    code = f"import tarsia; s = tarsia.Session(); [s.run(one).raise_if_failed() for one in {cells!r}]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("gone\n" if "puts" in cells[1] else "")
+
+
+def test_an_op_that_was_replaced_is_there_again_after_undo(session):
+    op = 'TARSIA_OP(undone_op).input("x").output("y").forward("cpu", [](tarsia::Context& c) {{ c.output(0).data<float>()[0] = {}; }});'
+    ok(session, op.format(1), op.format(2))
+    x = np.zeros(1, np.float32)
+    assert tarsia.ops.undone_op(x) == 2
+    assert session.undo() == ["undone_op"]
+    assert session.ops == ["undone_op"] and tarsia.ops.undone_op(x) == 1
+    session.undo()
+    assert session.ops == [] and "undone_op" not in tarsia.ops
+
+
+def test_tensors_are_made_on_a_device(session):
+    ok(session, 'auto a = zeros({2}, "cpu"), b = ones({2}, "cpu"), c = full({2}, 3, "cpu"), d = randn({2}, "cpu"), e = rand_uniform({2}, "cpu");')
+    assert value(session, 'arange(3, "cpu")') == "float32[3] cpu {0, 1, 2}"
+    assert value(session, "allclose(c, c) && !allclose(a, b)") == "true"

@@ -26,6 +26,15 @@ TEST(CellText, a_value_is_shown_where_no_semicolon_follows) {
   EXPECT_TRUE(CellText("c", " // x\n /* y */").is_empty());
 }
 
+TEST(CellText, statements_that_begin_with_a_sign_stand_in_brackets) {
+  EXPECT_EQ(CellText("c", "-x").code(), "(-x)\n;\n");
+  EXPECT_EQ(CellText("c", "int x = 1; -x; // ;\n{ -x; } +x;").code(),
+            "int x = 1; (-x); // ;\n{ -x; } (+x);\n");
+  EXPECT_EQ(CellText("c", "#define A \\\n -1\n--x").code(), "#define A \\\n -1\n--x\n;\n");
+  EXPECT_EQ(CellText("c", "- [] { return 1; }()").code(), "(- [] { return 1; }())\n;\n");
+  EXPECT_EQ(CellText("c", "-1 // one").code(), "(-1) // one\n;\n");
+}
+
 TEST(CellText, includes_move_to_the_front_unless_something_may_change_what_they_say) {
   CellText cell("c",
                 "#include <a>\n// #include <b>\n#if 1\n#include <c>\n#endif\n# include <d> // d\n#define "
