@@ -1,0 +1,338 @@
+"""What one process records, a fresh one replays: with an empty cache, in no_compile(), and without a compiler."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+import places
+import pytest
+
+import tarsia
+
+KERNEL = "template <class T> __global__ void twice(T* x) { *x *= 2; }\n__global__ void one(int* x) { *x = 1; }\n"
+# Uses all that asks for modules. The numbers tell whether the libraries are whole.
+PROGRAM = """
+import json, sys, threading
+import numpy as np
+import tarsia
+
+def run():
+    import importlib.util
+    lib = tarsia.load_inline('#include <string>\\nint length(const std::string& s) { return int(s.size()); }', name="lib")
+    found = []
+    threads = [threading.Thread(target=lambda i=i: found.append(tarsia.load_inline(f"int f() {{ return {i}; }}").f()))
+               for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kernels = tarsia.load_inline(KERNEL, arch="sm_90")
+    ptx = kernels.twice["float"].ptx
+    y = tarsia.elementwise("T x", "T y", "y = x * 3")(np.ones(3, np.float32))
+    later = tarsia.load_inline("int g() { return 7; }", wait=False)
+    later.wait()
+    relu = tarsia.load(EXAMPLE)
+    bound = tarsia.op("relu")(np.array([-1, 2], np.float32))
+    cell = tarsia.Session().run("int v = 3;").ok
+    return [lib.length("abc"), sorted(found), ".entry" in ptx, float(y.sum()), later.g(), bound.tolist(), cell]
+"""
+EXPECTED = [3, [0, 1, 2, 3], True, 9.0, 7, [0.0, 2.0], True]
+RECORD = PROGRAM + "with tarsia.record('ops.pack') as recording:\n    done = run()\nprint(json.dumps([done, recording.report]))"
+REPLAY = PROGRAM + """
+report = tarsia.replay('ops.pack', devices=[])
+with tarsia.no_compile():
+    done = run()
+counts = tarsia.statistics()
+print(json.dumps([done, report, counts["cache"]["hits"], counts["cache"]["compiles"], counts["workers_started"]]))
+"""
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """Runs a program in a process of its own, with a folder for its cache; gives what it printed as JSON."""
+    example = places.REPO / "examples/relu.cu"
+
+    def run(program, cache, path=None, **env):
+        program = program.replace("KERNEL", repr(KERNEL)).replace("EXAMPLE", repr(str(example)))
+        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=600, env={
+            **os.environ, "TARSIA_CACHE_DIR": str(tmp_path / cache), **env, **({"PYTHONPATH": str(path)} if path else {})})
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    run.folder = tmp_path
+    return run
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def cache_counts():
+    return tarsia.statistics()["cache"]
+
+
+def test_a_fresh_process_runs_the_same_program_without_a_compile(fresh):
+    done, report = fresh(RECORD, "builder")
+    assert done == EXPECTED and report["written"] and report["left_out"] == []
+    pack = (fresh.folder / "ops.pack").read_bytes()
+    assert report["bytes"] == len(pack) and report["modules"] >= 10
+    done, replayed, hits, compiles, workers = fresh(REPLAY, "server")
+    assert done == EXPECTED
+    assert replayed == {"modules": report["modules"], "known": 0, "bytes": len(pack), "gpus": []}
+    assert (compiles, workers) == (0, 0) and hits["disk"] == 0 and hits["memory"] >= 10
+    assert not list((fresh.folder / "server").rglob("*.so"))  # a replay keeps nothing on disk
+
+    # A run that only hits, on disk and in memory, gives the same pack.
+    done, again = fresh(RECORD.replace("done = run()", "run(), run(); done = run()"), "builder")
+    assert again == report and (fresh.folder / "ops.pack").read_bytes() == pack
+
+
+def test_without_a_compiler_and_without_cuda_headers_and_nvrtc(fresh):
+    _, report = fresh(RECORD, "builder")
+    package = pathlib.Path(tarsia.__file__).parent
+    library = (package / "libtarsia.so").resolve()
+    place = fresh.folder / "image" / "tarsia"
+    place.mkdir(parents=True)
+    for file in [*package.iterdir(), library]:
+        if file.name.startswith(("tarsia-compiler", "tarsia-sysroot", "tarsia-preludes")):
+            continue
+        if file.suffix == ".so":
+            shutil.copy(file, place / file.name)
+        elif not (place / file.name).exists():
+            (place / file.name).symlink_to(file)
+    program = """
+import json, tarsia
+try:
+    tarsia.load_inline("int fresh() { return 1; }")
+except tarsia.NotFound as error:
+    print(json.dumps(str(error)))
+"""
+    image = place.parent
+    assert "the compiler tarsia-compiler is missing" in fresh(program, "server", path=image, TARSIA_COMPILER="")
+    done, replayed, _, compiles, workers = fresh(REPLAY, "server", path=image, TARSIA_COMPILER="")
+    assert done == EXPECTED and (compiles, workers) == (0, 0) and replayed["modules"] == report["modules"]
+
+
+def test_a_source_with_a_text_that_asks_for_the_time_is_told(own_cache):
+    recording = tarsia.record(own_cache / "ops.pack").start()
+    tarsia.load_inline("const char* when() { return __TIME__; }", name="clock")
+    with pytest.warns(tarsia.CompileWarning, match=r"ops\.pack does not have all that the run used: clock: its text asks for the time") as told:
+        report = recording.stop()
+    assert told[0].filename == __file__
+    assert report["modules"] == 0 and report["left_out"][0]["name"] == "clock"
+
+
+def test_blocks_nest_and_each_notes_all(own_cache, monkeypatch):
+    monkeypatch.chdir(own_cache)
+    with tarsia.record("outer.pack") as outer:
+        tarsia.load_inline("int a() { return 1; }")
+        with tarsia.record("inner.pack") as inner:
+            tarsia.load_inline("int b() { return 1; }")
+        monkeypatch.chdir("/")
+        tarsia.load_inline("int c() { return 1; }")
+    assert (outer.report["modules"], inner.report["modules"]) == (3, 1)
+    assert (own_cache / "outer.pack").stat().st_size == outer.report["bytes"]
+
+    @tarsia.record(own_cache / "decorated.pack")
+    def run(deeper):
+        tarsia.load_inline("int a() { return 1; }")
+        if deeper:
+            run(False)
+
+    run(True)
+    assert tarsia.replay(own_cache / "decorated.pack", devices=[])["modules"] == 1
+
+
+def test_a_block_that_fails_writes_nothing_and_one_that_is_left_does(own_cache):
+    pack = own_cache / "ops.pack"
+    with pytest.raises(ZeroDivisionError), tarsia.record(pack):
+        tarsia.load_inline("int a() { return 1; }")
+        1 / 0
+    assert not pack.exists()
+    for ending in (SystemExit, KeyboardInterrupt):
+        with pytest.raises(ending), tarsia.record(pack):
+            tarsia.load_inline("int a() { return 1; }")
+            raise ending
+        assert tarsia.replay(pack, devices=[])["modules"] == 1
+        pack.unlink()
+    recording = tarsia.record(pack)
+    with pytest.raises(tarsia.Error, match=r"is not under way: start\(\) it first"):
+        recording.stop()
+    recording.start()
+    recording.cancel()
+    with pytest.raises(tarsia.Error, match=r"is not under way: start\(\) it first"):
+        recording.add_archs(["sm_80"])
+    assert not pack.exists()
+    with pytest.raises(tarsia.Error, match=r"a pack cannot be written to .*nowhere/ops\.pack: .*make its folder"):
+        recording = tarsia.record(own_cache / "nowhere/ops.pack")
+        recording.start()
+    with pytest.raises(tarsia.ArgumentTypeError, match="pass the path of the pack to write"):
+        tarsia.record()
+
+
+def test_a_forked_child_writes_nothing(own_cache):
+    with tarsia.record(own_cache / "ops.pack") as recording:
+        tarsia.load_inline("int parents() { return 1; }")
+        child = os.fork()
+        if child == 0:
+            wrong = 1
+            with contextlib.suppress(BaseException):
+                tarsia.load_inline("int childs() { return 1; }")
+                wrong = int(recording.stop()["written"] or (own_cache / "ops.pack").exists())
+            os._exit(wrong)
+        assert os.waitpid(child, 0)[1] == 0
+    assert recording.report["modules"] == 1 and recording.report["written"]
+
+
+def test_a_child_that_is_forked_after_a_replay_has_the_modules(own_cache):
+    source = "int replayed_before_fork() { return 5; }"
+    with tarsia.record(own_cache / "ops.pack"):
+        tarsia.load_inline(source)
+    shutil.rmtree(own_cache / "cache")
+    tarsia.replay(own_cache / "ops.pack", devices=[])
+    child = os.fork()
+    if child == 0:
+        wrong = 1
+        with contextlib.suppress(BaseException), tarsia.no_compile():
+            wrong = int(tarsia.load_inline(source).replayed_before_fork() != 5)
+        os._exit(wrong)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("harm", ["cut", "damaged", "foreign version", "no pack", "too large", "missing", "folder"])
+def test_a_pack_that_is_not_whole_is_refused_and_nothing_of_it_is_used(own_cache, harm):
+    pack = own_cache / "ops.pack"
+    source = f"int of_a_pack_with_harm_{harm.replace(' ', '_')}() {{ return 1; }}"
+    with tarsia.record(pack):
+        tarsia.load_inline(source)
+    shutil.rmtree(own_cache / "cache")
+    whole = pack.read_bytes()
+    middle = len(whole) // 2
+    if harm == "missing":
+        pack.unlink()
+    elif harm == "folder":
+        pack.unlink()
+        pack.mkdir()
+    elif harm == "too large":
+        with pack.open("r+b") as file:
+            file.truncate((2 << 30) + 1)  # sparse
+    else:
+        pack.write_bytes({"cut": whole[:middle], "damaged": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:],
+                          "foreign version": whole[:8] + b"\x09" + whole[9:], "no pack": b"hello"}[harm])
+    with pytest.raises(tarsia.Error, match="ops\\.pack") as caught:
+        tarsia.replay(pack, devices=[])
+    if harm not in ("missing", "folder"):
+        assert isinstance(caught.value, tarsia.LoadError)
+        assert "copy it again, or make it again with this Tarsia" in str(caught.value)
+    if harm == "foreign version":
+        assert "its version is 9, and this Tarsia reads 1" in str(caught.value)
+    with tarsia.no_compile(), pytest.raises(tarsia.CompileForbidden):
+        tarsia.load_inline(source)
+
+
+def test_a_pack_may_be_replaced_and_replayed_again(own_cache):
+    pack, header = own_cache / "ops.pack", own_cache / "near.h"
+    source = '#include "near.h"\nint replaced() { return NEAR; }'
+
+    def load():
+        return tarsia.load_inline(source, name="replaced", include_dirs=[own_cache])
+
+    def record(n):
+        header.write_text(f"#define NEAR {n}\n")
+        with tarsia.record(pack):
+            assert load().replaced() == n
+        shutil.rmtree(own_cache / "cache")
+
+    record(1)
+    assert tarsia.replay(pack, devices=[])["known"] == 0
+    assert tarsia.replay(pack, devices=[])["known"] == 1
+    with tarsia.no_compile():
+        assert load().replaced() == 1
+        header.write_text("#define NEAR 2\n")
+        with pytest.raises(tarsia.CompileForbidden, match=r"replaced \[[0-9a-f]{12}\] is not in the cache \(.*near\.h is not as it was when the "
+                                                          r"pack's module was compiled\), nor in a pack that is replayed"):
+            load()
+    record(2)
+    assert tarsia.replay(pack, devices=[])["known"] == 0
+    with tarsia.no_compile():
+        assert load().replaced() == 2
+        header.write_text("#define NEAR 1\n")
+        assert load().replaced() == 1
+
+
+def test_a_pack_of_an_exported_cache_and_an_imported_recording(own_cache, monkeypatch):
+    source = "int of_an_export() { return 6; }"
+    tarsia.load_inline(source)
+    subprocess.run([places.command(), "cache", "export", "all.pack"], cwd=own_cache, check=True, capture_output=True)
+    with tarsia.record(own_cache / "ops.pack"):
+        tarsia.load_inline(source)
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(own_cache / "other"))
+    done = subprocess.run([places.command(), "cache", "import", "ops.pack"], cwd=own_cache, check=True, capture_output=True, text=True)
+    assert done.stdout == "1 modules came from ops.pack; 0 of them were there\n"
+    with tarsia.no_compile():
+        assert tarsia.load_inline(source).origin == "disk"
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(own_cache / "third"))
+    assert tarsia.replay(own_cache / "all.pack", devices=[])["modules"] == 1
+    with tarsia.no_compile():
+        assert tarsia.load_inline(source).of_an_export() == 6
+
+
+def test_compiles_go_on_beside_replays_and_recordings(own_cache):
+    with tarsia.record(own_cache / "ops.pack"):
+        tarsia.load_inline("int beside() { return 1; }")
+    errors = []
+
+    def compile_some(n):
+        try:
+            for i in range(3):
+                assert tarsia.load_inline(f"int beside_{n}_{i}() {{ return {i}; }}").functions == (f"beside_{n}_{i}",)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=compile_some, args=(n,)) for n in range(3)]
+    with tarsia.record(own_cache / "all.pack") as recording:
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            tarsia.replay(own_cache / "ops.pack", devices=[])
+        for thread in threads:
+            thread.join()
+    assert errors == [] and recording.report["modules"] == 9
+
+
+def test_a_pack_for_two_architectures(own_cache, monkeypatch):
+    with tarsia.record(own_cache / "ops.pack") as recording:
+        tarsia.load_inline(KERNEL, arch="sm_80").twice["float"]
+        tarsia.load_inline("int host() { return 1; }")
+        recording.add_archs(["sm_90", 80, "80"])
+        with pytest.raises(tarsia.ArgumentValueError, match="architecture 'sm_x' is unknown"):
+            recording.add_archs(["x"])
+    of_one = recording.report["modules"]
+    monkeypatch.setenv("TARSIA_CACHE_DIR", str(own_cache / "other"))
+    tarsia.replay(own_cache / "ops.pack", devices=[])
+    compiles = cache_counts()["compiles"]
+    with tarsia.no_compile():
+        for arch in ("sm_80", "sm_90"):
+            lib = tarsia.load_inline(KERNEL, arch=arch)
+            assert list(lib.cubins) == [arch]
+            lib.twice["float"]
+        with pytest.raises(tarsia.CompileForbidden, match=r"option arch: it was sm_\d0, and is sm_100"):
+            tarsia.load_inline(KERNEL, arch="sm_100")
+    assert of_one == 5 and cache_counts()["compiles"] == compiles == 0
+
+
+def test_gpus_that_are_not_there_are_told(own_cache):
+    with tarsia.record(own_cache / "ops.pack"):
+        tarsia.load_inline("int on_no_gpu() { return 1; }")
+    with pytest.raises(tarsia.CudaError):
+        tarsia.replay(own_cache / "ops.pack", devices=[63])
+    with pytest.raises(tarsia.ArgumentTypeError, match="devices"):
+        tarsia.replay(own_cache / "ops.pack", devices="cuda:0")
+    assert tarsia.replay(own_cache / "ops.pack")["gpus"] == []  # it has no device code
