@@ -65,14 +65,16 @@ std::vector<int> api::ready_gpus(Pipeline& pipeline, const std::optional<std::ve
   }
   if (ready.empty()) return ready;
   const std::vector<std::string> gpus = cuda_architectures();
+  std::size_t n_loaded = 0;
   for (const auto& [key, archs] : requests) {
     if (std::ranges::none_of(gpus, [&](const std::string& gpu) { return runs_on(archs, gpu); })) continue;
     std::string changed;
     const auto found = pipeline.packs().store().find(key, changed);
     if (!found) continue;
     UniqueFd file(::fcntl(found->file->get(), F_DUPFD_CLOEXEC, 3));
-    if (file) registry::preload(std::move(file), hex(found->key), ready);
+    if (file) n_loaded += registry::preload(std::move(file), hex(found->key), ready);
   }
+  log().debug("kernels of {} modules are on GPUs before they are asked for", n_loaded);
   return ready;
 }
 

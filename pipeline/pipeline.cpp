@@ -92,6 +92,23 @@ std::string short_name(const cache::Key& key) {
   return hex(key).substr(0, 12);
 }
 
+/// The bytes of a module, without what the cache wrote behind them. Returns false if they cannot be read:
+/// that is the recording's loss, and not that of whoever asked for the module.
+bool read_whole(const cache::CachedModule& module, cache::Entry& entry) {
+  const int fd = module.file->get();
+  struct stat status;
+  if (!module.path.starts_with("/proc/"))
+    return ::fstat(fd, &status) == 0 &&
+           cache::read_entry(fd, static_cast<std::uint64_t>(status.st_size), cache::Kind::module, module.key,
+                             true, entry) == cache::ReadStatus::ok;
+  try {
+    entry.payload = read_descriptor(fd, cache::k_max_entry);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
@@ -208,7 +225,7 @@ void Pipeline::add_archs(Recorder::Id recording, const std::vector<std::string>&
   const Recorded recorded = m_recorder.so_far(recording);
   for (const auto& used : recorded.used) {
     // A program that asks for several at once names them, and gets that module on all machines.
-    if (!used->request->cuda || used->request->options.archs.size() != 1) continue;
+    if (!used->request || used->request->options.archs.size() != 1) continue;
     for (const std::string& arch : archs) {
       jit::CompileRequest request = *used->request;
       request.options.archs = {arch};
@@ -261,14 +278,8 @@ void Pipeline::note_use(const jit::CompileRequest& request, const cache::Key& ke
     m_recorder.leave_out(named(request), "the list of the files that it was compiled from is gone");
     return;
   }
-  const int fd = module.file->get();
-  struct stat status;
   cache::Entry entry{.meta = module.meta};
-  if (module.path.starts_with("/proc/")) {
-    entry.payload = read_descriptor(fd, cache::k_max_entry, "the module of " + named(request));
-  } else if (::fstat(fd, &status) != 0 ||
-             cache::read_entry(fd, static_cast<std::uint64_t>(status.st_size), cache::Kind::module,
-                               module.key, true, entry) != cache::ReadStatus::ok) {
+  if (!read_whole(module, entry)) {
     m_recorder.leave_out(named(request), "its module cannot be read");
     return;
   }
@@ -286,7 +297,7 @@ void Pipeline::note_use(const jit::CompileRequest& request, const cache::Key& ke
                    .inputs = std::move(inputs),
                    .made_with = MadeWith::of(request).serialise(),
                    .dependencies = std::move(*dependencies),
-                   .request = std::make_shared<const jit::CompileRequest>(request)});
+                   .request = request.cuda ? std::make_shared<const jit::CompileRequest>(request) : nullptr});
 }
 
 Pipeline::Completed Pipeline::complete(Source source, int line, int column) {
@@ -376,7 +387,7 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
     request.options.archs = m_archs.defaults(stores.disk, [&] {
       // A worker answers, so that CUDA need not be initialised here. An image without a compiler has none.
       try {
-        return m_pool.archs();
+        return cuda_initialised() ? cuda_architectures() : m_pool.archs();
       } catch (const NotFound&) {
         return cuda_architectures();
       }

@@ -56,15 +56,6 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* p) { return text.starts_with(p); });
 }
 
-/// Whether a library links nothing but the CUDA runtime and what comes with the system's compiler: then it is
-/// its own code alone that launches.
-bool launches_by_itself(const ElfLibrary& elf) {
-  return std::all_of(elf.needed.begin(), elf.needed.end(), [](const std::string& name) {
-    return starts_with_any(name, {"libcudart.so", "libstdc++.so", "libgcc_s.so", "libc.so", "libm.so",
-                                  "libpthread.so", "librt.so", "ld-linux"});
-  });
-}
-
 /// Its code would end the process at the first instruction that this CPU lacks.
 void check_cpu(const ElfLibrary& elf, const std::string& path) {
   const std::vector<std::string> missing = missing_cpu_features(elf.cpu_features);
@@ -185,7 +176,7 @@ class LibraryLoader {
     m_module.file.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
-    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && launches_by_itself(elf);
+    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && links_runtime_alone(elf);
     if (const auto take = reinterpret_cast<TakeFindings>(
             std::ranges::count(elf.tarsia_symbols, k_take_findings) ? dlsym(mapped.handle, k_take_findings)
                                                                     : nullptr)) {

@@ -1,9 +1,10 @@
 // Maps modules ahead of their loads.
 //
 // The first launch of a kernel costs a context on its GPU, the runtime's registration and the copy of its
-// code. All of that can be done before a library is asked for, save what the user's own code takes part in:
-// its static objects are made when somebody loads it. So only modules are mapped early whose mapping runs
-// nothing but the registration of kernels.
+// code. All of that can be done before a library is asked for. Mapping a module makes its static objects,
+// once, whoever maps it; they may find only what the module links. So a module that links more than the CUDA
+// runtime and what comes with the system's compiler stays for its load: PyTorch, say, would get its operators
+// early.
 #include "registry/preload.h"
 
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -22,9 +24,12 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/machine/cpu.h"
+#include "registry/crash/crash_handler.h"
+#include "registry/crash/thread_record.h"
 #include "registry/host_table.h"
 #include "registry/library/elf.h"
 #include "registry/library/needed_libraries.h"
+#include "registry/resources/call_context.h"
 #include "registry/resources/cuda_runtime.h"
 
 namespace tarsia::registry {
@@ -88,6 +93,14 @@ std::string unique_path(const std::string& file_path, int fd) {
   return unique + path.substr(name);
 }
 
+bool links_runtime_alone(const ElfLibrary& elf) {
+  static constexpr std::array k_known = {"libcudart.so", "libstdc++.so",  "libgcc_s.so", "libc.so",
+                                         "libm.so",      "libpthread.so", "librt.so",    "ld-linux"};
+  return std::ranges::all_of(elf.needed, [](const std::string& name) {
+    return std::ranges::any_of(k_known, [&](const char* known) { return name.starts_with(known); });
+  });
+}
+
 bool preload(UniqueFd file, const std::string& key, std::span<const int> devices) {
   const auto is_there = [&] {
     const std::lock_guard lock(g_mutex);
@@ -97,15 +110,19 @@ bool preload(UniqueFd file, const std::string& key, std::span<const int> devices
   try {
     const Mapping bytes(file.get());
     const ElfLibrary elf = read_elf(bytes.bytes(), key);
-    constexpr std::uint64_t k_registration = 1;
-    const bool runs_none = !elf.has_effects && count_initializers(bytes.bytes(), key) <= k_registration;
-    if (!runs_none || elf.sanitizer || runtime_of(elf).empty() ||
+    const bool is_module =
+        std::ranges::find(elf.tarsia_symbols, TARSIA_MODULE_SYMBOL) != elf.tarsia_symbols.end();
+    if (!is_module || elf.sanitizer || runtime_of(elf).empty() || !links_runtime_alone(elf) ||
         !missing_cpu_features(elf.cpu_features).empty())
       return false;
     const InLoader in_loader;
     open_needed(elf, key);
+    report_crashes();
     Preloaded made{.path = unique_path({}, file.get())};
-    made.handle = ::dlopen(made.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    {
+      const LoadingScope loading(call_slot(), key, bytes.bytes(), {}, file.get());
+      made.handle = ::dlopen(made.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
     if (!made.handle) return false;
     const auto entry = reinterpret_cast<tarsia_module_attach_fn>(::dlsym(made.handle, TARSIA_MODULE_SYMBOL));
     const tarsia_module* module = entry ? entry(host_table()) : nullptr;

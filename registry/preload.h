@@ -5,15 +5,21 @@
 #include <string>
 
 #include "base/file.h"
+#include "registry/library/elf.h"
 
 namespace tarsia::registry {
 
 /// A path that leads to the module and that no module was opened by before.
 std::string unique_path(const std::string& file_path, int fd);
 
-/// Maps a module with kernels, and loads them onto these GPUs. load_module() of the same key then takes the
-/// mapping over, once. Returns false, and leaves the module to load_module(), if mapping it would run code of
-/// the user's, if no kernel of it is for these GPUs, or if anything fails: the load then tells why.
+/// Whether a library links nothing but the CUDA runtime and what comes with the system's compiler: then it is
+/// its own code alone that launches.
+bool links_runtime_alone(const ElfLibrary& elf);
+
+/// Maps a module with kernels, which makes its static objects, and loads the kernels onto these GPUs.
+/// load_module() of the same key then takes the mapping over, once. Returns false, and leaves the module to
+/// load_module(), if it links more than the CUDA runtime, if not all kernels can be loaded onto one of the
+/// GPUs, or if anything fails: the load then tells why.
 bool preload(UniqueFd file, const std::string& key, std::span<const int> devices);
 
 /// A mapping that preload() made.

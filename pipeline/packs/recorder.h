@@ -30,7 +30,7 @@ struct UsedModule {
   std::string inputs;     ///< serialised
   std::string made_with;  ///< serialised
   std::vector<Dependency> dependencies;
-  std::shared_ptr<const jit::CompileRequest> request;
+  std::shared_ptr<const jit::CompileRequest> request;  ///< of a CUDA source; null of others
 };
 
 /// A module that a recording could not note.

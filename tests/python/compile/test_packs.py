@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -118,6 +119,127 @@ except tarsia.NotFound as error:
     assert "the compiler tarsia-compiler is missing" in fresh(program, "server", path=image, TARSIA_COMPILER="")
     done, replayed, _, compiles, workers = fresh(REPLAY, "server", path=image, TARSIA_COMPILER="")
     assert done == EXPECTED and (compiles, workers) == (0, 0) and replayed["modules"] == report["modules"]
+
+
+def test_without_cudas_headers(fresh):
+    kernel = "template <class T> __global__ void third(T* x) { *x *= 3; }"
+    headers = {line["path"] for line in tarsia.doctor()["lines"]
+               if line["found"] and line["part"] in ("CUDA headers", "CUDA crt headers", "cuRAND headers", "CCCL (CUB, libcu++)")}
+    mount = " && ".join(f"mount -t tmpfs tmpfs {path}" for path in sorted(headers, reverse=True))
+    if not headers or subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True).returncode:
+        pytest.skip("mounting is not allowed here")
+    fresh(f"""
+import json, tarsia
+with tarsia.record("ops.pack"):
+    tarsia.load_inline({kernel!r}).third["float"]
+print(json.dumps(None))
+""", "builder")
+    program = f"""
+import json, os, tarsia
+missing = [line["part"] for line in tarsia.doctor()["lines"] if not line["found"]]
+def said(source):
+    try:
+        return tarsia.load_inline(source).origin
+    except tarsia.Error as error:
+        return type(error).__name__ + ": " + str(error)
+before = said({kernel!r})
+tarsia.replay("ops.pack", devices=[])
+after = said({kernel!r})
+tarsia.load_inline({kernel!r}).third["float"]
+other = said({kernel!r} + " // another")
+with tarsia.no_compile():
+    forbidden = said({kernel!r} + " // another")
+print(json.dumps([missing, before, after, other, forbidden]))
+"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", mount + ' && exec "$0" -c "$1"', sys.executable, program], cwd=fresh.folder,
+                          env={**os.environ, "TARSIA_CACHE_DIR": str(fresh.folder / "server")}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    missing, before, after, other, forbidden = json.loads(done.stdout)
+    assert "CUDA headers" in missing
+    assert before.startswith("NotFound: the source holds CUDA, and this machine lacks ")
+    assert after == "memory"
+    assert other.startswith("NotFound: the source holds CUDA, and this machine lacks ") and other.endswith("; no pack that is replayed has its module")
+    assert forbidden.startswith("CompileForbidden: ") and "file source: its text changed" in forbidden
+
+
+def fake_driver(folder):
+    """A CUDA driver with one GPU of sm_90, which loads nothing."""
+    table = (places.REPO / "base/cuda/cuda_driver.cpp").read_text()
+    told = {"cuDeviceGetCount": ("int* n", "*n = 1;"), "cuCtxGetCurrent": ("void** c", "*c = (void*)8;"),
+            "cuDevicePrimaryCtxRetain": ("void** c, int d", "*c = (void*)8;"),
+            "cuDeviceGetAttribute": ("int* v, int a, int d", "*v = a == 75 ? 9 : 0;")}
+    names = re.findall(r'need\("(\w+)"', table)
+    assert set(told) <= set(names)
+    none = ("void", "")
+    (folder / "driver.c").write_text("".join(f"int {name}({told.get(name, none)[0]}) {{ {told.get(name, none)[1]} return 0; }}\n" for name in names))
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", "libcuda.so.1"], cwd=folder, check=True)
+
+
+def fake_runtime(folder):
+    """A CUDA runtime that counts what is registered and loaded."""
+    (folder / "runtime.c").write_text("""
+int registered, gone, loaded;
+static void* none[4];
+void** __cudaRegisterFatBinary(const void* unit) { ++registered; return none; }
+void __cudaUnregisterFatBinary(void** handle) { ++gone; }
+int cudaGetFuncBySymbol(void** function, const void* stub) { ++loaded; *function = (void*)stub; return 0; }
+const char* cudaGetErrorName(int code) { return "none"; }
+const char* cudaGetErrorString(int code) { return "none"; }
+""" + "".join(f"int {name}() {{ return 0; }}\n" for name in (
+        "__cudaRegisterFatBinaryEnd", "__cudaRegisterFunction", "__cudaRegisterVar", "__cudaRegisterManagedVar", "__cudaInitModule",
+        "__cudaPushCallConfiguration", "__cudaPopCallConfiguration", "cudaLaunchKernel", "cudaPeekAtLastError", "cudaGetLastError",
+        "cudaGetSymbolAddress", "cudaDeviceReset", "cudaGetKernel", "cudaGetDriverEntryPointByVersion")))
+    (folder / "versions").write_text("libcudart.so.13 { global: *; };")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcudart.so.13", "-Wl,--version-script=versions", "runtime.c", "-o", "libcudart.so.13"], cwd=folder, check=True)
+
+
+# The constructor of the second is the user's.
+OF_USER = "#include <cstdlib>\nstruct Made { Made() { setenv(\"TARSIA_TEST_MADE\", \"yes\", 1); } } made;\n__global__ void two(int* x) { *x = 2; }\n"
+
+
+def test_gpus_are_readied_and_kernels_loaded_once_and_ahead(fresh):
+    fake_driver(fresh.folder)
+    fake_runtime(fresh.folder)
+    fresh(f"""
+import json, tarsia
+with tarsia.record("host.pack"):
+    tarsia.load_inline("int no_kernel() {{ return 1; }}")
+with tarsia.record("ops.pack") as recording:
+    tarsia.load_inline({KERNEL!r}, arch="sm_90").twice["float"]
+    tarsia.load_inline({OF_USER!r}, arch="sm_90")
+    tarsia.load_inline("__global__ void of_another_gpu(int* x) {{}}", arch="sm_100")
+print(json.dumps(None))
+""", "builder")
+    program = f"""
+import ctypes, json, os, tarsia
+runtime = ctypes.CDLL("libcudart.so.13")
+def counts():
+    return [ctypes.c_int.in_dll(runtime, name).value for name in ("registered", "loaded", "gone")]
+getenv = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+gpus = [tarsia.replay("host.pack")["gpus"], tarsia.replay("ops.pack", devices=[])["gpus"]]
+told = [counts()]
+gpus += [tarsia.replay("ops.pack")["gpus"], tarsia.replay("ops.pack", devices=[0])["gpus"]]
+told += [counts(), getenv(b"TARSIA_TEST_MADE").decode()]
+with tarsia.no_compile():
+    first = tarsia.load_inline({KERNEL!r})
+    assert first.kernels == ("one",)
+    first.twice["float"]
+    told.append(counts())
+    second = tarsia.load_inline({KERNEL!r})
+    told.append(counts())
+    first.unload(), second.unload()
+    user = tarsia.load_inline({OF_USER!r})
+    told.append(counts())
+print(json.dumps([gpus, told]))
+"""
+    gpus, told = fresh(program, "server", LD_PRELOAD=str(fresh.folder / "libcudart.so.13"), LD_LIBRARY_PATH=str(fresh.folder),
+                       TARSIA_COMPILER="")
+    assert gpus == [[], [], [0], [0]]
+    ahead = [3, 3, 0]  # three modules for this GPU, of a kernel each
+    assert told[:4] == [[0, 0, 0], ahead, "yes", ahead]
+    assert told[4] == ahead  # a second library of the same module shares its mapping, as ever
+    assert told[5][:2] == [3, 3]
 
 
 def test_a_source_with_a_text_that_asks_for_the_time_is_told(own_cache):
