@@ -61,7 +61,7 @@ class PackStore final : public ForkAware {
   std::map<Key, InPack> m_modules;
   std::map<Key, InPack> m_inputs;
   std::map<Key, std::shared_ptr<const Manifest>> m_manifests;
-  MemoryStore m_open{128};  ///< modules as memory files
+  MemoryStore m_open{32};  ///< modules as memory files
 };
 
 }  // namespace tarsia::cache

@@ -6,7 +6,6 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
 #include <tarsia/host.h>
@@ -45,12 +44,6 @@ namespace tarsia::registry {
 namespace {
 
 constexpr std::uint64_t k_max_library_bytes = std::uint64_t{4} << 30;
-
-/// Whether so few descriptors are taken that a library may keep one.
-bool has_descriptors_to_spare(int fd) {
-  struct rlimit limit;
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 4;
-}
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* p) { return text.starts_with(p); });
@@ -157,7 +150,7 @@ class LibraryLoader {
     mapped.origins = std::move(m_module.origins);
     report_crashes();
     Preloaded early = take_preloaded(m_module.key);
-    if (early.handle) m_module.file = std::move(early.file);
+    if (early.file) m_module.file = std::move(early.file);
     const std::string path = early.handle ? early.path : unique_path(m_module.file_path, m_module.file.get());
     {
       const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,

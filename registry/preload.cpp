@@ -8,6 +8,7 @@
 #include "registry/preload.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tarsia/abi.h>
 #include <unistd.h>
@@ -93,6 +94,11 @@ std::string unique_path(const std::string& file_path, int fd) {
   return unique + path.substr(name);
 }
 
+bool has_descriptors_to_spare(int fd) {
+  struct rlimit limit;
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 4;
+}
+
 bool links_runtime_alone(const ElfLibrary& elf) {
   static constexpr std::array k_known = {"libcudart.so", "libstdc++.so",  "libgcc_s.so", "libc.so",
                                          "libm.so",      "libpthread.so", "librt.so",    "ld-linux"};
@@ -131,7 +137,8 @@ bool preload(UniqueFd file, const std::string& key, std::span<const int> devices
     if (module && module->abi_version == TARSIA_ABI_VERSION && runtime)
       for (const int device : devices) on_any |= load_kernels(*module, *runtime, device);
     if (on_any) {
-      made.file = std::move(file);
+      // What is mapped needs none; debuggers open the module by its path.
+      if (has_descriptors_to_spare(file.get())) made.file = std::move(file);
       const std::lock_guard lock(g_mutex);
       // Another thread may have been quicker: its mapping stays.
       if (const auto [known, is_new] = g_preloaded.try_emplace(key); is_new) {

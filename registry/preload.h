@@ -12,6 +12,9 @@ namespace tarsia::registry {
 /// A path that leads to the module and that no module was opened by before.
 std::string unique_path(const std::string& file_path, int fd);
 
+/// Whether so few descriptors are taken that a library may keep one.
+bool has_descriptors_to_spare(int fd);
+
 /// Whether a library links nothing but the CUDA runtime and what comes with the system's compiler: then it is
 /// its own code alone that launches.
 bool links_runtime_alone(const ElfLibrary& elf);
@@ -26,7 +29,7 @@ bool preload(UniqueFd file, const std::string& key, std::span<const int> devices
 struct Preloaded {
   void* handle = nullptr;  ///< of dlopen; null: there is none
   std::string path;        ///< that dlopen got
-  UniqueFd file;           ///< to which the path leads
+  UniqueFd file;           ///< to which the path leads; none: descriptors are scarce
 };
 /// Takes over the mapping of a key.
 Preloaded take_preloaded(const std::string& key);
