@@ -12,6 +12,7 @@ import threading
 
 import places
 import pytest
+from alone import alone
 
 import tarsia
 
@@ -251,6 +252,7 @@ def test_a_source_with_a_text_that_asks_for_the_time_is_told(own_cache):
     assert report["modules"] == 0 and report["left_out"][0]["name"] == "clock"
 
 
+@alone
 def test_blocks_nest_and_each_notes_all(own_cache, monkeypatch):
     monkeypatch.chdir(own_cache)
     with tarsia.record("outer.pack") as outer:
@@ -272,6 +274,7 @@ def test_blocks_nest_and_each_notes_all(own_cache, monkeypatch):
     assert tarsia.replay(own_cache / "decorated.pack", devices=[])["modules"] == 1
 
 
+@alone
 def test_a_block_that_fails_writes_nothing_and_one_that_is_left_does(own_cache):
     pack = own_cache / "ops.pack"
     with pytest.raises(ZeroDivisionError), tarsia.record(pack):
@@ -313,6 +316,7 @@ def test_a_forked_child_writes_nothing(own_cache):
     assert recording.report["modules"] == 1 and recording.report["written"]
 
 
+@alone
 def test_a_child_that_is_forked_after_a_replay_has_the_modules(own_cache):
     source = "int replayed_before_fork() { return 5; }"
     with tarsia.record(own_cache / "ops.pack"):
@@ -359,6 +363,7 @@ def test_a_pack_that_is_not_whole_is_refused_and_nothing_of_it_is_used(own_cache
         tarsia.load_inline(source)
 
 
+@alone
 def test_a_pack_may_be_replaced_and_replayed_again(own_cache):
     pack, header = own_cache / "ops.pack", own_cache / "near.h"
     source = '#include "near.h"\nint replaced() { return NEAR; }'
@@ -389,6 +394,7 @@ def test_a_pack_may_be_replaced_and_replayed_again(own_cache):
         assert load().replaced() == 1
 
 
+@alone
 def test_a_pack_of_an_exported_cache_and_an_imported_recording(own_cache, monkeypatch):
     source = "int of_an_export() { return 6; }"
     tarsia.load_inline(source)
@@ -406,6 +412,7 @@ def test_a_pack_of_an_exported_cache_and_an_imported_recording(own_cache, monkey
         assert tarsia.load_inline(source).of_an_export() == 6
 
 
+@alone
 def test_compiles_go_on_beside_replays_and_recordings(own_cache):
     with tarsia.record(own_cache / "ops.pack"):
         tarsia.load_inline("int beside() { return 1; }")
@@ -429,6 +436,7 @@ def test_compiles_go_on_beside_replays_and_recordings(own_cache):
     assert errors == [] and recording.report["modules"] == 9
 
 
+@alone
 def test_a_pack_for_two_architectures(own_cache, monkeypatch):
     with tarsia.record(own_cache / "ops.pack") as recording:
         tarsia.load_inline(KERNEL, arch="sm_80").twice["float"]
@@ -450,6 +458,7 @@ def test_a_pack_for_two_architectures(own_cache, monkeypatch):
     assert of_one == 5 and cache_counts()["compiles"] == compiles == 0
 
 
+@alone
 def test_gpus_that_are_not_there_are_told(own_cache):
     with tarsia.record(own_cache / "ops.pack"):
         tarsia.load_inline("int on_no_gpu() { return 1; }")

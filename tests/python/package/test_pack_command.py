@@ -7,6 +7,7 @@ import sys
 
 import places
 import pytest
+from alone import alone
 
 import tarsia
 
@@ -48,6 +49,7 @@ def server(command, monkeypatch):
     return command.folder
 
 
+@alone
 def test_each_source_for_each_architecture(command, server):
     told = command("pack", "sub/fill.cu", "answer.cc", "-o", "ops.pack", "--arch", "sm_80,sm_90", "-v")
     assert told == f"3 modules are in ops.pack, {(server / 'ops.pack').stat().st_size} bytes\n"
@@ -84,6 +86,7 @@ def test_what_the_text_asks_the_time_for_is_told(command):
     assert "1 modules are in ops.pack" in told and "clock.cc is not in the pack: its text asks for the time" in told
 
 
+@alone
 def test_a_script_is_run_and_recorded(command, server):
     told = command("pack", "script.py", "-o", "ops.pack", "--arch", "sm_80,sm_90", "--", "0", "--word")
     assert told.splitlines()[0] == "script ['0', '--word'] __main__"
