@@ -111,6 +111,7 @@ registry::ModuleFile to_module_file(pipeline::Module module, std::string name,
           .file_path = std::move(module.path),
           .path = name,
           .name = name,
+          .key = std::move(module.key),
           .origin = module.origin,
           .warnings = std::move(module.warnings),
           .origins = std::move(origins)};
@@ -175,6 +176,13 @@ int32_t tarsia_compile(const tarsia_file* files, uint64_t n_files, const tarsia_
     if (!is_part && registry::seems_empty(file.bytes(), module.cuda))
       registry::load_module(to_module_file(std::move(module), name));  // says what is missing
     registry::export_library(file.bytes(), output);
+  });
+}
+
+int32_t tarsia_cache_fill(const tarsia_file* files, uint64_t n_files, const tarsia_options* options) {
+  return guarded([&] {
+    const InterruptScope scope(interrupt_of(options));
+    compile(api::to_source(files, n_files, options));
   });
 }
 

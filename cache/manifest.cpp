@@ -106,6 +106,12 @@ void Manifest::add(DependencySet set) {
   if (m_sets.size() > k_max_sets) m_sets.resize(k_max_sets);
 }
 
+std::optional<std::vector<Dependency>> Manifest::dependencies_of(const Key& module_key) const {
+  const auto found = std::ranges::find(m_sets, module_key, &DependencySet::module_key);
+  if (found == m_sets.end()) return std::nullopt;
+  return found->dependencies;
+}
+
 Key module_key(const Key& request_key, const std::vector<Dependency>& dependencies) {
   Hasher hasher("module");
   hasher.field(request_key);

@@ -41,6 +41,8 @@ class Manifest {
   /// Puts a set in front. Removes another set of the same module, and the oldest beyond k_max_sets.
   void add(DependencySet set);
   const std::vector<DependencySet>& sets() const { return m_sets; }
+  /// Those of the set that leads to a module; nothing if none does.
+  std::optional<std::vector<Dependency>> dependencies_of(const Key& module_key) const;
 
  private:
   std::vector<DependencySet> m_sets;

@@ -5,6 +5,14 @@
 
 namespace tarsia::cache {
 
+StoredModule stored_in_memory(const Key& key, std::string_view bytes, std::string meta) {
+  StoredModule module{.key = key, .meta = std::move(meta)};
+  module.memory = std::make_shared<const UniqueFd>(make_memfd("tarsia-module", bytes));
+  module.path = "/proc/self/fd/" + std::to_string(module.memory->get());
+  module.memory_bytes = bytes.size();
+  return module;
+}
+
 MemoryStore::MemoryStore(std::size_t max_modules, std::uint64_t max_memory_bytes)
     : m_max_modules(max_modules), m_max_memory_bytes(max_memory_bytes) {
   watch_forks();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/fork.h"
@@ -25,6 +26,9 @@ struct StoredModule {
   std::uint64_t memory_bytes = 0;
   std::string meta;
 };
+
+/// A module whose bytes are in a memory file of its own. Throws as make_memfd does.
+StoredModule stored_in_memory(const Key& key, std::string_view bytes, std::string meta);
 
 /// Thread-safe. Holds the most recently used entries, up to limits of number and of memory.
 class MemoryStore final : public ForkAware {

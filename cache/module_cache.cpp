@@ -6,18 +6,6 @@
 namespace tarsia::cache {
 namespace {
 
-std::string path_of_descriptor(int fd) {
-  return "/proc/self/fd/" + std::to_string(fd);
-}
-
-StoredModule in_memory(const Key& key, std::string_view bytes, std::string meta) {
-  StoredModule module{.key = key, .meta = std::move(meta)};
-  module.memory = std::make_shared<const UniqueFd>(make_memfd("tarsia-module", bytes));
-  module.path = path_of_descriptor(module.memory->get());
-  module.memory_bytes = bytes.size();
-  return module;
-}
-
 /// The beginning of a key, as far as people need it to tell keys apart.
 std::string short_name(const Key& key) {
   return hex(key).substr(0, 12);
@@ -61,7 +49,7 @@ std::optional<CachedModule> ModuleCache::find_module(const Key& key, Missing& wh
     found = {.key = key, .path = hit.path, .stamp = hit.stamp, .meta = std::move(hit.entry.meta)};
     file = std::make_shared<const UniqueFd>(std::move(hit.fd));
   } else {
-    found = in_memory(key, hit.entry.payload, std::move(hit.entry.meta));
+    found = stored_in_memory(key, hit.entry.payload, std::move(hit.entry.meta));
     file = found.memory;
   }
   m_memory.keep_module(found);
@@ -168,14 +156,25 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
       }
     }
   }
-  StoredModule module = in_memory(key, bytes, std::move(meta));
+  StoredModule module = stored_in_memory(key, bytes, std::move(meta));
   m_memory.keep_module(module);
   std::shared_ptr<const UniqueFd> file = module.memory;
   return handed_out(std::move(module), std::move(file), Origin::memory);
 }
 
+std::optional<std::vector<Dependency>> ModuleCache::dependencies_of(const Key& request_key,
+                                                                    const Key& module_key) {
+  if (request_key == module_key) return std::vector<Dependency>();
+  if (const auto known = m_memory.find_manifest(request_key))
+    if (auto found = known->dependencies_of(module_key)) return found;
+  Hit hit;
+  if (m_disk.peek(Kind::manifest, request_key, true, hit) != Lookup::hit) return std::nullopt;
+  const auto manifest = Manifest::parse(hit.entry.payload);
+  return manifest ? manifest->dependencies_of(module_key) : std::nullopt;
+}
+
 CachedModule ModuleCache::pass_through(const Key& request_key, std::string_view bytes, std::string meta) {
-  StoredModule module = in_memory(request_key, bytes, std::move(meta));
+  StoredModule module = stored_in_memory(request_key, bytes, std::move(meta));
   std::shared_ptr<const UniqueFd> file = module.memory;
   return handed_out(std::move(module), std::move(file), Origin::memory);
 }

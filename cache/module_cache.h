@@ -48,6 +48,9 @@ class ModuleCache {
   /// module.
   CachedModule keep(const Key& request_key, std::string_view bytes, std::string meta,
                     std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
+  /// The files that led from a request to a module that find() or keep() gave; nothing if that is not known
+  /// any more.
+  std::optional<std::vector<Dependency>> dependencies_of(const Key& request_key, const Key& module_key);
   /// A module that must not be kept.
   static CachedModule pass_through(const Key& request_key, std::string_view bytes, std::string meta);
 

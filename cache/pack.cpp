@@ -2,6 +2,7 @@
 #include "cache/pack.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <utility>
@@ -31,6 +32,11 @@ bool is_packed(Kind kind) {
   return kind == Kind::module || kind == Kind::manifest || kind == Kind::inputs;
 }
 
+/// Facts about the machine that a store is on stay at home; those of a pack are about its modules.
+bool may_be_in_pack(Kind kind) {
+  return is_packed(kind) || kind == Kind::fact;
+}
+
 /// The entry that these bytes are; its footer is made again, and compared.
 PackEntry parse_entry(std::string_view bytes) {
   if (bytes.size() < k_footer_size) refuse("an entry is too short");
@@ -47,7 +53,7 @@ PackEntry parse_entry(std::string_view bytes) {
   entry.meta = bytes.substr(payload, meta);
   if (make_footer(entry.kind, entry.key, entry.payload, entry.meta) != footer)
     refuse("the entry " + hex(entry.key).substr(0, 12) + " is damaged");
-  if (!is_packed(entry.kind)) refuse("it has an entry of a kind that packs do not have");
+  if (!may_be_in_pack(entry.kind)) refuse("it has an entry of a kind that packs do not have");
   return entry;
 }
 
@@ -64,13 +70,18 @@ std::string portable(const Manifest& manifest, const std::set<Key>& modules) {
 }
 
 /// Adds a pack's sets to those that the store has. The store's own go in front: their stamps vouch.
-bool import_manifest(DiskStore& store, const PackEntry& entry, const Manifest& packed) {
-  Manifest merged = packed;
+bool import_manifest(DiskStore& store, const OpenPack::RequestManifest& packed) {
+  Manifest merged = packed.manifest;
   Hit hit;
-  if (store.peek(Kind::manifest, entry.key, true, hit) == Lookup::hit)
+  if (store.peek(Kind::manifest, packed.request_key, true, hit) == Lookup::hit)
     if (const auto own = Manifest::parse(hit.entry.payload))
       for (auto set = own->sets().rbegin(); set != own->sets().rend(); ++set) merged.add(*set);
-  return store.keep(Kind::manifest, entry.key, merged.serialise(), {});
+  return store.keep(Kind::manifest, packed.request_key, merged.serialise(), {});
+}
+
+[[noreturn]] void refuse_size(const std::string& path) {
+  throw Error("the pack " + path + " would be larger than 2 GiB: make the cache smaller first " +
+              "(tarsia cache prune --max-size 2G), or make several packs");
 }
 
 }  // namespace
@@ -123,9 +134,7 @@ Packed export_pack(DiskStore& store, const std::string& path) {
   std::uint64_t bytes = 0;
   const auto take = [&](Kind kind, const Key& key, Hit hit) {
     bytes += hit.entry.payload.size() + hit.entry.meta.size() + k_footer_size + 8;
-    if (bytes > k_max_pack - 4096)
-      throw Error("the pack " + path + " would be larger than 2 GiB: make the cache smaller first " +
-                  "(tarsia cache prune --max-size 2G)");
+    if (bytes > k_max_pack - 4096) refuse_size(path);
     kept.push_back(std::move(hit));
     names.emplace_back(kind, key);
   };
@@ -158,42 +167,58 @@ Packed export_pack(DiskStore& store, const std::string& path) {
   std::vector<PackEntry> entries;
   for (std::size_t i = 0; i < kept.size(); ++i)
     entries.push_back({names[i].first, names[i].second, kept[i].entry.payload, kept[i].entry.meta});
-  const std::string pack = write_pack(entries);
-  packed.bytes = pack.size();
-  const std::string_view pieces[] = {pack};
-  if (const int error = publish(path, pieces)) throw Error(errno_message("cannot write " + path, error));
+  packed.bytes = write_pack_file(entries, path);
   return packed;
 }
 
-Packed import_pack(DiskStore& store, const std::string& path) {
+std::uint64_t write_pack_file(const std::vector<PackEntry>& entries, const std::string& path) {
+  std::uint64_t bytes = 4096;
+  for (const PackEntry& entry : entries)
+    bytes += entry.payload.size() + entry.meta.size() + k_footer_size + 8;
+  if (bytes > k_max_pack) refuse_size(path);
+  const std::string pack = write_pack(entries);
+  const std::string_view pieces[] = {pack};
+  if (const int error = publish(path, pieces)) throw Error(errno_message("cannot write " + path, error));
+  return pack.size();
+}
+
+OpenPack open_pack(const std::string& path) {
   std::string bytes;
   UniqueFd fd;
   struct stat status;
   int error = open_regular(path, fd, status, Links::follow);
   if (error == 0) error = read_all(fd.get(), bytes, k_max_pack);
+  if (error == EFBIG)
+    throw LoadError("the pack " + path + " is larger than 2 GiB, which is the most that one has: it is " +
+                    "none of Tarsia's");
   if (error != 0) throw Error(errno_message("cannot read the pack " + path, error));
-  Packed packed{.bytes = bytes.size()};
-  std::vector<PackEntry> entries;
-  std::vector<Manifest> manifests;
+  OpenPack pack{.bytes = std::make_shared<const std::string>(std::move(bytes))};
+  pack.entries = read_pack(*pack.bytes);
+  std::ranges::stable_sort(pack.entries, {}, &PackEntry::kind);
+  for (const PackEntry& entry : pack.entries) {
+    if (entry.kind != Kind::manifest) continue;
+    std::optional<Manifest> manifest = Manifest::parse(entry.payload);
+    if (!manifest) refuse("an entry is no list of files");
+    pack.manifests.push_back({entry.key, std::move(*manifest)});
+  }
+  return pack;
+}
+
+Packed import_pack(DiskStore& store, const std::string& path) {
+  OpenPack pack;
   try {
-    entries = read_pack(bytes);
-    for (const PackEntry& entry : entries)
-      if (entry.kind == Kind::manifest) {
-        std::optional<Manifest> manifest = Manifest::parse(entry.payload);
-        if (!manifest) refuse("an entry is no list of files");
-        manifests.push_back(std::move(*manifest));
-      }
+    pack = open_pack(path);
   } catch (const LoadError& wrong) {
     throw LoadError(path + " is not taken in: " + wrong.what());
   }
+  Packed packed{.bytes = pack.bytes->size()};
   bool all = true;
-  auto manifest = manifests.begin();
-  // Modules come before what leads to them.
-  std::ranges::stable_sort(entries, {}, &PackEntry::kind);
-  for (const PackEntry& entry : entries) {
+  auto manifest = pack.manifests.begin();
+  for (const PackEntry& entry : pack.entries) {
+    if (entry.kind == Kind::fact) continue;
     Hit hit;
     if (entry.kind == Kind::manifest) {
-      all &= import_manifest(store, entry, *manifest++);
+      all &= import_manifest(store, *manifest++);
       continue;
     }
     const bool is_module = entry.kind == Kind::module;

@@ -3,22 +3,25 @@
 //   pack      := magic version count record* signature_size signature checksum
 //   magic     := "TarsiaPk"
 //   version, count, signature_size := u32
-//   record    := size:u64 entry                  an entry as cache/entry.h has it, with its own key and
-//   checksum signature := signature_size bytes; none in version 1, which refuses others checksum  := 32
-//   bytes, BLAKE2b-256 of all before it
+//   record    := size:u64 entry         an entry as cache/entry.h has it, with its own key and checksum
+//   signature := signature_size bytes;  none in version 1, which refuses others
+//   checksum  := 32 bytes, BLAKE2b-256 of all before it
 //
-// Numbers are little-endian. The kinds are module, manifest and inputs. Manifests are without stamps: those
-// vouch for files of the machine that wrote them.
+// Numbers are little-endian. The kinds are module, manifest, inputs, and fact: what the modules were made
+// with (pipeline/packs/made_with.h), for replays alone. Manifests are without stamps: those vouch for files
+// of the machine that wrote them.
 //
 // A pack is code. Its checksum finds damage; it does not tell who wrote the pack.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cache/disk_store.h"
+#include "cache/manifest.h"
 
 namespace tarsia::cache {
 
@@ -38,6 +41,21 @@ std::string write_pack(const std::vector<PackEntry>& entries);
 /// Verifies a pack whole: its checksum, and every entry. Throws LoadError that says what is wrong with it.
 std::vector<PackEntry> read_pack(std::string_view bytes);
 
+/// A file that was verified whole.
+struct OpenPack {
+  struct RequestManifest {
+    Key request_key;
+    Manifest manifest;
+  };
+  std::shared_ptr<const std::string> bytes;
+  std::vector<PackEntry> entries;  ///< of the bytes: modules come before what leads to them
+  std::vector<RequestManifest> manifests;
+};
+
+/// Reads and verifies a pack. Throws Error that names the file if it cannot be read, LoadError if it is no
+/// whole pack.
+OpenPack open_pack(const std::string& path);
+
 struct Packed {
   std::uint64_t modules = 0;  ///< in the pack
   std::uint64_t known = 0;    ///< of these, how many an import found in the store
@@ -47,6 +65,10 @@ struct Packed {
 /// Writes all whole modules of a store, and what leads to them, to a file that is there whole or not at all.
 /// Throws Error if it cannot be written, or would be larger than k_max_pack.
 Packed export_pack(DiskStore& store, const std::string& path);
+
+/// Writes a pack to a file that is there whole or not at all; returns its size. Throws Error if it cannot be
+/// written, or would be larger than k_max_pack.
+std::uint64_t write_pack_file(const std::vector<PackEntry>& entries, const std::string& path);
 
 /// Keeps what a pack has in a store. Manifests that are there gain its sets of files. Throws Error if the
 /// file cannot be read or the store keeps nothing, LoadError for a file that is no whole pack; then the store

@@ -170,6 +170,8 @@ void check_library(const std::string& library) {
   }
 }
 
+}  // namespace
+
 void check_arch(const std::string& arch) {
   std::string_view number = arch;
   const bool prefixed = number.starts_with("sm_");
@@ -180,6 +182,8 @@ void check_arch(const std::string& arch) {
     refuse("architecture " + quoted(arch) + " is unknown: write it as in 'sm_90'");
   }
 }
+
+namespace {
 
 void check_function(const std::string& function) {
   if (function.empty() || function.find_first_of(std::string_view("\n\r\"\\\0", 5)) != std::string::npos) {

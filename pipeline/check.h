@@ -17,4 +17,7 @@ void count_bytes(const std::string& name, std::uint64_t bytes, std::uint64_t& to
 /// something else to the compiler.
 void check(const Source& source);
 
+/// The same for an architecture, "sm_90".
+void check_arch(const std::string& arch);
+
 }  // namespace tarsia::pipeline

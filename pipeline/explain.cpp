@@ -216,4 +216,18 @@ Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store)
   return told;
 }
 
+std::vector<Difference> differences_from_nearest(const std::vector<std::pair<cache::Key, std::string>>& all,
+                                                 const Inputs& now) {
+  std::optional<unsigned> least;
+  std::vector<Difference> differences;
+  for (const auto& [key, bytes] : all) {
+    const std::optional<Inputs> then = Inputs::parse(bytes);
+    const std::optional<unsigned> apart = then ? distance(*then, now) : std::nullopt;
+    if (!apart || (least && *apart >= *least)) continue;
+    least = apart;
+    differences = differences_of(*then, now);
+  }
+  return differences;
+}
+
 }  // namespace tarsia::pipeline

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/disk_store.h"
@@ -39,5 +40,10 @@ struct Explanation {
 /// Reads the store, and the files that the nearest entry was compiled from. Goes through all entries if none
 /// has the request's key.
 Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store);
+
+/// What differs between a request and the nearest of these serialised inputs of requests; nothing if all of
+/// them are of other sources.
+std::vector<Difference> differences_from_nearest(const std::vector<std::pair<cache::Key, std::string>>& all,
+                                                 const Inputs& now);
 
 }  // namespace tarsia::pipeline

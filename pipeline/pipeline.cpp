@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,10 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <thread>
 #include <type_traits>
 
+#include "base/cuda/cuda_driver.h"
 #include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -89,6 +92,23 @@ std::string short_name(const cache::Key& key) {
   return hex(key).substr(0, 12);
 }
 
+/// The bytes of a module, without what the cache wrote behind them. Returns false if they cannot be read:
+/// that is the recording's loss, and not that of whoever asked for the module.
+bool read_whole(const cache::CachedModule& module, cache::Entry& entry) {
+  const int fd = module.file->get();
+  struct stat status;
+  if (!module.path.starts_with("/proc/"))
+    return ::fstat(fd, &status) == 0 &&
+           cache::read_entry(fd, static_cast<std::uint64_t>(status.st_size), cache::Kind::module, module.key,
+                             true, entry) == cache::ReadStatus::ok;
+  try {
+    entry.payload = read_descriptor(fd, cache::k_max_entry);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
@@ -151,32 +171,133 @@ Module Pipeline::compile(Source source) {
   // 2. Resolve. From here on the request holds all that decides the module's bytes, save the files that the
   //    compiler will read from disk.
   Stores& stores = this->stores();
-  const jit::CompileRequest request = resolve(std::move(source), stores);
+  std::string lacks;
+  jit::CompileRequest request = resolve(std::move(source), stores, m_packs.is_empty() ? nullptr : &lacks);
+  return serve(std::move(request), lacks, given_ban, stores);
+}
+
+Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores) {
+  const Recorder::Request recorded(m_recorder, request);
 
   // 3. Key.
-  const cache::Key key = request_key(request);
+  cache::Key key = request_key(request);
 
-  // 4. Look into the cache, which knows the files that were read from disk.
+  // 4. Look into the packs that are replayed, and into the cache, which know the files that were read from
+  //    disk.
   const auto began = Clock::now();
-  cache::Missing why;
-  if (auto found = stores.modules.find(key, &why)) {
-    stores.tally.add(found->origin == Origin::disk ? cache::Count::hit_disk : cache::Count::hit_memory);
-    log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
-               found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
-    return ready(std::move(*found), request.cuda);
-  }
+  std::string changed;
+  if (!m_packs.is_empty())
+    if (auto found = m_packs.find(request, key, &request_key, changed)) {
+      stores.tally.add(cache::Count::hit_memory);
+      log().info("{} [{}]: found in a pack in {:.1f} ms", named(request), short_name(key),
+                 milliseconds_since(began));
+      note_use(request, key, *found, stores);
+      return ready(std::move(*found), request.cuda);
+    }
+  cache::Missing why{cache::Count::miss_absent, "this machine lacks " + lacks};
+  if (lacks.empty())
+    if (auto found = stores.modules.find(key, &why)) {
+      note_use(request, key, *found, stores);
+      stores.tally.add(found->origin == Origin::disk ? cache::Count::hit_disk : cache::Count::hit_memory);
+      log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
+                 found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
+      return ready(std::move(*found), request.cuda);
+    }
 
+  if (!changed.empty()) why.text = changed + " is not as it was when the pack's module was compiled";
   stores.tally.add(why.reason);
   log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why.text);
 
-  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none) {
-    stores.tally.add(cache::Count::forbidden);
-    throw CompileForbidden(named(request) + " [" + short_name(key) + "] is not in the cache (" + why.text +
-                           "), and " + ban_text(ban));
-  }
+  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none)
+    refuse(request, key, why.text, ban, stores);
+  if (!lacks.empty())
+    throw NotFound("the source holds CUDA, and this machine lacks " + lacks +
+                   "; no pack that is replayed has its module");
 
   // 5. Compile, once for all callers that ask now.
   return compile_once(request, key, stores);
+}
+
+void Pipeline::add_archs(Recorder::Id recording, const std::vector<std::string>& archs) {
+  Stores& stores = this->stores();
+  for (const std::string& arch : archs) check_arch(arch);
+  std::vector<jit::CompileRequest> requests;
+  const Recorded recorded = m_recorder.so_far(recording);
+  for (const auto& used : recorded.used) {
+    // A program that asks for several at once names them, and gets that module on all machines.
+    if (!used->request || used->request->options.archs.size() != 1) continue;
+    for (const std::string& arch : archs) {
+      jit::CompileRequest request = *used->request;
+      request.options.archs = {arch};
+      requests.push_back(std::move(request));
+    }
+  }
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto work = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < requests.size();) try {
+        serve(requests[i], {}, Ban::none, stores);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
+      }
+  };
+  const std::size_t n_threads =
+      std::min<std::size_t>(requests.size(), std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < n_threads; ++i) threads.emplace_back(work);
+  work();
+  threads.clear();
+  if (first) std::rethrow_exception(first);
+}
+
+void Pipeline::refuse(const jit::CompileRequest& request, const cache::Key& key, const std::string& why,
+                      Ban ban, Stores& stores) {
+  stores.tally.add(cache::Count::forbidden);
+  std::string text = named(request) + " [" + short_name(key) + "] is not in the cache (" + why + ")";
+  if (!m_packs.is_empty()) {
+    text += ", nor in a pack that is replayed";
+    const std::vector<Difference> differences =
+        differences_from_nearest(m_packs.store().inputs(), inputs_of(request, true));
+    constexpr std::size_t k_most = 3;
+    for (std::size_t i = 0; i < std::min(differences.size(), k_most); ++i)
+      text += (i == 0 ? " (what differs from the nearest of these: " : "; ") + differences[i].input + ": " +
+              differences[i].how;
+    if (!differences.empty()) text += differences.size() > k_most ? "; …)" : ")";
+  }
+  throw CompileForbidden(text + ", and " + ban_text(ban));
+}
+
+void Pipeline::note_use(const jit::CompileRequest& request, const cache::Key& key,
+                        const cache::CachedModule& module, Stores& stores) {
+  if (!m_recorder.wants(key, module.key)) return;
+  auto dependencies = m_packs.store().dependencies_of(key, module.key);
+  if (!dependencies) dependencies = stores.modules.dependencies_of(key, module.key);
+  if (!dependencies) {
+    m_recorder.leave_out(named(request), "the list of the files that it was compiled from is gone");
+    return;
+  }
+  cache::Entry entry{.meta = module.meta};
+  if (!read_whole(module, entry)) {
+    m_recorder.leave_out(named(request), "its module cannot be read");
+    return;
+  }
+  // Those that the compile kept say when that was. So a run that hits gives the pack of the run that
+  // compiled.
+  std::string inputs = m_packs.store().inputs_of(key);
+  if (cache::Hit hit;
+      inputs.empty() && stores.disk.peek(cache::Kind::inputs, key, true, hit) == cache::Lookup::hit)
+    inputs = std::move(hit.entry.payload);
+  if (inputs.empty()) inputs = inputs_of(request, true).serialise();
+  m_recorder.note({.request_key = key,
+                   .module_key = module.key,
+                   .payload = std::move(entry.payload),
+                   .meta = std::move(entry.meta),
+                   .inputs = std::move(inputs),
+                   .made_with = MadeWith::of(request).serialise(),
+                   .dependencies = std::move(*dependencies),
+                   .request = request.cuda ? std::make_shared<const jit::CompileRequest>(request) : nullptr});
 }
 
 Pipeline::Completed Pipeline::complete(Source source, int line, int column) {
@@ -228,7 +349,7 @@ void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
   stores().disk.keep(cache::Kind::fact, key, text, {});
 }
 
-jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
+jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string* lacks) {
   jit::CompileRequest request;
   request.name = std::move(source.name);
   request.options = std::move(source.options);
@@ -250,8 +371,10 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   request.cuda = kind == Kind::cuda;
   if (kind != Kind::host) {
     const std::shared_ptr<const CudaFindings> findings = cuda_findings();
-    if (request.cuda && !findings->missing.empty())
-      throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);
+    if (request.cuda && !findings->missing.empty()) {
+      if (!lacks) throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);
+      *lacks = findings->missing;
+    }
     request.cuda_parts = findings->parts;
   } else if (!request.options.libraries.empty()) {
     // One of the libraries may be NVIDIA's.
@@ -261,7 +384,14 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
     request.options.archs.clear();
     request.options.ptx = false;
   } else if (request.options.archs.empty()) {
-    request.options.archs = m_archs.defaults(stores.disk, [&] { return m_pool.archs(); });
+    request.options.archs = m_archs.defaults(stores.disk, [&] {
+      // A worker answers, so that CUDA need not be initialised here. An image without a compiler has none.
+      try {
+        return cuda_initialised() ? cuda_architectures() : m_pool.archs();
+      } catch (const NotFound&) {
+        return cuda_architectures();
+      }
+    });
   }
   request.files = std::move(source.files);
   request.headers = std::move(source.headers);
@@ -280,6 +410,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
     auto found = stores.modules.find(key);
     if (!found) return std::nullopt;
     stores.tally.add(cache::Count::waited);
+    note_use(request, key, *found, stores);
     return ready(std::move(*found), request.cuda);
   };
   for (;;) {
@@ -381,6 +512,12 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
              !result.cacheable      ? "not kept, since its text asks for the time"
              : stores.disk.usable() ? "kept in the cache"
                                     : "kept in memory alone");
+  if (!result.cacheable)
+    m_recorder.leave_out(named(request), "its text asks for the time, so it is compiled each time");
+  else if (!whole)
+    m_recorder.leave_out(named(request), "a file that it reads changed while it was compiled");
+  else
+    note_use(request, key, kept, stores);
   Module module = ready(std::move(kept), request.cuda);
   module.origin = Origin::compiled;
   module.timings = std::move(result.timings);

@@ -19,6 +19,8 @@
 #include "pipeline/archs.h"
 #include "pipeline/explain.h"
 #include "pipeline/failures.h"
+#include "pipeline/packs/packs.h"
+#include "pipeline/packs/recorder.h"
 #include "pipeline/part_store.h"
 #include "pipeline/source.h"
 
@@ -81,6 +83,12 @@ class Pipeline final : public ForkAware {
   cache::Tally& tally() { return stores().tally; }
   /// Why a source would hit or miss now. Compiles nothing, and throws as compile() does before it looks.
   Explanation explain(Source source);
+  /// What the run uses, and what it takes from packs.
+  Recorder& recorder() { return m_recorder; }
+  Packs& packs() { return m_packs; }
+  /// Compiles what a recording has noted of CUDA for further architectures, one each, several at once. Throws
+  /// as compile() does, the first error; ArgumentError for what is no architecture.
+  void add_archs(Recorder::Id recording, const std::vector<std::string>& archs);
   /// The number of workers started so far.
   unsigned workers_started() const { return m_pool.started(); }
 
@@ -100,7 +108,14 @@ class Pipeline final : public ForkAware {
 
   Stores& stores();
   void merge_tallies();
-  jit::CompileRequest resolve(Source source, Stores& stores);
+  /// `lacks` becomes what this machine lacks of CUDA for a source that holds some; null: then throws
+  /// NotFound.
+  jit::CompileRequest resolve(Source source, Stores& stores, std::string* lacks = nullptr);
+  Module serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores);
+  [[noreturn]] void refuse(const jit::CompileRequest& request, const cache::Key& key, const std::string& why,
+                           Ban ban, Stores& stores);
+  void note_use(const jit::CompileRequest& request, const cache::Key& key, const cache::CachedModule& module,
+                Stores& stores);
   Module compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
   Module compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
@@ -115,6 +130,8 @@ class Pipeline final : public ForkAware {
   cache::Flights m_flights;
   Failures m_failures;
   Archs m_archs;
+  Recorder m_recorder;
+  Packs m_packs;
 };
 
 }  // namespace tarsia::pipeline

@@ -1,10 +1,14 @@
 // The extension tarsia._tarsia.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <tarsia/c_api.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "python/call/explain.h"
 #include "python/call/function.h"
@@ -77,6 +81,49 @@ std::string doctor() {
   return py::taken(code, json);
 }
 
+uint64_t record_begin(const std::string& path) {
+  uint64_t recording = 0;
+  py::check(tarsia_record_begin(path.c_str(), &recording));
+  return recording;
+}
+
+std::string record_end(uint64_t recording) {
+  char* json = nullptr;
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = tarsia_record_end(recording, &json);
+  }
+  return py::taken(code, json);
+}
+
+void record_add_archs(uint64_t recording, const std::vector<std::string>& archs) {
+  std::vector<const char*> names;
+  for (const std::string& arch : archs) names.push_back(arch.c_str());
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = tarsia_record_add_archs(recording, names.data(), names.size());
+  }
+  py::check(code);
+}
+
+/// devices: None: all GPUs.
+std::string replay(const std::string& path, const std::optional<std::vector<int32_t>>& devices) {
+  char* json = nullptr;
+  int32_t code;
+  {
+    const nb::gil_scoped_release unlocked;
+    static constexpr int32_t k_none = 0;  // an empty list, and not all
+    code = tarsia_replay(path.c_str(),
+                         !devices           ? nullptr
+                         : devices->empty() ? &k_none
+                                            : devices->data(),
+                         devices ? devices->size() : 0, &json);
+  }
+  return py::taken(code, json);
+}
+
 std::string environment_for(const py::CompileOptions& given) {
   const tarsia::detail::CompileRequest request(given.options, std::string_view());
   char* text = nullptr;
@@ -121,5 +168,10 @@ NB_MODULE(_tarsia, module) {
   module.def("no_compile_enter", &tarsia_no_compile_enter);
   module.def("no_compile_leave", [] { py::check(tarsia_no_compile_leave()); });
   module.def("no_compile_depth", &tarsia_no_compile_depth);
+  module.def("record_begin", record_begin);
+  module.def("record_end", record_end);
+  module.def("record_drop", &tarsia_record_drop);
+  module.def("record_add_archs", record_add_archs);
+  module.def("replay", replay, nb::arg("path"), nb::arg("devices").none());
   module.def("environment_for", environment_for);
 }

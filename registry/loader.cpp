@@ -6,7 +6,6 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
 #include <tarsia/host.h>
@@ -34,6 +33,7 @@
 #include "registry/library/needed_libraries.h"
 #include "registry/op/op_description.h"
 #include "registry/op/op_registry.h"
+#include "registry/preload.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
 #include "registry/resources/recent_launches.h"
@@ -45,50 +45,8 @@ namespace {
 
 constexpr std::uint64_t k_max_library_bytes = std::uint64_t{4} << 30;
 
-/// Whether the path leads to the open file.
-bool leads_to(const std::string& path, int fd) {
-  struct stat named, opened;
-  return ::stat(path.c_str(), &named) == 0 && ::fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
-         named.st_ino == opened.st_ino;
-}
-
-/// A path that leads to the module and that no module was opened by before: its own path, or that of its
-/// descriptor, with a number written in slashes and dots. Debuggers and profilers open the module by this
-/// path, from processes of their own. So the path of a descriptor names this process.
-///
-/// Work-around: glibc knows a mapped library by its path as well as by its inode.
-/// Trigger: a module lies where a module mapped before lay, or its descriptor has the number that the other's
-/// had. Symptom: dlopen gives the old module back.
-/// Removal: dlopen takes a descriptor, or tells files of one path apart by their inodes.
-std::string unique_path(const ModuleFile& module) {
-  static std::atomic<std::uint64_t> s_next{0};
-  const int fd = module.file.get();
-  const std::string path = !module.file_path.empty() && leads_to(module.file_path, fd)
-                               ? module.file_path
-                               : "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd);
-  const std::size_t name = path.rfind('/') + 1;
-  std::string unique = path.substr(0, name);
-  for (std::uint64_t number = s_next.fetch_add(1); number; number >>= 1) unique += (number & 1) ? "./" : "/";
-  return unique + path.substr(name);
-}
-
-/// Whether so few descriptors are taken that a library may keep one.
-bool has_descriptors_to_spare(int fd) {
-  struct rlimit limit;
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && static_cast<rlim_t>(fd) < limit.rlim_cur / 4;
-}
-
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* p) { return text.starts_with(p); });
-}
-
-/// Whether a library links nothing but the CUDA runtime and what comes with the system's compiler: then it is
-/// its own code alone that launches.
-bool launches_by_itself(const ElfLibrary& elf) {
-  return std::all_of(elf.needed.begin(), elf.needed.end(), [](const std::string& name) {
-    return starts_with_any(name, {"libcudart.so", "libstdc++.so", "libgcc_s.so", "libc.so", "libm.so",
-                                  "libpthread.so", "librt.so", "ld-linux"});
-  });
 }
 
 /// Its code would end the process at the first instruction that this CPU lacks.
@@ -191,12 +149,14 @@ class LibraryLoader {
     mapped.bytes = std::move(file);
     mapped.origins = std::move(m_module.origins);
     report_crashes();
-    const std::string path = unique_path(m_module);
+    Preloaded early = take_preloaded(m_module.key);
+    if (early.file) m_module.file = std::move(early.file);
+    const std::string path = early.handle ? early.path : unique_path(m_module.file_path, m_module.file.get());
     {
       const LoadingScope loading(call_slot(), mapped.name, mapped.bytes.bytes(), mapped.origins,
                                  m_module.file.get());
       mapped.path = path;
-      mapped.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      mapped.handle = early.handle ? early.handle : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     }
     if (!mapped.handle) throw_dlopen_error(m_module.path, dlerror());
     mapped.range.describe(mapped.handle, mapped.name, mapped.bytes.bytes(), mapped.origins, library.get());
@@ -209,7 +169,7 @@ class LibraryLoader {
     m_module.file.reset();
     for (const std::string& name : elf.needed)
       if (name.starts_with("libcudart.so")) library->m_errors.runtime = find_cuda_runtime(name);
-    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && launches_by_itself(elf);
+    library->m_errors.from_launches_alone = is_module && !elf.calls_cuda_runtime && links_runtime_alone(elf);
     if (const auto take = reinterpret_cast<TakeFindings>(
             std::ranges::count(elf.tarsia_symbols, k_take_findings) ? dlsym(mapped.handle, k_take_findings)
                                                                     : nullptr)) {

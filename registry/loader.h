@@ -20,6 +20,7 @@ struct ModuleFile {
   std::string file_path = {};
   std::string path;  ///< for messages: the file's, or the library's name
   std::string name;
+  std::string key = {};  ///< names the content, for preload(); empty: none has it
   Origin origin = Origin::prebuilt;
   std::vector<Diagnostic> warnings;
   std::vector<TextOrigin> origins = {};  ///< of the source's texts, for reports of crashes

@@ -24,6 +24,14 @@ struct CompileCommand {
 };
 int compile(const CompileCommand& command);
 
+struct PackCommand {
+  CompileOptions options;              ///< the architectures are compiled for one by one
+  std::vector<std::string> files;      ///< sources; or a Python script
+  std::vector<std::string> arguments;  ///< for the script
+  std::string output;
+};
+int pack(const PackCommand& command);
+
 struct CheckCommand {
   CompileOptions options;
   std::string file;                     ///< a source, or a library built ahead of time

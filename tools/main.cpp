@@ -149,6 +149,19 @@ int call(int argc, char** argv) {
       ->required()
       ->type_name("OUTPUT");
 
+  PackCommand pack_command;
+  CLI::App* pack_app =
+      app.add_subcommand("pack",
+                         "Compiles sources, for each architecture by itself and without a GPU, "
+                         "into one file, which tarsia.replay takes its modules from; or runs a "
+                         "Python script and takes what it compiles");
+  add_compile_options(*pack_app, pack_command.options);
+  pack_app
+      ->add_option("FILE", pack_command.files,
+                   "The sources, each a library of its own; or a Python script, and its arguments behind --")
+      ->required();
+  pack_app->add_option("-o", pack_command.output, "The pack to write")->required()->type_name("PACK");
+
   CheckCommand check_command;
   CLI::App* check_app = app.add_subcommand(
       "check", "Tests the ops of a source or library on generated inputs, without any framework");
@@ -252,6 +265,11 @@ int call(int argc, char** argv) {
     // The options of a compile belong to the second word of `cache explain`.
     const bool explains = command == cache_app && words.size() > 1 && words[1] == "explain";
     const std::ptrdiff_t n_words = explains ? 2 : 1;
+    if (command == pack_app)
+      if (const auto mark = std::ranges::find(words, "--"); mark != words.end()) {
+        pack_command.arguments.assign(mark + 1, words.end());
+        words.erase(mark, words.end());
+      }
     std::vector<std::string> rest =
         in_own_spelling(explains ? *explain_app : *command, {words.begin() + n_words, words.end()},
                         command == run_app || command == sanitize_app);
@@ -287,6 +305,7 @@ int call(int argc, char** argv) {
   if (*bench_app) start_again_for_sanitizer(bench_command.options, argv);
   if (*run_app) return run(run_command);
   if (*compile_app) return compile(compile_command);
+  if (*pack_app) return pack(pack_command);
   if (*check_app) return check(check_command);
   if (*sanitize_app) return sanitize(sanitize_command);
   if (*show_app) return show(show_command);

@@ -1,4 +1,4 @@
-// `tarsia repl` and `tarsia jupyter`, which the Python package runs.
+// `tarsia repl`, `tarsia jupyter` and scripts of `tarsia pack`, which the Python package runs.
 #include <unistd.h>
 
 #include <cerrno>

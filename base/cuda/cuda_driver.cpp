@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <set>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -210,6 +211,25 @@ int cuda_device_count() noexcept {
   } catch (const Error&) {
     return 0;
   }
+}
+
+std::vector<std::string> cuda_architectures() noexcept {
+  constexpr int k_major = 75, k_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+  std::set<std::string> all;
+  try {
+    const CudaDriver& driver = cuda_driver();
+    for (int i = 0; i < cuda_device_count(); ++i) {
+      CuDevice device = 0;
+      int major = 0, minor = 0;
+      check_cuda(driver.cuDeviceGet(&device, i), "cuDeviceGet");
+      check_cuda(driver.cuDeviceGetAttribute(&major, k_major, device), "cuDeviceGetAttribute");
+      check_cuda(driver.cuDeviceGetAttribute(&minor, k_minor, device), "cuDeviceGetAttribute");
+      all.insert("sm_" + std::to_string(major) + std::to_string(minor));
+    }
+  } catch (const Error&) {
+    // Without a driver or a GPU there is no architecture to name.
+  }
+  return {all.begin(), all.end()};
 }
 
 CuContext cuda_primary_context(int device) {

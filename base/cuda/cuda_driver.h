@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tarsia {
 
@@ -132,6 +133,10 @@ std::string cuda_error_text(CuResult result);
 
 /// The number of GPUs; 0 without driver or GPU. Never throws.
 int cuda_device_count() noexcept;
+
+/// "sm_90" and the like: those of the GPUs, each once, in order; none without driver or GPU. Initialises
+/// CUDA. Never throws.
+std::vector<std::string> cuda_architectures() noexcept;
 
 /// The primary context of a GPU, the one that the CUDA runtime uses, kept for the life of the process.
 /// Throws CudaError.

@@ -1,10 +1,7 @@
 // The compiler, which keeps what one compile leaves for the next.
 #include "jit/worker/worker.h"
 
-#include <set>
-
 #include "base/cuda/cuda_driver.h"
-#include "base/error.h"
 #include "jit/worker/compile.h"
 #include "jit/worker/link/linker.h"
 
@@ -42,22 +39,7 @@ void Worker::idle() {
 }
 
 std::vector<std::string> Worker::archs() {
-  constexpr int k_major = 75, k_minor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
-  std::set<std::string> all;
-  try {
-    const CudaDriver& driver = cuda_driver();
-    for (int i = 0; i < cuda_device_count(); ++i) {
-      CuDevice device = 0;
-      int major = 0, minor = 0;
-      check_cuda(driver.cuDeviceGet(&device, i), "cuDeviceGet");
-      check_cuda(driver.cuDeviceGetAttribute(&major, k_major, device), "cuDeviceGetAttribute");
-      check_cuda(driver.cuDeviceGetAttribute(&minor, k_minor, device), "cuDeviceGetAttribute");
-      all.insert("sm_" + std::to_string(major) + std::to_string(minor));
-    }
-  } catch (const Error&) {
-    // Without a driver or a GPU there is no architecture to name.
-  }
-  return {all.begin(), all.end()};
+  return cuda_architectures();
 }
 
 }  // namespace tarsia::jit

@@ -72,7 +72,9 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "no_compile",
     "op",
     "ops",
+    "record",
     "reduction",
+    "replay",
     "seed",
     "sparse_parts",
     "statistics",
@@ -152,6 +154,25 @@ def no_compile():
     from ._no_compile import NoCompile
 
     return NoCompile()
+
+
+@_errors.told("pass the path of the pack to write")
+def record(path):
+    """Notes every module that this process uses, from all threads, and writes a pack of them when it ends:
+    ``with tarsia.record("ops.pack"):``, or ``start()`` and ``stop()`` of what it gives. Recordings may nest; each notes all."""
+    from ._cache.packs import Recording
+
+    return Recording(path)
+
+
+@_errors.told("pass the path of a pack, and devices, a list of GPUs")
+def replay(path, *, devices=None):
+    """Takes the modules of a pack into memory: this process then loads them without a compiler and without the cache's folder.
+    A pack is code: replay those alone whose author you trust. Its device code is loaded onto the GPUs of ``devices``, by
+    default all; with [] CUDA is not initialised, so that the process may fork. Returns a dict: modules, known, bytes, gpus."""
+    from ._cache.packs import replay
+
+    return replay(path, devices)
 
 
 def load_ipython_extension(ipython):

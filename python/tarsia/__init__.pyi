@@ -35,6 +35,7 @@ from ._errors import (
     UndefinedBehaviour as UndefinedBehaviour,
     Unsupported as Unsupported,
 )
+from ._cache.packs import Recording as _Recording
 from ._graph import BoundGraph as BoundGraph
 from ._graph import Graph as Graph
 from ._graph import GraphValue as GraphValue
@@ -111,7 +112,9 @@ __all__ = [
     "no_compile",
     "op",
     "ops",
+    "record",
     "reduction",
+    "replay",
     "seed",
     "sparse_parts",
     "statistics",
@@ -327,4 +330,6 @@ def seed(seed: int) -> None: ...
 def doctor() -> dict[str, Any]: ...
 def statistics() -> dict[str, Any]: ...
 def no_compile() -> _NoCompile: ...
+def record(path: str | bytes | PathLike[str]) -> _Recording: ...
+def replay(path: str | bytes | PathLike[str], *, devices: Sequence[Any] | None = None) -> dict[str, Any]: ...
 def load_ipython_extension(ipython: Any) -> None: ...

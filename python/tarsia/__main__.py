@@ -21,6 +21,10 @@ def main():
         from tarsia._jupyter import command
 
         sys.exit(command.main(sys.argv[2:]))
+    if sys.argv[1:3] == ["pack", "--record"]:  # from the command, for a script
+        from tarsia._cache import script as recorded
+
+        recorded.main(sys.argv[3:])
     package = os.path.dirname(os.path.abspath(__file__))
     programs = [os.path.normpath(os.path.join(package, place, "tarsia")) for place in _PLACES]
     program = next((one for one in programs if os.access(one, os.X_OK)), None)

@@ -132,3 +132,53 @@ def test_the_process_ends_quietly():
         "lib = tarsia.load_inline(RELU); check(lib); sys.modules['__main__'].kept = lib.relu",
     ):
         assert run_python(HEAD + text) == ""
+
+
+# Two kernels by their names, one that is instantiated, and those of an op.
+PACKED = r"""
+#include <tarsia/op.h>
+template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }
+__device__ int counter = 5;
+__global__ void count(int* y) { *y = ++counter; }
+__global__ void add_kernel(const float* x, float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = x[i] + 1; }
+void add(tarsia::Context& c) {
+  const long n = c.input(0).numel();
+  add_kernel<<<tarsia::blocks(n), 256, 0, c.stream()>>>(c.input(0).data<const float>(), c.output(0).data<float>(), n);
+}
+TARSIA_OP(packed_add).forward("gpu", add);
+"""
+
+
+def test_a_replay_loads_kernels_before_they_are_asked_for(tmp_path):
+    require_gpus()
+    head = HEAD + f"PACKED = r'''{PACKED}'''\nPACK = {str(tmp_path / 'ops.pack')!r}\n" + r"""
+def run():
+    import torch
+    lib = tarsia.load_inline(PACKED)
+    x = torch.ones(4, device="cuda")
+    lib.twice["float"][1, 4](x)
+    y = torch.zeros(1, dtype=torch.int32, device="cuda")
+    lib.count[1, 1](y)
+    lib.count[1, 1](y)
+    assert x.tolist() == [2.0] * 4 and y.item() == 7 and tarsia.ops.packed_add(x).tolist() == [3.0] * 4
+"""
+    run_python(head + r"""
+with tarsia.record(PACK):
+    run()
+""", TARSIA_CACHE_DIR=tmp_path / "builder")
+    program = head + r"""
+report = tarsia.replay(PACK, devices=[])
+assert report["gpus"] == [] and not cuda_is_initialised()
+child = os.fork()  # as a server does
+if child == 0:
+    report = tarsia.replay(PACK)
+    assert report["gpus"] and report["known"] == report["modules"] >= 2 and cuda_is_initialised()
+    with tarsia.no_compile():
+        run()
+    counts = tarsia.statistics()
+    assert counts["cache"]["compiles"] == counts["workers_started"] == 0
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    run_python(program, TARSIA_CACHE_DIR=tmp_path / "server")
+    run_python(program, TARSIA_CACHE_DIR=tmp_path / "image", TARSIA_COMPILER="/nowhere")

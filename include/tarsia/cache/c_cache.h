@@ -79,6 +79,40 @@ TARSIA_API int32_t tarsia_cache_import(const char* path, char** json);
 TARSIA_API int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_files,
                                         const tarsia_options* options, char** json);
 
+/// Begins to note every module that this process asks for from now on, whichever thread asks and wherever the
+/// module comes from. `path` is the pack that tarsia_record_end writes; its folder has to be there.
+/// Recordings may overlap: each notes all. A process that is forked meanwhile is not recorded. Errors:
+/// TARSIA_ERROR if nothing can be written there.
+TARSIA_API int32_t tarsia_record_begin(const char* path, uint64_t* recording);
+
+/// Writes what a recording noted into its pack, which is there whole or not at all, and ends it. Reports as
+/// JSON `modules`, `bytes`, `written` (false in a process that was forked meanwhile: nothing is written
+/// there) and `left_out`: the `name` of each source whose module is not in the pack, and `why`. Free `*json`
+/// with tarsia_free. Errors: TARSIA_ERROR if it cannot be written; then the recording goes on.
+TARSIA_API int32_t tarsia_record_end(uint64_t recording, char** json);
+
+/// Ends a recording, and writes nothing. One that has ended is no error.
+TARSIA_API void tarsia_record_drop(uint64_t recording);
+
+/// Compiles the CUDA sources that a recording has noted for further architectures, each for one of them, as
+/// machines ask whose GPUs are of one. Several compiles run at once. Needs no GPU. Errors: those of
+/// tarsia_compile, of the first that failed; the recording has those that did not.
+TARSIA_API int32_t tarsia_record_add_archs(uint64_t recording, const char* const* archs, uint64_t n_archs);
+
+/// Compiles a source into the cache, unless it is there, and loads nothing: neither its ops nor its device
+/// code. Errors: those of tarsia_compile. Thread-safe.
+TARSIA_API int32_t tarsia_cache_fill(const tarsia_file* files, uint64_t n_files,
+                                     const tarsia_options* options);
+
+/// Takes the modules of a pack into this process's memory: from now on they are found before any other. A
+/// pack is code that will run: replay those alone whose author you trust. Then makes these GPUs ready for
+/// them; `devices` null: all that this process sees, none: CUDA is not initialised, so that the process may
+/// be forked. Reports as JSON `modules`, `known` (of these, how many an earlier replay brought), `bytes` and
+/// `gpus`, those that are ready. Free `*json` with tarsia_free. Errors: TARSIA_ERROR if the file cannot be
+/// read; TARSIA_LOAD_ERROR for a file that is no whole pack of this build of Tarsia; TARSIA_CUDA_ERROR for a
+/// GPU that was named and is not there; then nothing of it is used.
+TARSIA_API int32_t tarsia_replay(const char* path, const int32_t* devices, uint64_t n_devices, char** json);
+
 #ifdef __cplusplus
 }
 #endif

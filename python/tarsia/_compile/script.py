@@ -23,7 +23,7 @@ def is_program(arguments):
     return not os.path.splitext(first)[1] and first not in _COMMANDS
 
 
-_COMMANDS = ("run", "compile", "check", "sanitize", "show", "bench", "new", "doctor")
+_COMMANDS = ("run", "compile", "pack", "check", "sanitize", "show", "bench", "new", "doctor")
 
 
 def run(arguments):
