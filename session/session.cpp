@@ -5,6 +5,7 @@
 #include <tarsia/detail/error_rows.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -62,6 +63,17 @@ std::vector<std::string> defined_by(const CellText& cell) {
     if (item.kind == "function" && !item.replaced)
       names.insert(names.end(), item.names.begin(), item.names.end());
   return names;
+}
+
+/// Whether a text has the name's last part as a word.
+bool mentions(std::string_view text, std::string_view name) {
+  if (const std::size_t colons = name.rfind("::"); colons != name.npos) name.remove_prefix(colons + 2);
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
+    if ((at == 0 || !is_word(text[at - 1])) &&
+        (at + name.size() == text.size() || !is_word(text[at + name.size()])))
+      return true;
+  return false;
 }
 
 /// A statement with the semicolon that a session does not ask for.
@@ -244,6 +256,7 @@ CellResult Session::run(const std::string& text, int number) {
       changed.mark_replaced_by(cell);
       one.text = std::make_shared<const CellText>(std::move(changed));
     }
+  note_compiled_in(live, undone, result);
   m_before.push_back(std::move(m_live));
   m_live = std::move(live);
   result.undone = std::move(undone);
@@ -383,6 +396,37 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
             if (std::ranges::find(again, name) == again.end())
               result.notes.push_back("'" + name + "' of " + one.text->name() + " keeps the earlier '" +
                                      used.type + "': this one is '" + made.type + "'");
+    }
+  }
+}
+
+/// Names the functions that were compiled with what the cell has defined again: a constant, a class, a
+/// template, an inline function. Code calls a static function of its own cell directly, and one of another
+/// cell through a slot.
+void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<std::string>& undone,
+                               CellResult& result) const {
+  const auto note = [&](const CellText& cell, const std::string& name) {
+    for (const Item& item : cell.items())
+      if (item.kind == "function" && !item.same_later && !item.replaced && !item.dropped &&
+          mentions(std::string_view(cell.code()).substr(item.begin, item.end - item.begin), name))
+        result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
+                               name + "'");
+  };
+  for (std::size_t i = 0; i < m_live.size(); ++i) {
+    const std::vector<Item>&before = m_live[i].text->items(), &now = live[i].text->items();
+    for (std::size_t k = 0; k < before.size() && k < now.size() && m_live[i].module; ++k) {
+      const bool is_static = std::ranges::any_of(
+          before[k].symbols, [](const std::string& symbol) { return symbol.starts_with("_ZL"); });
+      const bool is_again = before[k].same_later ? now[k].dropped && !before[k].dropped
+                                                 : is_static && now[k].replaced && !before[k].replaced;
+      if (!is_again) continue;
+      for (const std::string& name : before[k].names) {
+        if (std::ranges::find(undone, name) != undone.end()) continue;
+        for (const Live& one : live)
+          if (one.module && one.module != live.back().module &&
+              (before[k].same_later || one.module == live[i].module))
+            note(*one.text, name);
+      }
     }
   }
 }

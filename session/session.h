@@ -111,6 +111,8 @@ class Session {
   registry::LaunchErrors launch_errors(const CellModule& running) const;
   std::string relink(const std::vector<Live>& live) const;
   void note_stale(const std::vector<Live>& live, CellResult& result) const;
+  void note_compiled_in(const std::vector<Live>& live, const std::vector<std::string>& undone,
+                        CellResult& result) const;
 
   SessionOptions m_options;
   std::vector<Live> m_live;  ///< the first declares the ready values

@@ -546,3 +546,25 @@ def test_tensors_are_made_on_a_device(session):
     ok(session, 'auto a = zeros({2}, "cpu"), b = ones({2}, "cpu"), c = full({2}, 3, "cpu"), d = randn({2}, "cpu"), e = rand_uniform({2}, "cpu");')
     assert value(session, 'arange(3, "cpu")') == "float32[3] cpu {0, 1, 2}"
     assert value(session, "allclose(c, c) && !allclose(a, b)") == "true"
+
+
+@pytest.mark.parametrize("before, after", [
+    ("const int n = 4;", "const int n = 5;"),
+    ("inline int n() { return 4; }", "inline int n() { return 5; }"),
+    ("template <class T> T n() { return 4; }", "template <class T> T n() { return 5; }"),
+    ("struct n { int x = 4; };", "struct n { int x = 5; };"),
+    ("constexpr int n() { return 4; }", "constexpr int n() { return 5; }"),
+])
+def test_what_was_compiled_with_the_earlier_one_is_named(session, before, after):
+    use = {"const": "n", "struc": "n{}.x", "templ": "n<int>()"}.get(before[:5], "n()") if "constexpr" not in before else "n()"
+    ok(session, before + " int same() { return 1; }", f"int g() {{ return {use}; }}\nint h(int nn) {{ return nn; }}")
+    cell = session.run(after).raise_if_failed()
+    assert cell.notes == ["'g' of cell 2 keeps the earlier 'n'"]
+    assert value(session, "g()") == "4" and value(session, use) == "5"
+
+
+def test_static_functions_are_called_directly_in_their_own_cell(session):
+    ok(session, "static int n() { return 4; } int g() { return n(); }", "int h() { return n(); }")
+    cell = session.run("static int n() { return 5; }").raise_if_failed()
+    assert cell.notes == ["'g' of cell 1 keeps the earlier 'n'"]
+    assert (value(session, "g()"), value(session, "h()"), value(session, "n()")) == ("4", "5", "5")
