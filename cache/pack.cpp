@@ -27,8 +27,12 @@ std::string_view as_text(const Digest& digest) {
   throw LoadError("it is no whole pack of Tarsia's: " + why);
 }
 
+bool is_manifest(Kind kind) {
+  return kind == Kind::manifest || kind == Kind::shared;
+}
+
 bool is_packed(Kind kind) {
-  return kind == Kind::module || kind == Kind::manifest || kind == Kind::inputs;
+  return kind == Kind::module || kind == Kind::inputs || is_manifest(kind);
 }
 
 /// The entry that these bytes are; its footer is made again, and compared.
@@ -67,10 +71,10 @@ std::string portable(const Manifest& manifest, const std::set<Key>& modules) {
 bool import_manifest(DiskStore& store, const PackEntry& entry, const Manifest& packed) {
   Manifest merged = packed;
   Hit hit;
-  if (store.peek(Kind::manifest, entry.key, true, hit) == Lookup::hit)
+  if (store.peek(entry.kind, entry.key, true, hit) == Lookup::hit)
     if (const auto own = Manifest::parse(hit.entry.payload))
       for (auto set = own->sets().rbegin(); set != own->sets().rend(); ++set) merged.add(*set);
-  return store.keep(Kind::manifest, entry.key, merged.serialise(), {});
+  return store.keep(entry.kind, entry.key, merged.serialise(), {});
 }
 
 }  // namespace
@@ -144,7 +148,7 @@ Packed export_pack(DiskStore& store, const std::string& path) {
     if (name.kind == Kind::module) {
       modules.insert(name.key);
       ++packed.modules;
-    } else if (name.kind == Kind::manifest) {
+    } else if (is_manifest(name.kind)) {
       const auto manifest = Manifest::parse(hit.entry.payload);
       if (!manifest) continue;
       hit.entry.payload = portable(*manifest, modules);
@@ -177,8 +181,10 @@ Packed import_pack(DiskStore& store, const std::string& path) {
   std::vector<Manifest> manifests;
   try {
     entries = read_pack(bytes);
+    // Modules come before what leads to them.
+    std::ranges::stable_sort(entries, {}, &PackEntry::kind);
     for (const PackEntry& entry : entries)
-      if (entry.kind == Kind::manifest) {
+      if (is_manifest(entry.kind)) {
         std::optional<Manifest> manifest = Manifest::parse(entry.payload);
         if (!manifest) refuse("an entry is no list of files");
         manifests.push_back(std::move(*manifest));
@@ -188,11 +194,9 @@ Packed import_pack(DiskStore& store, const std::string& path) {
   }
   bool all = true;
   auto manifest = manifests.begin();
-  // Modules come before what leads to them.
-  std::ranges::stable_sort(entries, {}, &PackEntry::kind);
   for (const PackEntry& entry : entries) {
     Hit hit;
-    if (entry.kind == Kind::manifest) {
+    if (is_manifest(entry.kind)) {
       all &= import_manifest(store, entry, *manifest++);
       continue;
     }

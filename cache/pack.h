@@ -7,8 +7,8 @@
 //   checksum signature := signature_size bytes; none in version 1, which refuses others checksum  := 32
 //   bytes, BLAKE2b-256 of all before it
 //
-// Numbers are little-endian. The kinds are module, manifest and inputs. Manifests are without stamps: those
-// vouch for files of the machine that wrote them.
+// Numbers are little-endian. The kinds are module, manifest, shared and inputs. Manifests are without stamps:
+// those vouch for files of the machine that wrote them.
 //
 // A pack is code. Its checksum finds damage; it does not tell who wrote the pack.
 #pragma once

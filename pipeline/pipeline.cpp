@@ -10,6 +10,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <mutex>
 #include <type_traits>
@@ -39,6 +40,16 @@ std::string absolute(const std::string& path) {
   return std::string(here) + '/' + path;
 }
 
+/// As the compiler understands a folder of headers: it takes ".." off by the path's text and looks at no
+/// links.
+std::string plain(const std::string& folder) {
+  const bool is_plain = folder.find("/.") == folder.npos && folder.find("//") == folder.npos;
+  if (is_plain && (folder.size() == 1 || !folder.ends_with('/'))) return folder;
+  std::string path = std::filesystem::path(folder).lexically_normal().string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
   // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
   return {.path = compiler_path(cache_dir),
@@ -47,9 +58,12 @@ jit::WorkerProgram own_compiler(const std::string& cache_dir) {
           .memory_bytes = jit::compiler_memory_limit()};
 }
 
-Module ready(cache::CachedModule&& found, bool cuda) {
-  Module module{
-      .key = hex(found.key), .origin = found.origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
+Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
+  Module module{.key = hex(found.key),
+                .origin = found.origin,
+                .cuda = request.cuda,
+                .warnings = decode_meta(found.meta)};
+  move_to(module.warnings, request);
   if (!found.path.starts_with("/proc/")) module.path = std::move(found.path);
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
   if (!module.file) throw Error(errno_message("cannot open a module", errno));
@@ -163,7 +177,18 @@ Module Pipeline::compile(Source source) {
     stores.tally.add(found->origin == Origin::disk ? cache::Count::hit_disk : cache::Count::hit_memory);
     log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
                found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
-    return ready(std::move(*found), request.cuda);
+    return ready(std::move(*found), request);
+  }
+
+  // Another checkout or machine may have compiled the same, with its files elsewhere.
+  const cache::Request asked = request_of(request, key);
+  FileStamp seen;
+  if (auto found = stores.modules.find_elsewhere(asked, &seen, &why)) {
+    stores.tally.add(cache::Count::hit_disk);
+    stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, true).serialise(), {});
+    log().info("{} [{}]: found on disk, compiled at another place, in {:.1f} ms", named(request),
+               short_name(key), milliseconds_since(began));
+    return ready(std::move(*found), request);
   }
 
   stores.tally.add(why.reason);
@@ -176,7 +201,7 @@ Module Pipeline::compile(Source source) {
   }
 
   // 5. Compile, once for all callers that ask now.
-  return compile_once(request, key, stores);
+  return compile_once(request, asked, seen, stores);
 }
 
 Pipeline::Completed Pipeline::complete(Source source, int line, int column) {
@@ -240,6 +265,7 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
         if (row.kind == OptionKind::dirs || (row.kind == OptionKind::paths && path.find('/') != path.npos))
           path = absolute(path);
   });
+  for (std::string& folder : request.options.include_dirs) folder = plain(folder);
 
   if (request.options.march.empty())
     request.host_cpu = cpu_level();
@@ -275,12 +301,15 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores) {
   return request;
 }
 
-Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
+                              Stores& stores) {
+  const cache::Key& key = asked.key;
   const auto look = [&]() -> std::optional<Module> {
     auto found = stores.modules.find(key);
+    if (!found) found = stores.modules.find_elsewhere(asked, &seen);
     if (!found) return std::nullopt;
     stores.tally.add(cache::Count::waited);
-    return ready(std::move(*found), request.cuda);
+    return ready(std::move(*found), request);
   };
   for (;;) {
     // One thread of this process leads. The others wait for the entry that it stores, or share its error.
@@ -295,16 +324,17 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
       std::rethrow_exception(error);
     }
     try {
-      // One process at a time, as long as the other is quick.
+      // One process at a time, as long as the other is quick, whatever the place that it asks from.
       FileLock turn;
       std::optional<Module> appeared;
       if (stores.disk.usable()) {
         const auto look_again = [&] { return (appeared = look()).has_value(); };
-        cache::wait_for_turn(stores.disk.lock_path(key), m_settings.patience, look_again, turn);
+        cache::wait_for_turn(stores.disk.lock_path(asked.shared.value_or(key)), m_settings.patience,
+                             look_again, turn);
       }
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
-      return compile_now(request, key, stores);
+      return compile_now(request, asked, stores);
     } catch (const Interrupted&) {
       throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
@@ -338,7 +368,9 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   }
 }
 
-Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked,
+                             Stores& stores) {
+  const cache::Key& key = asked.key;
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
   jit::CompileResult result;
@@ -370,18 +402,18 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
   }
   if (!result.module.starts_with(ELFMAG))
     throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
-  std::string meta = encode_meta(result.diagnostics);
+  std::string meta = encode_meta(named_files(std::move(result.diagnostics), asked.place));
   bool whole = true;
   cache::CachedModule kept =
       result.cacheable
-          ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies), &whole)
+          ? stores.modules.keep(asked, result.module, std::move(meta), std::move(dependencies), &whole)
           : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
   if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
              !result.cacheable      ? "not kept, since its text asks for the time"
              : stores.disk.usable() ? "kept in the cache"
                                     : "kept in memory alone");
-  Module module = ready(std::move(kept), request.cuda);
+  Module module = ready(std::move(kept), request);
   module.origin = Origin::compiled;
   module.timings = std::move(result.timings);
   if (!stores.disk.usable()) {

@@ -335,6 +335,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   std::optional<DeviceResult> result;
   if (auto bytes = m_parts.find(PartKind::device, key)) result = from_bytes(*bytes);
   outcome.reused = result.has_value();
+  if (result) result->dependencies = plan.dependencies;  // those of this place, with the same contents
   if (!result) {
     try {
       result = compile(request, plan);

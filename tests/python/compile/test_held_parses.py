@@ -22,7 +22,7 @@ int answer(int x) { return heavy3(x, ADDED); }
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "heavy.h").write_text(HEAVY)
+    (tmp_path / "heavy.h").write_text(f"{HEAVY}// of {tmp_path}: nothing that lies elsewhere is the same\n")
     return tmp_path
 
 
