@@ -59,7 +59,8 @@ class Planner {
     for (const std::string& path : walk.outside())
       refuse(m_request.main.name, 0,
              "an include leads to " + path + ", which lies outside of the include directories");
-    if (walk.climbs() || m_climbs) m_plan.dependencies.push_back({.path = k_climbed, .absent = true});
+    if ((walk.climbs() || m_climbs) && m_plan.refused.empty())
+      m_plan.dependencies.push_back({.path = k_climbed, .absent = true});
     for (auto& [path, header] : walk.headers()) {
       if (!header) continue;
       m_plan.dependencies.push_back(header->dependency);
@@ -411,8 +412,9 @@ class Planner {
     std::erase_if(options, [](const std::string& option) { return option.starts_with("-I"); });
     list(options);
     // Lines name files by their paths, and so do assertions and __FILE__ in headers that NVRTC reads itself.
-    list(m_request.cuda.include_dirs);
-    list(m_foreign || keeps_lines(m_request) ? m_request.include_dirs : std::vector<std::string>());
+    const std::vector<std::string> none;
+    list(keeps_lines(m_request) ? m_request.cuda.include_dirs : none);
+    list(m_foreign || keeps_lines(m_request) ? m_request.include_dirs : none);
     hasher.field(m_plan.dependencies.size());
     for (const Dependency& dependency : m_plan.dependencies) hasher.field(dependency.content);
     list(m_request.archs);
