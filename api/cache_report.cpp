@@ -73,7 +73,8 @@ Json to_json(const pipeline::Explanation& told) {
                {"reason", told.reason},
                {"files", told.n_files},
                {"nearest", nullptr},
-               {"differences", Json::array()}};
+               {"differences", Json::array()},
+               {"roots", Json::object()}};
   if (told.nearest) {
     Json nearest = {{"key", hex(told.nearest->module_key)}};
     if (told.nearest->inputs) add_inputs(nearest, *told.nearest->inputs);
@@ -81,6 +82,7 @@ Json to_json(const pipeline::Explanation& told) {
   }
   for (const pipeline::Difference& one : told.differences)
     json["differences"].push_back({{"input", one.input}, {"how", one.how}});
+  for (const auto& [name, path] : told.roots) json["roots"]['<' + name + '>'] = path;
   return json;
 }
 

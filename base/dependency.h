@@ -20,6 +20,10 @@ struct Dependency {
       stamp;  ///< a vouching_stamp: while the file bears it, its content is `content`; zero: nothing vouches
 };
 
+/// Among what a compile looked for in vain: a name led past the folders in which it was searched, by ".." or
+/// as a whole path. Which file it found depends on where folders lie on this machine (cache/place.h).
+inline constexpr char k_climbed[] = "/tarsia/an include that climbs";
+
 /// The stamp of a file of that status, or all zero. The stamp reveals every later change of the file if the
 /// last change is long enough ago not to share its time with another one. To vouch for a content, it must
 /// be taken before the content is read.

@@ -79,7 +79,7 @@ DiskStore::DiskStore(std::string folder, std::uint64_t max_bytes)
   }
   for (const std::string& path : {m_root, m_folder + "/compiler"}) refuse_untrusted(path);
   for (const char* name :
-       {"module", "manifest", "prelude", "device", "host", "fact", "inputs", "locks", "aside"})
+       {"module", "manifest", "prelude", "device", "host", "fact", "inputs", "shared", "locks", "aside"})
     refuse_untrusted(m_root + '/' + name);
   if (!m_refusal.empty()) {
     log().warn("{}", m_refusal);
@@ -296,7 +296,8 @@ bool DiskStore::keep(Kind kind, const Key& key, std::string_view payload, std::s
   // Entries of one key are equivalent, so the first stays. A name then changes its file only when the file
   // is set aside or evicted. A manifest grows, a fact ages, and inputs name the library that was compiled
   // last.
-  const bool replace = kind == Kind::manifest || kind == Kind::fact || kind == Kind::inputs;
+  const bool replace =
+      kind == Kind::manifest || kind == Kind::fact || kind == Kind::inputs || kind == Kind::shared;
   const IfThere if_there = replace ? IfThere::replace : IfThere::keep;
   int error = publish(path, pieces, 0600, if_there);
   if (error == ENOENT) {

@@ -77,6 +77,8 @@ std::string_view kind_name(Kind kind) {
       return "host";
     case Kind::fact:
       return "fact";
+    case Kind::shared:
+      return "shared";
     case Kind::inputs:
       return "inputs";
   }

@@ -18,7 +18,7 @@ namespace tarsia::cache {
 namespace {
 
 constexpr Kind k_kinds[] = {Kind::module, Kind::manifest, Kind::prelude, Kind::device,
-                            Kind::host,   Kind::fact,     Kind::inputs};
+                            Kind::host,   Kind::fact,     Kind::inputs,  Kind::shared};
 
 template <typename Visit>
 void for_each_name(const std::string& folder, Visit visit) {

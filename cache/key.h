@@ -19,6 +19,7 @@ enum class Kind : std::uint32_t {
   host = 5,      ///< … an object of host code
   fact = 6,      ///< a fact about this machine
   inputs = 7,    ///< what the key of a request is made of, for people
+  shared = 8,    ///< a manifest for every place: files by names (cache/place.h), no stamps
 };
 
 /// The kind's folder in a store.

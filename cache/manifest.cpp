@@ -112,6 +112,27 @@ std::optional<std::vector<Dependency>> Manifest::dependencies_of(const Key& modu
   return found->dependencies;
 }
 
+void Manifest::move_to(const Place& place) {
+  std::erase_if(m_sets, [&](DependencySet& set) {
+    for (Dependency& dependency : set.dependencies) {
+      std::optional<std::string> path = place.path_of(dependency.path);
+      if (!path) return true;
+      dependency.path = std::move(*path);
+      dependency.stamp = {};
+    }
+    return false;
+  });
+}
+
+DependencySet named_set(const Place& place, const std::vector<Dependency>& dependencies) {
+  DependencySet set;
+  for (const Dependency& dependency : dependencies)
+    set.dependencies.push_back({place.name_of(dependency.path),
+                                dependency.absent ? Digest{} : dependency.content, dependency.absent});
+  std::ranges::sort(set.dependencies, {}, &Dependency::path);
+  return set;
+}
+
 Key module_key(const Key& request_key, const std::vector<Dependency>& dependencies) {
   Hasher hasher("module");
   hasher.field(request_key);

@@ -18,6 +18,7 @@
 
 #include "base/dependency.h"
 #include "cache/key.h"
+#include "cache/place.h"
 
 namespace tarsia::cache {
 
@@ -43,10 +44,15 @@ class Manifest {
   const std::vector<DependencySet>& sets() const { return m_sets; }
   /// Those of the set that leads to a module; nothing if none does.
   std::optional<std::vector<Dependency>> dependencies_of(const Key& module_key) const;
+  /// Turns the names of files into paths at this place. Sets whose names mean nothing there go.
+  void move_to(const Place& place);
 
  private:
   std::vector<DependencySet> m_sets;
 };
+
+/// The files by their names, sorted, without stamps. The key of the module is left out.
+DependencySet named_set(const Place& place, const std::vector<Dependency>& dependencies);
 
 /// The key of the module that `request_key` gives with these dependencies.
 Key module_key(const Key& request_key, const std::vector<Dependency>& dependencies);

@@ -107,8 +107,53 @@ std::optional<CachedModule> ModuleCache::find(const Key& request_key, Missing* t
   return found;
 }
 
-CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, std::string meta,
+std::optional<CachedModule> ModuleCache::find_elsewhere(const Request& request, FileStamp* seen,
+                                                        Missing* why) {
+  if (!request.shared) return std::nullopt;
+  Hit hit;
+  if (m_disk.find(Kind::shared, *request.shared, true, hit) != Lookup::hit) return std::nullopt;
+  if (seen) {
+    if (*seen == hit.stamp) return std::nullopt;
+    *seen = hit.stamp;
+  }
+  std::optional<Manifest> manifest = Manifest::parse(hit.entry.payload);
+  if (!manifest) return std::nullopt;
+  manifest->move_to(request.place);
+  bool renewed = false;
+  std::string differs;
+  const std::optional<Key> key = manifest->match(renewed, &differs);
+  if (!key) {
+    if (why && why->reason == Count::miss_absent && !differs.empty())
+      *why = {Count::miss_changed, differs + " is not what it was where this was compiled"};
+    return std::nullopt;
+  }
+  Missing ignored;
+  std::optional<CachedModule> found = find_module(*key, ignored);
+  if (!found) return std::nullopt;
+  // From now on it is found here, by the stamps of this place's files.
+  for (const DependencySet& set : manifest->sets())
+    if (set.module_key == *key) add_set(request.key, set, m_disk.usable());
+  return found;
+}
+
+void ModuleCache::add_set(const Key& request_key, DependencySet set, bool on_disk) {
+  Manifest manifest;
+  Hit hit;
+  // What other contents of the files led to stays known.
+  if (const auto known = m_memory.find_manifest(request_key)) manifest = *known;
+  if (m_disk.find(Kind::manifest, request_key, true, hit) == Lookup::hit) {
+    if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
+  }
+  manifest.add(std::move(set));
+  if (on_disk) m_disk.keep(Kind::manifest, request_key, manifest.serialise(), {});
+  m_memory.keep_manifest(request_key, std::move(manifest));
+}
+
+CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, std::string meta,
                                std::vector<Dependency> dependencies, bool* kept_whole) {
+  const Key& request_key = request.key;
+  const bool climbed =
+      std::erase_if(dependencies, [](const Dependency& d) { return d.path == k_climbed; }) > 0;
   if (kept_whole != nullptr) *kept_whole = true;
   for (Dependency& dependency : dependencies) {
     FileStamp stamp;
@@ -125,19 +170,25 @@ CachedModule ModuleCache::keep(const Key& request_key, std::string_view bytes, s
     }
   }
   const bool alone = dependencies.empty();
-  const Key key = alone ? request_key : module_key(request_key, dependencies);
+  // Where the bytes, a warning's text or the way to a file tell the place, they are of use only here.
+  const bool shared = request.shared && !climbed && !request.place.is_in(bytes) && !request.place.is_in(meta);
+  DependencySet everywhere;
+  if (shared) {
+    everywhere = named_set(request.place, dependencies);
+    everywhere.module_key = alone ? request_key : module_key(*request.shared, everywhere.dependencies);
+  }
+  const Key key = alone    ? request_key
+                  : shared ? everywhere.module_key
+                           : module_key(request_key, dependencies);
   const bool on_disk = m_disk.keep(Kind::module, key, bytes, meta);
-  if (!alone) {
+  if (!alone) add_set(request_key, {key, std::move(dependencies)}, on_disk);
+  if (on_disk && shared) {
     Manifest manifest;
     Hit hit;
-    // What other contents of the files led to stays known.
-    if (const auto known = m_memory.find_manifest(request_key)) manifest = *known;
-    if (m_disk.find(Kind::manifest, request_key, true, hit) == Lookup::hit) {
+    if (m_disk.find(Kind::shared, *request.shared, true, hit) == Lookup::hit)
       if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
-    }
-    manifest.add({key, std::move(dependencies)});
-    if (on_disk) m_disk.keep(Kind::manifest, request_key, manifest.serialise(), {});
-    m_memory.keep_manifest(request_key, std::move(manifest));
+    manifest.add(std::move(everywhere));
+    m_disk.keep(Kind::shared, *request.shared, manifest.serialise(), {});
   }
 
   if (on_disk && m_disk.executable()) {

@@ -3,6 +3,10 @@
 // A request's key covers all that is in the request. The other inputs of the compiler (headers on disk) are
 // listed in a manifest under that key, with the key of the module that these contents gave. A request that
 // read no files has no manifest; its module lies under its own key.
+//
+// That manifest has the paths and stamps of this place. A second one has the same sets without them, by names
+// (cache/place.h) and contents, under a key that the place does not decide. It is read when the first one has
+// no match, and what it gives is added to the first.
 #pragma once
 
 #include <memory>
@@ -15,6 +19,7 @@
 #include "cache/disk_store.h"
 #include "cache/manifest.h"
 #include "cache/memory_store.h"
+#include "cache/place.h"
 #include "cache/tally.h"
 
 namespace tarsia::cache {
@@ -36,6 +41,16 @@ struct Missing {
   std::string text;                   ///< for people
 };
 
+/// A request, as the cache knows it.
+struct Request {
+  Request(const Key& k) : key(k) {}
+
+  Key key;  ///< with the paths of the folders that it names
+  std::optional<Key>
+      shared;  ///< without them: the same at all places. Nothing: its modules are of use here alone
+  Place place;
+};
+
 /// Thread-safe. If the disk fails, memory alone serves.
 class ModuleCache {
  public:
@@ -43,10 +58,14 @@ class ModuleCache {
 
   /// Without a module, `why` says what was missing or had changed.
   std::optional<CachedModule> find(const Key& request_key, Missing* why = nullptr);
-  /// Keeps a new module. Compares the dependencies with the file system first. Sets `kept_whole` to false
-  /// if one of them changed while the compiler ran, or cannot be vouched for; then only this caller has the
-  /// module.
-  CachedModule keep(const Key& request_key, std::string_view bytes, std::string meta,
+  /// A module that another place's request led to, after a miss. From then on find() finds it. `seen` is what
+  /// an earlier call read: what is the same is not gone through again. If files differ, `why` says which.
+  std::optional<CachedModule> find_elsewhere(const Request& request, FileStamp* seen = nullptr,
+                                             Missing* why = nullptr);
+  /// Keeps a new module, for all places unless its bytes, `meta` or the way to a file tell of this one.
+  /// Compares the dependencies with the file system first. Sets `kept_whole` to false if one of them changed
+  /// while the compiler ran, or cannot be vouched for; then only this caller has the module.
+  CachedModule keep(const Request& request, std::string_view bytes, std::string meta,
                     std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
   /// The files that led from a request to a module that find() or keep() gave; nothing if that is not known
   /// any more.
@@ -56,6 +75,7 @@ class ModuleCache {
 
  private:
   std::optional<CachedModule> find_module(const Key& key, Missing& why);
+  void add_set(const Key& request_key, DependencySet set, bool on_disk);
 
   DiskStore& m_disk;
   MemoryStore m_memory;

@@ -28,8 +28,12 @@ std::string_view as_text(const Digest& digest) {
   throw LoadError("it is no whole pack of Tarsia's: " + why);
 }
 
+bool is_manifest(Kind kind) {
+  return kind == Kind::manifest || kind == Kind::shared;
+}
+
 bool is_packed(Kind kind) {
-  return kind == Kind::module || kind == Kind::manifest || kind == Kind::inputs;
+  return kind == Kind::module || kind == Kind::inputs || is_manifest(kind);
 }
 
 /// Facts about the machine that a store is on stay at home; those of a pack are about its modules.
@@ -73,10 +77,10 @@ std::string portable(const Manifest& manifest, const std::set<Key>& modules) {
 bool import_manifest(DiskStore& store, const OpenPack::RequestManifest& packed) {
   Manifest merged = packed.manifest;
   Hit hit;
-  if (store.peek(Kind::manifest, packed.request_key, true, hit) == Lookup::hit)
+  if (store.peek(packed.kind, packed.request_key, true, hit) == Lookup::hit)
     if (const auto own = Manifest::parse(hit.entry.payload))
       for (auto set = own->sets().rbegin(); set != own->sets().rend(); ++set) merged.add(*set);
-  return store.keep(Kind::manifest, packed.request_key, merged.serialise(), {});
+  return store.keep(packed.kind, packed.request_key, merged.serialise(), {});
 }
 
 [[noreturn]] void refuse_size(const std::string& path) {
@@ -153,7 +157,7 @@ Packed export_pack(DiskStore& store, const std::string& path) {
     if (name.kind == Kind::module) {
       modules.insert(name.key);
       ++packed.modules;
-    } else if (name.kind == Kind::manifest) {
+    } else if (is_manifest(name.kind)) {
       const auto manifest = Manifest::parse(hit.entry.payload);
       if (!manifest) continue;
       hit.entry.payload = portable(*manifest, modules);
@@ -196,10 +200,10 @@ OpenPack open_pack(const std::string& path) {
   pack.entries = read_pack(*pack.bytes);
   std::ranges::stable_sort(pack.entries, {}, &PackEntry::kind);
   for (const PackEntry& entry : pack.entries) {
-    if (entry.kind != Kind::manifest) continue;
+    if (!is_manifest(entry.kind)) continue;
     std::optional<Manifest> manifest = Manifest::parse(entry.payload);
     if (!manifest) refuse("an entry is no list of files");
-    pack.manifests.push_back({entry.key, std::move(*manifest)});
+    pack.manifests.push_back({entry.kind, entry.key, std::move(*manifest)});
   }
   return pack;
 }
@@ -217,7 +221,7 @@ Packed import_pack(DiskStore& store, const std::string& path) {
   for (const PackEntry& entry : pack.entries) {
     if (entry.kind == Kind::fact) continue;
     Hit hit;
-    if (entry.kind == Kind::manifest) {
+    if (is_manifest(entry.kind)) {
       all &= import_manifest(store, *manifest++);
       continue;
     }

@@ -7,9 +7,9 @@
 //   signature := signature_size bytes;  none in version 1, which refuses others
 //   checksum  := 32 bytes, BLAKE2b-256 of all before it
 //
-// Numbers are little-endian. The kinds are module, manifest, inputs, and fact: what the modules were made
-// with (pipeline/packs/made_with.h), for replays alone. Manifests are without stamps: those vouch for files
-// of the machine that wrote them.
+// Numbers are little-endian. The kinds are module, manifest, shared, inputs, and fact: what the modules were
+// made with (pipeline/packs/made_with.h), for replays alone. Manifests are without stamps: those vouch for
+// files of the machine that wrote them.
 //
 // A pack is code. Its checksum finds damage; it does not tell who wrote the pack.
 #pragma once
@@ -44,6 +44,7 @@ std::vector<PackEntry> read_pack(std::string_view bytes);
 /// A file that was verified whole.
 struct OpenPack {
   struct RequestManifest {
+    Kind kind;  ///< manifest or shared
     Key request_key;
     Manifest manifest;
   };

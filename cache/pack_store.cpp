@@ -18,7 +18,8 @@ Packed PackStore::add(const OpenPack& pack) {
       m_inputs.try_emplace(entry.key, in_pack);
     }
   }
-  for (const auto& [key, manifest] : pack.manifests) {
+  for (const auto& [kind, key, manifest] : pack.manifests) {
+    if (kind != Kind::manifest) continue;  // a replay has the paths of the machine that recorded
     std::shared_ptr<const Manifest>& known = m_manifests[key];
     Manifest merged = known ? *known : Manifest();
     for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) merged.add(*set);

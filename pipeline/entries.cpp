@@ -57,7 +57,7 @@ std::vector<StoredEntry> list_entries(cache::DiskStore& store) {
 
 cache::Verified verify_entries(const cache::DiskStore& store, bool remove) {
   return cache::verify(store, remove, [](const cache::EntryName& name, const cache::Entry& entry) {
-    if (name.kind == Kind::manifest && !cache::Manifest::parse(entry.payload))
+    if ((name.kind == Kind::manifest || name.kind == Kind::shared) && !cache::Manifest::parse(entry.payload))
       return std::string("it is no list of files");
     if (name.kind == Kind::inputs && Inputs::is_of_this_version(entry.payload) &&
         !Inputs::parse(entry.payload))

@@ -56,11 +56,11 @@ std::string change_of(const Dependency& dependency) {
   return "its content changed (" + bytes(dependency.stamp.size) + " then, " + bytes(now) + " now)";
 }
 
-std::vector<Difference> changes_of(const cache::DependencySet& set) {
+std::vector<Difference> changes_of(const cache::DependencySet& set, const cache::Place& place) {
   std::vector<Difference> changes;
   for (const Dependency& dependency : set.dependencies)
     if (std::string how = change_of(dependency); !how.empty())
-      changes.push_back({dependency.path, std::move(how)});
+      changes.push_back({place.name_of(dependency.path), std::move(how)});
   return changes;
 }
 
@@ -117,10 +117,11 @@ std::optional<unsigned> distance(const Inputs& then, const Inputs& now) {
 }
 
 /// The set of files that differs least from what lies on disk now.
-const cache::DependencySet* nearest_set(const cache::Manifest& manifest, std::vector<Difference>& changes) {
+const cache::DependencySet* nearest_set(const cache::Manifest& manifest, const cache::Place& place,
+                                        std::vector<Difference>& changes) {
   const cache::DependencySet* nearest = nullptr;
   for (const cache::DependencySet& set : manifest.sets()) {
-    std::vector<Difference> found = changes_of(set);
+    std::vector<Difference> found = changes_of(set, place);
     if (nearest && found.size() >= changes.size()) continue;
     nearest = &set;
     changes = std::move(found);
@@ -141,7 +142,36 @@ void look_at_module(cache::DiskStore& store, Explanation& told) {
   told.differences.push_back({"the module " + hex(told.nearest->module_key).substr(0, 12), how});
 }
 
-void explain_by_nearest(const Inputs& now, cache::DiskStore& store, Explanation& told) {
+/// Looks at what other places compiled, of which `manifest` lists the files. The set that fits decides; if
+/// none does, the nearest one says what differs. False: there is no set.
+bool look_at_sets(const cache::Manifest& manifest, const cache::Place& place, cache::DiskStore& store,
+                  Explanation& told) {
+  std::vector<Difference> changes;
+  const cache::DependencySet* set = nearest_set(manifest, place, changes);
+  if (!set) return false;
+  told.nearest = {.module_key = set->module_key, .inputs = find_inputs(store, told.request_key)};
+  told.n_files = set->dependencies.size();
+  if (changes.empty()) {
+    look_at_module(store, told);
+  } else {
+    told.reason = "changed";
+    told.differences = std::move(changes);
+  }
+  return true;
+}
+
+/// The sets that other places compiled, with the paths of this one.
+cache::Manifest sets_of_others(const cache::Request& asked, cache::DiskStore& store) {
+  cache::Hit hit;
+  if (!asked.shared || store.peek(Kind::shared, *asked.shared, true, hit) != Lookup::hit) return {};
+  auto manifest = cache::Manifest::parse(hit.entry.payload);
+  if (!manifest) return {};
+  manifest->move_to(asked.place);
+  return std::move(*manifest);
+}
+
+void explain_by_nearest(const jit::CompileRequest& request, cache::DiskStore& store, Explanation& told) {
+  const Inputs now = inputs_of(request, true);
   told.reason = "absent";
   std::optional<std::pair<unsigned, std::int64_t>> best;  // distance, minus the time
   cache::Key best_key{};
@@ -163,7 +193,7 @@ void explain_by_nearest(const Inputs& now, cache::DiskStore& store, Explanation&
   told.nearest = {.module_key = best_key, .inputs = std::move(best_inputs)};
   if (const auto manifest = find_manifest(store, best_key)) {
     std::vector<Difference> changes;
-    if (const cache::DependencySet* set = nearest_set(*manifest, changes)) {
+    if (const cache::DependencySet* set = nearest_set(*manifest, place_of(request), changes)) {
       told.nearest->module_key = set->module_key;
       told.n_files = set->dependencies.size();
       told.differences.insert(told.differences.begin(), changes.begin(), changes.end());
@@ -181,22 +211,20 @@ Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store)
     told.differences.push_back({"the cache", store.refusal()});
     return told;
   }
-  std::optional<Inputs> same = find_inputs(store, told.request_key);
-  if (const auto manifest = find_manifest(store, told.request_key)) {
-    std::vector<Difference> changes;
-    const cache::DependencySet* set = nearest_set(*manifest, changes);
-    if (set) {
-      told.nearest = {.module_key = set->module_key, .inputs = std::move(same)};
-      told.n_files = set->dependencies.size();
-      if (changes.empty()) {
-        look_at_module(store, told);
-      } else {
-        told.reason = "changed";
-        told.differences = std::move(changes);
-      }
-      return told;
-    }
+  const cache::Place place = place_of(request);
+  for (const cache::Root& root : place.roots())
+    if (!root.name.empty()) told.roots.emplace_back(root.name, root.path);
+  const cache::Manifest others = sets_of_others(request_of(request, told.request_key), store);
+  bool renewed = false;
+  if (const auto own = find_manifest(store, told.request_key); own && !own->sets().empty()) {
+    // What fits at another place is as good as what does here.
+    const bool fits = cache::Manifest(*own).match(renewed) || !cache::Manifest(others).match(renewed);
+    look_at_sets(fits ? *own : others, place, store, told);
+    return told;
   }
+  std::optional<Inputs> same = find_inputs(store, told.request_key);
+  if ((!same || cache::Manifest(others).match(renewed)) && look_at_sets(others, place, store, told))
+    return told;
   cache::Hit hit;
   const Lookup looked = store.peek(Kind::module, told.request_key, false, hit);
   if (looked == Lookup::hit || same) {
@@ -212,7 +240,7 @@ Explanation explain(const jit::CompileRequest& request, cache::DiskStore& store)
     }
     return told;
   }
-  explain_by_nearest(inputs_of(request, true), store, told);
+  explain_by_nearest(request, store, told);
   return told;
 }
 

@@ -16,8 +16,9 @@ namespace tarsia::pipeline {
 
 /// An input that is not what it was.
 struct Difference {
-  std::string input;  ///< "option opt", "file op.cu", or the path of a file that the compiler read
-  std::string how;    ///< "it was 2, and is 3", "its content changed: …"
+  std::string
+      input;  ///< "option opt", "file op.cu", or the name of a file that the compiler read (cache/place.h)
+  std::string how;  ///< "it was 2, and is 3", "its content changed: …"
 };
 
 /// The entry of a module.
@@ -35,6 +36,8 @@ struct Explanation {
   std::optional<EntryOf> nearest;  ///< the entry that it hits, or the nearest one
   std::uint64_t n_files = 0;       ///< that the nearest was compiled from and that lie outside of the request
   std::vector<Difference> differences;
+  std::vector<std::pair<std::string, std::string>>
+      roots;  ///< what the names of files begin with, and its path
 };
 
 /// Reads the store, and the files that the nearest entry was compiled from. Goes through all entries if none

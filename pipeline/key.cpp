@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <ctime>
+#include <type_traits>
 #include <vector>
 
+#include "base/machine/run_time.h"
 #include "jit/build_id.h"
 #include "pipeline/inputs.h"
 
@@ -19,6 +21,7 @@ namespace {
 /// The key.
 class KeySink {
  public:
+  explicit KeySink(std::string_view domain) : m_hasher(domain) {}
   void begin(std::string_view, std::string_view = {}) {}
   /// The name that begin() got, where it counts.
   void name(std::string_view name) { m_hasher.field(name); }
@@ -30,10 +33,12 @@ class KeySink {
   void count(std::uint64_t number) { m_hasher.field(number); }
   /// A text too long to read.
   void long_text(std::string_view text) { m_hasher.field(text); }
+  /// Folders that count by how they lie to each other.
+  void folders(std::string_view relations, const std::vector<std::string>&) { m_hasher.field(relations); }
   cache::Key finish() { return m_hasher.finish(); }
 
  private:
-  Hasher m_hasher{"request"};
+  Hasher m_hasher;
 };
 
 /// The inputs by name.
@@ -58,6 +63,10 @@ class InputsSink {
   void long_text(std::string_view text) {
     show(std::to_string(text.size()) + " bytes");
     m_hasher.field(text);
+  }
+  void folders(std::string_view relations, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) show(path);
+    m_hasher.field(relations);
   }
   std::vector<Input> finish() {
     end();
@@ -139,8 +148,9 @@ void add(Sink& sink, const jit::kept::defines& defines) {
   }
 }
 
+/// `place` stands for the paths of the folders of headers; null: the paths count.
 template <class Sink>
-void add(Sink& sink, const jit::CompileRequest& request) {
+void add(Sink& sink, const jit::CompileRequest& request, const cache::Place* place) {
   sink.begin("the build of the compiler");
   sink.field(jit::build_id());
   sink.field(std::uint64_t{TARSIA_ABI_VERSION});
@@ -163,10 +173,14 @@ void add(Sink& sink, const jit::CompileRequest& request) {
   jit::for_each_option(request.options, [&](const OptionRow& row, const auto& value) {
     if (!row.in_key) return;
     sink.begin("option", row.name);
+    if constexpr (std::is_same_v<decltype(value), const std::vector<std::string>&>)
+      if (place && &value == &request.options.include_dirs) return sink.folders(place->relations(), value);
     add(sink, value);
   });
   sink.begin("the CPU");
   sink.field(request.host_cpu);
+  sink.begin("the C and C++ libraries");
+  sink.field(run_time_identity());
   sink.begin("the folder of the source for debuggers");
   sink.field(request.source_dir);
   sink.begin("NVRTC");
@@ -183,15 +197,46 @@ void add(Sink& sink, const jit::CompileRequest& request) {
 
 }  // namespace
 
+cache::Place place_of(const jit::CompileRequest& request) {
+  std::vector<cache::Root> roots;
+  const auto add = [&](const char* name, const std::vector<std::string>& folders) {
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      roots.push_back({name + (' ' + std::to_string(i)), folders[i]});
+  };
+  add("include_dirs", request.options.include_dirs);
+  if (request.cuda) add("cuda", request.cuda_parts.include_dirs);
+  for (const char* folder : {"/usr/local/include", "/usr/include"}) roots.push_back({"", folder});
+  return cache::Place(std::move(roots));
+}
+
+bool is_for_all_places(const jit::CompileRequest& request) {
+  return !jit::keeps_lines(request.options);
+}
+
+cache::Request request_of(const jit::CompileRequest& request, const cache::Key& key) {
+  cache::Request made(key);
+  if (!is_for_all_places(request)) return made;
+  made.place = place_of(request);
+  made.shared = shared_key(request, made.place);
+  return made;
+}
+
 cache::Key request_key(const jit::CompileRequest& request) {
-  KeySink sink;
-  add(sink, request);
+  KeySink sink("request");
+  add(sink, request, nullptr);
+  return sink.finish();
+}
+
+cache::Key shared_key(const jit::CompileRequest& request, const cache::Place& place) {
+  KeySink sink("request anywhere");
+  add(sink, request, &place);
   return sink.finish();
 }
 
 Inputs inputs_of(const jit::CompileRequest& request, bool kept) {
   InputsSink sink;
-  add(sink, request);
+  const cache::Place place = place_of(request);
+  add(sink, request, is_for_all_places(request) ? &place : nullptr);
   return {.library = request.name,
           .made = ::time(nullptr),
           .kept = kept,

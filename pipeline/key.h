@@ -1,7 +1,9 @@
-// The key of a request.
+// The keys of a request, and its folders as a place of the cache.
 #pragma once
 
 #include "cache/key.h"
+#include "cache/module_cache.h"
+#include "cache/place.h"
 #include "jit/compile.h"
 
 namespace tarsia::pipeline {
@@ -11,5 +13,19 @@ namespace tarsia::pipeline {
 /// places of CUDA's parts change nothing, so they are left out. So are the files that the compiler reads
 /// from disk; cache/manifest.h adds those.
 cache::Key request_key(const jit::CompileRequest& request);
+
+/// The same, but the include folders count by how they lie to each other, and not by their paths.
+cache::Key shared_key(const jit::CompileRequest& request, const cache::Place& place);
+
+/// The roots of a resolved request: its include folders by their places in the list, CUDA's, and the
+/// machine's folders of headers, whose files keep their paths.
+cache::Place place_of(const jit::CompileRequest& request);
+
+/// Whether other places may use a module of the request. One whose module names the source's lines has the
+/// paths of its files, for debuggers.
+bool is_for_all_places(const jit::CompileRequest& request);
+
+/// The request by both of its keys; `key` is request_key().
+cache::Request request_of(const jit::CompileRequest& request, const cache::Key& key);
 
 }  // namespace tarsia::pipeline

@@ -1,9 +1,12 @@
 // Warnings as bytes.
 #include "pipeline/meta.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/little_endian.h"
+#include "pipeline/key.h"
 
 namespace tarsia::pipeline {
 namespace {
@@ -43,6 +46,19 @@ std::vector<Diagnostic> decode_meta(std::string_view meta) {
     warnings.push_back(std::move(warning));
   }
   return warnings;
+}
+
+std::vector<Diagnostic> named_files(std::vector<Diagnostic> diagnostics, const cache::Place& place) {
+  for (Diagnostic& diagnostic : diagnostics) diagnostic.file = place.name_of(diagnostic.file);
+  return diagnostics;
+}
+
+void move_to(std::vector<Diagnostic>& diagnostics, const jit::CompileRequest& request) {
+  const auto is_named = [](const Diagnostic& diagnostic) { return diagnostic.file.starts_with('<'); };
+  if (std::ranges::none_of(diagnostics, is_named)) return;
+  const cache::Place place = place_of(request);
+  for (Diagnostic& diagnostic : diagnostics)
+    if (auto path = place.path_of(diagnostic.file)) diagnostic.file = std::move(*path);
 }
 
 }  // namespace tarsia::pipeline

@@ -12,11 +12,18 @@
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "cache/place.h"
+#include "jit/compile.h"
 
 namespace tarsia::pipeline {
 
 std::string encode_meta(const std::vector<Diagnostic>& warnings);
 /// Empty if the bytes do not follow the grammar: warnings are not worth a compile.
 std::vector<Diagnostic> decode_meta(std::string_view meta);
+
+/// Diagnostics with their files by names (cache/place.h), to be kept for other places.
+std::vector<Diagnostic> named_files(std::vector<Diagnostic> diagnostics, const cache::Place& place);
+/// … and by paths again, at the place of the request.
+void move_to(std::vector<Diagnostic>& diagnostics, const jit::CompileRequest& request);
 
 }  // namespace tarsia::pipeline

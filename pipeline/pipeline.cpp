@@ -11,6 +11,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -42,6 +43,16 @@ std::string absolute(const std::string& path) {
   return std::string(here) + '/' + path;
 }
 
+/// As the compiler understands a folder of headers: it takes ".." off by the path's text and looks at no
+/// links.
+std::string plain(const std::string& folder) {
+  const bool is_plain = folder.find("/.") == folder.npos && folder.find("//") == folder.npos;
+  if (is_plain && (folder.size() == 1 || !folder.ends_with('/'))) return folder;
+  std::string path = std::filesystem::path(folder).lexically_normal().string();
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
   // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
   return {.path = compiler_path(cache_dir),
@@ -50,9 +61,12 @@ jit::WorkerProgram own_compiler(const std::string& cache_dir) {
           .memory_bytes = jit::compiler_memory_limit()};
 }
 
-Module ready(cache::CachedModule&& found, bool cuda) {
-  Module module{
-      .key = hex(found.key), .origin = found.origin, .cuda = cuda, .warnings = decode_meta(found.meta)};
+Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
+  Module module{.key = hex(found.key),
+                .origin = found.origin,
+                .cuda = request.cuda,
+                .warnings = decode_meta(found.meta)};
+  move_to(module.warnings, request);
   if (!found.path.starts_with("/proc/")) module.path = std::move(found.path);
   module.file = UniqueFd(::fcntl(found.file->get(), F_DUPFD_CLOEXEC, 3));
   if (!module.file) throw Error(errno_message("cannot open a module", errno));
@@ -192,7 +206,7 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
       log().info("{} [{}]: found in a pack in {:.1f} ms", named(request), short_name(key),
                  milliseconds_since(began));
       note_use(request, key, *found, stores);
-      return ready(std::move(*found), request.cuda);
+      return ready(std::move(*found), request);
     }
   cache::Missing why{cache::Count::miss_absent, "this machine lacks " + lacks};
   if (lacks.empty())
@@ -201,8 +215,20 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
       stores.tally.add(found->origin == Origin::disk ? cache::Count::hit_disk : cache::Count::hit_memory);
       log().info("{} [{}]: found {} in {:.1f} ms", named(request), short_name(key),
                  found->origin == Origin::disk ? "on disk" : "in memory", milliseconds_since(began));
-      return ready(std::move(*found), request.cuda);
+      return ready(std::move(*found), request);
     }
+
+  // Another checkout or machine may have compiled the same, with its files elsewhere.
+  const cache::Request asked = request_of(request, key);
+  FileStamp seen;
+  if (auto found = lacks.empty() ? stores.modules.find_elsewhere(asked, &seen, &why) : std::nullopt) {
+    note_use(request, key, *found, stores);
+    stores.tally.add(cache::Count::hit_disk);
+    stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, true).serialise(), {});
+    log().info("{} [{}]: found on disk, compiled at another place, in {:.1f} ms", named(request),
+               short_name(key), milliseconds_since(began));
+    return ready(std::move(*found), request);
+  }
 
   if (!changed.empty()) why.text = changed + " is not as it was when the pack's module was compiled";
   stores.tally.add(why.reason);
@@ -215,7 +241,7 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
                    "; no pack that is replayed has its module");
 
   // 5. Compile, once for all callers that ask now.
-  return compile_once(request, key, stores);
+  return compile_once(request, asked, seen, stores);
 }
 
 void Pipeline::add_archs(Recorder::Id recording, const std::vector<std::string>& archs) {
@@ -361,6 +387,7 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
         if (row.kind == OptionKind::dirs || (row.kind == OptionKind::paths && path.find('/') != path.npos))
           path = absolute(path);
   });
+  for (std::string& folder : request.options.include_dirs) folder = plain(folder);
 
   if (request.options.march.empty())
     request.host_cpu = cpu_level();
@@ -405,13 +432,16 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
   return request;
 }
 
-Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
+                              Stores& stores) {
+  const cache::Key& key = asked.key;
   const auto look = [&]() -> std::optional<Module> {
     auto found = stores.modules.find(key);
+    if (!found) found = stores.modules.find_elsewhere(asked, &seen);
     if (!found) return std::nullopt;
     stores.tally.add(cache::Count::waited);
     note_use(request, key, *found, stores);
-    return ready(std::move(*found), request.cuda);
+    return ready(std::move(*found), request);
   };
   for (;;) {
     // One thread of this process leads. The others wait for the entry that it stores, or share its error.
@@ -426,16 +456,17 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::K
       std::rethrow_exception(error);
     }
     try {
-      // One process at a time, as long as the other is quick.
+      // One process at a time, as long as the other is quick, whatever the place that it asks from.
       FileLock turn;
       std::optional<Module> appeared;
       if (stores.disk.usable()) {
         const auto look_again = [&] { return (appeared = look()).has_value(); };
-        cache::wait_for_turn(stores.disk.lock_path(key), m_settings.patience, look_again, turn);
+        cache::wait_for_turn(stores.disk.lock_path(asked.shared.value_or(key)), m_settings.patience,
+                             look_again, turn);
       }
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
-      return compile_now(request, key, stores);
+      return compile_now(request, asked, stores);
     } catch (const Interrupted&) {
       throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
@@ -469,7 +500,9 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   }
 }
 
-Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores) {
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked,
+                             Stores& stores) {
+  const cache::Key& key = asked.key;
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
   jit::CompileResult result;
@@ -501,11 +534,11 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
   }
   if (!result.module.starts_with(ELFMAG))
     throw CompilerCrashed("the compiler gave something that is no module for " + named(request));
-  std::string meta = encode_meta(result.diagnostics);
+  std::string meta = encode_meta(named_files(std::move(result.diagnostics), asked.place));
   bool whole = true;
   cache::CachedModule kept =
       result.cacheable
-          ? stores.modules.keep(key, result.module, std::move(meta), std::move(dependencies), &whole)
+          ? stores.modules.keep(asked, result.module, std::move(meta), std::move(dependencies), &whole)
           : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
   if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
@@ -518,7 +551,7 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Ke
     m_recorder.leave_out(named(request), "a file that it reads changed while it was compiled");
   else
     note_use(request, key, kept, stores);
-  Module module = ready(std::move(kept), request.cuda);
+  Module module = ready(std::move(kept), request);
   module.origin = Origin::compiled;
   module.timings = std::move(result.timings);
   if (!stores.disk.usable()) {

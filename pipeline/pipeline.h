@@ -116,9 +116,11 @@ class Pipeline final : public ForkAware {
                            Ban ban, Stores& stores);
   void note_use(const jit::CompileRequest& request, const cache::Key& key, const cache::CachedModule& module,
                 Stores& stores);
-  Module compile_once(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
+  /// `seen`: what has been read of other places' entries.
+  Module compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
+                      Stores& stores);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
-  Module compile_now(const jit::CompileRequest& request, const cache::Key& key, Stores& stores);
+  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override { m_mutex.unlock(); }

@@ -281,6 +281,12 @@ int explain(const CacheCommand& command) {
     return k_done;
   }
   if (!nearest.is_null()) std::printf("the nearest entry is %s; what differs:\n", entry.c_str());
+  for (const auto& [root, path] : told.at("roots").items())
+    for (const Json& one : told.at("differences"))
+      if (one.at("input").get<std::string>().starts_with(root)) {
+        std::printf("  (%s is %s)\n", root.c_str(), path.get<std::string>().c_str());
+        break;
+      }
   for (const Json& one : told.at("differences"))
     std::printf("  %s: %s\n", sources.shown(one.at("input").get<std::string>()).c_str(),
                 one.at("how").get<std::string>().c_str());

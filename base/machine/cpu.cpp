@@ -76,12 +76,13 @@ std::string_view cpu_level() {
 }
 
 std::string cpu_identity() {
-  // Vendor; family, model and stepping; and each word of features. The word with the number of this core is
-  // left out.
+  // Vendor; family and model; and each word of features. The stepping changes no code, and the word with the
+  // number of this core is left out.
   std::string text;
   const auto add = [&text](unsigned leaf, unsigned subleaf, bool with_ebx) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid_count(leaf, subleaf, &a, &b, &c, &d)) return;
+    if (leaf == 1) a &= ~0xFu;
     for (const unsigned word : {a, with_ebx ? b : 0u, c, d}) text += std::to_string(word) + '.';
   };
   add(0, 0, true);

@@ -58,6 +58,16 @@ bool shows_lines(const CompileRequest& request, const DeviceSlice& slice) {
   return false;
 }
 
+// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it. The key leaves out
+// where CUDA lies.
+bool names_cuda(const DeviceResult& result, const CudaParts& cuda) {
+  return std::ranges::any_of(result.images, [&](const FatbinEntry& image) {
+    return std::ranges::any_of(cuda.include_dirs, [&](const std::string& dir) {
+      return image.bytes.find(dir) != std::string::npos;
+    });
+  });
+}
+
 // The text without empty lines and without white space at the ends of lines.
 std::string condensed(llvm::StringRef text) {
   std::string result;
@@ -335,6 +345,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   std::optional<DeviceResult> result;
   if (auto bytes = m_parts.find(PartKind::device, key)) result = from_bytes(*bytes);
   outcome.reused = result.has_value();
+  if (result) result->dependencies = plan.dependencies;  // those of this place, with the same contents
   if (!result) {
     try {
       result = compile(request, plan);
@@ -347,7 +358,8 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
       diagnostic.message = error.what();
       result->diagnostics.push_back(std::move(diagnostic));
     }
-    if (result->ok && result->keyed && result->diagnostics.empty())
+    if (result->ok && result->keyed && result->diagnostics.empty() &&
+        (keeps_lines(m_request.options) || !names_cuda(*result, request.cuda)))
       m_parts.keep(PartKind::device, key, to_bytes(*result));
   }
   outcome.ok = result->ok;

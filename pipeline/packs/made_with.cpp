@@ -79,7 +79,8 @@ void forget_missing_headers(const std::vector<MadeWith>& made_with, cache::OpenP
     if (is_new) known->second = is_gone(dependency.path);
     return known->second;
   };
-  for (auto& [key, manifest] : pack.manifests) {
+  for (auto& [kind, key, manifest] : pack.manifests) {
+    if (kind != cache::Kind::manifest) continue;
     cache::Manifest kept;
     for (auto set = manifest.sets().rbegin(); set != manifest.sets().rend(); ++set) {
       cache::DependencySet copy = *set;

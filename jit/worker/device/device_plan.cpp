@@ -59,6 +59,8 @@ class Planner {
     for (const std::string& path : walk.outside())
       refuse(m_request.main.name, 0,
              "an include leads to " + path + ", which lies outside of the include directories");
+    if ((walk.climbs() || m_climbs) && m_plan.refused.empty())
+      m_plan.dependencies.push_back({.path = k_climbed, .absent = true});
     for (auto& [path, header] : walk.headers()) {
       if (!header) continue;
       m_plan.dependencies.push_back(header->dependency);
@@ -267,6 +269,7 @@ class Planner {
   /// An include of a header that is not among the user's texts.
   void resolve(const std::string& file, const IncludeLine& line) {
     if (is_virtual(line.name)) return resolve_virtual(line.name);
+    note_climb(line.name);
     const std::string path = find_in_dirs(m_dirs, line.name);
     if (path.empty() || !is_inside(m_dirs, path)) {
       // The host's compiler found it or has complained. It does not matter to device code.
@@ -304,6 +307,7 @@ class Planner {
   /// A header that NVRTC searches for and does not read. A later search must find the same file.
   void resolve_asked(const std::string& file, const IncludeLine& line) {
     if (is_virtual(line.name)) return resolve_virtual(line.name);
+    note_climb(line.name);
     const std::string path = find_in_dirs(m_dirs, line.name);
     if (path.empty() && !line.name.starts_with('/')) {
       for (const std::string& dir : m_dirs)
@@ -313,6 +317,10 @@ class Planner {
     } else if (const auto header = disk_header(path)) {
       m_plan.dependencies.push_back(header->dependency);
     }
+  }
+
+  void note_climb(const std::string& name) {
+    for (const std::string& dir : m_dirs) m_climbs |= climbs_out(m_dirs, dir, name);
   }
 
   void refuse(const std::string& file, int line, std::string message) {
@@ -403,6 +411,10 @@ class Planner {
     std::vector<std::string> options = m_plan.options;  // of directories only what was found there counts
     std::erase_if(options, [](const std::string& option) { return option.starts_with("-I"); });
     list(options);
+    // Lines name files by their paths, and so do assertions and __FILE__ in headers that NVRTC reads itself.
+    const std::vector<std::string> none;
+    list(keeps_lines(m_request) ? m_request.cuda.include_dirs : none);
+    list(m_foreign || keeps_lines(m_request) ? m_request.include_dirs : none);
     hasher.field(m_plan.dependencies.size());
     for (const Dependency& dependency : m_plan.dependencies) hasher.field(dependency.content);
     list(m_request.archs);
@@ -421,6 +433,7 @@ class Planner {
   bool m_versions = false;    // what CUDA's headers define is asked for
   bool m_everything = false;  // all of std, not only what is mentioned
   bool m_foreign = false;     // a header of the user's is read from disk, as it stands
+  bool m_climbs = false;      // an include of a text leads past the folder that it is searched in
   std::vector<std::string> m_dirs;
   std::map<std::string, const SourceFile*> m_user;
   std::vector<const SourceFile*> m_files;  // the main text and the user's headers that it leads to

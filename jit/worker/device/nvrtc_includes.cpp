@@ -66,6 +66,18 @@ bool is_inside(const std::vector<std::string>& dirs, const std::string& path) {
   return false;
 }
 
+bool climbs_out(const std::vector<std::string>& dirs, const std::string& dir, const std::string& name) {
+  if (name.starts_with('/')) return is_inside(dirs, name);
+  if (name.find("..") == name.npos) return false;
+  const std::string path = normal_path(dir + "/" + name);
+  return std::ranges::any_of(dirs, [&](const std::string& root) {
+    if (!is_inside({root}, dir + "/x") || is_inside({root}, path)) return false;
+    return std::ranges::none_of(dirs, [&](const std::string& holder) {
+      return is_inside({holder}, root + "/x") && is_inside({holder}, path);
+    });
+  });
+}
+
 std::string name_below(const std::vector<std::string>& dirs, const std::string& path) {
   size_t longest = 0;
   for (const std::string& dir : dirs)
@@ -112,9 +124,11 @@ void IncludeWalk::add(const std::string& first) {
       }
       if (!line.angled)
         if (std::string beside = dir + "/" + line.name; is_regular(beside)) {
+          m_climbs |= climbs_out(m_dirs, dir, line.name);
           work.push_back(normal_path(beside));
           continue;
         }
+      for (const std::string& root : m_dirs) m_climbs |= climbs_out(m_dirs, root, line.name);
       auto [known, is_new] = m_found.try_emplace(line.name);
       if (is_new) known->second = find_in_dirs(m_dirs, line.name);
       if (!known->second.empty()) work.push_back(known->second);

@@ -37,6 +37,10 @@ std::string find_in_dirs(const std::vector<std::string>& dirs, const std::string
 /// Whether a path lies in one of the folders, which are plain paths; links are not followed.
 bool is_inside(const std::vector<std::string>& dirs, const std::string& path);
 
+/// Whether a name that is searched in `dir`, in one of `dirs` or below, leads past it: by ".." to where no
+/// other of them holds both, or as a whole path into one of them (k_climbed).
+bool climbs_out(const std::vector<std::string>& dirs, const std::string& dir, const std::string& name);
+
 /// What is left of a path below the innermost of the folders that hold it; the path itself if none does. One
 /// include folder may lie in another.
 std::string name_below(const std::vector<std::string>& dirs, const std::string& path);
@@ -59,6 +63,8 @@ class IncludeWalk {
   const std::set<std::string>& virtual_names() const { return m_virtual_names; }
   /// Files outside of all directories to which an include leads. They were not read.
   const std::set<std::string>& outside() const { return m_outside; }
+  /// Whether an include leads past the directory that it is searched in.
+  bool climbs() const { return m_climbs; }
 
  private:
   std::vector<std::string> m_dirs;
@@ -66,6 +72,7 @@ class IncludeWalk {
   std::map<std::string, std::shared_ptr<const DiskHeader>> m_headers;
   std::set<std::string> m_virtual_names;
   std::set<std::string> m_outside;
+  bool m_climbs = false;
   std::map<std::string, std::string>
       m_found;  // by name as written, for includes that do not depend on the file
 };

@@ -115,6 +115,20 @@ void add_folders(const CompileRequest& request, Language language, const std::ve
     for (const char* dir : k_machine_dirs) add("-internal-externc-isystem", dir);
 }
 
+std::vector<std::string> folders_without_name(const CompileOptions& options) {
+  std::vector<std::string> folders;
+  for (std::string folder : options.include_dirs) {
+    if (folder.find('=') != folder.npos) continue;  // the options have no escape for it
+    if (!folder.ends_with('/')) folder += '/';
+    // In "/" and "/usr" lie others, whose files keep their names: Tarsia's and the machine's.
+    const auto is_below = [&](const char* other) { return (other + std::string("/")).starts_with(folder); };
+    if (is_below(k_source_dir) || std::ranges::any_of(k_machine_dirs, is_below)) continue;
+    folders.push_back(std::move(folder));
+  }
+  std::ranges::stable_sort(folders, {}, &std::string::size);
+  return folders;
+}
+
 void add_macros(const CompileOptions& options, std::vector<std::string>& args) {
   auto add = [&](auto... more) { (args.emplace_back(more), ...); };
   add("-D", "TARSIA_INLINE_SOURCE=1");
@@ -194,6 +208,14 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   if (has_checks(options, "address"))
     add("-fsanitize=address", "-fsanitize-address-use-after-scope", "-mframe-pointer=all");
   if (has_checks(options, "thread")) add("-fsanitize=thread", "-mframe-pointer=all");
+  // So the bytes are the same wherever the folders lie. Clang takes the last of these options that fits, and
+  // of those for macros the longest.
+  for (const std::string& folder : folders_without_name(options)) {
+    add("-fmacro-prefix-map=" + folder + "=");
+    // A debugger opens them where they are.
+    if (!keeps_lines(options)) add("-fdebug-prefix-map=" + folder + "=");
+  }
+
   // The user's own names, or the copies that a debugger opens.
   add("-fdebug-prefix-map=" + std::string(k_source_dir) +
       "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));

@@ -40,6 +40,10 @@ std::string gnu_standard(const std::string& standard);
 void add_folders(const CompileRequest& request, Language language, const std::vector<std::string>& before_cxx,
                  std::vector<std::string>& args);
 
+/// The folders of the user's headers, with a slash behind each, that what is made of a source does not name:
+/// names of files below begin there. The longest folder that holds a file counts, and comes last.
+std::vector<std::string> folders_without_name(const CompileOptions& options);
+
 /// Appends the macros that every compile of these options has.
 void add_macros(const CompileOptions& options, std::vector<std::string>& args);
 

@@ -350,6 +350,10 @@ class HostConsumer final : public clang::SemaConsumer {
     for (const std::string& argument : clang_arguments(*unit.request, unit.language, unit.file->name, ""))
       hasher.field(argument);
     hasher.field(unit.request->host_cpu);
+    for (const SourceFile& file : unit.request->files) {
+      hasher.field(file.debug_file).field(std::uint64_t(file.debug_lines.size()));
+      for (const std::uint32_t line : file.debug_lines) hasher.field(std::uint64_t(line));
+    }
     for (const auto& text : m_shared.slice.host_texts) hasher.field(text->digest);
     for (const KernelUse& kernel : m_shared.slice.kernels) hasher.field(kernel.name).field(kernel.mangled);
     for (const DeviceVariable& variable : m_shared.slice.variables) hasher.field(variable.mangled);

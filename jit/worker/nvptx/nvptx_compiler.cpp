@@ -191,7 +191,7 @@ class Consumer final : public clang::SemaConsumer {
 
 class Action final : public clang::ASTFrontendAction {
  public:
-  Action(Task& task, const SourceFileSystem& files) : m_task(task), m_files(files) {}
+  Action(Task& task, SourceFileSystem& files) : m_task(task), m_files(files) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
@@ -205,7 +205,7 @@ class Action final : public clang::ASTFrontendAction {
 
  private:
   Task& m_task;
-  const SourceFileSystem& m_files;
+  SourceFileSystem& m_files;
 };
 
 Diagnostic error_of(const NvptxUnit& unit, std::string message) {

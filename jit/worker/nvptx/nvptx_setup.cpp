@@ -111,6 +111,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
     add("-debug-info-kind=line-directives-only", "-dwarf-version=2", "-debugger-tuning=gdb");
   add("-fdebug-prefix-map=" + std::string(k_source_dir) +
       "/=" + (request.source_dir.empty() ? "" : request.source_dir + "/"));
+  for (const std::string& folder : folders_without_name(options)) add("-fmacro-prefix-map=" + folder + "=");
   for (const std::string& flag : options.cflags) {
     if (flag.starts_with("-W")) add(flag);
     if (flag.starts_with("-U")) add("-U", flag.substr(2));

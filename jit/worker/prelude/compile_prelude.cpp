@@ -71,7 +71,7 @@ class PreludeGenerator final : public clang::PCHGenerator {
 
 class PreludeAction final : public clang::ASTFrontendAction {
  public:
-  PreludeAction(std::string path, const SourceFileSystem& files, const PreludeRules& rules,
+  PreludeAction(std::string path, SourceFileSystem& files, const PreludeRules& rules,
                 std::shared_ptr<clang::PCHBuffer> buffer, std::set<std::string>& names,
                 std::vector<std::string>& macros, bool& refused)
       : m_path(std::move(path)),
@@ -114,7 +114,7 @@ class PreludeAction final : public clang::ASTFrontendAction {
 
  private:
   std::string m_path;
-  const SourceFileSystem& m_files;
+  SourceFileSystem& m_files;
   const PreludeRules& m_rules;
   bool m_invalid = false;  // the source that is compiled without the prelude says so itself
   std::shared_ptr<clang::PCHBuffer> m_buffer;
@@ -125,7 +125,7 @@ class PreludeAction final : public clang::ASTFrontendAction {
 
 }  // namespace
 
-Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, const SourceFileSystem& files,
+Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, SourceFileSystem& files,
                        const PreludeRules& rules, PreludeLayer& layer, std::string& pch) {
   auto buffer = std::make_shared<clang::PCHBuffer>();
   std::set<std::string> names;

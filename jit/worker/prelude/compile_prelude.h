@@ -25,7 +25,7 @@ enum class Precompiled { made, has_errors, refused };
 /// Lets a Clang that is set up for a prelude's text precompile it, and sets `layer.names` and `layer.macros`.
 /// Refused is a text that each compile reads differently (__TIME__), and one that the rules refuse. `path` is
 /// that of the precompiled form, a virtual one.
-Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, const SourceFileSystem& files,
+Precompiled precompile(clang::CompilerInstance& clang, const std::string& path, SourceFileSystem& files,
                        const PreludeRules& rules, PreludeLayer& layer, std::string& pch);
 
 /// Precompiles `layer.text` (C++ or CUDA, with the request's options) on top of `layer.base`, and sets

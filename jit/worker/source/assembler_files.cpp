@@ -67,6 +67,7 @@ class AssemblerFiles::View final : public llvm::vfs::FileSystem {
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
     std::lock_guard lock(m_mutex);
     m_asked = true;
+    m_files.note_name(path.str());
     return m_files.open_as_it_is(path);
   }
   llvm::vfs::directory_iterator dir_begin(const llvm::Twine&, std::error_code& ec) override {

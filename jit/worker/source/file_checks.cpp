@@ -12,7 +12,7 @@ namespace {
 
 class FileChecks final : public clang::PPCallbacks {
  public:
-  FileChecks(clang::Preprocessor& preprocessor, const SourceFileSystem& files, bool& invalid)
+  FileChecks(clang::Preprocessor& preprocessor, SourceFileSystem& files, bool& invalid)
       : m_preprocessor(preprocessor), m_files(files), m_invalid(invalid) {}
 
   // The file system also reads files that are embedded, where a NUL is data. Files become text only here.
@@ -29,8 +29,23 @@ class FileChecks final : public clang::PPCallbacks {
     report(sources.getComposedLoc(id, unsigned(at)), k_nul_byte);
   }
 
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
+                          llvm::StringRef, const clang::Module*, bool,
+                          clang::SrcMgr::CharacteristicKind) override {
+    m_files.note_name(name);
+  }
+  void HasInclude(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef,
+                  clang::SrcMgr::CharacteristicKind) override {
+    m_files.note_name(name);
+  }
+  void HasEmbed(clang::SourceLocation, llvm::StringRef name, bool, clang::OptionalFileEntryRef) override {
+    m_files.note_name(name);
+  }
+
   void EmbedDirective(clang::SourceLocation hash, llvm::StringRef name, bool,
                       clang::OptionalFileEntryRef file, const clang::LexEmbedParametersResult&) override {
+    m_files.note_name(name);
     if (file && m_files.is_edited(file->getName()))
       report(hash,
              "'" + name.str() +
@@ -45,14 +60,14 @@ class FileChecks final : public clang::PPCallbacks {
   }
 
   clang::Preprocessor& m_preprocessor;
-  const SourceFileSystem& m_files;
+  SourceFileSystem& m_files;
   bool& m_invalid;
 };
 
 }  // namespace
 
 std::unique_ptr<clang::PPCallbacks> make_file_checks(clang::Preprocessor& preprocessor,
-                                                     const SourceFileSystem& files, bool& invalid) {
+                                                     SourceFileSystem& files, bool& invalid) {
   return std::make_unique<FileChecks>(preprocessor, files, invalid);
 }
 

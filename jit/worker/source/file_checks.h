@@ -14,8 +14,9 @@ class SourceFileSystem;
 
 /// Checks the files of `preprocessor`, which `files` serves. An included file that holds a NUL byte is a
 /// fatal error, and `invalid` is true from then on: Clang would read on there, NVRTC would stop. An #embed
-/// of a text that is not served as it is on disk is such an error, too. All three must outlive the result.
+/// of a text that is not served as it is on disk is such an error, too. `files` takes note of the names that
+/// directives give. All three must outlive the result.
 std::unique_ptr<clang::PPCallbacks> make_file_checks(clang::Preprocessor& preprocessor,
-                                                     const SourceFileSystem& files, bool& invalid);
+                                                     SourceFileSystem& files, bool& invalid);
 
 }  // namespace tarsia::jit

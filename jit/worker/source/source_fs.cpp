@@ -197,8 +197,33 @@ SourceFileSystem::Found SourceFileSystem::find_real(const std::string& name, boo
   return found;
 }
 
-llvm::ErrorOr<llvm::vfs::Status> SourceFileSystem::status(const llvm::Twine& twine) {
+// Which root a path was searched in, its text tells until the ".." are gone. Where both lie in one more root,
+// the way from one to the other is the same at all places that have these roots (cache/place.h).
+std::string SourceFileSystem::normal_noting(const llvm::Twine& twine) {
   std::string path = normal(twine);
+  llvm::SmallString<256> room;
+  const llvm::StringRef asked = twine.toStringRef(room);
+  if (!asked.contains("/..")) return path;
+  for (const std::string& root : m_roots) {
+    if (!below(asked, root) || below(path, root)) continue;
+    const auto holds_both = [&](const std::string& r) { return below(root, r) && below(path, r); };
+    if (llvm::none_of(m_roots, holds_both)) note_climb();
+  }
+  return path;
+}
+
+void SourceFileSystem::note_climb() {
+  m_dependencies.try_emplace(k_climbed, Dependency{k_climbed, {}, true});
+}
+
+void SourceFileSystem::note_name(llvm::StringRef name) {
+  if (!name.starts_with("/")) return;
+  const std::string path = normal(name);
+  if (llvm::any_of(m_roots, [&](const std::string& root) { return below(path, root); })) note_climb();
+}
+
+llvm::ErrorOr<llvm::vfs::Status> SourceFileSystem::status(const llvm::Twine& twine) {
+  std::string path = normal_noting(twine);
   Found found = find(path);
   llvm::SmallString<256> asked;
   twine.toVector(asked);
@@ -222,7 +247,7 @@ bool SourceFileSystem::is_edited(const llvm::Twine& path) const {
 
 llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> SourceFileSystem::open(const llvm::Twine& twine,
                                                                        bool as_it_is) {
-  std::string path = normal(twine);
+  std::string path = normal_noting(twine);
   Found found = find(path);
   if (auto original = m_originals.find(path); as_it_is && original != m_originals.end())
     found.content = original->second;

@@ -55,6 +55,10 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   std::vector<Dependency> dependencies() const;
   void inherit(const std::vector<Dependency>& read_earlier);
 
+  /// Takes note of a name as a source writes it: a whole path that leads into one of the folders means a file
+  /// of this machine, wherever the folder may lie on others.
+  void note_name(llvm::StringRef name);
+
   /// A file as its author wrote it, for readers that take it as data. Otherwise like openFileForRead.
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> open_as_it_is(const llvm::Twine& path);
   /// Whether openFileForRead serves another text than the author's.
@@ -73,6 +77,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
     llvm::StringRef content;
   };
   Found find(llvm::StringRef path);
+  std::string normal_noting(const llvm::Twine& path);
+  void note_climb();
   Found find_real(const std::string& path, bool users);
   bool allowed(llvm::StringRef path) const;
   void allow_named_by(const std::string& path, llvm::StringRef content);

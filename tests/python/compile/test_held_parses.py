@@ -22,8 +22,13 @@ int answer(int x) { return heavy3(x, ADDED); }
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "heavy.h").write_text(HEAVY)
+    write(tmp_path / "heavy.h", HEAVY)
     return tmp_path
+
+
+def write(path, text):
+    """No file elsewhere is the same, so that what other runs compiled does not count."""
+    path.write_text(f"{text}// {path}\n")
 
 
 def compile_source(folder, text=SOURCE, defines=None, **options):
@@ -88,10 +93,10 @@ def test_other_includes_options_and_macros_have_a_parse_of_their_own(folder):
 
 def test_a_header_that_changes_is_read_again(folder):
     compile_source(folder, edited(1))
-    (folder / "heavy.h").write_text(HEAVY + "#define ADDED 100\n")
+    write(folder / "heavy.h", HEAVY + "#define ADDED 100\n")
     assert compile_source(folder, SOURCE).answer(1) == expected(1, 100)
     assert not is_held()
-    (folder / "heavy.h").write_text(HEAVY + "#define ADDED 200\n")
+    write(folder / "heavy.h", HEAVY + "#define ADDED 200\n")
     assert compile_source(folder, SOURCE + "\n").answer(1) == expected(1, 200)
     assert not is_held()
     assert compile_source(folder, SOURCE + "\n\n").answer(1) == expected(1, 200)
@@ -102,7 +107,7 @@ def test_a_header_that_appears_before_the_one_that_was_read_counts(folder, tmp_p
     first = tmp_path_factory.mktemp("first")
     include_dirs = [str(first), str(folder)]
     tarsia.load_inline(edited(1), include_dirs=include_dirs, defines={"FACTOR": 2})
-    (first / "heavy.h").write_text("inline int heavy3(int, int b) { return b; }\n")
+    write(first / "heavy.h", "inline int heavy3(int, int b) { return b; }\n")
     lib = tarsia.load_inline(edited(2), include_dirs=include_dirs, defines={"FACTOR": 2})
     assert lib.answer(5) == 2
 

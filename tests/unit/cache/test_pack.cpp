@@ -153,6 +153,28 @@ TEST_F(Packs, manifests_lose_their_stamps_and_gain_sets) {
   EXPECT_EQ(merged->sets()[2].dependencies[0].stamp, FileStamp{});
 }
 
+TEST_F(Packs, lists_for_all_places_go_along) {
+  from.keep(Kind::module, key_of("m"), "module", "");
+  to.keep(Kind::module, key_of("own"), "module", "");
+  const auto keep = [](DiskStore& store, const std::string& module, const std::string& content) {
+    Manifest manifest;
+    manifest.add({key_of(module), {{.path = "<include_dirs 0>/h", .content = hash_bytes(content)}}});
+    store.keep(Kind::manifest, key_of("request"), manifest.serialise(), {});
+    store.keep(Kind::shared, key_of("request anywhere"), manifest.serialise(), {});
+  };
+  keep(from, "m", "one");
+  keep(to, "own", "two");
+  export_pack(from, pack);
+  import_pack(to, pack);
+  Hit hit;
+  ASSERT_EQ(to.peek(Kind::shared, key_of("request anywhere"), true, hit), Lookup::hit);
+  const auto merged = Manifest::parse(hit.entry.payload);
+  ASSERT_TRUE(merged);
+  ASSERT_EQ(merged->sets().size(), 2u);
+  EXPECT_EQ(merged->sets()[0].module_key, key_of("own"));
+  EXPECT_EQ(merged->sets()[1].module_key, key_of("m"));
+}
+
 TEST_F(Packs, damage_in_the_store_is_left_out_and_made_good) {
   from.keep(Kind::module, key_of("a"), "module a", "");
   from.keep(Kind::module, key_of("b"), "module b", "");

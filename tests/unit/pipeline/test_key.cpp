@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pipeline/inputs.h"
 #include "pipeline/meta.h"
 #include "tests/unit/base/changed.h"
 
@@ -96,6 +97,81 @@ TEST(Key, every_input_that_matters_changes_it_alone) {
     const auto [place, fresh] = keys.emplace(request_key(request), what);
     EXPECT_TRUE(fresh) << what << " has the key of " << place->second;
   }
+}
+
+cache::Key anywhere(const jit::CompileRequest& request) {
+  return shared_key(request, place_of(request));
+}
+
+TEST(Key, for_all_places_the_folders_of_headers_count_by_how_they_lie_to_each_other) {
+  using Request = jit::CompileRequest;
+  const auto with = [](std::vector<std::string> dirs, std::string cuda) {
+    Request request = base_request();
+    request.options.include_dirs = std::move(dirs);
+    request.cuda_parts.include_dirs = {std::move(cuda)};
+    return anywhere(request);
+  };
+  const cache::Key key = with({"/i", "/j"}, "/cuda");
+  EXPECT_EQ(with({"/home/u/inc", "/opt/j/"}, "/usr/local/cuda/include"), key);
+  EXPECT_EQ(with({"/i/./x/..", "/j"}, "/cuda"), key);
+  for (const cache::Key& other :
+       {with({"/i"}, "/cuda"), with({"/i", "/i/j"}, "/cuda"), with({"/i", "/i"}, "/cuda"),
+        with({"/i", "/cuda/x"}, "/cuda"), with({"/i", "/usr/include/j"}, "/cuda")})
+    EXPECT_NE(other, key);
+  EXPECT_NE(key, request_key(base_request()));
+}
+
+TEST(Key, for_all_places_everything_else_counts_as_before) {
+  std::map<cache::Key, std::string_view> keys{{anywhere(base_request()), "base"}};
+  const jit::CompileOptions defaults;
+  jit::for_each_option(defaults, [&](const OptionRow& row, const auto&) {
+    jit::CompileRequest request = base_request();
+    jit::for_each_option(request.options, [&](const OptionRow& other, auto& value) {
+      if (other.field == row.field) value = changed(value);
+    });
+    EXPECT_TRUE(keys.emplace(anywhere(request), row.name).second) << row.name;
+  });
+  jit::CompileRequest request = base_request();
+  request.files[0].text = "texT";
+  EXPECT_TRUE(keys.emplace(anywhere(request), "text").second);
+  request = base_request();
+  request.host_cpu = "x86-64-v9";
+  EXPECT_TRUE(keys.emplace(anywhere(request), "cpu").second);
+}
+
+TEST(Key, a_source_with_lines_has_no_key_for_all_places) {
+  jit::CompileRequest request = base_request();
+  EXPECT_TRUE(request_of(request, request_key(request)).shared);
+  request.options.lineinfo = true;
+  EXPECT_FALSE(request_of(request, request_key(request)).shared);
+}
+
+TEST(Key, people_are_told_of_folders_that_lie_otherwise_and_of_paths_that_count) {
+  const auto digest = [](std::vector<std::string> dirs, bool lines) {
+    jit::CompileRequest request = base_request();
+    request.options.include_dirs = std::move(dirs);
+    request.options.lineinfo = lines;
+    return inputs_of(request, true).find("option include_dirs")->digest;
+  };
+  EXPECT_EQ(digest({"/i", "/j"}, false), digest({"/k", "/l/m"}, false));
+  EXPECT_NE(digest({"/i", "/j"}, false), digest({"/i", "/i/j"}, false));
+  EXPECT_NE(digest({"/i", "/j"}, true), digest({"/k", "/j"}, true));
+}
+
+TEST(Meta, files_of_diagnostics_move_with_the_request) {
+  jit::CompileRequest here = base_request(), there = base_request();
+  there.options.include_dirs = {"/home/u/inc", "/k"};
+  std::vector<Diagnostic> all = {{"a.cu", 1, 1, Severity::warning, ""},
+                                 {"/i/sub/h.h", 2, 1, Severity::warning, ""},
+                                 {"<stdin>", 3, 1, Severity::warning, ""},
+                                 {"/elsewhere.h", 4, 1, Severity::warning, ""}};
+  all = named_files(std::move(all), place_of(here));
+  EXPECT_EQ(all[1].file, "<include_dirs 0>/sub/h.h");
+  move_to(all, there);
+  EXPECT_EQ(all[0].file, "a.cu");
+  EXPECT_EQ(all[1].file, "/home/u/inc/sub/h.h");
+  EXPECT_EQ(all[2].file, "<stdin>");
+  EXPECT_EQ(all[3].file, "/elsewhere.h");
 }
 
 // An option that is left out of the key has its reason here.

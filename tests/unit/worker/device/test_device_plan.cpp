@@ -320,5 +320,38 @@ TEST(NvrtcIncludes, a_header_is_kept_once_it_is_at_rest) {
   EXPECT_EQ(disk_header(old), rested);
 }
 
+TEST_F(DevicePlanTest, names_that_lead_past_their_folders_are_noted) {
+  file("far/x.h", ""), file("in/x.h", ""), file("in/sub/y.h", "#include \"../x.h\"\n");
+  file("in/up.h", "#include \"../far/x.h\"\n"), file("in/whole.h", "#include \"" + (dir / "in/x.h") + "\"\n");
+  const auto climbs = [&](const std::string& name, std::vector<std::string> dirs) {
+    DeviceRequest asked = request("#include \"" + name + "\"\n__global__ void k() {}\n");
+    asked.include_dirs = std::move(dirs);
+    return std::ranges::any_of(plan_device(asked).dependencies,
+                               [](const Dependency& d) { return d.path == k_climbed; });
+  };
+  const std::string in = dir / "in", far = dir / "far";
+  EXPECT_FALSE(climbs("x.h", {in}));
+  EXPECT_FALSE(climbs("sub/y.h", {in, far}));
+  EXPECT_TRUE(climbs("up.h", {in, far}));
+  EXPECT_FALSE(climbs("in/up.h", {dir.path(), in, far}));
+  EXPECT_TRUE(climbs("whole.h", {in}));
+  EXPECT_TRUE(climbs("../far/x.h", {in, far}));
+  EXPECT_TRUE(climbs(in + "/x.h", {in}));
+}
+
+TEST_F(DevicePlanTest, the_key_knows_the_place_of_headers_that_nvrtc_reads_and_of_lines) {
+  for (const char* folder : {"one", "two"}) file(folder + std::string("/x.h"), "");
+  const auto key = [&](const std::string& text, const std::string& folder, bool lines) {
+    DeviceRequest asked = request(text);
+    asked.include_dirs = {dir / folder};
+    asked.lineinfo = lines;
+    return plan_device(asked).key;
+  };
+  const std::string plain = "__global__ void k() {}\n", reads = "#include <x.h>\n" + plain;
+  EXPECT_EQ(key(plain, "one", false), key(plain, "two", false));
+  EXPECT_NE(key(reads, "one", false), key(reads, "two", false));
+  EXPECT_NE(key(plain, "one", true), key(plain, "two", true));
+}
+
 }  // namespace
 }  // namespace tarsia::jit

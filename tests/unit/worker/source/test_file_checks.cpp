@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "base/dependency.h"
 #include "base/hash.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
@@ -149,6 +153,38 @@ int f() {
     EXPECT_THAT(errors(refused), HasSubstr("a.cc:2:"));
     EXPECT_THAT(errors(refused), HasSubstr("not found"));
   }
+}
+
+bool climbed(const CompileResult& result) {
+  EXPECT_TRUE(result.ok);
+  return std::ranges::any_of(result.dependencies, [](const Dependency& d) { return d.path == k_climbed; });
+}
+
+TEST_F(FileChecksTest, names_that_lead_past_their_folders_are_noted) {
+  for (const char* folder : {"in", "in/sub", "far"}) std::filesystem::create_directory(dir / folder);
+  write_file(dir / "far/x.h", "#define VALUE 1\n");
+  write_file(dir / "in/x.h", "#define VALUE 2\n");
+  write_file(dir / "in/up.h", "#include \"../far/x.h\"\n");
+  write_file(dir / "in/sub/up.h", "#include \"../x.h\"\n");
+  const auto compiled = [&](const std::string& line, std::vector<std::string> dirs,
+                            const char* name = "a.cc") {
+    CompileRequest asked = request(name, line + "\nint f() { return 1; }\n");
+    asked.options.include_dirs = std::move(dirs);
+    return climbed(compile(asked));
+  };
+  const std::string in = dir / "in", far = dir / "far", whole = "\"" + in + "/x.h\"";
+  EXPECT_FALSE(compiled("#include <x.h>", {in}));
+  EXPECT_FALSE(compiled("#include <sub/up.h>", {in}));
+  EXPECT_FALSE(compiled("#include <sub/../x.h>", {in}));
+  EXPECT_TRUE(compiled("#include <up.h>", {in, far}));
+  EXPECT_FALSE(compiled("#include <in/up.h>", {dir.path(), in}));
+  EXPECT_TRUE(compiled("#include " + whole, {in}));
+  EXPECT_TRUE(compiled("#if __has_include(" + whole + ")\n#endif", {in}));
+  EXPECT_TRUE(compiled("#if __has_embed(" + whole + ")\n#endif", {in}));
+  EXPECT_TRUE(compiled("const char data[] = {\n#embed " + whole + "\n};", {in}));
+  EXPECT_FALSE(compiled("#if __has_include(\"/nowhere/x.h\")\n#endif", {in}));
+  // With a prelude, which keeps it.
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(compiled("#include <vector>\n#include " + whole, {in}));
 }
 
 }  // namespace
