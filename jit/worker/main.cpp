@@ -32,6 +32,7 @@
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
 #include "jit/worker/frames.h"
+#include "jit/worker/out_of_memory.h"
 #include "jit/worker/worker.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/TimeProfiler.h"
@@ -133,6 +134,7 @@ int main(int argc, char** argv) {
                 clang::getClangFullVersion().c_str());
     return 0;
   }
+  jit::leave_when_out_of_memory();
   try {
     if (argc == 2 && !std::strcmp(argv[1], k_frames_option))
       return jit::explain_frames(STDIN_FILENO, std::cout) ? 0 : 1;

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "jit/worker/source/missing_names.h"
+#include "jit/worker/source/names/words.h"
 #include "jit/worker/split/header_names.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace tarsia::jit {
 namespace {
@@ -16,16 +16,6 @@ llvm::StringRef missing_name(llvm::StringRef message) {
   if (message.starts_with("identifier \"") && message.contains("\" is undefined"))
     return message.split('"').second.split('"').first;
   return message.split("\" has no member \"").second.split('"').first;
-}
-
-/// Whether a word stands in a text, and not within another.
-bool has_word(llvm::StringRef text, llvm::StringRef word) {
-  const auto is_part = [](char c) { return llvm::isAlnum(c) || c == '_'; };
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
-    if ((at == 0 || !is_part(text[at - 1])) &&
-        (at + word.size() == text.size() || !is_part(text[at + word.size()])))
-      return true;
-  return false;
 }
 
 }  // namespace

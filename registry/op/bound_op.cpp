@@ -243,8 +243,9 @@ std::int32_t BoundOp::fail(const tarsia_implementation& implementation, std::int
   try {
     LastError& error = last_error();
     error.code = code;
-    error.message = op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
-                    device_text(m_bound.info().device) + ": " + error.message + place_of(m_entry->op(), code);
+    error.message = with_place(op_name(m_entry->op()) + ", " + pass_name(implementation.pass) + " on " +
+                                   device_text(m_bound.info().device) + ": " + error.message,
+                               m_entry->op(), code);
   } catch (...) {
     last_error().code = code;
   }

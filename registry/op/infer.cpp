@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/error.h"
 #include "registry/library/library.h"
@@ -89,14 +90,19 @@ std::string describe(const tarsia_meta& meta) {
   return text;
 }
 
-std::string place_of(const tarsia_op& op, std::int32_t code) {
-  if (code != TARSIA_OP_INDEX_ERROR || !op.location || !*op.location) return "";
-  return std::string(" (") + op.location + ")";
+std::string with_place(std::string message, const tarsia_op& op, std::int32_t code) {
+  static constexpr std::int32_t k_of_the_text[] = {TARSIA_OP_VALUE_ERROR, TARSIA_OP_INDEX_ERROR,
+                                                   TARSIA_OP_TYPE_ERROR,  TARSIA_ARGUMENT_VALUE,
+                                                   TARSIA_ARGUMENT_TYPE,  TARSIA_NOT_FOUND};
+  if (std::ranges::find(k_of_the_text, code) == std::end(k_of_the_text) || !op.location || !*op.location)
+    return message;
+  const std::string place = std::string("(") + op.location + ")";
+  return message.find(place) == std::string::npos ? std::move(message) + " " + place : message;
 }
 
 void throw_op_error(const tarsia_op& op, const char* function) {
   LastError& error = last_error();
-  error.message = op_name(op) + ", " + function + ": " + error.message + place_of(op, error.code);
+  error.message = with_place(op_name(op) + ", " + function + ": " + error.message, op, error.code);
   throw_last_error();
 }
 

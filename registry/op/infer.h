@@ -73,11 +73,12 @@ class BoundInfo {
   tarsia_bind_info m_info{};
 };
 
-/// " (relu.cpp:12)", where the op is declared, for errors that do not know their op: a number that is out of
-/// range. Else "".
-std::string place_of(const tarsia_op& op, std::int32_t code);
+/// An error's message with " (relu.cpp:12)" behind it, where the op is declared, unless that is in it
+/// already. Only wrong values, types and numbers are of the op's text; other errors come as they are.
+std::string with_place(std::string message, const tarsia_op& op, std::int32_t code);
 
-/// Throws the last error of a function of the op, with the names of the op and the function before it.
+/// Throws the last error of a function of the op, with the names of the op and the function before it, and
+/// the op's place behind it.
 [[noreturn]] void throw_op_error(const tarsia_op& op, const char* function);
 
 }  // namespace tarsia::registry

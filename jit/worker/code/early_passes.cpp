@@ -3,6 +3,8 @@
 
 #include "jit/worker/code/traps.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
@@ -45,12 +47,25 @@ bool is_test(const llvm::BasicBlock& block) {
   return branch && branch->isConditional();
 }
 
-/// The value that the block compares with a constant before it branches; null if there is none.
-const llvm::Value* tested(const llvm::BasicBlock& block) {
-  if (!is_test(block)) return nullptr;
-  const auto* compare =
-      llvm::dyn_cast<llvm::CmpInst>(llvm::cast<llvm::BranchInst>(block.getTerminator())->getCondition());
-  return compare && llvm::isa<llvm::Constant>(compare->getOperand(1)) ? compare->getOperand(0) : nullptr;
+/// The values that the block compares with constants before it branches, each once. The condition may join
+/// comparisons by && and ||: LLVM makes `and`, `or` or `select` of these.
+llvm::SmallVector<const llvm::Value*, 2> tested(const llvm::BasicBlock& block) {
+  constexpr size_t k_most_parts = 64;
+  llvm::SmallVector<const llvm::Value*, 2> values;
+  if (!is_test(block)) return values;
+  llvm::SmallVector<const llvm::Value*, 8> parts{
+      llvm::cast<llvm::BranchInst>(block.getTerminator())->getCondition()};
+  for (size_t i = 0; i < parts.size() && i < k_most_parts; ++i) {
+    const auto* part = llvm::dyn_cast<llvm::Instruction>(parts[i]);
+    if (const auto* compare = llvm::dyn_cast_or_null<llvm::CmpInst>(part)) {
+      const llvm::Value* value = compare->getOperand(0);
+      if (llvm::isa<llvm::Constant>(compare->getOperand(1)) && !llvm::is_contained(values, value))
+        values.push_back(value);
+    } else if (part && (part->isBitwiseLogicOp() || llvm::isa<llvm::SelectInst, llvm::FreezeInst>(part))) {
+      parts.append(part->value_op_begin(), part->value_op_end());
+    }
+  }
+  return values;
 }
 
 /// Whether so many tests of one value dominate each other.
@@ -61,15 +76,14 @@ bool has_long_chain(llvm::Function& function) {
   while (!work.empty()) {
     const auto [node, enters] = work.back();
     work.pop_back();
-    const llvm::Value* value = tested(*node->getBlock());
+    const auto values = tested(*node->getBlock());
     if (!enters) {
-      --depths[value];
+      for (const llvm::Value* value : values) --depths[value];
       continue;
     }
-    if (value) {
+    for (const llvm::Value* value : values)
       if (++depths[value] >= k_long) return true;
-      work.emplace_back(node, false);
-    }
+    if (!values.empty()) work.emplace_back(node, false);
     for (const llvm::DomTreeNode* child : node->children()) work.emplace_back(child, true);
   }
   return false;
@@ -104,9 +118,10 @@ void trap_forbidden_returns(llvm::Module& module) {
 }
 
 // Work-around: LLVM compares each test of a value with all tests of it that dominate this one.
-// Trigger: an if with thousands of else-ifs. Symptom: a function of 4,000 takes five seconds, and one of
-// 8,000 twenty. Tests for equality become a switch here, before that is done; a function in which a long
-// chain is left is not optimised. Removal: LLVM's time grows with the length of such a chain.
+// Trigger: an if with thousands of else-ifs, also with conditions that && or || join. Symptom: a function of
+// 4,000 takes five seconds, and one of 8,000 twenty. Tests for equality become a switch here, before that is
+// done; a function in which a long chain is left is not optimised. Removal: LLVM's time grows with the length
+// of such a chain.
 std::vector<std::string> shorten_chains(llvm::Module& module) {
   std::vector<std::string> not_optimised;
   for (llvm::Function& function : module) {

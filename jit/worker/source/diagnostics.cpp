@@ -154,8 +154,11 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
                          .system_headers = m_system_headers,
                          .standard = m_standard};
       const llvm::StringRef place = text_at(sources, info.getLocation());
-      std::string remedy =
-          missing_name_remedy(diagnostic.message, place, how, whole_text(sources, info.getLocation()));
+      const llvm::StringRef whole = whole_text(sources, info.getLocation());
+      std::string remedy = missing_name_remedy(diagnostic.message, place, how, whole);
+      m_refuted = remedy.empty() ? std::string() : misleading_guess(diagnostic.message, whole).str();
+      if (!m_refuted.empty())
+        diagnostic.message.resize(diagnostic.message.find("; did you mean '" + m_refuted + "'"));
       if (remedy.empty() && !how.is_c) remedy = newer_language_remedy(diagnostic.message, place, m_standard);
       diagnostic.message += remedy;
     }
@@ -170,6 +173,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
       }
     }
   }
+  // Where that lies which Clang offers for the name is of no use either.
+  if (level == Level::Note && !m_refuted.empty() && diagnostic.message == "'" + m_refuted + "' declared here")
+    return;
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&

@@ -50,6 +50,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   bool m_passed_over = false;
   bool m_met_openmp = false, m_takes_unknown_references = false, m_met_unknown_reference = false;
   bool m_follow = false;  // whether notes belong to a diagnostic that was kept
+  std::string m_refuted;  // Clang's guess at a name, where a known one is meant; of the last error
   std::vector<Diagnostic> m_diagnostics;
 };
 

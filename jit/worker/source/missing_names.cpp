@@ -8,6 +8,7 @@
 
 #include "jit/standard_headers.h"
 #include "jit/worker/source/names/newcomers.h"
+#include "jit/worker/source/names/words.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -329,6 +330,9 @@ llvm::StringRef header_of(llvm::ArrayRef<Header> table, llvm::StringRef name) {
   return {};
 }
 
+/// How Clang's guess at a misspelt name begins.
+constexpr llvm::StringLiteral k_guess = "; did you mean '";
+
 llvm::StringRef word_at(llvm::StringRef& text) {
   text = text.ltrim();
   const llvm::StringRef word = text.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
@@ -418,6 +422,17 @@ llvm::StringRef macro_around(llvm::StringRef line, size_t column) {
   return name.starts_with("TARSIA_") ? name : llvm::StringRef();
 }
 
+/// What Clang offers in place of an unknown name; or empty.
+llvm::StringRef guess_in(llvm::StringRef message) {
+  return message.split(k_guess).second.split('\'').first;
+}
+
+/// The name without its scope.
+llvm::StringRef last_part(llvm::StringRef name) {
+  const size_t at = name.rfind("::");
+  return at == name.npos ? name : name.drop_front(at + 2);
+}
+
 }  // namespace
 
 std::string lacking_header_remedy(llvm::StringRef header, bool system_headers) {
@@ -464,8 +479,8 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
     const llvm::StringRef standard = standard_of((type + "::" + name).str());
     if (!standard.empty()) return ("; std::" + type + " has it with std=\"" + standard + "\" or later").str();
   }
-  // What Clang finds by its spelling is not what a known name stands for.
-  if (rest.contains("did you mean") && !(in_std && !header_of(k_std, name).empty())) return {};
+  // The same name of another scope is Clang's answer. Any other guess is about the spelling alone.
+  if (const llvm::StringRef guess = guess_in(message); !guess.empty() && last_part(guess) == name) return {};
   if (message.starts_with("no ") && !in_std && rest.contains(" in ")) {
     const llvm::StringRef scope = rest.split("namespace '").second.split('\'').first;
     return scoped_remedy(scope, name, how, text);
@@ -487,6 +502,11 @@ std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, 
     if (std::string remedy = newcomer_remedy(name, text); !remedy.empty()) return remedy;
   if (header.empty()) return in_std ? newer_standard("std::" + what) : std::string();
   return with_include(header, what, how, text);
+}
+
+llvm::StringRef misleading_guess(llvm::StringRef message, llvm::StringRef text) {
+  const llvm::StringRef name = message.split('\'').second.split('\'').first, guess = guess_in(message);
+  return last_part(guess) == name || has_word(text, last_part(guess)) ? llvm::StringRef() : guess;
 }
 
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,

@@ -23,7 +23,12 @@ struct Compiled {
 std::string missing_name_remedy(llvm::StringRef message, llvm::StringRef place, const Compiled& how,
                                 llvm::StringRef text = {});
 
-/// The same for a message of NVRTC's. `text` is that of its file.
+/// What Clang offers, by its spelling, in place of an unknown name whose header is known: "wmemcpy" where
+/// <cstring> is missing. Empty if it offers nothing, or the same name of another scope ("std::cout"), or what
+/// `text` itself writes elsewhere.
+llvm::StringRef misleading_guess(llvm::StringRef message, llvm::StringRef text);
+
+/// The same as missing_name_remedy for a message of NVRTC's. `text` is that of its file.
 std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::StringRef text,
                                        bool system_headers);
 

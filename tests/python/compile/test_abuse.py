@@ -93,11 +93,34 @@ def test_an_array_beyond_the_memory_is_a_limit():
     assert kind_of_failure(source, TARSIA_COMPILER_MEMORY_MB="1024") == ["ResourceLimit", "7"]
 
 
-def test_device_code_beyond_the_memory_is_a_limit():
+def has_device_code():
     try:
         tarsia.load_inline("__global__ void probe() {}")
+    except tarsia.Error:
+        return False
+    return True
+
+
+# Elements at which an allocation of the code generator, or of the linker, fails with much of the limit left.
+@pytest.mark.parametrize("elements", [60_000_000, 100_000_000, 130_000_000])
+def test_in_a_compiler_that_has_compiled_before_it_is_a_limit_each_time(elements):
+    kernel = "tarsia.load_inline('__global__ void k(int* x) { *x = 1; }')" if has_device_code() else ""
+    outcomes = in_a_process(f"""
+import tarsia
+tarsia.load_inline("int before() {{ return 1; }}")
+{kernel}
+for i in range(2):
+    try:
+        tarsia.load_inline("constexpr int a[{elements}] = {{1, 2}};\\nint f(int i) {{ return a[i]; }}", timeout=60)
     except tarsia.Error as error:
-        pytest.skip(f"no device code: {error}")
+        print(type(error).__name__)
+    print(tarsia.load_inline("int next() {{ return %d; }}" % i).next())""", TARSIA_COMPILER_MEMORY_MB="1024")
+    assert outcomes == ["ResourceLimit", "0", "ResourceLimit", "1"]
+
+
+def test_device_code_beyond_the_memory_is_a_limit():
+    if not has_device_code():
+        pytest.skip("no device code")
     source = """
 template <class T, T... I> struct S {};
 template <int N> using M = __make_integer_seq<S, int, N>;

@@ -48,6 +48,29 @@ def test_a_missing_include_is_named_and_helps(source, header):
         tarsia.load_inline(f"#include <{header}>\n{source}")
 
 
+@pytest.mark.parametrize("source, header, guess", [
+    ("#include <string>\nvoid f(signed char* p) { memcpy(p, p, 1); }", "cstring", "wmemcpy"),
+    ("#include <string>\nvoid f(signed char* p) { std::memcpy(p, p, 1); }", "cstring", "wmemcpy"),
+    ("#include <cwchar>\nint f() { return printf(\"x\"); }", "cstdio", "wprintf"),
+    ("#include <cwchar>\nint f(float* x) { return scanf(\"%f\", x); }", "cstdio", "wscanf"),
+])
+def test_a_missing_include_is_named_where_clang_guesses_at_the_spelling(source, header, guess):
+    told = error_of(source).diagnostics
+    assert f"; #include <{header}>, where " in told[0].message
+    assert not any(f"did you mean '{guess}'" in d.message or f"'{guess}' declared here" in d.message for d in told), told
+    tarsia.load_inline(f"#include <{header}>\n{source}")
+
+
+@pytest.mark.parametrize("source, said", [
+    # What the text has itself may be meant as well.
+    ("double sine(double);\ndouble f() { return sin(1); }", "did you mean 'sine'?; #include <cmath>, where sin is"),
+    ("namespace m { double sqrt(double); }\ndouble f() { return sqrt(1); }", "'sqrt'; did you mean 'm::sqrt'?"),
+    ("#include <vector>\nint f(std::vektor<int> x);", "did you mean 'vector'?"),
+])
+def test_guesses_at_the_spelling_stay(source, said):
+    assert error_of(source).diagnostics[0].message.endswith(said)
+
+
 def test_a_missing_include_of_an_op_is_named():
     told = error_of('TARSIA_OP(hinted) { return 1; }').diagnostics[0].message
     assert told.endswith("; #include <tarsia/op.h>, where TARSIA_OP is")

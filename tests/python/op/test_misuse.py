@@ -289,8 +289,7 @@ def test_what_is_not_there_is_an_error_of_the_op(lib, which):
         tarsia.ops.misused(X, which=which)
     text = str(caught.value)
     assert text.startswith("op 'misused', forward on the CPU: ")
-    if isinstance(caught.value, IndexError) or "has no " in text:
-        assert re.search(r"misuse.cc:\d+\)", text)
+    assert len(re.findall(r"\(misuse.cc:\d+\)", text)) == 1, text
 
 
 @pytest.mark.parametrize("which, said", [*enumerate(
@@ -304,7 +303,7 @@ def test_what_a_gradient_does_not_have_is_an_error_of_the_op(lib, which, said):
 def test_inference_that_asks_for_what_is_not_there_is_an_error_of_the_op(lib):
     with pytest.raises(IndexError, match=r"op 'misinferred', inference: output 1 is asked for; there is 1.*misuse.cc:\d+"):
         tarsia.ops.misinferred(X)
-    with pytest.raises(ValueError, match="op 'fewer_than_none', number of inputs and outputs: there cannot be fewer than no"):
+    with pytest.raises(ValueError, match=r"op 'fewer_than_none', number of inputs and outputs: there cannot be fewer than no.*\(misuse.cc:\d+\)$"):
         tarsia.ops.fewer_than_none(X)
 
 

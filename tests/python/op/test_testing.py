@@ -34,7 +34,7 @@ FAULTS = {
     "bad_far_overrun": "forward stays within its memory: output 'y': memory behind the last element is written to",
     "bad_scratch_overrun": "forward stays within its memory: scratch of 48 bytes: memory behind the last element is written to",
     "bad_scratch_underrun": "forward stays within its memory: scratch of 48 bytes: memory before the first element is written to",
-    "bad_hidden_gradient": "output whose request is null; it takes the gradient of a hidden output, which nobody passes: ask first",
+    "bad_hidden_gradient": "(faulty_ops.cc:66); it takes the gradient of a hidden output, which nobody passes: ask first",
     "bad_null": "forward honours the request null: output 'y' is written to",
     "bad_add": "forward honours the request add: output 'y', which is and should be: element",
     "bad_inplace": "forward honours the request inplace: output 'y', with output 'y' in place of input 'x': element",

@@ -228,8 +228,9 @@ TEST_F(BoundOps, exceptions_name_the_op_and_keep_their_class) {
   EXPECT_THAT(error_of([] { map("test_throws", {1}); }, &code),
               testing::MatchesRegex("op 'test_throws', forward on the CPU: too far \\(.*ops\\.cc:[0-9]+\\)"));
   EXPECT_EQ(static_cast<int>(code), TARSIA_OP_INDEX_ERROR);
-  EXPECT_THAT(error_of([] { bind("test_infer_fails", {meta({1})}); }, &code),
-              "op 'test_infer_fails', inference: no such shape");
+  EXPECT_THAT(
+      error_of([] { bind("test_infer_fails", {meta({1})}); }, &code),
+      testing::MatchesRegex("op 'test_infer_fails', inference: no such shape \\(.*ops\\.cc:[0-9]+\\)"));
   EXPECT_EQ(static_cast<int>(code), TARSIA_OP_VALUE_ERROR);
   EXPECT_THAT(error_of(
                   [] {
@@ -251,9 +252,11 @@ TEST_F(BoundOps, scratch_that_no_memory_holds_is_a_clear_error) {
   auto error = [&](std::int64_t n, std::int64_t rows = 0) {
     return error_of([&] { map("test_scratch_of", {0}, {{"n", of(n)}, {"rows", of(rows)}}); }, &code);
   };
-  EXPECT_EQ(error(-1),
-            "op 'test_scratch_of', forward on the CPU: scratch for -1 elements of 8 bytes is asked for: a "
-            "number of elements is not negative");
+  EXPECT_THAT(
+      error(-1),
+      testing::MatchesRegex(
+          "op 'test_scratch_of', forward on the CPU: scratch for -1 elements of 8 bytes is asked for: a "
+          "number of elements is not negative \\(.*ops\\.cc:[0-9]+\\)"));
   EXPECT_EQ(static_cast<int>(code), TARSIA_OP_VALUE_ERROR);
   for (const std::int64_t n : {std::int64_t{1} << 61, k_huge / 2, k_huge})  // 8 n is 0, -8 and -8
     EXPECT_THAT(error(n), HasSubstr("op 'test_scratch_of', forward on the CPU: scratch for " +

@@ -121,12 +121,13 @@ TEST_F(Implementations, the_ops_pairs_hold_beside_their_own) {
 }
 
 TEST_F(Implementations, a_workspace_that_throws_is_an_error_of_binding) {
-  EXPECT_EQ(error_of([] { bind("test_workspace_fails", {meta({1})}); }),
-            "op 'test_workspace_fails', workspace: no plan");
+  EXPECT_THAT(error_of([] { bind("test_workspace_fails", {meta({1})}); }),
+              HasSubstr("op 'test_workspace_fails', workspace: no plan ("));
 }
 
 TEST_F(Implementations, a_predicate_that_throws_is_an_error_of_binding) {
-  EXPECT_EQ(error_of([] { bind("test_when_fails", {meta({1})}); }), "op 'test_when_fails', when: cannot say");
+  EXPECT_THAT(error_of([] { bind("test_when_fails", {meta({1})}); }),
+              HasSubstr("op 'test_when_fails', when: cannot say ("));
 }
 
 float chosen(const char* how, bool twice = false) {
@@ -160,16 +161,18 @@ TEST_F(Implementations, inference_amends_attributes_and_the_ops_struct) {
 }
 
 TEST_F(Implementations, what_inference_may_not_choose_or_set_is_a_clear_error) {
-  EXPECT_EQ(
+  EXPECT_THAT(
       error_of([] { chosen("wrong"); }),
-      "op 'test_choose', inference: there is no forward of the name 'wrong' to choose; there are 'cpu #1', "
-      "'loop', 'square' and 'gpu_only'");
+      HasSubstr("op 'test_choose', inference: there is no forward of the name 'wrong' to choose; there are "
+                "'cpu #1', 'loop', 'square' and 'gpu_only' ("));
   EXPECT_EQ(
       error_of([] { chosen("gpu_only"); }),
       "op 'test_choose', inference: chose the implementation 'gpu_only', and no forward for cpu has that "
       "name: there are 'cpu #1', 'loop' and 'square'");
-  EXPECT_EQ(error_of([] { chosen("bad"); }),
-            "op 'test_choose', inference: set_attribute: attribute 'power' has to be at least 0, not -1");
+  EXPECT_THAT(
+      error_of([] { chosen("bad"); }),
+      HasSubstr(
+          "op 'test_choose', inference: set_attribute: attribute 'power' has to be at least 0, not -1 ("));
   EXPECT_THAT(
       error_of([] { chosen("unknown"); }),
       HasSubstr("op 'test_choose', inference: set_attribute: has no attribute 'powers'; it has 'power', "));

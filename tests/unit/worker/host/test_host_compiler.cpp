@@ -1,6 +1,7 @@
 // Host compiles in this process: where diagnostics point, which files are read, what code is made.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -184,6 +185,32 @@ TEST_F(HostCompilerTest,
   EXPECT_THAT(warnings, HasSubstr("a.cc:1: 'f(int)' is not optimised"));
   EXPECT_EQ(ir_of(500, "<").find(" optnone"), std::string::npos);
   EXPECT_EQ(warnings, "");
+}
+
+TEST_F(HostCompilerTest, a_long_chain_whose_conditions_are_joined_is_not_optimised_either) {
+  const auto compiled = [&](int tests, const std::string& first, const std::string& joint,
+                            const std::string& second) {
+    std::string text = "int f(int x, int y) {\nint r = -1;\n";
+    for (int i = 0; i < tests; ++i)
+      text += "if (x " + first + " " + std::to_string(3 * i) + joint + "y " + second + " " +
+              std::to_string(5 * i) + ") r = " + std::to_string(i * 7919 % 10007) + ";\nelse ";
+    return compile(request("a.cc", text + "r = -2;\nreturn r;\n}\n"));
+  };
+  const auto is_warned_of = [](const CompileResult& result) {
+    EXPECT_TRUE(result.ok) << errors(result);
+    return std::ranges::any_of(result.diagnostics, [](const Diagnostic& one) {
+      return one.message.find("'f(int, int)' is not optimised") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(is_warned_of(compiled(1500, "==", " && ", ">")));
+  EXPECT_TRUE(is_warned_of(compiled(1500, "==", " || ", ">")));
+  EXPECT_TRUE(is_warned_of(compiled(1500, ">", " && ", "<")));
+  EXPECT_FALSE(is_warned_of(compiled(500, "==", " && ", ">")));
+  const CompileResult result = compiled(1500, "==", " && ", ">");
+  tarsia_value arguments[2] = {{.kind = TARSIA_KIND_INT}, {.kind = TARSIA_KIND_INT}}, out = {};
+  arguments[0].i = 9, arguments[1].i = 16;
+  EXPECT_EQ(Opened(result.module).function("f")->call(arguments, 2, &out), 0);
+  EXPECT_EQ(out.i, 3 * 7919 % 10007);
 }
 
 TEST_F(HostCompilerTest, static_objects_are_destroyed_when_the_module_goes) {
