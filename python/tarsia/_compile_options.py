@@ -201,9 +201,19 @@ def value_error(what, wanted, given):
     return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
 
 
+def escapes(text):
+    """How a str is encoded as UTF-8: text from outside of Python may have bytes that are not UTF-8, which are surrogates in a str
+    (PEP 383) and are bytes again for the compiler, so that it names them. Other surrogates stay what they are."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "surrogatepass"
+    return "surrogateescape"
+
+
 def to_bytes(text, what):
     if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass")
+        return text.encode("utf-8", escapes(text))
     if isinstance(text, (bytes, bytearray)):
         return bytes(text)
     raise type_error(what, "a str", text)

@@ -208,7 +208,7 @@ class Commands:
         from . import plot
 
         width, height, colours = _terminal(self._out)
-        self._say(plot.picture(array, width, height, colours, _shows(self._out, "⣿░▀┤")))
+        self._say(plot.picture(array, width, height, colours, can_write(self._out, "⣿░▀┤")))
 
     def _array(self, expression):
         """The value of an expression as a NumPy array: a tensor, or a container of numbers."""
@@ -344,7 +344,7 @@ def colours_of(out):
     return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256
 
 
-def _shows(out, text):
+def can_write(out, text):
     """Whether the encoding of `out` has the characters."""
     try:
         text.encode(getattr(out, "encoding", None) or "utf-8")

@@ -4,7 +4,7 @@ import json
 import os
 
 from .. import _errors, _tarsia
-from .._compile_options import ROWS, normalised
+from .._compile_options import ROWS, escapes, normalised, to_bytes
 
 # What a cell is not compiled with: it has no headers of its own, and exports nothing.
 NOT_FOR_CELLS = ("functions", "headers")
@@ -96,11 +96,9 @@ class Session:
 
     def run(self, text):
         """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""
-        if isinstance(text, str):
-            text = text.encode("utf-8", "surrogatepass")
-        if not isinstance(text, (bytes, bytearray)):
+        if not isinstance(text, (str, bytes, bytearray)):
             raise _errors.ArgumentTypeError(f"run() takes the text of a cell, str or bytes, not {type(text).__name__}")
-        cell = Cell(json.loads(self._handle.run(bytes(text))))
+        cell = Cell(json.loads(self._handle.run(to_bytes(text, "a cell"))))
         _forget_ops()
         return cell
 
@@ -110,9 +108,10 @@ class Session:
         position: in characters; the end of the text by default. Returns a dict: `start`, where the name begins that is
         completed, in characters; `matches`, the names, sorted; `details`, the declaration of each, which may be empty."""
         position = len(text) if position is None else min(max(position, 0), len(text))
-        encoded = text.encode("utf-8", "surrogatepass")
-        found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", "surrogatepass"))))
-        found["start"] = len(encoded[:found["start"]].decode("utf-8", "surrogatepass"))
+        form = escapes(text)
+        encoded = text.encode("utf-8", form)
+        found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", form))))
+        found["start"] = len(encoded[:found["start"]].decode("utf-8", form))
         return found
 
     def undo(self):

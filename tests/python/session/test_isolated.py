@@ -108,6 +108,39 @@ def test_json_lines_are_alone_on_standard_output():
     assert done.returncode == 1
 
 
+BROKEN = b'1;\nauto s = "\xe4";'
+TOLD = "cell 1:2:11: error: the byte 0xe4 is not UTF-8: save the text as UTF-8\n    auto s = \"\N{REPLACEMENT CHARACTER}\";\n              ^\n"
+
+
+@pytest.mark.parametrize("way", ["-c", "script", "load", "watch", "in-process"])
+def test_broken_utf8_is_told_with_its_line_and_the_next_cell_runs(tmp_path, way):
+    file = tmp_path / "latin.cc"
+    file.write_bytes(BROKEN)
+    if way == "script":
+        done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=BROKEN + b"\n%%\n4", capture_output=True, timeout=120)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    elif way in ("load", "watch"):
+        done = run("-c", f":{way} {file}\n%%\n4")
+    else:
+        done = run(*(["--in-process"] if way == "in-process" else []), "-c", BROKEN + b"\n%%\n4")
+    assert (done.stdout, done.stderr) == ("4\n", TOLD.replace("cell 1", str(file)) if way in ("load", "watch") else TOLD)
+    assert done.returncode == int(way not in ("load", "watch"))
+
+
+def test_broken_utf8_of_a_text_has_its_own_bytes_in_json():
+    cell, last = [json.loads(line) for line in run("--json", "-c", BROKEN + b"\n%%\n4").stdout.splitlines()]
+    assert cell["diagnostics"] == [{"file": "cell 1", "line": 2, "column": 11, "severity": "error",
+                                    "message": "the byte 0xe4 is not UTF-8: save the text as UTF-8"}]
+    assert last["value"] == "4"
+
+
+@pytest.mark.parametrize("form", ["people", "json"])
+def test_what_standard_output_has_no_characters_for_ends_nothing(form):
+    done = run(*(["--json"] if form == "json" else []), "-c", '"\N{SNOWMAN}"\n%%\n4', PYTHONIOENCODING="ascii")
+    shown = [json.loads(line)["value"] for line in done.stdout.splitlines()] if form == "json" else done.stdout.splitlines()
+    assert shown == ['"\N{SNOWMAN}"' if form == "json" else '"\\u2603"', "4"], done
+
+
 def test_a_failed_cell_is_shown_with_a_caret_and_the_next_ones_run():
     done = run("-c", "int y = nope + 1;\n%%\n4")
     assert done.returncode == 1 and done.stdout == "4\n"
