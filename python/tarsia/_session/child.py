@@ -12,6 +12,7 @@ from contextlib import nullcontext
 
 from tarsia import _progress, _tarsia
 from tarsia._no_compile import NoCompile
+from tarsia._session.forks import Forks
 from tarsia._session.session import compile_options
 
 
@@ -57,6 +58,7 @@ class _Input:
     def __init__(self, ask):
         self._ask, self._lock = ask, threading.Lock()
         self._is_open, self._rest, self._read, self._again = False, b"", [], None
+        self._forks = Forks()
         _tarsia.give_standard_input(self._more)
 
     def begin(self, again=None):
@@ -71,6 +73,8 @@ class _Input:
         return b"".join(self._read)
 
     def _more(self, n):
+        if self._forks.is_one():
+            return b""
         with self._lock:
             if not self._is_open:
                 return b""
@@ -132,6 +136,7 @@ def _result(text):
 
 def serve(connection):
     handle = output = given = None
+    forks = Forks()
     with connection.makefile("rb") as lines:
         while line := lines.readline():
             request = json.loads(line)
@@ -150,10 +155,11 @@ def serve(connection):
                         given.begin(request["read"].encode("utf-8", "surrogateescape") if do == "replay" else None)
                     try:
                         if do == "run":
-                            with NoCompile() if request.get("no_compile") else nullcontext():
+                            # A process that the cell forks shares the connection: it would answer in this one's place.
+                            with forks.ended(), NoCompile() if request.get("no_compile") else nullcontext():
                                 result = _result(handle.run(text))
                         else:
-                            with _Replayed():
+                            with forks.ended(), _Replayed():
                                 result = _result(handle.run(text))
                                 if output is not None:
                                     output.flush()

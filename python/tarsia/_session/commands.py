@@ -11,6 +11,7 @@ import tempfile
 
 from .. import _errors
 from .._compile_options import option_of_text, words_of
+from .forks import Forks
 from .reader import is_command
 from .watch import Watches
 
@@ -271,7 +272,8 @@ class Commands:
     def _run_cell(self, text, name=None):
         from .repl import show
 
-        cell = self._session.run(text)
+        with Forks().ended():
+            cell = self._session.run(text)
         self.note(cell)
         show(cell, self._out, sys.stderr, text, name)
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from .. import _errors, _tarsia
@@ -24,6 +25,18 @@ _PATIENCE = 0.5  # seconds that a cell has to end after Ctrl-C, before it is end
 _REPORT = 5  # seconds that it has then to tell where it was
 _DEAF = 2  # seconds in which Ctrl-C, pressed once more for the cell that has ended, takes nothing from what is restored
 _MOST_TOLD = 1 << 20  # characters of standard error that are kept, about
+
+
+def _end_with(process, connection):
+    """Ends the connection when the process has ended. What was sent by then is read still."""
+    try:
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:  # others have waited for it
+        pass
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it is closed
+        pass
 
 
 class _Child:
@@ -51,6 +64,8 @@ class _Child:
             theirs.close()
             os.close(reports_to)
         self._socket, self._lines = ours, ours.makefile("rb")
+        # A process that a cell has forked holds the child's end of the connection: that closes it no more when the child dies.
+        threading.Thread(target=_end_with, args=[self._process.pid, ours], daemon=True).start()
         self._told, self._report = [], []
         self._reports = Piped(report, self._report.append)
         self._errors = None if tells is None else Piped(self._process.stderr.fileno(), self._note)

@@ -14,6 +14,7 @@ import sys
 from .. import _errors
 from .._compile_options import add_arguments, given_options, to_bytes
 from .commands import Commands, can_write, colours_of
+from .forks import Forks
 from .reader import FIRST, NEXT, cells_of, is_command, is_whole
 from .session import NOT_FOR_CELLS, Session
 
@@ -96,7 +97,7 @@ def as_json(cell):
 
 def run_cells(session, cells, with_json):
     """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
-    commands, code = Commands(session), 0
+    commands, code, forks = Commands(session), 0, Forks()
     for text in cells:
         if is_command(text):
             try:
@@ -106,7 +107,8 @@ def run_cells(session, cells, with_json):
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 code = code or 1
             continue
-        cell = session.run(text)
+        with forks.ended():
+            cell = session.run(text)
         if with_json:
             sys.stdout.write(as_json(cell) + "\n")
             sys.stdout.flush()
@@ -122,7 +124,7 @@ def interact(session):
 
     commands = Commands(session)
     editor = open_editor(commands, FIRST)
-    typed = []
+    typed, forks = [], Forks()
     try:
         while True:
             try:
@@ -154,7 +156,8 @@ def interact(session):
                 continue
             typed = []
             try:
-                cell = session.run(text)
+                with forks.ended():
+                    cell = session.run(text)
             except KeyboardInterrupt:
                 sys.stderr.write("interrupted\n")
                 continue

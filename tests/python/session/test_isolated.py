@@ -43,6 +43,45 @@ def test_a_crash_names_its_line(session):
     assert f"cell {cell.number}:3" in cell.error
 
 
+FORKS = """#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+pid_t forked = fork();
+if (forked == 0) printf("child\\n"); else { waitpid(forked, nullptr, 0); printf("parent\\n"); }
+forked != 0"""
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--in-process"], ["--in-process", "--json"]])
+def test_a_process_that_a_cell_forks_answers_nothing(options):
+    done = run(*options, "-c", FORKS + "\n%%\n1\n%%\n2\n%%\n3")
+    assert (done.returncode, done.stderr) == (0, "")
+    if "--json" in options:
+        cells = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [(cell["number"], cell["value"]) for cell in cells] == [(1, "true"), (2, "1"), (3, "2"), (4, "3")]
+        assert cells[0]["stdout"] == "child\nparent\n"
+    else:
+        assert done.stdout == "child\nparent\ntrue\n1\n2\n3\n"
+
+
+def test_a_forked_process_that_fails_or_reads_answers_nothing():
+    given = iter(["7\n", "8\n"])
+    session = tarsia.Session(isolated=True, stdin=lambda: next(given))
+    value(session, "#include <cstdio>\n#include <sys/wait.h>\n#include <unistd.h>\nint n = 0;\npid_t forked = fork();\n"
+          "if (forked == 0) { getchar(); throw 1; } else { waitpid(forked, nullptr, 0); scanf(\"%d\", &n); }")
+    assert [value(session, text) for text in ("n", "n + 1")] == ["7", "8"]
+
+
+def test_a_forked_process_that_goes_on_hides_no_crash():
+    session = tarsia.Session(isolated=True)
+    process = int(value(session, "#include <unistd.h>\nint kept = 3; pid_t forked = fork(); if (forked == 0) pause(); forked"))
+    try:
+        cell = session.run("_exit(5);")
+        assert not cell.ok and "exit code 5" in cell.error
+    finally:
+        os.kill(process, signal.SIGKILL)
+    assert value(session, "kept") == "3"
+
+
 def test_errors_of_cells_are_those_of_sessions_in_the_process(session):
     cell = session.run("nope")
     assert (cell.ok, cell.error_class) == (False, "CompileError")
