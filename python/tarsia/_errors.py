@@ -268,7 +268,8 @@ def of_import(error):
     """What to raise when a module of this package could not be imported: without descriptors it cannot be read."""
     from errno import EMFILE, ENFILE
 
-    if error.errno not in (EMFILE, ENFILE):
+    # The loader of shared libraries has no number, but its text.
+    if getattr(error, "errno", None) not in (EMFILE, ENFILE) and "Too many open files" not in str(error):
         return error
     return ResourceLimit(f"{error}; raise the limit of open files (ulimit -n), or close files and drop libraries that are"
                          " not used")
@@ -289,6 +290,10 @@ def told(what):
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised within
                     raise
                 message = str(error)
+            except OSError as error:  # of a module that it imports
+                if (limit := of_import(error)) is error:
+                    raise
+                raise limit from None
             raise ArgumentTypeError(f"{message}; {what}")
 
         # What functools.wraps does, whose import takes longer than all of this.

@@ -322,10 +322,7 @@ def _load(recipe, source, headers, wait, place, quiet=False, only=None):
     where the call stands. quiet: warnings are the caller's matter. only: as for Recipe.options."""
     native = recipe.options(only=only)  # on this thread, which may be capturing
     if not wait:
-        try:
-            from ._pending import Pending
-        except OSError as error:
-            raise _errors.of_import(error) from None
+        from ._pending import Pending
 
         pending = Pending(lambda: compile_and_load(recipe, native, place, quiet),
                           lambda error: _explain(error, source, headers, place, recipe))
@@ -357,10 +354,7 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
 
     Shows a bar on a terminal when it takes more than half a second.
     """
-    try:
-        from . import _pending
-    except OSError as error:
-        raise _errors.of_import(error) from None
+    from . import _pending
 
     place = _place(sys._getframe(1))
     only = cached_only()  # of this thread
