@@ -250,6 +250,18 @@ def to_path(value, what):
     return to_text(os.fsdecode(value), what)
 
 
+def write_text(path, text):
+    """Writes a file to a path that the user has given."""
+    path = to_path(path, "path")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        from ._errors import Error
+
+        raise Error(f"cannot write {path!r}: {error.strerror}") from None
+
+
 def _items(values, what):
     if isinstance(values, (str, bytes)):
         raise type_error(what, f"a list: write [{values!r}]", values)

@@ -148,10 +148,7 @@ class Commands:
         """FILE: writes the session as a source, or as a library if FILE ends in .so"""
         if not argument:
             raise _errors.ArgumentValueError(":save takes the path of a file")
-        try:
-            self._session.save(os.path.expanduser(argument))
-        except OSError as error:
-            raise _errors.Error(f"cannot write {argument!r}: {error.strerror}") from None
+        self._session.save(os.path.expanduser(argument))
 
     def do_source(self, _):
         """shows the session as a source"""

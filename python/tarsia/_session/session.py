@@ -1,15 +1,15 @@
 """tarsia.Session: in this process, or in a child that may crash."""
 
 import json
-import os
 
 from .. import _errors, _tarsia
-from .._compile_options import ROWS, escapes, normalised, to_bytes
+from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, write_text
 
 # What a cell is not compiled with: it has no headers of its own, and exports nothing.
 NOT_FOR_CELLS = ("functions", "headers")
 
 
+@_errors.told_methods
 class Cell:
     """What became of a cell.
 
@@ -57,6 +57,7 @@ def compile_options(options):
     return _tarsia.CompileOptions("", normalised(options, "Session"), False)
 
 
+@_errors.told_methods
 class Session:
     """A session: cells of C++ and CUDA that share what they define.
 
@@ -107,7 +108,10 @@ class Session:
 
         position: in characters; the end of the text by default. Returns a dict: `start`, where the name begins that is
         completed, in characters; `matches`, the names, sorted; `details`, the declaration of each, which may be empty."""
-        position = len(text) if position is None else min(max(position, 0), len(text))
+        if not isinstance(text, str) or not hasattr(position, "__index__") and position is not None:
+            raise _errors.ArgumentTypeError("complete() takes the text of a cell, a str, and a position, an int, not "
+                                            f"{type(text).__name__} and {type(position).__name__}")
+        position = len(text) if position is None else min(max(position.__index__(), 0), len(text))
         form = escapes(text)
         encoded = text.encode("utf-8", form)
         found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", form))))
@@ -139,13 +143,12 @@ class Session:
 
     def save(self, path):
         """Writes the session as a source; or, to a path that ends in .so, as a library that tarsia.load takes."""
-        path = os.fspath(path)
-        if str(path).endswith(".so"):
+        path = to_path(path, "path")
+        if path.endswith(".so"):
             from .._library import compile
 
             return compile(self.source, path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.source)
+        write_text(path, self.source)
 
     def set_options(self, **options):
         """Changes the options of later cells; None gives an option its default."""
