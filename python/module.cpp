@@ -44,9 +44,8 @@ nb::list op_names() {
 nb::object op(nb::args all, nb::kwargs named) {
   const nb::object given = all.size() == 1 && named.size() == 0 ? nb::object(all[0]) : nb::object();
   if (!given.is_valid() || !PyUnicode_Check(given.ptr())) {
-    const std::string what = given.is_valid()
-                                 ? py::describe_argument(given.ptr())
-                                 : std::to_string(all.size() + named.size()) + " arguments";
+    const std::string what = given.is_valid() ? py::describe_argument(given.ptr())
+                                              : std::to_string(all.size() + named.size()) + " arguments";
     py::raise_argument_error(false, "op() takes the name of a registered op, a str, not " + what);
     throw nb::python_error();
   }

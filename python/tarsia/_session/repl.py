@@ -205,8 +205,19 @@ def _end_input():
     os.close(nothing)
 
 
+def _with_cells(words):
+    """Arguments in which a cell that begins with a dash is no option."""
+    joined = []
+    for word in words:
+        if joined[-1:] == ["-c"] and word.startswith("-"):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
 def main(arguments=None):
-    given = vars(parser().parse_args(arguments))
+    given = vars(parser().parse_args(_with_cells(sys.argv[1:] if arguments is None else arguments)))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # No text that somebody types or that a cell gives ends the program, whatever is in it.
     sys.stdin.reconfigure(errors="surrogateescape")

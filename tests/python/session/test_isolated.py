@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 
+import places
 import pytest
 
 import tarsia
@@ -190,6 +191,30 @@ def test_options_are_those_of_the_command():
     assert run("--std", "c++23", "-c", "__cplusplus > 202002L").stdout == "true\n"
     assert run("-DN=5", "-c", "N").stdout == "5\n"
     assert run("--nonsense").returncode == 2
+
+
+@pytest.mark.parametrize("words, text, answer", [
+    (["-std=c++20"], "__cplusplus > 201703L", "true"), (["-std=gnu++2b"], "__cplusplus > 202002L", "true"), (["-march=native", "-Wall", "-w"], "1", "1"),
+    (["-O", "3", "-DN=4"], "N", "4"), (["-Os", "-g3"], "1", "1"), (["-ffast-math"], "__FAST_MATH__", "1"), (["-U", "X", "-isystem", "/nowhere"], "2", "2"),
+    (["--cflags", "-Wextra"], "3", "3"),
+])
+def test_options_are_taken_as_gcc_spells_them(words, text, answer):
+    done = run(*words, "-c", text)
+    assert (done.stdout, done.returncode) == (answer + "\n", 0), done
+    done = subprocess.run([places.command(), "repl", "-c", text, *words], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "TARSIA_COMMAND_PYTHON": sys.executable})
+    assert (done.stdout, done.returncode) == (answer + "\n", 0), done
+
+
+def test_warnings_are_those_that_were_asked_for():
+    assert "unused variable" in run("-Wall", "-c", "void f() { int a; }").stderr
+    done = run("-w", "-c", "void f() { int a; }")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_cell_may_begin_with_a_dash():
+    done = run("-Wall", "-c", "--nothing;")
+    assert done.returncode == 1 and "cell 1:1:" in done.stderr and "usage" not in done.stderr, done
 
 
 def test_what_a_cell_prints_is_seen_while_it_runs(tmp_path):
