@@ -102,8 +102,11 @@ def _asking(connection, lines):
     """Asks the parent, which reads it for this process."""
     def ask(_):
         _Interrupts.noted, _Interrupts.notes = False, True
-        connection.sendall(b'{"asks": "input"}\n')
-        line = lines.readline()  # the answer comes in any case
+        try:
+            connection.sendall(b'{"asks": "input"}\n')
+            line = lines.readline()  # the answer comes in any case
+        except OSError:  # but where the session has ended
+            line = b""
         _Interrupts.notes = False
         if _Interrupts.noted:
             raise KeyboardInterrupt
@@ -134,11 +137,19 @@ def _result(text):
     return json.loads(text)
 
 
+def _next(lines):
+    """The next request; b"" if the session has ended, which may leave answers that nobody reads."""
+    try:
+        return lines.readline()
+    except OSError:
+        return b""
+
+
 def serve(connection):
     handle = output = given = None
     forks = Forks()
     with connection.makefile("rb") as lines:
-        while line := lines.readline():
+        while line := _next(lines):
             request = json.loads(line)
             do = request["do"]
             try:
@@ -187,7 +198,10 @@ def serve(connection):
             _Interrupts.ends = False
             if output is not None:
                 output.flush()
-            connection.sendall(json.dumps(answer).encode() + b"\n")
+            try:
+                connection.sendall(json.dumps(answer).encode() + b"\n")
+            except OSError:  # the session has ended, and waits for no answer
+                return
 
 
 def _interrupted(request):

@@ -132,6 +132,19 @@ def test_cells_of_a_text():
     assert (done.returncode, done.stdout, done.stderr) == (0, "6\n3\n", "")
 
 
+@pytest.mark.parametrize("options", [[], ["--json"], ["--in-process"], ["-c", ""]])
+def test_an_empty_script_says_nothing(options):
+    for _ in range(5):  # the child may be at any point of its start
+        done = run(*options, text="")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+
+
+def test_a_session_that_is_closed_at_once_says_nothing(capfd):
+    for _ in range(5):
+        tarsia.Session(isolated=True)._handle.close()
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_script_on_standard_input_is_read_as_if_typed():
     done = run(text="int x = 3;\nx * 2\nint f(int a)\n{\n  return a;\n}\nf(x)\n:undo\n")
     assert (done.returncode, done.stdout) == (0, "6\n3\ntaken back: a cell without declarations\n")
