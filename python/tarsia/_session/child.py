@@ -1,4 +1,4 @@
-"""The child of an isolated session: python -m tarsia._session.child CONNECTION REPORTS, two descriptors. See isolated.py."""
+"""The child of an isolated session: python -m tarsia._session.child CONNECTION REPORTS PLACE, three descriptors. See isolated.py."""
 
 import json
 import os
@@ -12,6 +12,7 @@ from contextlib import nullcontext
 
 from tarsia import _progress, _tarsia
 from tarsia._no_compile import NoCompile
+from tarsia._session import place as places
 from tarsia._session.forks import Forks
 from tarsia._session.session import compile_options
 
@@ -145,7 +146,8 @@ def _next(lines):
         return b""
 
 
-def serve(connection):
+def serve(connection, place=None):
+    """place: a descriptor, see place.py."""
     handle = output = given = None
     forks = Forks()
     with connection.makefile("rb") as lines:
@@ -190,7 +192,7 @@ def serve(connection):
                 answer = {"result": result}
             except KeyboardInterrupt:
                 if do in ("run", "replay"):
-                    answer = {"result": _interrupted(request)}
+                    answer = {"result": _interrupted(request, place)}
                 else:
                     answer = {"raised": "Interrupted", "message": "interrupted"}
             except Exception as error:
@@ -204,9 +206,12 @@ def serve(connection):
                 return
 
 
-def _interrupted(request):
-    return {"ok": False, "number": request.get("number", 0), "value": None, "stdout": "", "diagnostics": [], "undone": [],
-            "notes": [], "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": "interrupted", "error_class": "Interrupted"}
+def _interrupted(request, place):
+    number = request.get("number", 0)
+    diagnostics = [] if place is None else places.read(place, "interrupted")
+    return {"ok": False, "number": number, "value": None, "stdout": "", "diagnostics": diagnostics, "undone": [],
+            "notes": [], "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None,
+            "error": "interrupted" if diagnostics else f"cell {number} was interrupted", "error_class": "Interrupted"}
 
 
 def _end_with_parent(descriptor):
@@ -225,10 +230,13 @@ def main():
     _progress.wanted = lambda: False  # its line would stand amid what cells write
     _tarsia.report_crashes_to(int(sys.argv[2]))
     os.set_inheritable(int(sys.argv[2]), False)
+    place = int(sys.argv[3])
+    _tarsia.note_places_in(place)
+    os.set_inheritable(place, False)
     os.set_inheritable(int(sys.argv[1]), False)
     threading.Thread(target=_end_with_parent, args=[int(sys.argv[1])], daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        serve(connection)
+        serve(connection, place)
 
 
 if __name__ == "__main__":

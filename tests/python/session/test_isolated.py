@@ -1,5 +1,6 @@
 """Sessions in a child process: a crash costs no definition."""
 
+import gc
 import io
 import json
 import os
@@ -74,13 +75,43 @@ def test_a_forked_process_that_fails_or_reads_answers_nothing():
 
 def test_a_forked_process_that_goes_on_hides_no_crash():
     session = tarsia.Session(isolated=True)
-    process = int(value(session, "#include <unistd.h>\nint kept = 3; pid_t forked = fork(); if (forked == 0) pause(); forked"))
-    try:
-        cell = session.run("_exit(5);")
-        assert not cell.ok and "exit code 5" in cell.error
-    finally:
-        os.kill(process, signal.SIGKILL)
+    process = int(value(session, "#include <unistd.h>\nint kept = 3; pid_t forked = fork(); if (forked == 0) { alarm(30); pause(); } forked"))
+    cell = session.run("_exit(5);")
+    assert not cell.ok and "exit code 5" in cell.error
+    os.kill(process, signal.SIGKILL)  # it is there still
     assert value(session, "kept") == "3"
+
+
+@pytest.mark.parametrize("text, line, how", [
+    ("exit(3);", 1, "exit code 3"), ("int one = 1;\n\n_exit(1);", 3, "exit code 1"), ("1;\nkill(getpid(), SIGKILL);", 2, "signal SIGKILL"),
+    ("1;\nleave();", 2, "exit code 7"), ("for (int i = 0; i < 3; i++)\n  if (i == 2)\n    leave();", 3, "exit code 7"),
+    ("struct Leaves { Leaves() { leave(); } };\nLeaves leaves;", 2, "exit code 7"),
+])
+def test_an_end_of_the_process_is_told_with_its_line(session, text, line, how):
+    value(session, "#include <csignal>\n#include <cstdlib>\n#include <unistd.h>\nvoid leave() { _exit(7); }")
+    cell = session.run(text)
+    assert cell.error == f"the cell ended its process ({how})"
+    assert [(one.file, one.line, one.message) for one in cell.diagnostics] == [(f"cell {cell.number}", line, cell.error)]
+
+
+def test_an_end_without_a_line_names_the_cell(session):
+    value(session, "#include <cstdio>\nputs(\"\");")  # its place is not that of the next
+    process = session._handle._child._process
+    process.kill()
+    process.wait()
+    cell = session.run("1")
+    assert cell.error == f"cell {cell.number}: the cell ended its process (signal SIGKILL)" and cell.diagnostics == []
+
+
+def test_an_interrupt_is_told_with_its_line():
+    text = "#include <cstdio>\nputs(\"begins\");\nfor (;;)\n  tarsia::check_interrupt();"
+    program = ("import signal, tarsia; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+               f"cell = tarsia.Session(isolated=True, keep_output=False).run({text!r})\n"
+               "print(cell.error, cell.error_class, [(one.file, one.line) for one in cell.diagnostics])")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "interrupted Interrupted [('cell 1', 4)]\n"
 
 
 def test_errors_of_cells_are_those_of_sessions_in_the_process(session):
@@ -341,6 +372,7 @@ def test_a_file_that_is_closed_is_read_by_the_next_process_too(tmp_path):
 
 def test_a_process_that_does_not_start_is_an_error_and_keeps_nothing_open(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    gc.collect()  # sessions of other tests
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(tarsia.Error, match="the process that is to run the cells does not start: .*/nowhere/python"):
         tarsia.Session(isolated=True)
