@@ -196,6 +196,15 @@ def _script(given):
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
+def _end_output():
+    """What is left to write goes nowhere, or Python would fail once more when it ends."""
+    import os
+
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+
+
 def _end_input():
     """Cells read no script: what they read has ended, in this process as in a child."""
     import os
@@ -239,6 +248,10 @@ def main(arguments=None):
         return run_cells(session, cells_of(_script(given)), given["json"])
     except _errors.Error as error:
         sys.stderr.write(f"tarsia repl: {error}\n")
+        return 2
+    except OSError as error:  # a disk that is full, say: files that the session reads and writes have errors of their own
+        sys.stderr.write(f"tarsia repl: what is told cannot be written: {error.strerror}\n")
+        _end_output()
         return 2
 
 

@@ -151,9 +151,14 @@ class Session:
         write_text(path, self.source)
 
     def set_options(self, **options):
-        """Changes the options of later cells; None gives an option its default."""
+        """Changes the options of later cells; None gives an option its default. A value that the compiler refuses changes nothing."""
         changed = {name: value for name, value in {**self.options, **options}.items() if value is not None or name not in ROWS}
-        self._handle.set_options(changed if self.isolated else compile_options(changed))
+        checked = compile_options(changed)
+        # Only the compiler knows some of them, such as CPUs: it is asked now, in a session that has nothing else.
+        tried = Cell(json.loads(_tarsia.SessionHandle(checked, True).run(b"using tarsia_tried = int;")))
+        if tried.error_class in ("ArgumentTypeError", "ArgumentValueError", "CompileError", "Unsupported"):
+            tried.raise_if_failed()
+        self._handle.set_options(changed if self.isolated else checked)
         self.options = changed
 
     def statistics(self):

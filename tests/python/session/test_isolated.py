@@ -4,6 +4,7 @@ import gc
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -174,6 +175,29 @@ def test_a_session_that_is_closed_at_once_says_nothing(capfd):
     for _ in range(5):
         tarsia.Session(isolated=True)._handle.close()
     assert capfd.readouterr() == ("", "")
+
+
+def test_lines_of_scripts_may_end_as_on_windows():
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=b"int x = 3;\r\n%%\r\nx\r\n%%\r\n:undo\r\n", capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"3\ntaken back: a cell without declarations\n", b"")
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=b"int f()\r\n{ return 4; }\r\nf()\r\n", capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"4\n", b"")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_cannot_be_written_is_an_error(options):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "tarsia", "repl", *options, "-c", "1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (2, "tarsia repl: what is told cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("options", [{"std": "c++99"}, {"arch": "zzz"}, {"march": "foo"}, {"opt": 9}])
+def test_options_that_are_refused_change_nothing(isolated, options):
+    session = tarsia.Session(isolated=isolated)
+    with pytest.raises(tarsia.Error, match="0 to 3" if "opt" in options else re.escape(next(iter(options.values())))):
+        session.set_options(**options)
+    assert session.options == {} and value(session, "1") == "1"
 
 
 def test_a_script_on_standard_input_is_read_as_if_typed():
