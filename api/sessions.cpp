@@ -13,6 +13,7 @@
 #include "registry/crash/signal_text.h"
 #include "registry/resources/last_error.h"
 #include "session/cell_module.h"
+#include "session/cell_value.h"
 #include "session/session.h"
 
 using namespace tarsia;
@@ -85,6 +86,10 @@ int32_t tarsia_session_shown_source(const tarsia_session* given, char** text) {
 
 int32_t tarsia_session_ops(const tarsia_session* given, char** json) {
   return guarded([&] { *json = api::give_text(array_of(from_c(given)->ops())); });
+}
+
+void tarsia_session_note_places_in(tarsia_cell_place* place) {
+  tarsia::session::note_cell_places_in(place);
 }
 
 void tarsia_session_report_to(int32_t descriptor) {

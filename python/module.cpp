@@ -44,10 +44,13 @@ nb::list op_names() {
   return list;
 }
 
-nb::object op(nb::object given) {
-  if (!PyUnicode_Check(given.ptr())) {
-    py::raise_argument_error(
-        false, "op() takes the name of a registered op, a str, not " + py::describe_argument(given.ptr()));
+/// Takes anything, so that what is wrong is an error of Tarsia's.
+nb::object op(nb::args all, nb::kwargs named) {
+  const nb::object given = all.size() == 1 && named.size() == 0 ? nb::object(all[0]) : nb::object();
+  if (!given.is_valid() || !PyUnicode_Check(given.ptr())) {
+    const std::string what = given.is_valid() ? py::describe_argument(given.ptr())
+                                              : std::to_string(all.size() + named.size()) + " arguments";
+    py::raise_argument_error(false, "op() takes the name of a registered op, a str, not " + what);
     throw nb::python_error();
   }
   const std::string name = nb::cast<std::string>(given);
@@ -161,7 +164,7 @@ NB_MODULE(_tarsia, module) {
   py::add_op_check(module);
   py::add_python_ops(module);
   py::add_jax(module);
-  module.def("seed", seed, nb::arg("seed"));
+  module.def("seed", seed, nb::arg("seed").none());
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
   module.def("statistics", statistics);

@@ -2,6 +2,7 @@
 #include "python/standard_input.h"
 
 #include <stdio_ext.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <tarsia/c_session.h>
 #include <ext/stdio_sync_filebuf.h>
@@ -79,12 +80,20 @@ void report_crashes_to(int32_t descriptor) {
   tarsia_session_report_to(descriptor);
 }
 
+/// `descriptor`: of a file as large as a place, which is written from now on.
+void note_places_in(int32_t descriptor) {
+  void* const memory =
+      ::mmap(nullptr, sizeof(tarsia_cell_place), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (memory != MAP_FAILED) tarsia_session_note_places_in(static_cast<tarsia_cell_place*>(memory));
+}
+
 }  // namespace
 
 void add_standard_input(nb::module_& module) {
   module.def("give_standard_input", &give_standard_input, nb::arg("read"));
   module.def("renew_standard_input", &renew_standard_input);
   module.def("report_crashes_to", &report_crashes_to, nb::arg("descriptor"));
+  module.def("note_places_in", &note_places_in, nb::arg("descriptor"));
 }
 
 }  // namespace tarsia::python

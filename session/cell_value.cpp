@@ -23,6 +23,7 @@ thread_local std::string t_value;
 thread_local std::string t_image;
 thread_local const char* t_place = nullptr;  ///< the name of a cell, in a loaded module
 thread_local int t_line = 0;
+thread_local tarsia_cell_place* t_shown_place = nullptr;  ///< null, or for another process to read
 
 void put(std::string_view text) {
   if (t_value.size() < k_most + 64) t_value += text;
@@ -93,6 +94,10 @@ Diagnostic take_cell_place() {
 void forget_cell_place() {
   t_place = nullptr;
   t_line = 0;
+}
+
+void note_cell_places_in(tarsia_cell_place* place) {
+  t_shown_place = place;
 }
 
 namespace {
@@ -166,6 +171,11 @@ void cell_bench_end() {
 }
 
 void cell_note_place(const char* cell, int line) {
+  if (tarsia_cell_place* const shown = t_shown_place) {
+    if (cell != t_place || shown->line == 0)
+      shown->cell[std::string_view(cell).copy(shown->cell, sizeof shown->cell - 1)] = '\0';
+    shown->line = line;
+  }
   t_place = cell;
   t_line = line;
 }

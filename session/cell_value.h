@@ -1,6 +1,8 @@
 // The value that the running cell shows, and the functions of <tarsia/repl.h> that libtarsia defines.
 #pragma once
 
+#include <tarsia/c_session.h>
+
 #include <string>
 
 #include "base/diagnostic.h"
@@ -18,5 +20,7 @@ std::string take_cell_image();
 Diagnostic take_cell_place();
 /// Forgets it without a look: the module that has its text may be gone.
 void forget_cell_place();
+/// From now on, cells of this thread keep their place there, too; null: nowhere else.
+void note_cell_places_in(tarsia_cell_place* place);
 
 }  // namespace tarsia::session

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
@@ -37,10 +39,20 @@ void OutputCapture::restore() noexcept {
 
 std::string OutputCapture::finish() {
   restore();
-  std::string text;
-  ::lseek(m_file.get(), 0, SEEK_SET);
-  if (const int error = read_all(m_file.get(), text, k_most); error && error != EFBIG)
-    throw Error(errno_message("standard output cannot be read back", error));
+  // Not by the descriptor's position: processes that the cell has forked share it.
+  struct stat status{};
+  if (::fstat(m_file.get(), &status) != 0)
+    throw Error(errno_message("standard output cannot be read back", errno));
+  std::string text(std::min(std::uint64_t(status.st_size), k_most), '\0');
+  std::size_t n = 0;
+  while (n < text.size()) {
+    const ssize_t read = ::pread(m_file.get(), text.data() + n, text.size() - n, off_t(n));
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) throw Error(errno_message("standard output cannot be read back", errno));
+    if (read == 0) break;
+    n += std::size_t(read);
+  }
+  text.resize(n);
   return text;
 }
 

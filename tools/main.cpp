@@ -124,6 +124,21 @@ std::string suggested_option(const CLI::App& command, const std::vector<std::str
   return {};
 }
 
+/// The words behind `repl` as Python's parser takes them: options of a compile in the spelling of the table.
+std::vector<std::string> words_for_repl(CLI::App& repl_app, std::vector<std::string> words) {
+  CompileOptions known;
+  add_compile_options(repl_app, known);
+  repl_app.remove_option(repl_app.get_option("-W"));  // cflags takes all of these
+  std::string text;
+  repl_app.add_option("-c", text);  // the word behind it is a cell, whatever it begins with
+  std::vector<std::string> translated =
+      in_own_spelling(repl_app, {words.begin() + 1, words.end()}, /*up_to_file=*/false);
+  for (std::size_t i = 0; i < translated.size(); ++i)
+    if (translated[i] == "-w" && (i == 0 || translated[i - 1] != "-c")) translated[i] = "--cflags=-w";
+  translated.insert(translated.begin(), "--translated");
+  return translated;
+}
+
 int call(int argc, char** argv) {
   CLI::App app("Compiles C++ and CUDA sources and runs them.", "tarsia");
   app.set_version_flag("--version", std::string("tarsia ") + tarsia_version());
@@ -242,7 +257,8 @@ int call(int argc, char** argv) {
                     "An op with a state: a class, of which each bound op has an object");
 
   // Python's own parsers read what follows.
-  app.add_subcommand("repl", "A prompt: C++ and CUDA are typed, compiled and run cell by cell");
+  CLI::App* repl_app =
+      app.add_subcommand("repl", "A prompt: C++ and CUDA are typed, compiled and run cell by cell");
   app.add_subcommand("jupyter", "Makes the kernel of notebooks known to Jupyter: tarsia jupyter install");
 
   CacheCommand cache_command;
@@ -260,8 +276,8 @@ int call(int argc, char** argv) {
     const auto found = std::ranges::find(all, words[0], [](const CLI::App* one) { return one->get_name(); });
     CLI::App* const command = found == all.end() ? nullptr : *found;
     if (!command) return refuse_command(app, words[0]);
-    if (words[0] == "repl" || words[0] == "jupyter")
-      return run_in_python(words[0], {words.begin() + 1, words.end()});
+    if (words[0] == "repl") return run_in_python("repl", words_for_repl(*repl_app, std::move(words)));
+    if (words[0] == "jupyter") return run_in_python("jupyter", {words.begin() + 1, words.end()});
     // The options of a compile belong to the second word of `cache explain`.
     const bool explains = command == cache_app && words.size() > 1 && words[1] == "explain";
     const std::ptrdiff_t n_words = explains ? 2 : 1;

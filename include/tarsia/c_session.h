@@ -59,6 +59,19 @@ TARSIA_API int32_t tarsia_session_ops(const tarsia_session* session, char** json
 /// instead of standard error. -1 is standard error.
 TARSIA_API void tarsia_session_report_to(int32_t descriptor);
 
+/// Where a cell is: the line of the call or `throw` that it came to last, and the name of the cell that has
+/// this line. Line 0: it came to none.
+typedef struct tarsia_cell_place {
+  int32_t line;
+  char cell[60];
+} tarsia_cell_place;
+
+/// For a process that runs cells for another one: from now on, cells that this thread runs keep their place
+/// in
+/// `*place`, which may be memory that both processes share. It outlives the thread; null ends it. The caller
+/// sets the line to 0 before each cell.
+TARSIA_API void tarsia_session_note_places_in(tarsia_cell_place* place);
+
 /// Returns a function that cells use, by its name in <tarsia/repl.h>, and saved sessions find by this call;
 /// null if there is none of this name.
 TARSIA_API void* tarsia_session_function(const char* name);

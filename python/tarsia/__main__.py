@@ -7,16 +7,25 @@ import sys
 _PLACES = ("bin", os.path.join("..", "..", "bin"))
 
 
+# The program's first word to `repl` when it has translated the others from the spellings of gcc and nvcc.
+_TRANSLATED = "--translated"
+
+
+def _needs_translation(words):
+    own = ("-c", "--json", "--write", "--in-process", "--help", "-h")
+    return words[:1] != [_TRANSLATED] and any(word.startswith("-") and word not in own for word in words)
+
+
 def main():
     from tarsia._compile import script
 
     if len(sys.argv) > 1 and script.is_program(sys.argv[1:]):
 
         return script.run(sys.argv[1:])
-    if len(sys.argv) > 1 and sys.argv[1] == "repl":
+    if len(sys.argv) > 1 and sys.argv[1] == "repl" and not _needs_translation(sys.argv[2:]):
         from tarsia._session import repl
 
-        sys.exit(repl.main(sys.argv[2:]))
+        sys.exit(repl.main([word for i, word in enumerate(sys.argv[2:]) if i or word != _TRANSLATED]))
     if len(sys.argv) > 1 and sys.argv[1] == "jupyter":
         from tarsia._jupyter import command
 

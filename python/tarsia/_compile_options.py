@@ -201,9 +201,19 @@ def value_error(what, wanted, given):
     return ArgumentValueError(f"{what} must be {wanted}, got {given!r}")
 
 
+def escapes(text):
+    """How a str is encoded as UTF-8: text from outside of Python may have bytes that are not UTF-8, which are surrogates in a str
+    (PEP 383) and are bytes again for the compiler, so that it names them. Other surrogates stay what they are."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "surrogatepass"
+    return "surrogateescape"
+
+
 def to_bytes(text, what):
     if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass")
+        return text.encode("utf-8", escapes(text))
     if isinstance(text, (bytes, bytearray)):
         return bytes(text)
     raise type_error(what, "a str", text)
@@ -238,6 +248,18 @@ def to_path(value, what):
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise type_error(what, "a path (str, bytes or os.PathLike)", value)
     return to_text(os.fsdecode(value), what)
+
+
+def write_text(path, text):
+    """Writes a file to a path that the user has given."""
+    path = to_path(path, "path")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        from ._errors import Error
+
+        raise Error(f"cannot write {path!r}: {error.strerror}") from None
 
 
 def _items(values, what):

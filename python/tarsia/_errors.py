@@ -268,7 +268,8 @@ def of_import(error):
     """What to raise when a module of this package could not be imported: without descriptors it cannot be read."""
     from errno import EMFILE, ENFILE
 
-    if error.errno not in (EMFILE, ENFILE):
+    # The loader of shared libraries has no number, but its text.
+    if getattr(error, "errno", None) not in (EMFILE, ENFILE) and "Too many open files" not in str(error):
         return error
     return ResourceLimit(f"{error}; raise the limit of open files (ulimit -n), or close files and drop libraries that are"
                          " not used")
@@ -277,9 +278,10 @@ def of_import(error):
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
-def told(what):
+def told(what=None):
     """Decorates a function: where Python refuses a call of it, since arguments are missing, too many or unknown, the error is a
-    tarsia.Error that says what to pass. A function that looks for its caller finds it one frame further out."""
+    tarsia.Error that says what to pass; without a text, the function's parameters. A function that looks for its caller finds it one
+    frame further out."""
 
     def decorate(function):
         def call(*args, **keywords):
@@ -289,7 +291,11 @@ def told(what):
                 if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised within
                     raise
                 message = str(error)
-            raise ArgumentTypeError(f"{message}; {what}")
+            except OSError as error:  # of a module that it imports
+                if (limit := of_import(error)) is error:
+                    raise
+                raise limit from None
+            raise ArgumentTypeError(f"{message}; {what or _parameters(function)}")
 
         # What functools.wraps does, whose import takes longer than all of this.
         for name, value in [("__wrapped__", function), *((name, getattr(function, name)) for name in _NAMED)]:
@@ -297,3 +303,23 @@ def told(what):
         return call
 
     return decorate
+
+
+def _parameters(function):
+    from inspect import signature
+
+    given = signature(function)
+    names = [str(one) for one in given.parameters.values() if one.name not in ("self", "cls")]
+    return f"it is called as {function.__name__}({', '.join(names)})"
+
+
+def told_methods(one):
+    """Decorates a class: `told` for it and its public methods, which are functions of Python."""
+    for name, value in list(vars(one).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(value, classmethod):
+            setattr(one, name, classmethod(told()(value.__func__)))
+        elif isinstance(value, type(told)) and not hasattr(value, "__wrapped__"):
+            setattr(one, name, told()(value))
+    return one

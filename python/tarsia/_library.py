@@ -17,6 +17,7 @@ for _folder in sys.path:  # NVIDIA's wheels lie in any of them
         _tarsia.add_site_packages(_folder)
 
 
+@_errors.told_methods
 class Library:
     """A loaded library, compiled from a string or built ahead of time.
 
@@ -293,6 +294,7 @@ class _Unloaded:
         return self.function
 
 
+@_errors.told()
 @_compile_options.shown
 def load_inline(source=REQUIRED, name=None, *, wait=True, **options):
     """Compiles a source string, or takes it from the cache, and loads it.
@@ -308,7 +310,7 @@ def load_inline(source=REQUIRED, name=None, *, wait=True, **options):
     """
     required(source, "load_inline", "source", "pass C++ or CUDA text, or a dict of file name to text")
     values = _compile_options.normalised(options, "load_inline")
-    return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, _place(sys._getframe(1)))
+    return _load(Recipe(_files(source), _name(name), values), source, options.get("headers"), wait, _place(sys._getframe(2)))
 
 
 def load_at(source, options, place):
@@ -322,10 +324,7 @@ def _load(recipe, source, headers, wait, place, quiet=False, only=None):
     where the call stands. quiet: warnings are the caller's matter. only: as for Recipe.options."""
     native = recipe.options(only=only)  # on this thread, which may be capturing
     if not wait:
-        try:
-            from ._pending import Pending
-        except OSError as error:
-            raise _errors.of_import(error) from None
+        from ._pending import Pending
 
         pending = Pending(lambda: compile_and_load(recipe, native, place, quiet),
                           lambda error: _explain(error, source, headers, place, recipe))
@@ -346,6 +345,7 @@ def from_recipe(recipe):
     return Library(handle, recipe)
 
 
+@_errors.told("pass a list of sources")
 def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     """Compiles and loads many sources at the same time, and gives their libraries in the same order.
 
@@ -357,12 +357,9 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
 
     Shows a bar on a terminal when it takes more than half a second.
     """
-    try:
-        from . import _pending
-    except OSError as error:
-        raise _errors.of_import(error) from None
+    from . import _pending
 
-    place = _place(sys._getframe(1))
+    place = _place(sys._getframe(2))
     only = cached_only()  # of this thread
 
     def load_one(source, **own):
@@ -373,6 +370,7 @@ def compile_all(sources, *, jobs=None, return_exceptions=False, **options):
     return _pending.compile_all(load_one, sources, jobs, return_exceptions, options)
 
 
+@_errors.told()
 @_compile_options.shown
 def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
     """Compiles a source as load_inline does and writes the shared library to a file, which load() takes on a machine
@@ -393,7 +391,7 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
         recipe, source = recipe_of(to_path(source, "source"), _name(name), values)
     else:
         recipe = Recipe(_files(source), _name(name), values)
-    place = _place(sys._getframe(1))
+    place = _place(sys._getframe(2))
     try:
         _tarsia.compile(recipe.files, recipe.options(loads=False), to_path(output, "output"))
     except Exception as error:
@@ -406,6 +404,7 @@ def compile(source=REQUIRED, output=REQUIRED, *, name=None, **options):
         warn(warnings, recipe, place)
 
 
+@_errors.told()
 @_compile_options.shown
 def load(path=REQUIRED, name=None, *, wait=True, **options):
     """Loads a library from a file: a source, which is compiled as load_inline does, or a library built ahead of time by
@@ -424,7 +423,7 @@ def load(path=REQUIRED, name=None, *, wait=True, **options):
         from ._compile.source_file import recipe_of
 
         recipe, texts = recipe_of(path, _name(name), _compile_options.normalised(options, "load"))
-        return _load(recipe, texts, options.get("headers"), wait, _place(sys._getframe(1)))
+        return _load(recipe, texts, options.get("headers"), wait, _place(sys._getframe(2)))
     if name is not None or options:
         raise _errors.ArgumentTypeError(f"load({path!r}) takes no options: it is no source (suffixes {', '.join(_SOURCES)}), but a "
                                         "library that was built with options of its own")

@@ -2,12 +2,13 @@
 
 import sys
 
-from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, told
+from ._errors import ArgumentTypeError, ArgumentValueError, OpIndexError, StorageFallbackWarning, told, told_methods
 
 ROW_SPARSE, CSR = 1, 2  # tarsia_storage_type
 STORAGES = ("dense", "row_sparse", "csr")  # their names, in its order
 
 
+@told_methods
 class RowSparse:
     """A tensor that stores only some of its rows: ``data[i]`` is row ``indices[i]`` of a tensor of ``shape``.
 
@@ -45,6 +46,7 @@ class RowSparse:
         return f"tarsia.RowSparse({len(self.indices)} rows of {self.shape}, {self.data.dtype})"
 
 
+@told_methods
 class SparseOutput:
     """A sparse output in `forward` or `backward` of an op that is written in Python.
 

@@ -4,10 +4,12 @@ import inspect
 
 from .. import _tarsia
 from .._compile.loading import forget_ops
+from .._errors import told, told_methods
 from .define import VARIADIC, Definition, Implementation, names_of, pairs_of, parameters_of, takes_any_keyword
 from .attributes import error
 
 
+@told_methods
 class AddedImplementation:
     """What add_implementation has added to an op. remove() takes it away again, as does the end of a `with`."""
 
@@ -80,6 +82,7 @@ class _Extension(Definition):
         return what
 
 
+@told()
 def add_implementation(op, *, forward=None, backward=None, devices=("cpu", "gpu"), sparse=False, when=None, priority=0, name="",
                        forward_inplace=(), backward_inplace=(), workspace=None):
     """Adds an implementation in Python to a registered op, whoever declares it.

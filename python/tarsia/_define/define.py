@@ -7,6 +7,7 @@ import typing
 from .. import _tarsia
 from .._compile import recipe as _recipe
 from .._compile.loading import forget_ops
+from .._errors import told
 from .attributes import attribute_of, descriptions_of, error
 from .._sparse import STORAGES
 
@@ -83,6 +84,7 @@ class Implementation(typing.NamedTuple):
     workspace: typing.Any = None
 
 
+@told()
 def implementation(of, *, devices=None, sparse=False, when=None, priority=0, name="", inplace=(), workspace=None):
     """Marks a method, or a function for `define_op(implementations=…)`, as one more implementation of the op.
 
@@ -514,6 +516,7 @@ def _of_functions(forward, options):
     return Definition(name, None, functions, attributes, {**_OPTIONS, **options})
 
 
+@told("pass a class or a function, and options by name")
 def define_op(author=None, /, **options):
     """Registers an op that is written in Python: a class with a forward, or a function.
 

@@ -1,10 +1,11 @@
 """A graph bound to shapes, dtypes and a device."""
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError
+from .._errors import ArgumentTypeError, told_methods
 from .plan import Plan
 
 
+@told_methods
 class BoundGraph:
     """Runs a graph. Call it with the inputs by name or in order; a single output comes bare, several as a tuple.
 
@@ -67,6 +68,7 @@ class BoundGraph:
         return f"<tarsia.BoundGraph {', '.join(self._inputs)}>"
 
 
+@told_methods
 class CapturedGraph:
     """A bound graph as a CUDA graph. Call it like the graph: inputs are copied in, and results are fresh memory.
 

@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 
 from .. import _tarsia
-from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound
+from .._errors import ArgumentTypeError, ArgumentValueError, MissingOp, NotFound, told_methods
 from .._schema import inputs_by_name
 from .bound import BoundGraph
 
@@ -16,6 +16,7 @@ _KEYWORDS = ("self", "out", "req")
 _MOST_BINDINGS = 64  # that a graph keeps for calls with arrays
 
 
+@told_methods
 class GraphValue:
     """A value of a graph. Ops take it in place of a tensor, and add a node."""
 
@@ -90,6 +91,7 @@ def _spec_of_array(array):
     return (tuple(array.shape), dtype, place)
 
 
+@told_methods
 class Graph:
     """A graph of registered ops.
 
@@ -99,6 +101,8 @@ class Graph:
     """
 
     def __init__(self, _handle=None):
+        if not isinstance(_handle, (type(None), _tarsia.GraphHandle)):
+            raise ArgumentTypeError("Graph() takes no arguments: inputs are added by input()")
         self._handle = _handle or _tarsia.GraphHandle()
         self._described = None
         self._bindings = OrderedDict()
@@ -279,6 +283,8 @@ class Graph:
 
     def value(self, name):
         """The value of a node by its name, as :attr:`GraphValue.name` gives it."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"graph: value() takes the name of a value, a str, not {type(name).__name__}")
         node_name, _, index = name.partition(":")
         number = int(index or 0) if index.isdecimal() or not index else None
         for node in self._description()["nodes"]:

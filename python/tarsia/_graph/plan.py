@@ -3,8 +3,11 @@
 import json
 
 from .. import _tarsia
+from .._compile_options import write_text
+from .._errors import told_methods
 
 
+@told_methods
 class Plan:
     """The plan of a bound graph. ``print(plan)`` shows it as text, :meth:`svg` draws it."""
 
@@ -67,8 +70,7 @@ class Plan:
         text = _tarsia.graph_plan_svg(self._bound)
         if path is None:
             return text
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_text(path, text)
         return None
 
     def _repr_svg_(self):

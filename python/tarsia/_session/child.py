@@ -1,4 +1,4 @@
-"""The child of an isolated session: python -m tarsia._session.child CONNECTION REPORTS, two descriptors. See isolated.py."""
+"""The child of an isolated session: python -m tarsia._session.child CONNECTION REPORTS PLACE, three descriptors. See isolated.py."""
 
 import json
 import os
@@ -12,6 +12,8 @@ from contextlib import nullcontext
 
 from tarsia import _progress, _tarsia
 from tarsia._no_compile import NoCompile
+from tarsia._session import place as places
+from tarsia._session.forks import Forks
 from tarsia._session.session import compile_options
 
 
@@ -57,6 +59,7 @@ class _Input:
     def __init__(self, ask):
         self._ask, self._lock = ask, threading.Lock()
         self._is_open, self._rest, self._read, self._again = False, b"", [], None
+        self._forks = Forks()
         _tarsia.give_standard_input(self._more)
 
     def begin(self, again=None):
@@ -71,6 +74,8 @@ class _Input:
         return b"".join(self._read)
 
     def _more(self, n):
+        if self._forks.is_one():
+            return b""
         with self._lock:
             if not self._is_open:
                 return b""
@@ -98,8 +103,11 @@ def _asking(connection, lines):
     """Asks the parent, which reads it for this process."""
     def ask(_):
         _Interrupts.noted, _Interrupts.notes = False, True
-        connection.sendall(b'{"asks": "input"}\n')
-        line = lines.readline()  # the answer comes in any case
+        try:
+            connection.sendall(b'{"asks": "input"}\n')
+            line = lines.readline()  # the answer comes in any case
+        except OSError:  # but where the session has ended
+            line = b""
         _Interrupts.notes = False
         if _Interrupts.noted:
             raise KeyboardInterrupt
@@ -130,10 +138,20 @@ def _result(text):
     return json.loads(text)
 
 
-def serve(connection):
+def _next(lines):
+    """The next request; b"" if the session has ended, which may leave answers that nobody reads."""
+    try:
+        return lines.readline()
+    except OSError:
+        return b""
+
+
+def serve(connection, place=None):
+    """place: a descriptor, see place.py."""
     handle = output = given = None
+    forks = Forks()
     with connection.makefile("rb") as lines:
-        while line := lines.readline():
+        while line := _next(lines):
             request = json.loads(line)
             do = request["do"]
             try:
@@ -150,10 +168,11 @@ def serve(connection):
                         given.begin(request["read"].encode("utf-8", "surrogateescape") if do == "replay" else None)
                     try:
                         if do == "run":
-                            with NoCompile() if request.get("no_compile") else nullcontext():
+                            # A process that the cell forks shares the connection: it would answer in this one's place.
+                            with forks.ended(), NoCompile() if request.get("no_compile") else nullcontext():
                                 result = _result(handle.run(text))
                         else:
-                            with _Replayed():
+                            with forks.ended(), _Replayed():
                                 result = _result(handle.run(text))
                                 if output is not None:
                                     output.flush()
@@ -173,7 +192,7 @@ def serve(connection):
                 answer = {"result": result}
             except KeyboardInterrupt:
                 if do in ("run", "replay"):
-                    answer = {"result": _interrupted(request)}
+                    answer = {"result": _interrupted(request, place)}
                 else:
                     answer = {"raised": "Interrupted", "message": "interrupted"}
             except Exception as error:
@@ -181,12 +200,18 @@ def serve(connection):
             _Interrupts.ends = False
             if output is not None:
                 output.flush()
-            connection.sendall(json.dumps(answer).encode() + b"\n")
+            try:
+                connection.sendall(json.dumps(answer).encode() + b"\n")
+            except OSError:  # the session has ended, and waits for no answer
+                return
 
 
-def _interrupted(request):
-    return {"ok": False, "number": request.get("number", 0), "value": None, "stdout": "", "diagnostics": [], "undone": [],
-            "notes": [], "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": "interrupted", "error_class": "Interrupted"}
+def _interrupted(request, place):
+    number = request.get("number", 0)
+    diagnostics = [] if place is None else places.read(place, "interrupted")
+    return {"ok": False, "number": number, "value": None, "stdout": "", "diagnostics": diagnostics, "undone": [],
+            "notes": [], "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None,
+            "error": "interrupted" if diagnostics else f"cell {number} was interrupted", "error_class": "Interrupted"}
 
 
 def _end_with_parent(descriptor):
@@ -205,10 +230,13 @@ def main():
     _progress.wanted = lambda: False  # its line would stand amid what cells write
     _tarsia.report_crashes_to(int(sys.argv[2]))
     os.set_inheritable(int(sys.argv[2]), False)
+    place = int(sys.argv[3])
+    _tarsia.note_places_in(place)
+    os.set_inheritable(place, False)
     os.set_inheritable(int(sys.argv[1]), False)
     threading.Thread(target=_end_with_parent, args=[int(sys.argv[1])], daemon=True).start()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        serve(connection)
+        serve(connection, place)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import tempfile
 
 from .. import _errors
 from .._compile_options import option_of_text, words_of
+from .forks import Forks
 from .reader import is_command
 from .watch import Watches
 
@@ -147,10 +148,7 @@ class Commands:
         """FILE: writes the session as a source, or as a library if FILE ends in .so"""
         if not argument:
             raise _errors.ArgumentValueError(":save takes the path of a file")
-        try:
-            self._session.save(os.path.expanduser(argument))
-        except OSError as error:
-            raise _errors.Error(f"cannot write {argument!r}: {error.strerror}") from None
+        self._session.save(os.path.expanduser(argument))
 
     def do_source(self, _):
         """shows the session as a source"""
@@ -208,7 +206,7 @@ class Commands:
         from . import plot
 
         width, height, colours = _terminal(self._out)
-        self._say(plot.picture(array, width, height, colours, _shows(self._out, "⣿░▀┤")))
+        self._say(plot.picture(array, width, height, colours, can_write(self._out, "⣿░▀┤")))
 
     def _array(self, expression):
         """The value of an expression as a NumPy array: a tensor, or a container of numbers."""
@@ -271,7 +269,8 @@ class Commands:
     def _run_cell(self, text, name=None):
         from .repl import show
 
-        cell = self._session.run(text)
+        with Forks().ended():
+            cell = self._session.run(text)
         self.note(cell)
         show(cell, self._out, sys.stderr, text, name)
 
@@ -344,7 +343,7 @@ def colours_of(out):
     return 1 << 24 if os.environ.get("COLORTERM") in ("truecolor", "24bit") else 256
 
 
-def _shows(out, text):
+def can_write(out, text):
     """Whether the encoding of `out` has the characters."""
     try:
         text.encode(getattr(out, "encoding", None) or "utf-8")

@@ -14,10 +14,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from .. import _errors, _tarsia
 from .._progress import tell
+from . import place as places
 from .piped import Piped
 
 _PATIENCE = 0.5  # seconds that a cell has to end after Ctrl-C, before it is ended
@@ -26,31 +28,53 @@ _DEAF = 2  # seconds in which Ctrl-C, pressed once more for the cell that has en
 _MOST_TOLD = 1 << 20  # characters of standard error that are kept, about
 
 
+def _end_with(process, connection):
+    """Ends the connection when the process has ended. What was sent by then is read still."""
+    try:
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:  # others have waited for it
+        pass
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it is closed
+        pass
+
+
 class _Child:
     """The process. Its requests end with EOFError if it dies."""
 
     def __init__(self, options, keep_output, stdin, tells):
         """stdin: None, a descriptor, or a function. tells: what standard error is given to, first in a list; None: the child has that of
         this process."""
-        ours, theirs = socket.socketpair()
-        report, reports_to = os.pipe()
         self._stdin, self._tells, self._keeps_told = stdin, tells, keep_output
         # The child lets Ctrl-C in when it can handle it.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        ours = self._place = report = None
+        passed = []
         try:
+            ours, theirs = socket.socketpair()
+            passed.append(theirs.detach())
+            report, reports_to = os.pipe()
+            passed.append(reports_to)
+            self._place = places.create()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tarsia._session.child", str(theirs.fileno()), str(reports_to)],
-                pass_fds=[theirs.fileno(), reports_to], stdin=subprocess.DEVNULL if stdin is None or callable(stdin) else stdin,
+                [sys.executable, "-m", "tarsia._session.child", *map(str, [*passed, self._place])], pass_fds=[*passed, self._place], stdin=subprocess.DEVNULL if stdin is None or callable(stdin) else stdin,
                 stderr=None if tells is None else subprocess.PIPE, start_new_session=not os.isatty(0))
         except OSError as error:
-            ours.close()
-            os.close(report)
-            raise _errors.Error(f"the process that is to run the cells does not start: {error}") from None
+            if ours is not None:
+                ours.close()
+            if report is not None:
+                os.close(report)
+            self._close_place()
+            limit = _errors.of_import(error)
+            raise limit if limit is not error else _errors.Error(f"the process that is to run the cells does not start: {error}") from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            theirs.close()
-            os.close(reports_to)
+            for descriptor in passed:
+                os.close(descriptor)
         self._socket, self._lines = ours, ours.makefile("rb")
+        # A process that a cell has forked holds the child's end of the connection: that closes it no more when the child dies.
+        threading.Thread(target=_end_with, args=[self._process.pid, ours], daemon=True).start()
         self._told, self._report = [], []
         self._reports = Piped(report, self._report.append)
         self._errors = None if tells is None else Piped(self._process.stderr.fileno(), self._note)
@@ -69,6 +93,8 @@ class _Child:
 
     def ask(self, request, deaf_until=0.0):
         """The child's answer, a dict. Ctrl-C before this time (time.monotonic) is not for this request."""
+        if request["do"] in ("run", "replay"):
+            places.forget(self._place)
         try:
             self._send(request)
             if not self._is_open:
@@ -153,13 +179,21 @@ class _Child:
         self._signal(signal.SIGKILL)
 
     def ended(self):
-        """How it ended, and what it said then."""
+        """How it ended, what it said then, and the place that its cell had come to: diagnostics with that text."""
         code = self._process.wait()
         if self._errors is not None:
             self._errors.wait_for_end(10)
         self._reports.wait_for_end(10)
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return how, "".join(self._told), "".join(self._report)
+        message = f"the cell ended its process ({how})"
+        place = places.read(self._place, message) if self._place is not None else []
+        self._close_place()
+        return message, "".join(self._told), "".join(self._report), place
+
+    def _close_place(self):
+        place, self._place = self._place, None
+        if place is not None:
+            os.close(place)
 
     def finish_errors(self):
         """Returns when all that it has written to standard error was told."""
@@ -168,6 +202,7 @@ class _Child:
             self._told.clear()
 
     def close(self):
+        self._close_place()
         self._lines.close()
         self._socket.close()
         try:
@@ -248,14 +283,17 @@ class IsolatedHandle:
 
     def _after_crash(self):
         self._is_restored = False
-        how, told, report = self._child.ended()
+        error, told, report, diagnostics = self._child.ended()
         notes = [] if self._is_closed else self._restore()
-        error = f"the cell ended its process ({how})"
+        if report:  # it names the places itself
+            diagnostics = []
+        elif not diagnostics:
+            error = f"cell {self._number}: {error}"
         # What a person has seen on standard error is not shown again; programs find it in the result, as ever.
         for text in (told if self._keep_output else "", report):
             if text.strip():
                 error += "\n" + text.rstrip()
-        return {"ok": False, "number": self._number, "value": None, "stdout": "", "diagnostics": [], "undone": [], "notes": notes,
+        return {"ok": False, "number": self._number, "value": None, "stdout": "", "diagnostics": diagnostics, "undone": [], "notes": notes,
                 "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error"}
 
     def _restore(self):

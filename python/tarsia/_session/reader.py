@@ -53,6 +53,7 @@ def commands_of(text):
 
 def cells_of(text):
     """The cells of a script: parts between lines of %%, or else what is whole, line by line, as if it was typed."""
+    text = re.sub(r"\r\n?", "\n", text)
     if re.search(r"^%%[ \t]*$", text, re.MULTILINE):
         return [part.strip("\n") for part in re.split(r"^%%[ \t]*$\n?", text, flags=re.MULTILINE)]
     cells, lines, all_lines = [], [], text.splitlines()

@@ -12,8 +12,9 @@ import signal
 import sys
 
 from .. import _errors
-from .._compile_options import add_arguments, given_options
-from .commands import Commands, colours_of
+from .._compile_options import add_arguments, given_options, to_bytes
+from .commands import Commands, can_write, colours_of
+from .forks import Forks
 from .reader import FIRST, NEXT, cells_of, is_command, is_whole
 from .session import NOT_FOR_CELLS, Session
 
@@ -37,7 +38,7 @@ def messages(cell, text, name=None, colours=0):
     def coloured(what, kind):
         return _coloured(what, kind, colours)
 
-    told, lines, own = [], text.splitlines(), f"cell {cell.number}"
+    told, lines, own = [], re.split(r"\r?\n|\r", text), f"cell {cell.number}"
     for one in cell.diagnostics:
         file = name if name and one.file == own else one.file
         place = ":".join(str(part) for part in (file, one.line, one.column) if part)
@@ -45,7 +46,7 @@ def messages(cell, text, name=None, colours=0):
         if one.file == own and 0 < one.line <= len(lines):
             told.append(f"    {lines[one.line - 1]}")
             if one.column:
-                before = lines[one.line - 1].encode()[:one.column - 1].decode("utf-8", "replace")
+                before = to_bytes(lines[one.line - 1], "a line")[:one.column - 1].decode("utf-8", "replace")
                 told.append("    " + "".join("\t" if c == "\t" else " " for c in before) + coloured("^", "caret"))
     if not cell.ok and not any(one.severity in ("error", "fatal error") for one in cell.diagnostics):
         error = re.sub(rf"\b{own}(?=:\d)", lambda _: name, cell.error) if name else cell.error
@@ -53,7 +54,12 @@ def messages(cell, text, name=None, colours=0):
     told += [coloured("note:", "note") + f" {note}" for note in cell.notes]
     if cell.undone:
         told.append(coloured("note:", "note") + f" no longer there: {', '.join(cell.undone)}")
-    return told
+    return [readable(line) for line in told]
+
+
+def readable(text):
+    """A text that can be written as UTF-8: a sign stands for each byte that is none."""
+    return to_bytes(text, "a text").decode("utf-8", "replace")
 
 
 def show(cell, out, errors, text="", name=None):
@@ -85,12 +91,13 @@ def as_json(cell):
     fields["image"] = cell.image and base64.b64encode(cell.image).decode()
     fields["diagnostics"] = [{name: getattr(one, name) for name in ("file", "line", "column", "severity", "message")}
                              for one in cell.diagnostics]
-    return json.dumps(fields, ensure_ascii=False)
+    text = json.dumps(fields, ensure_ascii=False)
+    return text if can_write(sys.stdout, text) else json.dumps(fields)
 
 
 def run_cells(session, cells, with_json):
     """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
-    commands, code = Commands(session), 0
+    commands, code, forks = Commands(session), 0, Forks()
     for text in cells:
         if is_command(text):
             try:
@@ -100,7 +107,8 @@ def run_cells(session, cells, with_json):
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 code = code or 1
             continue
-        cell = session.run(text)
+        with forks.ended():
+            cell = session.run(text)
         if with_json:
             sys.stdout.write(as_json(cell) + "\n")
             sys.stdout.flush()
@@ -116,7 +124,7 @@ def interact(session):
 
     commands = Commands(session)
     editor = open_editor(commands, FIRST)
-    typed = []
+    typed, forks = [], Forks()
     try:
         while True:
             try:
@@ -148,7 +156,8 @@ def interact(session):
                 continue
             typed = []
             try:
-                cell = session.run(text)
+                with forks.ended():
+                    cell = session.run(text)
             except KeyboardInterrupt:
                 sys.stderr.write("interrupted\n")
                 continue
@@ -165,16 +174,16 @@ def check_transcripts(paths, write, make_session):
     code = 0
     for path in paths:
         try:
-            with open(path, encoding="utf-8") as file:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 text = file.read()
         except OSError as error:
             raise _errors.NotFound(f"cannot read {path!r}: {error.strerror}") from None
         differences, now = transcript.run(make_session(), text)
         if write and differences:
-            with open(path, "w", encoding="utf-8") as file:
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(now)
         for typed, expected, got in [] if write else differences:
-            sys.stdout.write(f"{path}: {typed}\nexpected:\n{expected}\ngot:\n{got}\n\n")
+            sys.stdout.write(readable(f"{path}: {typed}\nexpected:\n{expected}\ngot:\n{got}\n\n"))
         if not write:
             sys.stdout.write(f"{path}: {'differs' if differences else 'ok'}\n")
             code = code or int(bool(differences))
@@ -187,6 +196,15 @@ def _script(given):
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
+def _end_output():
+    """What is left to write goes nowhere, or Python would fail once more when it ends."""
+    import os
+
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+
+
 def _end_input():
     """Cells read no script: what they read has ended, in this process as in a child."""
     import os
@@ -196,9 +214,23 @@ def _end_input():
     os.close(nothing)
 
 
+def _with_cells(words):
+    """Arguments in which a cell that begins with a dash is no option."""
+    joined = []
+    for word in words:
+        if joined[-1:] == ["-c"] and word.startswith("-"):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
 def main(arguments=None):
-    given = vars(parser().parse_args(arguments))
+    given = vars(parser().parse_args(_with_cells(sys.argv[1:] if arguments is None else arguments)))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # No text that somebody types or that a cell gives ends the program, whatever is in it.
+    sys.stdin.reconfigure(errors="surrogateescape")
+    sys.stdout.reconfigure(errors="backslashreplace")
     interactive = given["text"] is None and sys.stdin.isatty() and not given["json"]
     try:
         if given["transcripts"]:
@@ -216,6 +248,10 @@ def main(arguments=None):
         return run_cells(session, cells_of(_script(given)), given["json"])
     except _errors.Error as error:
         sys.stderr.write(f"tarsia repl: {error}\n")
+        return 2
+    except OSError as error:  # a disk that is full, say: files that the session reads and writes have errors of their own
+        sys.stderr.write(f"tarsia repl: what is told cannot be written: {error.strerror}\n")
+        _end_output()
         return 2
 
 

@@ -1,15 +1,15 @@
 """tarsia.Session: in this process, or in a child that may crash."""
 
 import json
-import os
 
 from .. import _errors, _tarsia
-from .._compile_options import ROWS, normalised
+from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, write_text
 
 # What a cell is not compiled with: it has no headers of its own, and exports nothing.
 NOT_FOR_CELLS = ("functions", "headers")
 
 
+@_errors.told_methods
 class Cell:
     """What became of a cell.
 
@@ -57,6 +57,7 @@ def compile_options(options):
     return _tarsia.CompileOptions("", normalised(options, "Session"), False)
 
 
+@_errors.told_methods
 class Session:
     """A session: cells of C++ and CUDA that share what they define.
 
@@ -96,11 +97,9 @@ class Session:
 
     def run(self, text):
         """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""
-        if isinstance(text, str):
-            text = text.encode("utf-8", "surrogatepass")
-        if not isinstance(text, (bytes, bytearray)):
+        if not isinstance(text, (str, bytes, bytearray)):
             raise _errors.ArgumentTypeError(f"run() takes the text of a cell, str or bytes, not {type(text).__name__}")
-        cell = Cell(json.loads(self._handle.run(bytes(text))))
+        cell = Cell(json.loads(self._handle.run(to_bytes(text, "a cell"))))
         _forget_ops()
         return cell
 
@@ -109,10 +108,14 @@ class Session:
 
         position: in characters; the end of the text by default. Returns a dict: `start`, where the name begins that is
         completed, in characters; `matches`, the names, sorted; `details`, the declaration of each, which may be empty."""
-        position = len(text) if position is None else min(max(position, 0), len(text))
-        encoded = text.encode("utf-8", "surrogatepass")
-        found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", "surrogatepass"))))
-        found["start"] = len(encoded[:found["start"]].decode("utf-8", "surrogatepass"))
+        if not isinstance(text, str) or not hasattr(position, "__index__") and position is not None:
+            raise _errors.ArgumentTypeError("complete() takes the text of a cell, a str, and a position, an int, not "
+                                            f"{type(text).__name__} and {type(position).__name__}")
+        position = len(text) if position is None else min(max(position.__index__(), 0), len(text))
+        form = escapes(text)
+        encoded = text.encode("utf-8", form)
+        found = json.loads(self._handle.complete(encoded, len(text[:position].encode("utf-8", form))))
+        found["start"] = len(encoded[:found["start"]].decode("utf-8", form))
         return found
 
     def undo(self):
@@ -140,18 +143,22 @@ class Session:
 
     def save(self, path):
         """Writes the session as a source; or, to a path that ends in .so, as a library that tarsia.load takes."""
-        path = os.fspath(path)
-        if str(path).endswith(".so"):
+        path = to_path(path, "path")
+        if path.endswith(".so"):
             from .._library import compile
 
             return compile(self.source, path)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.source)
+        write_text(path, self.source)
 
     def set_options(self, **options):
-        """Changes the options of later cells; None gives an option its default."""
+        """Changes the options of later cells; None gives an option its default. A value that the compiler refuses changes nothing."""
         changed = {name: value for name, value in {**self.options, **options}.items() if value is not None or name not in ROWS}
-        self._handle.set_options(changed if self.isolated else compile_options(changed))
+        checked = compile_options(changed)
+        # Only the compiler knows some of them, such as CPUs: it is asked now, in a session that has nothing else.
+        tried = Cell(json.loads(_tarsia.SessionHandle(checked, True).run(b"using tarsia_tried = int;")))
+        if tried.error_class in ("ArgumentTypeError", "ArgumentValueError", "CompileError", "Unsupported"):
+            tried.raise_if_failed()
+        self._handle.set_options(changed if self.isolated else checked)
         self.options = changed
 
     def statistics(self):

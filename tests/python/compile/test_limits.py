@@ -95,6 +95,38 @@ def test_a_long_compile_goes_on_without_descriptors(tmp_path):
     assert outcomes == ["7"] or names_the_limit(outcomes[0]), outcomes
 
 
+LATE = {"load": "tarsia.load(sys.argv[2])", "elementwise": "tarsia.elementwise('T x', 'T y', 'y = x')", "reduction": "tarsia.reduction('T x', 'T y', 'x', 'a + b')",
+        "Session": "tarsia.Session()", "isolated": "tarsia.Session(isolated=True)", "define_op": "tarsia.define_op('x')", "Graph": "tarsia.Graph()",
+        "ops": "tarsia.ops", "RowSparse": "tarsia.RowSparse", "torch": "tarsia.torch", "jax": "tarsia.jax", "statistics": "tarsia.statistics()",
+        "doctor": "tarsia.doctor()", "mobula": "import tarsia.mobula", "testing": "from tarsia import testing", "no_compile": "tarsia.no_compile()",
+        "template": "lib.t['float']", "wait": "tarsia.load_inline('int h();', wait=False)"}
+
+
+@pytest.mark.parametrize("what", LATE)
+def test_what_is_imported_late_says_so_without_descriptors(what, tmp_path):
+    (tmp_path / "x.cu").write_text("int f() { return 7; }")
+    code = f"""
+import os, resource, sys
+import tarsia
+lib = tarsia.load_inline("int f() {{ return 7; }} template <class T> __global__ void t(T* x) {{}}")
+lib.f()
+lowest = os.dup(0)
+os.close(lowest)
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+try:
+    {LATE[what]}
+except BaseException as caught:
+    error = caught
+else:
+    error = None
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+print(f"{{type(error).__module__}}.{{type(error).__name__}}: {{error}}")
+"""
+    done = subprocess.run([sys.executable, "-c", code, "", str(tmp_path / "x.cu")], capture_output=True, text=True, timeout=280)
+    assert names_the_limit(done.stdout), done
+
+
 # Each begins without any of the modules that an error, or a long compile, may need.
 @pytest.mark.parametrize("left", [*range(12), 14, 18, 24])
 def test_without_descriptors_a_load_says_so(left, tmp_path):

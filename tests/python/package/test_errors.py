@@ -213,6 +213,54 @@ def test_calls_of_the_package_with_wrong_arguments_say_what_to_pass(call):
     assert isinstance(caught.value, (TypeError, ValueError)) and MISTAKES[call] in str(caught.value), str(caught.value)
 
 
+class Nothing:
+    """What no function of the package takes."""
+
+
+def calls_of_the_package():
+    """Functions of the package and methods of its objects, by name; but those that Python makes, and classes without a constructor."""
+    library = tarsia.load_inline("""#include <tarsia/op.h>
+int f(int n) { return n; }
+template <class T> __global__ void t(T* x) {}
+__global__ void k(int* p) {}
+TARSIA_OP(called_wrongly).input("x").output("y").forward("cpu", [](tarsia::Context&) {});""")
+    op, session, graph = tarsia.op("called_wrongly"), tarsia.Session(), tarsia.Graph()
+    graph.output(graph.called_wrongly(graph.input("x", (3,), "float32")))
+    bound = graph.bind(x=ARRAY)
+    objects = [library, session, session.run("1"), graph, op, op.bind(ARRAY), library.f, library.k, library.t, bound, bound.plan,
+               tarsia.elementwise("T x", "T y", "y = x")]
+    found = {}
+    for one in objects:
+        for name, value in ((name, getattr(type(one), name)) for name in dir(type(one)) if not name.startswith("_")):
+            if callable(value):
+                found[f"{type(one).__name__}.{name}"] = getattr(one, name)
+    for name in tarsia.__all__:
+        value = getattr(tarsia, name)
+        if callable(value) and (not isinstance(value, type) or value in (tarsia.Session, tarsia.Graph, tarsia.RowSparse, tarsia.Range)):
+            found[name] = value
+    return found
+
+
+def test_whatever_is_called_wrongly_raises_tarsias_errors(tmp_path):
+    others = []
+    for name, call in calls_of_the_package().items():
+        for arguments, keywords in (([Nothing()] * 9, {}), ([], {"no_such_argument": 1}), ([Nothing()], {}), ([None], {}), ([], {})):
+            if not arguments and not keywords and name.partition(".")[2] in ("unload", "undo"):
+                continue
+            try:
+                call(*arguments, **keywords)
+            except tarsia.Error:
+                pass
+            except Exception as error:
+                others.append(f"{name}: {type(error).__name__}: {error}")
+    assert others == []
+    for path in (tmp_path / "no" / "x.cpp", tmp_path):
+        with pytest.raises(tarsia.Error, match="cannot write '"):
+            tarsia.Session().save(path)
+    with pytest.raises(tarsia.ArgumentTypeError, match=r"missing 1 required .*'name'; it is called as input\(name, shape=None"):
+        tarsia.Graph().input()
+
+
 def test_fast_is_a_level_of_optimisation():
     source = "int f(int n) { return n + 1; }"
     tarsia.load_inline(source, dev=True)

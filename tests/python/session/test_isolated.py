@@ -1,13 +1,16 @@
 """Sessions in a child process: a crash costs no definition."""
 
+import gc
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 
+import places
 import pytest
 
 import tarsia
@@ -45,6 +48,75 @@ def test_a_crash_is_an_error_and_definitions_are_restored(session, text, how):
 def test_a_crash_names_its_line(session):
     cell = session.run("int* null = nullptr;\n\n*null = 1;")
     assert f"cell {cell.number}:3" in cell.error
+
+
+FORKS = """#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+pid_t forked = fork();
+if (forked == 0) printf("child\\n"); else { waitpid(forked, nullptr, 0); printf("parent\\n"); }
+forked != 0"""
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--in-process"], ["--in-process", "--json"]])
+def test_a_process_that_a_cell_forks_answers_nothing(options):
+    done = run(*options, "-c", FORKS + "\n%%\n1\n%%\n2\n%%\n3")
+    assert (done.returncode, done.stderr) == (0, "")
+    if "--json" in options:
+        cells = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [(cell["number"], cell["value"]) for cell in cells] == [(1, "true"), (2, "1"), (3, "2"), (4, "3")]
+        assert cells[0]["stdout"] == "child\nparent\n"
+    else:
+        assert done.stdout == "child\nparent\ntrue\n1\n2\n3\n"
+
+
+def test_a_forked_process_that_fails_or_reads_answers_nothing():
+    given = iter(["7\n", "8\n"])
+    session = tarsia.Session(isolated=True, stdin=lambda: next(given))
+    value(session, "#include <cstdio>\n#include <sys/wait.h>\n#include <unistd.h>\nint n = 0;\npid_t forked = fork();\n"
+          "if (forked == 0) { getchar(); throw 1; } else { waitpid(forked, nullptr, 0); scanf(\"%d\", &n); }")
+    assert [value(session, text) for text in ("n", "n + 1")] == ["7", "8"]
+
+
+def test_a_forked_process_that_goes_on_hides_no_crash():
+    session = tarsia.Session(isolated=True)
+    process = int(value(session, "#include <unistd.h>\nint kept = 3; pid_t forked = fork(); if (forked == 0) { alarm(30); pause(); } forked"))
+    cell = session.run("_exit(5);")
+    assert not cell.ok and "exit code 5" in cell.error
+    os.kill(process, signal.SIGKILL)  # it is there still
+    assert value(session, "kept") == "3"
+
+
+@pytest.mark.parametrize("text, line, how", [
+    ("exit(3);", 1, "exit code 3"), ("int one = 1;\n\n_exit(1);", 3, "exit code 1"), ("1;\nkill(getpid(), SIGKILL);", 2, "signal SIGKILL"),
+    ("1;\nleave();", 2, "exit code 7"), ("for (int i = 0; i < 3; i++)\n  if (i == 2)\n    leave();", 3, "exit code 7"),
+    ("struct Leaves { Leaves() { leave(); } };\nLeaves leaves;", 2, "exit code 7"),
+])
+def test_an_end_of_the_process_is_told_with_its_line(session, text, line, how):
+    value(session, "#include <csignal>\n#include <cstdlib>\n#include <unistd.h>\nvoid leave() { _exit(7); }")
+    cell = session.run(text)
+    assert cell.error == f"the cell ended its process ({how})"
+    assert [(one.file, one.line, one.message) for one in cell.diagnostics] == [(f"cell {cell.number}", line, cell.error)]
+
+
+def test_an_end_without_a_line_names_the_cell(session):
+    value(session, "#include <cstdio>\nputs(\"\");")  # its place is not that of the next
+    process = session._handle._child._process
+    process.kill()
+    process.wait()
+    cell = session.run("1")
+    assert cell.error == f"cell {cell.number}: the cell ended its process (signal SIGKILL)" and cell.diagnostics == []
+
+
+def test_an_interrupt_is_told_with_its_line():
+    text = "#include <cstdio>\nputs(\"begins\");\nfor (;;)\n  tarsia::check_interrupt();"
+    program = ("import signal, tarsia; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+               f"cell = tarsia.Session(isolated=True, keep_output=False).run({text!r})\n"
+               "print(cell.error, cell.error_class, [(one.file, one.line) for one in cell.diagnostics])")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "interrupted Interrupted [('cell 1', 4)]\n"
 
 
 def test_errors_of_cells_are_those_of_sessions_in_the_process(session):
@@ -96,6 +168,42 @@ def test_cells_of_a_text():
     assert (done.returncode, done.stdout, done.stderr) == (0, "6\n3\n", "")
 
 
+@pytest.mark.parametrize("options", [[], ["--json"], ["--in-process"], ["-c", ""]])
+def test_an_empty_script_says_nothing(options):
+    for _ in range(5):  # the child may be at any point of its start
+        done = run(*options, text="")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done
+
+
+def test_a_session_that_is_closed_at_once_says_nothing(capfd):
+    for _ in range(5):
+        tarsia.Session(isolated=True)._handle.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_lines_of_scripts_may_end_as_on_windows():
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=b"int x = 3;\r\n%%\r\nx\r\n%%\r\n:undo\r\n", capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"3\ntaken back: a cell without declarations\n", b"")
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=b"int f()\r\n{ return 4; }\r\nf()\r\n", capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"4\n", b"")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_cannot_be_written_is_an_error(options):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "tarsia", "repl", *options, "-c", "1"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (2, "tarsia repl: what is told cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("options", [{"std": "c++99"}, {"arch": "zzz"}, {"march": "foo"}, {"opt": 9}])
+def test_options_that_are_refused_change_nothing(isolated, options):
+    session = tarsia.Session(isolated=isolated)
+    with pytest.raises(tarsia.Error, match="0 to 3" if "opt" in options else re.escape(next(iter(options.values())))):
+        session.set_options(**options)
+    assert session.options == {} and value(session, "1") == "1"
+
+
 def test_a_script_on_standard_input_is_read_as_if_typed():
     done = run(text="int x = 3;\nx * 2\nint f(int a)\n{\n  return a;\n}\nf(x)\n:undo\n")
     assert (done.returncode, done.stdout) == (0, "6\n3\ntaken back: a cell without declarations\n")
@@ -112,6 +220,39 @@ def test_json_lines_are_alone_on_standard_output():
     assert done.returncode == 1
 
 
+BROKEN = b'1;\nauto s = "\xe4";'
+TOLD = "cell 1:2:11: error: the byte 0xe4 is not UTF-8: save the text as UTF-8\n    auto s = \"\N{REPLACEMENT CHARACTER}\";\n              ^\n"
+
+
+@pytest.mark.parametrize("way", ["-c", "script", "load", "watch", "in-process"])
+def test_broken_utf8_is_told_with_its_line_and_the_next_cell_runs(tmp_path, way):
+    file = tmp_path / "latin.cc"
+    file.write_bytes(BROKEN)
+    if way == "script":
+        done = subprocess.run([sys.executable, "-m", "tarsia", "repl"], input=BROKEN + b"\n%%\n4", capture_output=True, timeout=120)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    elif way in ("load", "watch"):
+        done = run("-c", f":{way} {file}\n%%\n4")
+    else:
+        done = run(*(["--in-process"] if way == "in-process" else []), "-c", BROKEN + b"\n%%\n4")
+    assert (done.stdout, done.stderr) == ("4\n", TOLD.replace("cell 1", str(file)) if way in ("load", "watch") else TOLD)
+    assert done.returncode == int(way not in ("load", "watch"))
+
+
+def test_broken_utf8_of_a_text_has_its_own_bytes_in_json():
+    cell, last = [json.loads(line) for line in run("--json", "-c", BROKEN + b"\n%%\n4").stdout.splitlines()]
+    assert cell["diagnostics"] == [{"file": "cell 1", "line": 2, "column": 11, "severity": "error",
+                                    "message": "the byte 0xe4 is not UTF-8: save the text as UTF-8"}]
+    assert last["value"] == "4"
+
+
+@pytest.mark.parametrize("form", ["people", "json"])
+def test_what_standard_output_has_no_characters_for_ends_nothing(form):
+    done = run(*(["--json"] if form == "json" else []), "-c", '"\N{SNOWMAN}"\n%%\n4', PYTHONIOENCODING="ascii")
+    shown = [json.loads(line)["value"] for line in done.stdout.splitlines()] if form == "json" else done.stdout.splitlines()
+    assert shown == ['"\N{SNOWMAN}"' if form == "json" else '"\\u2603"', "4"], done
+
+
 def test_a_failed_cell_is_shown_with_a_caret_and_the_next_ones_run():
     done = run("-c", "int y = nope + 1;\n%%\n4")
     assert done.returncode == 1 and done.stdout == "4\n"
@@ -122,6 +263,30 @@ def test_options_are_those_of_the_command():
     assert run("--std", "c++23", "-c", "__cplusplus > 202002L").stdout == "true\n"
     assert run("-DN=5", "-c", "N").stdout == "5\n"
     assert run("--nonsense").returncode == 2
+
+
+@pytest.mark.parametrize("words, text, answer", [
+    (["-std=c++20"], "__cplusplus > 201703L", "true"), (["-std=gnu++2b"], "__cplusplus > 202002L", "true"), (["-march=native", "-Wall", "-w"], "1", "1"),
+    (["-O", "3", "-DN=4"], "N", "4"), (["-Os", "-g3"], "1", "1"), (["-ffast-math"], "__FAST_MATH__", "1"), (["-U", "X", "-isystem", "/nowhere"], "2", "2"),
+    (["--cflags", "-Wextra"], "3", "3"),
+])
+def test_options_are_taken_as_gcc_spells_them(words, text, answer):
+    done = run(*words, "-c", text)
+    assert (done.stdout, done.returncode) == (answer + "\n", 0), done
+    done = subprocess.run([places.command(), "repl", "-c", text, *words], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "TARSIA_COMMAND_PYTHON": sys.executable})
+    assert (done.stdout, done.returncode) == (answer + "\n", 0), done
+
+
+def test_warnings_are_those_that_were_asked_for():
+    assert "unused variable" in run("-Wall", "-c", "void f() { int a; }").stderr
+    done = run("-w", "-c", "void f() { int a; }")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_cell_may_begin_with_a_dash():
+    done = run("-Wall", "-c", "--nothing;")
+    assert done.returncode == 1 and "cell 1:1:" in done.stderr and "usage" not in done.stderr, done
 
 
 def test_what_a_cell_prints_is_seen_while_it_runs(tmp_path):
@@ -235,6 +400,7 @@ def test_a_file_that_is_closed_is_read_by_the_next_process_too(tmp_path):
 
 def test_a_process_that_does_not_start_is_an_error_and_keeps_nothing_open(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    gc.collect()  # sessions of other tests
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(tarsia.Error, match="the process that is to run the cells does not start: .*/nowhere/python"):
         tarsia.Session(isolated=True)

@@ -22,13 +22,16 @@ class Terminal:
 
     def __init__(self, state, **environment):
         kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLORTERM")}
-        self._child = pexpect.spawn(sys.executable, ["-m", "tarsia", "repl"], encoding="utf-8", timeout=30, dimensions=(30, 100), env={
+        self._child = pexpect.spawn(sys.executable, ["-m", "tarsia", "repl"], encoding="utf-8", codec_errors="replace", timeout=30, dimensions=(30, 100), env={
             **kept, "XDG_STATE_HOME": str(state), "TERM": "xterm-256color", **environment})
         self._child.delaybeforesend = None
         self.told, self.has_ended = "", False
 
     def type(self, text):
         self._child.send(text)
+
+    def type_bytes(self, data):
+        os.write(self._child.child_fd, data)
 
     def expect(self, text):
         """Reads until the text has been written. Escapes between its characters do not count."""
@@ -97,6 +100,14 @@ def test_cells_of_one_and_of_many_lines(tmp_path, editor, prompt):
     assert terminal.end() == 0
     assert [ESCAPES.sub("", line) for line in (tmp_path / "tarsia" / "history").read_text().splitlines()] == [
         "int sq(int a) {\u2424return a * a; }", "sq(12)", ":undo", "nope", "::sq(3)"]
+
+
+def test_bytes_that_are_no_utf8_are_told_with_their_line(editor, prompt):
+    terminal = prompt(**editor)
+    terminal.type_bytes(b'auto s = "\xff"; \r')
+    terminal.expect("cell 1:1:11: error: the byte 0xff is not UTF-8")
+    terminal.expect(">>> ")
+    terminal.ask("6 * 7", "42")
 
 
 def test_what_is_typed_before_the_prompt_is_there_counts(tmp_path, editor):
