@@ -151,7 +151,7 @@ def no_compile():
     """A context manager within which this thread compiles nothing: a source or kernel that is not in the cache is a
     CompileForbidden at once, which says why it is not there. They nest; a thread that asks for something in another thread's
     stead brings its own."""
-    from ._no_compile import NoCompile
+    from ._cache.no_compile import NoCompile
 
     return NoCompile()
 

@@ -2,7 +2,7 @@
 
 from contextlib import ContextDecorator
 
-from . import _tarsia
+from .. import _tarsia
 
 
 class NoCompile(ContextDecorator):
