@@ -39,7 +39,7 @@ from ._cache.packs import Recording as _Recording
 from ._graph import BoundGraph as BoundGraph
 from ._graph import Graph as Graph
 from ._graph import GraphValue as GraphValue
-from ._no_compile import NoCompile as _NoCompile
+from ._cache.no_compile import NoCompile as _NoCompile
 from ._ops import _Ops
 from ._session import Session as Session
 from ._sparse import RowSparse as RowSparse

@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 
 from tarsia import _progress, _tarsia
-from tarsia._no_compile import NoCompile
+from tarsia._cache.no_compile import NoCompile
 from tarsia._session import place as places
 from tarsia._session.forks import Forks
 from tarsia._session.session import compile_options
