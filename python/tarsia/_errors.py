@@ -1,5 +1,8 @@
 """The exceptions of Tarsia. The extension finds them here by the names that include/tarsia/detail/error_rows.h gives."""
 
+import importlib.machinery
+import sys
+
 
 class Error(Exception):
     """The base of all errors of Tarsia.
@@ -79,7 +82,6 @@ def _is_printed_in_colours(frame):
     """Whether a traceback is printed just now to a terminal that shows colours: what str() gives elsewhere stays plain.
     Python's own variables decide (https://no-color.org, https://docs.python.org/3/using/cmdline.html)."""
     import os
-    import sys
 
     wanted = os.environ.get("PYTHON_COLORS")
     if wanted == "0" or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -126,8 +128,6 @@ class CompileError(Error):
         self.diagnostics = [Diagnostic(*d) for d in diagnostics]
 
     def __str__(self):
-        import sys
-
         return self._text(_coloured if _is_printed_in_colours(sys._getframe().f_back) else _plain)
 
     def _text(self, paint):
@@ -323,3 +323,38 @@ def told_methods(one):
         elif isinstance(value, type(told)) and not hasattr(value, "__wrapped__"):
             setattr(one, name, told()(value))
     return one
+
+
+class _Finder:
+    """Finds the package's modules as Python does. It stands first in sys.meta_path.
+
+    Most of the package is imported when it is asked for, when a program may have no descriptor left to read it. What Python raises
+    then is an OSError about a file that the user has never heard of; here it becomes one that says what to do."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith("tarsia."):
+            return None
+        try:
+            spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        except OSError as error:
+            raise of_import(error) from None
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader.exec_module = _telling(spec.loader.exec_module)
+        return spec
+
+
+def _telling(exec_module):
+    def exec_module_or_tell(module):
+        try:
+            exec_module(module)
+        except (OSError, ImportError) as error:
+            told = of_import(error)
+            if told is error:
+                raise
+            raise told from None
+
+    return exec_module_or_tell
+
+
+sys.meta_path.insert(0, _Finder)

@@ -263,7 +263,7 @@ def test_a_cell_reads_what_a_person_types(editor, prompt):
     terminal.type("std::cout << \"c\" << \"? \"; std::cin >> n;\r")
     terminal.expect("c? ")
     terminal.type("\x03")
-    terminal.expect("Interrupted")
+    terminal.expect("cell 6:1: error: interrupted")
     terminal.expect(">>> ")
     terminal.ask("int* null = nullptr; *null = 1;\rn", "21")  # a cell that runs again reads the same
     terminal.ask("n + 1", "22")
