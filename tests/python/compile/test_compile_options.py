@@ -69,7 +69,7 @@ def test_inspect_finds_the_source_text(function):
     text = inspect.getsource(function)
     decorators, _, body = text.partition("def ")
     assert "@_compile_options.shown\n" in decorators and body.startswith(f"{function.__name__}(source=")
-    assert inspect.getsourcefile(function).endswith("_library.py")
+    assert inspect.getsourcefile(inspect.unwrap(function)).endswith("_library.py")
     assert inspect.unwrap(function).__code__ is function.__code__
 
 
