@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "pipeline/pipeline.h"
 #include "registry/call/call.h"
+#include "registry/library/checked_code.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -74,24 +75,6 @@ bool mentions(std::string_view text, std::string_view name) {
         (at + name.size() == text.size() || !is_word(text[at + name.size()])))
       return true;
   return false;
-}
-
-/// A statement with the semicolon that a session does not ask for.
-std::string ended(std::string statement) {
-  if (statement.ends_with(";")) statement.pop_back();
-  while (!statement.empty() && (statement.back() == '\n' || statement.back() == ' ')) statement.pop_back();
-  return statement.ends_with('}') ? statement : statement + ";";
-}
-
-std::string without_empty_lines(const std::string& text) {
-  std::string kept;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    if (line.find_first_not_of(" \t;") != line.npos) kept += line + "\n";
-    begin = end + 1;
-  }
-  return kept;
 }
 
 std::string base64_of(const std::string& bytes) {
@@ -180,6 +163,19 @@ CellResult Session::run(const std::string& text, int number) {
   result.number = number > 0 ? number : m_next;
   m_next = result.number + 1;
   CellText cell(name_of_cell(result.number), text);
+  if (const auto comment = cell.open_comment()) {
+    const std::string_view before = std::string_view(cell.code()).substr(0, *comment);
+    result.diagnostics = {{.file = cell.name(),
+                           .line = int(std::ranges::count(before, '\n')) + 1,
+                           .column = int(before.size() - (before.rfind('\n') + 1)) + 1,  // npos + 1 is 0
+                           .message = "a comment begins here that the cell does not end: add */"}};
+    try {
+      throw CompileError(cell.name() + " does not compile", Stage::source, result.diagnostics);
+    } catch (...) {
+      fail(result, {}, cell);
+    }
+    return result;
+  }
   if (cell.is_empty() && !cell.has_macros()) {
     result.ok = true;
     return result;
@@ -317,6 +313,11 @@ void Session::run_module(CellModule& module, CellResult& result) {
       code = registry::capture_author_exception();
     }
     frame.context().function = nullptr;
+    if (const std::string found = undefined_behaviour(module, result); !found.empty())
+      code = registry::guarded([&] {
+        throw UndefinedBehaviour(code ? found + "\nthe code then threw: " + registry::last_error().message
+                                      : found);
+      });
     if (code == TARSIA_OK)
       code = registry::guarded([&] {
         if (uses_cuda) {
@@ -343,6 +344,21 @@ void Session::run_module(CellModule& module, CellResult& result) {
     place.message = error.message;
     result.diagnostics.insert(result.diagnostics.begin(), std::move(place));
   }
+}
+
+std::string Session::undefined_behaviour(const CellModule& running, const CellResult& result) const {
+  std::string all;
+  const auto add = [&](const CellModule& module) {
+    void* const take = module.library()->symbol(registry::k_take_findings);
+    if (!take) return;
+    const std::string found =
+        registry::findings(reinterpret_cast<registry::TakeFindings>(take), name_of_cell(result.number));
+    if (!found.empty()) all += (all.empty() ? "" : "\n") + found;
+  };
+  for (const Live& one : m_live)
+    if (one.module) add(*one.module);
+  add(running);
+  return all;
 }
 
 std::string Session::failure_of_gpu(CellResult& result) {
@@ -473,33 +489,34 @@ std::string Session::shown_text(const Item& item, const std::string& typed) {
          "\n#pragma clang attribute pop\n";
 }
 
-std::string Session::source_with(ItemText text_of) const {
-  std::string includes, declarations, statements;
-  std::set<std::string> seen;
-  for (const Live& one : m_live) {
-    if (!one.module) continue;
-    for (const auto& [include, line] : one.text->includes())
-      if (seen.insert(include).second) includes += include + "\n";
-    const std::string& code = one.text->code();
-    std::size_t done = 0;
-    std::string kept;
-    for (const Item& item : one.text->items()) {
-      kept += code.substr(done, item.begin - done);
-      const std::string typed = code.substr(item.begin, item.end - item.begin);
-      if (item.kind == "statement")
-        statements += "  " + ended(typed) + "\n";
-      else if (!item.dropped)
-        kept += text_of(item, typed);
-      done = item.end;
+std::string Session::source_with(ItemText text_of, const char* define) const {
+  CellTexts cells;
+  for (const Live& one : m_live)
+    if (one.module) cells.push_back(one.text);
+  const std::string ready = m_live.front().text->later_text();
+  std::set<std::size_t> left_out;
+  SessionSource made = make_source(cells, ready, text_of);
+  // A statement that ran before something was defined in another way may mean nothing now.
+  for (int i = 0; made.has_replaced && !made.statements.empty() && i < k_most_tries; ++i) {
+    const std::size_t before = left_out.size();
+    try {
+      pipeline::Source source;
+      source.name = "session";
+      source.options = m_options.compile;
+      if (define) source.options.defines.emplace_back(define, std::nullopt);
+      source.files.push_back({"session", made.text});
+      (void)pipeline::Pipeline::instance().compile(source);
+    } catch (const CompileError& error) {
+      for (const Diagnostic& one : error.diagnostics())
+        for (std::size_t k = 0; k < made.statements.size() && one.severity >= Severity::error; ++k)
+          if (one.line >= made.statements[k].first_line && one.line <= made.statements[k].last_line)
+            left_out.insert(k);
+    } catch (const Error&) {  // whoever compiles the source hears of it
     }
-    kept += code.substr(done);
-    kept = without_empty_lines(kept);
-    if (!kept.empty()) declarations += "// " + one.text->name() + "\n" + kept + "\n";
+    if (left_out.size() == before) break;
+    made = make_source(cells, ready, text_of, left_out);
   }
-  std::string text = "#include <tarsia/op.h>\n#include <tarsia/repl.h>\n" + includes + "\n" +
-                     m_live.front().text->later_text() + "\n" + declarations;
-  if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
-  return text;
+  return std::move(made.text);
 }
 
 std::string to_json(const Completed& completed) {
