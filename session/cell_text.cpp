@@ -119,6 +119,20 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::vector<std::string> macros_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(text)) {
+    if (directive_of(line) != "define") continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find("define") + 6);
+    if (begin == line.npos) continue;
+    std::size_t end = begin;
+    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_'))
+      ++end;
+    names.push_back(line.substr(begin, end - begin));
+  }
+  return names;
+}
+
 CellText::CellText(std::string name, const std::string& typed) : m_name(std::move(name)) {
   const std::string text = with_signs_in_brackets(typed);
   std::size_t last = text.npos;
@@ -127,12 +141,11 @@ CellText::CellText(std::string name, const std::string& typed) : m_name(std::mov
   const bool is_ended = !m_is_empty && text[last] == ';';
   m_shows_value = !m_is_empty && !is_ended;
   m_code = text + (is_ended ? "\n" : "\n;\n");
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view directive = directive_of(std::string_view(text).substr(begin, end - begin));
+  for (const std::string& line : lines_of(text)) {
+    const std::string_view directive = directive_of(line);
     m_has_macros |= directive == "define" || directive == "undef" || directive == "pragma";
-    begin = end + 1;
   }
+  if (m_has_macros) m_macros = macros_of(text);
 }
 
 CellText CellText::ready() {

@@ -56,6 +56,8 @@ class CellText {
   /// Whether there is nothing but space and comments.
   bool is_empty() const { return m_is_empty; }
   bool has_macros() const { return m_has_macros; }
+  /// The names of the macros that it defines, in their order.
+  const std::vector<std::string>& macros() const { return m_macros; }
 
   /// Moves the includes, `#include <…>` outside of conditions and before any macro, to the source's front.
   void move_includes();
@@ -82,6 +84,7 @@ class CellText {
   std::string m_name, m_code;
   std::vector<std::pair<std::string, int>> m_includes;
   std::vector<Item> m_items;
+  std::vector<std::string> m_macros;
   std::optional<std::size_t> m_open_comment;
   bool m_shows_value = false, m_is_empty = true, m_has_macros = false;
 };
@@ -92,6 +95,8 @@ using CellTexts = std::vector<std::shared_ptr<const CellText>>;
 
 /// A line's directive, "include", "define" and so on; empty if it has none.
 std::string_view directive_of(std::string_view line);
+/// The names of the macros that a text defines, in their order.
+std::vector<std::string> macros_of(const std::string& text);
 /// The lines of a text, without their ends.
 std::vector<std::string> lines_of(const std::string& text);
 

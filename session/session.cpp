@@ -91,6 +91,18 @@ bool is_previous(const std::string& message) {
          message == "using declaration" || message.starts_with("conflicting declaration");
 }
 
+/// Warnings without those about earlier cells, which were told when these ran.
+std::vector<Diagnostic> of_cell(const std::vector<Diagnostic>& warnings, const CellTexts& earlier) {
+  std::vector<Diagnostic> kept;
+  bool is_kept = true;
+  for (const Diagnostic& one : warnings) {
+    if (one.severity != Severity::note)
+      is_kept = std::ranges::none_of(earlier, [&](const auto& cell) { return cell->name() == one.file; });
+    if (is_kept) kept.push_back(one);
+  }
+  return kept;
+}
+
 /// Drops an item of a cell, for those who read `earlier`. Its names, or its kind if it has none.
 std::vector<std::string> drop(std::shared_ptr<const CellText>& cell, std::size_t item) {
   CellText changed = *cell;
@@ -217,7 +229,7 @@ CellResult Session::run(const std::string& text, int number) {
   }
   result.compile_ms = milliseconds_since(began);
   result.origin = module->origin;
-  result.diagnostics = module->warnings;
+  result.diagnostics = of_cell(module->warnings, earlier);
   for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
 
   // 3. Load, and tie to the others. From here on the cell's code uses what earlier cells have defined.
@@ -326,7 +338,10 @@ void Session::run_module(CellModule& module, CellResult& result) {
         }
         // What has waited for input, say, may have ended without an exception.
         if (m_options.interrupted && m_options.interrupted()) throw Interrupted("the cell was interrupted");
+        const std::size_t told = module.library()->warnings().size();
         module.add_ops();
+        for (const tarsia_diagnostic& one : module.library()->warnings().subspan(told))
+          result.notes.emplace_back(one.message);
       });
     if (const std::string failure = uses_cuda ? failure_of_gpu(result) : "";
         code == TARSIA_OK && !failure.empty())
@@ -417,8 +432,8 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
 }
 
 /// Names the functions that were compiled with what the cell has defined again: a constant, a class, a
-/// template, an inline function. Code calls a static function of its own cell directly, and one of another
-/// cell through a slot.
+/// template, an inline function, a macro. Code calls a static function of its own cell directly, and one of
+/// another cell through a slot.
 void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<std::string>& undone,
                                CellResult& result) const {
   const auto note = [&](const CellText& cell, const std::string& name) {
@@ -428,6 +443,13 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
         result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
                                name + "'");
   };
+  for (const std::string& name : live.back().text->macros()) {
+    const bool is_again = std::any_of(live.begin(), live.end() - 1, [&](const Live& one) {
+      return std::ranges::find(one.text->macros(), name) != one.text->macros().end();
+    });
+    for (std::size_t i = 0; is_again && i + 1 < live.size(); ++i)
+      if (live[i].module) note(*live[i].text, name);
+  }
   for (std::size_t i = 0; i < m_live.size(); ++i) {
     const std::vector<Item>&before = m_live[i].text->items(), &now = live[i].text->items();
     for (std::size_t k = 0; k < before.size() && k < now.size() && m_live[i].module; ++k) {

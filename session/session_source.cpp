@@ -32,18 +32,6 @@ void for_each_word(std::string_view text, const See& see) {
   }
 }
 
-std::vector<std::string> macros_of(const std::string& text) {
-  std::vector<std::string> names;
-  for (const std::string& line : lines_of(text)) {
-    if (directive_of(line) != "define") continue;
-    std::size_t at = 0;
-    for_each_word(line, [&](std::string word) {
-      if (at++ == 1) names.push_back(std::move(word));  // behind "define"
-    });
-  }
-  return names;
-}
-
 /// The names that an item declares; those of an enumeration's values as well.
 std::vector<std::string> names_of(const Item& item, const std::string& typed) {
   std::vector<std::string> names = item.names;

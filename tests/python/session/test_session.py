@@ -344,6 +344,28 @@ def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
     assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
 
 
+def test_a_macro_that_is_defined_again_names_what_keeps_the_earlier_one(session):
+    ok(session, "#define N 4\nint n() { return N; }", "int unrelated() { return 1; }")
+    cell = session.run("#define N 6").raise_if_failed()
+    assert (cell.notes, cell.diagnostics) == (["'n' of cell 1 keeps the earlier 'N'"], [])
+    cell = session.run("n() + N").raise_if_failed()
+    assert (cell.value, cell.diagnostics, cell.notes) == ("10", [], [])
+
+
+def test_an_op_that_is_defined_again_with_another_signature_is_noted(session):
+    op = 'TARSIA_OP(noted_again).input("x"){}.output("y").forward("cpu", [](tarsia::Context&) { });'
+    ok(session, op.format(""))
+    assert session.run(op.format("")).raise_if_failed().notes == []
+    (note,) = session.run(op.format('.input("z")')).raise_if_failed().notes
+    assert "noted_again(x) -> y at cell 2:1, now noted_again(x, z) -> y at cell 3:1" in note
+
+
+def test_warnings_are_of_the_cell_that_ran(session):
+    cell = session.run("#define TWICE 1\nstatic inline int f(unsigned a) { int b; return a < 0 ? b : 1; }").raise_if_failed()
+    assert cell.diagnostics and all(one.file == "cell 1" for one in cell.diagnostics)
+    assert session.run("f(1)").raise_if_failed().diagnostics == []
+
+
 # Each was defined again as something else after code had used it, and is used by what came later.
 REDEFINED = [
     "struct P { int x; }; P p{1};", "int use() { return p.x; }", "int scale = 3;", "struct P { int x, y; }; P p{scale, 2};",
