@@ -353,10 +353,10 @@ def test_a_macro_that_is_defined_again_names_what_keeps_the_earlier_one(session)
 
 
 def test_an_op_that_is_defined_again_with_another_signature_is_noted(session):
-    op = 'TARSIA_OP(noted_again).input("x"){}.output("y").forward("cpu", [](tarsia::Context&) { });'
-    ok(session, op.format(""))
-    assert session.run(op.format("")).raise_if_failed().notes == []
-    (note,) = session.run(op.format('.input("z")')).raise_if_failed().notes
+    op = 'TARSIA_OP(noted_again).input("x")@.output("y").forward("cpu", [](tarsia::Context&) { });'
+    ok(session, op.replace("@", ""))
+    assert session.run(op.replace("@", "")).raise_if_failed().notes == []
+    (note,) = session.run(op.replace("@", '.input("z")')).raise_if_failed().notes
     assert "noted_again(x) -> y at cell 2:1, now noted_again(x, z) -> y at cell 3:1" in note
 
 
