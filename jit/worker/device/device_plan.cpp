@@ -2,6 +2,7 @@
 #include "jit/worker/device/device_plan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -13,6 +14,44 @@
 
 namespace tarsia::jit {
 namespace {
+
+/// Work-around: NVRTC sees no pragma in what a macro expands to.
+/// Trigger: `#define UNROLL #pragma unroll`, and `UNROLL` before a loop. Symptom: "# not expected here". nvcc
+/// takes it for the pragma. So the macro gets the operator in its place: `#define UNROLL _Pragma("unroll")`,
+/// on the same line. Removal: NVRTC does as nvcc.
+std::string with_pragmas_of_macros(std::string text) {
+  constexpr std::string_view k_word = "pragma";
+  const auto skip_blanks = [&](size_t at) {
+    return std::min(text.find_first_not_of(" \t", at), text.size());
+  };
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(k_word); at != text.npos; at = text.find(k_word, at + 1)) {
+    const size_t hash = text.find_last_not_of(" \t", at == 0 ? 0 : at - 1);
+    if (hash == text.npos || hash == 0 || text[hash] != '#') continue;
+    size_t begin = text.rfind('\n', hash - 1) + 1;  // npos + 1 is 0
+    begin = skip_blanks(begin);
+    if (begin == hash || text[begin] != '#') continue;
+    begin = skip_blanks(begin + 1);
+    if (text.compare(begin, 6, "define") != 0) continue;
+    begin = skip_blanks(begin + 6);
+    while (begin < hash && is_word(text[begin])) ++begin;
+    if (skip_blanks(begin) != hash) continue;
+    const size_t behind = at + k_word.size(), first = skip_blanks(behind);
+    if (behind < text.size() && is_word(text[behind])) continue;
+    size_t end = std::min(text.find_first_of("\r\n", first), text.size());
+    for (const char* comment : {"//", "/*"}) end = std::min(end, text.find(comment, first));
+    if (end > first && text[end - 1] == '\\') continue;  // goes on in the next line
+    std::string quoted = "_Pragma(\"";
+    for (const char c : text.substr(first, end - first)) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    quoted += "\")";
+    text.replace(hash, end - hash, quoted);
+    at = hash + quoted.size() - 1;
+  }
+  return text;
+}
 
 constexpr std::string_view k_planner_version = "1";
 constexpr std::string_view k_curand_tables = "curand_precalc.h";
@@ -301,7 +340,7 @@ class Planner {
       const std::string full = normal_path(users_header(file.name, line)->name);
       if (full != line.name) text.replace(line.begin, line.end - line.begin, "\"" + full + "\"");
     }
-    return text;
+    return with_pragmas_of_macros(std::move(text));
   }
 
   /// A header that NVRTC searches for and does not read. A later search must find the same file.

@@ -16,7 +16,7 @@ std::string main_path_of(const HostUnit& unit) {
 
 void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
                           bool& invalid) {
-  ignore_pragmas_of_nvcc(preprocessor);
+  take_pragmas_of_nvcc(preprocessor);
   preprocessor.addPPCallbacks(make_debug_pragmas());
   preprocessor.addPPCallbacks(make_file_checks(preprocessor, files, invalid));
   if (unit.names) preprocessor.setCounterValue(unit.names->counter);

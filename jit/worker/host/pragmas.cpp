@@ -2,8 +2,11 @@
 #include "jit/worker/host/pragmas.h"
 
 #include <csignal>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "clang/Lex/MacroInfo.h"
 #include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
@@ -22,6 +25,56 @@ class DebugPragmas final : public clang::PPCallbacks {
     if (name == "crash" || name == "parser_crash" || name == "assert" || name == "llvm_unreachable")
       LLVM_BUILTIN_TRAP;
   }
+};
+
+// Work-around: Clang, as the language has it, sees no pragma in what a macro expands to.
+// Trigger: `#define UNROLL #pragma unroll`, and `UNROLL` before a loop. Symptom: "expected expression".
+// nvcc's front end takes it for the pragma. Removal: Clang does so, too, for CUDA.
+class PragmasOfMacros final : public clang::PPCallbacks {
+ public:
+  explicit PragmasOfMacros(clang::Preprocessor& preprocessor) : m_preprocessor(preprocessor) {}
+
+  void MacroDefined(const clang::Token& name, const clang::MacroDirective* directive) override {
+    const clang::MacroInfo* const macro = directive->getMacroInfo();
+    if (!macro || !macro->isObjectLike() || macro->getNumTokens() < 2 ||
+        macro->getReplacementToken(0).isNot(clang::tok::hash))
+      return;
+    const clang::IdentifierInfo* const word = macro->getReplacementToken(1).getIdentifierInfo();
+    if (!word || !word->isStr("pragma")) return;
+    std::string text = "\"";
+    for (unsigned i = 2; i < macro->getNumTokens(); ++i) {
+      const clang::Token& token = macro->getReplacementToken(i);
+      if (i > 2 && token.hasLeadingSpace()) text += ' ';
+      for (const char byte : m_preprocessor.getSpelling(token)) {
+        if (byte == '"' || byte == '\\') text += '\\';
+        text += byte;
+      }
+    }
+    text += '"';
+    const clang::SourceLocation place = macro->getReplacementToken(0).getLocation();
+    clang::IdentifierInfo* const pragma = m_preprocessor.getIdentifierInfo("_Pragma");
+    clang::Token tokens[4];
+    for (clang::Token& token : tokens) {
+      token.startToken();
+      token.setLocation(place);
+    }
+    tokens[0] = macro->getReplacementToken(0);  // with its flags
+    tokens[0].setKind(pragma->getTokenID());
+    tokens[0].setIdentifierInfo(pragma);
+    tokens[1].setKind(clang::tok::l_paren);
+    tokens[1].setLength(1);
+    tokens[2].setKind(clang::tok::string_literal);
+    m_preprocessor.CreateString(text, tokens[2], place, place);
+    tokens[3].setKind(clang::tok::r_paren);
+    tokens[3].setLength(1);
+    clang::MacroInfo* const made = m_preprocessor.AllocateMacroInfo(macro->getDefinitionLoc());
+    made->setDefinitionEndLoc(macro->getDefinitionEndLoc());
+    made->setTokens(tokens, m_preprocessor.getPreprocessorAllocator());
+    m_preprocessor.appendDefMacroDirective(name.getIdentifierInfo(), made);
+  }
+
+ private:
+  clang::Preprocessor& m_preprocessor;
 };
 
 class OwnPragma final : public clang::PragmaHandler {
@@ -49,7 +102,8 @@ std::unique_ptr<clang::PPCallbacks> make_debug_pragmas() {
   return std::make_unique<DebugPragmas>();
 }
 
-void ignore_pragmas_of_nvcc(clang::Preprocessor& preprocessor) {
+void take_pragmas_of_nvcc(clang::Preprocessor& preprocessor) {
+  preprocessor.addPPCallbacks(std::make_unique<PragmasOfMacros>(preprocessor));
   for (const char* name :
        {"nv_diag_suppress", "nv_diag_remark", "nv_diag_warning", "nv_diag_error", "nv_diag_default",
         "nv_diag_once", "nv_diagnostic", "diag_suppress", "diag_remark", "diag_warning", "diag_error",

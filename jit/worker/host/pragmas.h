@@ -23,8 +23,11 @@ void take_over_debug_pragmas(clang::PreprocessorOptions& options);
 /// Does the work of the pragmas that were taken over.
 std::unique_ptr<clang::PPCallbacks> make_debug_pragmas();
 
-/// Keeps Clang quiet about the pragmas that speak to nvcc. It warns of others that it does not know.
-void ignore_pragmas_of_nvcc(clang::Preprocessor& preprocessor);
+/// Keeps Clang quiet about the pragmas that speak to nvcc (it warns of others that it does not know), and
+/// lets macros hold pragmas as nvcc does: `#define UNROLL #pragma unroll`, as CUTLASS has it, says the same
+/// as
+/// `#define UNROLL _Pragma("unroll")`.
+void take_pragmas_of_nvcc(clang::Preprocessor& preprocessor);
 
 /// Lets `meet` know where the lexer meets `#pragma tarsia NAME`, which stands in what Tarsia adds to a text.
 /// The lexer then stands behind the line.

@@ -197,7 +197,7 @@ class Action final : public clang::ASTFrontendAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     clang::Preprocessor& preprocessor = clang.getPreprocessor();
-    ignore_pragmas_of_nvcc(preprocessor);
+    take_pragmas_of_nvcc(preprocessor);
     preprocessor.addPPCallbacks(make_debug_pragmas());
     preprocessor.addPPCallbacks(make_file_checks(preprocessor, m_files, m_task.invalid));
     return std::make_unique<Consumer>(m_task, clang);

@@ -89,7 +89,7 @@ class PreludeAction final : public clang::ASTFrontendAction {
     clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
     clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_refused));
     clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
-    ignore_pragmas_of_nvcc(clang.getPreprocessor());
+    take_pragmas_of_nvcc(clang.getPreprocessor());
     return std::make_unique<PreludeGenerator>(
         m_rules, m_refused, clang.getPreprocessor(), clang.getModuleCache(), m_path, "", m_buffer,
         clang.getCodeGenOpts(), clang.getFrontendOpts().ModuleFileExtensions,

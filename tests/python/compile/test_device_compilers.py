@@ -368,3 +368,24 @@ def test_functions_that_cudas_headers_expect_of_the_compiler():
     """, device_compiler="clang", ptx=True, arch="sm_90")
     ptx = next(data for arch, data in lib.cubins.items() if arch == "compute_90")
     assert b"dp4a.s32.s32" in ptx and b"isspacep.param" in ptx
+
+
+PRAGMAS_OF_MACROS = """
+#include "unroll.h"
+#define UNROLL #pragma unroll
+__global__ void k(float* x) {
+  UNROLL
+  for (int i = 0; i < 4; ++i) x[i] = i;
+  UNROLL_2 for (int i = 0; i < 4; ++i) x[i] += i;
+}
+void host(float* x) { UNROLL for (int i = 0; i < 4; ++i) x[i] = i; }
+#undef UNROLL
+#define UNROLL
+int f() { UNROLL return 3; }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_a_macro_may_hold_a_pragma_as_for_nvcc(compiler):
+    library = tarsia.load_inline(PRAGMAS_OF_MACROS, headers={"unroll.h": "#define UNROLL_2 #pragma unroll 2\n"}, arch="sm_90", device_compiler=compiler)
+    assert library.f() == 3 and compiler in library.device_compilers["source"]

@@ -70,6 +70,19 @@ TEST_F(DevicePlanTest, a_plain_kernel_needs_no_file_and_little_of_nvrtc) {
   EXPECT_THAT(text_of(plan, "tarsia/prelude.h"), Not(HasSubstr("tarsia/cmath.h")));
 }
 
+TEST_F(DevicePlanTest, macros_that_hold_a_pragma_hold_its_operator) {
+  const auto text = [&](const std::string& given) { return plan_device(request(given)).text; };
+  EXPECT_EQ(text("#define UNROLL #pragma unroll\nint x;\n"), "#define UNROLL _Pragma(\"unroll\")\nint x;\n");
+  EXPECT_EQ(text("  # define A_1\t# pragma unroll 4 // four\n"),
+            "  # define A_1\t_Pragma(\"unroll 4 \")// four\n");
+  EXPECT_EQ(text("#define M #pragma message \"a\"\n#define N #pragma x"),
+            "#define M _Pragma(\"message \\\"a\\\"\")\n#define N _Pragma(\"x\")");
+  for (const char* same :
+       {"#pragma unroll\n", "#define F(pragma) #pragma\n", "#define H # pragmatic\n", "pragma",
+        "#define G(x) x #pragma unroll\n", "int a; // #pragma\n", "#\n#pragma once"})
+    EXPECT_EQ(text(same), same);
+}
+
 TEST_F(DevicePlanTest, names_of_the_runtime_and_textures_need_all_of_nvrtc) {
   for (const char* body : {"cudaTextureObject_t t;", "cudaError_t e;", "surf2Dread(&x, s, 0, 0);",
                            "tex2D<float>(t, 0, 0);", "k<<<1, 1>>>();"})
