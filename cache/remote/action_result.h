@@ -3,7 +3,8 @@
 //   ActionResult := output_files (field 2) …        OutputFile := path (1) digest (2) …
 //   Digest       := hash (1), 64 digits; size_bytes (2)
 //
-// In protobuf's wire format: https://protobuf.dev/programming-guides/encoding and build.bazel.remote.execution.v2
+// In protobuf's wire format: https://protobuf.dev/programming-guides/encoding and
+// build.bazel.remote.execution.v2
 #pragma once
 
 #include <cstdint>

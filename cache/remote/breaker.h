@@ -5,11 +5,12 @@
 //   boot    := 16 bytes of the hash of the kernel's boot id
 //   failures := u64, in a row; until := u64, ns of CLOCK_BOOTTIME, when the next attempt is due
 //
-// Numbers are little-endian. The clock is the same in all processes and cannot be set, and a file of an earlier
-// boot counts for nothing. Writers replace the file; if two do so at once, one count is lost.
+// Numbers are little-endian. The clock is the same in all processes and cannot be set, and a file of an
+// earlier boot counts for nothing. Writers replace the file; if two do so at once, one count is lost.
 //
 // The first failure closes the way for k_first, each further one for twice as long as the one before, up to
-// k_longest. When the time is over, everybody may try: of processes that come at once, each loses one deadline.
+// k_longest. When the time is over, everybody may try: of processes that come at once, each loses one
+// deadline.
 #pragma once
 
 #include <atomic>

@@ -17,6 +17,7 @@ namespace tarsia::cache {
 namespace {
 
 Curl open_curl() {
+  const InLoader scope;
   void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     throw NotFound(

@@ -1,18 +1,16 @@
 // An entry on its way to another machine: compressed and signed.
 //
-//   envelope   := magic version kind key signer meta_size payload_size compressed_size meta compressed signature
-//   magic      := "TarsiaSe"
-//   version    := u32, k_envelope_version
-//   kind       := u32, cache::Kind
+//   envelope   := magic version kind key signer meta_size payload_size compressed_size meta compressed
+//   signature magic      := "TarsiaSe" version    := u32, k_envelope_version kind       := u32, cache::Kind
 //   key        := 32 bytes, the whole key that it is kept under
 //   signer     := 8 bytes, the KeyId; zeros: not signed
 //   meta_size  := u32; payload_size, compressed_size := u64
 //   compressed := one zstd frame of payload_size bytes
 //   signature  := 64 bytes, Ed25519 over k_domain and all bytes before it; zeros: not signed
 //
-// Numbers are little-endian. The sizes add up to the envelope's. Nothing but the head's plain numbers is looked
-// at before the signature holds, and no room is made before that either. What is signed includes the key: an
-// envelope that is found under another key is refused.
+// Numbers are little-endian. The sizes add up to the envelope's. Nothing but the head's plain numbers is
+// looked at before the signature holds, and no room is made before that either. What is signed includes the
+// key: an envelope that is found under another key is refused.
 #pragma once
 
 #include <cstdint>

@@ -16,11 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr long k_connect_ms = 100;
 constexpr std::uint64_t k_largest_result = 64 << 10;
 
 struct Upload {
-  std::string_view rest;
+  std::string_view whole, rest;
 };
 
 std::size_t read_upload(char* to, std::size_t size, std::size_t n, void* data) {
@@ -32,8 +31,10 @@ std::size_t read_upload(char* to, std::size_t size, std::size_t n, void* data) {
 }
 
 /// For a server that closes an idle connection just as it is used again.
-int rewind_upload(void*, curl_off_t, int) {
-  return CURL_SEEKFUNC_CANTSEEK;
+int rewind_upload(void* data, curl_off_t offset, int) {
+  auto& upload = *static_cast<Upload*>(data);
+  upload.rest = upload.whole.substr(static_cast<std::size_t>(offset));
+  return CURL_SEEKFUNC_OK;
 }
 
 }  // namespace
@@ -58,7 +59,6 @@ struct HttpStore::Reply {
 HttpStore::HttpStore(const std::string& url) : m_url(url) {
   while (m_url.ends_with('/')) m_url.pop_back();
   m_name = without_password(m_url);
-  curl();
   watch_forks();
 }
 
@@ -74,17 +74,26 @@ void HttpStore::after_fork_in_child() {
   m_mutex.unlock();
 }
 
-void* HttpStore::take_handle() {
+Answer HttpStore::take_handle(void*& handle, std::string& why) {
   {
     const std::lock_guard lock(m_mutex);
     if (!m_idle.empty()) {
-      void* handle = m_idle.back();
+      handle = m_idle.back();
       m_idle.pop_back();
-      curl().easy_reset(handle);  // keeps the connection
-      return handle;
     }
   }
-  return curl().easy_init();
+  if (handle) {
+    curl().easy_reset(handle);  // keeps the connection
+    return Answer::found;
+  }
+  try {
+    handle = curl().easy_init();
+  } catch (const NotFound& lacks) {
+    why = lacks.what();
+    return Answer::lacking;
+  }
+  if (!handle) why = "libcurl gave no handle";
+  return handle ? Answer::found : Answer::failed;
 }
 
 void HttpStore::give_handle(void* handle) {
@@ -111,10 +120,14 @@ Answer HttpStore::perform(void* handle, const std::string& path, Deadline deadli
   const auto set = [&](CURLoption option, auto value) { curl().easy_setopt(handle, option, value); };
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(k_connect_ms, left.count()));
+  set(CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(k_connect.count(), left.count()));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PROTOCOLS_STR, "http,https");  // an older libcurl does not know it, and gets no other URLs
+  // A name server that is silent is waited for by a thread of curl's, which nobody waits for.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_NOPROGRESS, 1L);
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_USERAGENT, "tarsia");
@@ -144,8 +157,8 @@ Answer HttpStore::perform(void* handle, const std::string& path, Deadline deadli
 
 Answer HttpStore::fetch(const std::string& path, std::uint64_t limit, Deadline deadline, std::string& body,
                         std::string& why) {
-  void* handle = take_handle();
-  if (!handle) return Answer::failed;
+  void* handle = nullptr;
+  if (const Answer got = take_handle(handle, why); got != Answer::found) return got;
   Reply reply{.limit = limit};
   const Answer answer = perform(handle, path, deadline, reply, why);
   give_handle(handle);
@@ -154,15 +167,16 @@ Answer HttpStore::fetch(const std::string& path, std::uint64_t limit, Deadline d
 }
 
 Answer HttpStore::send(const std::string& path, std::string_view body, Deadline deadline, std::string& why) {
-  void* handle = take_handle();
-  if (!handle) return Answer::failed;
+  void* handle = nullptr;
+  if (const Answer got = take_handle(handle, why); got != Answer::found) return got;
   Reply reply{.limit = k_largest_result};
-  Upload upload{body};
+  Upload upload{body, body};
   const auto set = [&](CURLoption option, auto value) { curl().easy_setopt(handle, option, value); };
   set(CURLOPT_UPLOAD, 1L);
   set(CURLOPT_READFUNCTION, &read_upload);
   set(CURLOPT_READDATA, &upload);
   set(CURLOPT_SEEKFUNCTION, &rewind_upload);
+  set(CURLOPT_SEEKDATA, &upload);
   set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(body.size()));
   // Without it curl waits a second for "100 Continue" before it sends a larger body.
   set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);

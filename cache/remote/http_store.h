@@ -8,6 +8,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/fork.h"
@@ -17,7 +18,6 @@ namespace tarsia::cache {
 
 class HttpStore final : public RemoteStore, public ForkAware {
  public:
-  /// Throws NotFound without libcurl.
   explicit HttpStore(const std::string& url);
   ~HttpStore() override;
 
@@ -31,7 +31,7 @@ class HttpStore final : public RemoteStore, public ForkAware {
                std::string& why);
   Answer send(const std::string& path, std::string_view body, Deadline deadline, std::string& why);
   Answer perform(void* handle, const std::string& path, Deadline deadline, Reply& reply, std::string& why);
-  void* take_handle();
+  Answer take_handle(void*& handle, std::string& why);
   void give_handle(void* handle);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }

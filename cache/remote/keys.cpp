@@ -114,8 +114,9 @@ Trust Trust::read(const std::vector<std::string>& paths) {
       } else {
         throw ArgumentError::value_error(
             "TARSIA_TRUST: line " + std::to_string(number) + " of " + path +
-            (line.starts_with(k_secret_head) ? " is a signing key: name its .pub file, and let nobody have this one"
-                                             : " is no public key; tarsia cache keygen PATH makes PATH.pub"));
+            (line.starts_with(k_secret_head)
+                 ? " is a signing key: name its .pub file, and let nobody have this one"
+                 : " is no public key; tarsia cache keygen PATH makes PATH.pub"));
       }
     }
   }

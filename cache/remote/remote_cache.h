@@ -1,13 +1,13 @@
-// The shared store of a fleet, behind the store on disk: modules that others compiled, and modules for others.
+// The shared store of a fleet, behind the store on disk: modules that others compiled, and modules for
+// others.
 //
 // A request's files are found by its list for all places (Kind::shared), and that list names the module. Both
-// come in signed envelopes. What was fetched is published on disk, and from then on is found there. Only names
-// below roots, or in the machine's folders of headers, count in a list that came from elsewhere.
+// come in signed envelopes. Only names below roots, or in the machine's folders of headers, count in a list
+// that came from elsewhere.
 //
 // What was compiled is sent by a thread of its own. When the program ends, what is pending has k_last_wait.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -24,76 +24,64 @@
 #include "cache/module_cache.h"
 #include "cache/remote/breaker.h"
 #include "cache/remote/keys.h"
+#include "cache/remote/settings.h"
 #include "cache/remote/store.h"
+#include "cache/tally.h"
 
 namespace tarsia::cache {
-
-struct RemoteSettings {
-  std::vector<std::string> urls;   ///< TARSIA_REMOTE, in the order of the search
-  std::string sign_key;            ///< TARSIA_SIGN_KEY: a file; empty: nothing is sent
-  std::vector<std::string> trust;  ///< TARSIA_TRUST: files
-  bool unsigned_ = false;          ///< TARSIA_TRUST=unsafe-unsigned
-
-  static RemoteSettings of_environment();
-  bool operator==(const RemoteSettings&) const = default;
-};
-
-/// Counts of this process.
-struct RemoteCounters {
-  std::uint64_t hits = 0;
-  std::uint64_t misses = 0;
-  std::uint64_t failures = 0;  ///< a store did not answer, or answered that it cannot
-  std::uint64_t refused = 0;   ///< an entry was none, or was not signed as it must be
-  std::uint64_t skipped = 0;   ///< a store was left alone, since it had failed shortly before
-  std::uint64_t sent = 0;
-  std::uint64_t not_sent = 0;
-};
 
 /// Thread-safe. A forked child sends nothing that its parent queued.
 class RemoteCache final : public ForkAware {
  public:
   static constexpr std::chrono::milliseconds k_look_up{500}, k_last_wait{500};
 
-  /// Reads the keys. Throws ArgumentError if the settings do not make sense, NotFound without a library that
-  /// a URL needs.
-  RemoteCache(RemoteSettings settings, DiskStore& disk);
+  /// Reads the keys, and removes modules from the disk whose signer's key is revoked. Connects to nothing.
+  /// Throws ArgumentError if the settings do not make sense.
+  RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally);
   ~RemoteCache();
 
-  /// Brings a module that fits the request's files, and publishes it with its list on disk. Whether
-  /// find_elsewhere() will find something now. Never throws for the sake of a store; ends within k_look_up.
-  bool fetch(const Request& request);
-  /// Queues the request's list and a module for the stores. Both are read from the disk when their turn comes.
-  void send(const Request& request, const Key& module_key);
-  /// A module that came from a store and is of no use here: it is removed from the disk, and not fetched again
-  /// by this process.
+  /// Brings a module that fits the request's files. Never throws for the sake of a store; ends within
+  /// k_look_up. Counts what the stores did, but not the hit.
+  std::optional<Brought> fetch(const Request& request);
+  bool reads() const { return m_reads; }
+  /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
+  /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
+  bool send(const Request& request, const Key& module_key);
+  /// A module that came from a store and is of no use here is not fetched again by this process.
   void reject(const Key& module_key);
   /// Waits until nothing is pending, or so long. Returns whether nothing is.
   bool flush(std::chrono::milliseconds most);
-
-  RemoteCounters counters() const;
+  /// What this machine lacks to ask one of the stores; or "". Known after the first fetch.
+  std::string lacks();
 
  private:
   struct Tier {
     std::unique_ptr<RemoteStore> store;
-    std::unique_ptr<Breaker> breaker;
+    std::unique_ptr<Breaker> reads, writes;
+    std::string lacks;  ///< belongs to m_mutex
   };
   struct Job {
     Key shared, module;
   };
+  void open_tiers();
+  bool can_ask(Tier& tier, bool writes);
+  void note_lack(Tier& tier, const std::string& why);
   bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
-  bool fetch_from(Tier& tier, const Request& request, Deadline deadline);
-  void put(Tier& tier, const Job& job);
-  void drop_revoked();
+  std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
+  bool put(Tier& tier, const Job& job);
   void work();
-  void start_thread();
+  /// The caller holds m_mutex.
+  bool start_thread();
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override;
 
   const RemoteSettings m_settings;
   DiskStore& m_disk;
+  Tally& m_tally;
   std::optional<SigningKey> m_signing;
   Trust m_trust;
+  bool m_reads = false, m_writes = false;
   std::vector<Tier> m_tiers;
 
   std::mutex m_mutex;  ///< of what follows
@@ -103,9 +91,9 @@ class RemoteCache final : public ForkAware {
   std::unique_ptr<std::thread> m_thread;
   /// New in a forked child, where nobody waits.
   std::unique_ptr<std::condition_variable> m_changed = std::make_unique<std::condition_variable>();
-
-  std::atomic<std::uint64_t> m_hits{0}, m_misses{0}, m_failures{0}, m_refused{0}, m_skipped{0}, m_sent{0},
-      m_not_sent{0};
 };
+
+/// Removes the modules of a store on disk that one of these keys signed. Returns how many.
+std::size_t drop_signed_by(DiskStore& disk, const std::set<KeyId>& revoked);
 
 }  // namespace tarsia::cache

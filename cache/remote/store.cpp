@@ -1,15 +1,20 @@
 // Makes stores by their URLs.
 #include "cache/remote/store.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "cache/remote/http_store.h"
+#include "cache/remote/redis_store.h"
 
 namespace tarsia::cache {
 
 std::unique_ptr<RemoteStore> make_remote_store(const std::string& url) {
   if (url.starts_with("http://") || url.starts_with("https://")) return std::make_unique<HttpStore>(url);
-  throw ArgumentError::value_error("TARSIA_REMOTE: " + without_password(url) +
-                                   " is no URL of a shared store: it begins with http:// or https://");
+  if (url.starts_with("redis://")) return std::make_unique<RedisStore>(url);
+  throw ArgumentError::value_error(
+      "TARSIA_REMOTE: " + without_password(url) +
+      " is no URL of a shared store: it begins with http://, https:// or redis://");
 }
 
 std::string without_password(const std::string& url) {

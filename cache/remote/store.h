@@ -16,6 +16,7 @@ enum class Answer {
   absent,
   unusable,  ///< it answered with something that is no entry: too large, a page of HTML, …
   failed,    ///< it did not answer in time, or says that it cannot. It is left alone for a while then
+  lacking,   ///< this machine lacks what it takes to ask; `why` says what to install
 };
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -32,7 +33,11 @@ class RemoteStore {
   virtual Answer put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) = 0;
 };
 
-/// Makes the store of a URL: http:// and https:// (http_store.h). Throws ArgumentError for any other one.
+/// The longest wait for a connection.
+inline constexpr std::chrono::milliseconds k_connect{100};
+
+/// Makes the store of a URL: http:// and https:// (http_store.h), redis:// (redis_store.h). Connects to
+/// nothing. Throws ArgumentError for any other one.
 std::unique_ptr<RemoteStore> make_remote_store(const std::string& url);
 
 /// The URL without user and password.

@@ -83,7 +83,8 @@ start = time.monotonic()
 lib = tarsia.load({source})
 took = time.monotonic() - start
 {after}
-print(json.dumps({{"origin": lib.origin, "answer": lib.answer(), "took": took, **tarsia.statistics()["remote"]}}))
+counts = tarsia.statistics()["cache"]
+print(json.dumps({{"origin": lib.origin, "answer": lib.answer(), "took": took, "hits": counts["hits"]["remote"], **counts["remote"]}}))
 """, **env)
 
 
@@ -420,7 +421,7 @@ def test_a_server_that_dies_during_a_put_kills_nobody(tmp_path, keys):
     got = host.load(before="import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
                     after="[tarsia.load_inline(f'int f{i}() {{ return {i}; }}') for i in range(5)]\n"
                           "end = time.monotonic() + 20\n"
-                          "while not tarsia.statistics()['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
+                          "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
     assert (got["origin"], got["sent"], got["not_sent"]) == ("compiled", 0, 6)
     assert got["failures"] == 1 and server.connections < 12  # no storm
     server.close()
@@ -459,7 +460,7 @@ if child == 0:
     os._exit(0 if (lib.origin, lib.answer()) == ("remote", 7) else 1)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 open("near.h", "w").write("#define NEAR 8\\n")  # the parent's connection is still good
-print(json.dumps([status, tarsia.load("op.cc").origin, tarsia.statistics()["remote"]["failures"]]))
+print(json.dumps([status, tarsia.load("op.cc").origin, tarsia.statistics()["cache"]["remote"]["failures"]]))
 """)
     assert got == [0, "compiled", 0]
 
@@ -473,7 +474,7 @@ import json, threading, tarsia
 found = []
 threads = [threading.Thread(target=lambda: found.append(tarsia.load("op.cc").origin)) for _ in range(8)]
 [t.start() for t in threads], [t.join() for t in threads]
-print(json.dumps([found.count("compiled"), tarsia.statistics()["remote"]["hits"]]))
+print(json.dumps([found.count("compiled"), tarsia.statistics()["cache"]["hits"]["remote"]]))
 """)
     assert got == [0, 1]
 

@@ -115,7 +115,8 @@ TEST_F(Envelope, sizes_that_lie_are_refused_before_room_is_made) {
     return changed;
   };
   ASSERT_EQ(open(with_payload_size(1000)), Sealed::good);
-  for (const std::uint64_t size : {std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{4} << 30, ~std::uint64_t{0}})
+  for (const std::uint64_t size :
+       {std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{4} << 30, ~std::uint64_t{0}})
     EXPECT_EQ(open(with_payload_size(size)), Sealed::malformed) << size;
   EXPECT_EQ(seal(Kind::module, k_key, "x", std::string(k_max_meta + 1, 'm'), nullptr), "");
 }
