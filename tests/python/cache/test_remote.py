@@ -1,126 +1,28 @@
-"""Modules through a shared store: nginx for real, and servers that do what no server should."""
+"""Modules through a shared store behind HTTP: nginx for real."""
 
-import contextlib
-import hashlib
 import json
 import os
 import pathlib
-import shutil
-import socket
 import subprocess
 import sys
-import threading
-import time
 
 import places
 import pytest
-
-if not shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin"):
-    pytest.skip("nginx is not installed", allow_module_level=True)
-
-SOURCE = '#include "near.h"\nint answer() { return NEAR; }\n'
-HTTP_CACHE = places.REPO / "scripts/http-cache"
-
-
-@contextlib.contextmanager
-def http_cache(*words):
-    """Runs scripts/http-cache; gives the URL."""
-    server = subprocess.Popen([HTTP_CACHE, *words], stdout=subprocess.PIPE, text=True)
-    try:
-        yield server.stdout.readline().strip()
-    finally:
-        server.terminate()
-        server.wait(10)
+from stores import Host, blobs, make_keys, replace_blob, served
 
 
 @pytest.fixture
 def store(tmp_path):
     """The URL of a store, and its folder."""
     folder = tmp_path / "store"
-    with http_cache("--folder", str(folder)) as url:
+    with served("http-cache", "--folder", str(folder)) as url:
         yield url, folder / "cache"
 
 
 @pytest.fixture
 def keys(tmp_path):
-    """Makes a pair of keys by the command; gives the path of the signing key."""
-
-    def make(name):
-        done = subprocess.run([places.command(), "cache", "keygen", str(tmp_path / name)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return str(tmp_path / name)
-
-    return make
-
-
-class Host:
-    """A machine: a checkout and a cache folder of its own."""
-
-    def __init__(self, folder, url="", sign="", trust="", near=42):
-        self.folder = folder
-        folder.mkdir(parents=True)
-        (folder / "near.h").write_text(f"#define NEAR {near}\n")
-        (folder / "op.cc").write_text(SOURCE)
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("TARSIA_REMOTE", "TARSIA_SIGN", "TARSIA_TRUST"))}
-        self.env = {**env, "TARSIA_CACHE_DIR": str(folder / "cache"), "TARSIA_REMOTE": url}
-        if sign:
-            self.env["TARSIA_SIGN_KEY"] = sign
-        if trust:
-            self.env["TARSIA_TRUST"] = trust
-
-    def run(self, text, fails=False, **env):
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", text], cwd=self.folder, env={**self.env, **env}, capture_output=True, text=True, timeout=300)
-        assert (done.returncode != 0) == fails, (done.stdout, done.stderr)
-        self.told = done.stderr
-        return done.stderr if fails else json.loads(done.stdout.splitlines()[-1])
-
-    def load(self, before="", after="", source="'op.cc'", **env):
-        """Loads the source in a new process. Gives origin, answer, the seconds that it took, and what the store did."""
-        return self.run(f"""
-import json, os, sys, time, tarsia
-{before}
-start = time.monotonic()
-lib = tarsia.load({source})
-took = time.monotonic() - start
-{after}
-counts = tarsia.statistics()["cache"]
-print(json.dumps({{"origin": lib.origin, "answer": lib.answer(), "took": took, "hits": counts["hits"]["remote"], **counts["remote"]}}))
-""", **env)
-
-
-def blobs(folder):
-    return sorted(path for path in (folder / "cas").rglob("*") if path.is_file())
-
-
-def replace_blob(folder, change):
-    """Changes every envelope in the store, and lets the names in ac/ follow."""
-    for path in blobs(folder):
-        old = path.read_bytes()
-        new = change(old)
-        path.write_bytes(new)
-        renamed = path.with_name(hashlib.sha256(new).hexdigest())
-        path.rename(renamed)
-        for result in (folder / "ac").rglob("*"):
-            data = result.read_bytes()
-            if path.name.encode() not in data:
-                continue
-            size = lambda n: bytes([n & 127 | 128, n >> 7]) if 128 <= n < 1 << 14 else varint(n)  # noqa: E731
-            assert data.count(path.name.encode()) == 1
-            result.write_bytes(action_result(renamed.name, len(new)))
-
-
-def varint(n):
-    out = bytearray()
-    while n >= 0x80:
-        out.append(n & 127 | 128)
-        n >>= 7
-    return bytes(out + bytes([n]))
-
-
-def action_result(name, size):
-    digest = b"\x0a\x40" + name.encode() + b"\x10" + varint(size)
-    file = b"\x0a\x0ctarsia-entry\x12" + varint(len(digest)) + digest
-    return b"\x12" + varint(len(file)) + file
+    """Makes a pair of keys; gives the path of the signing key."""
+    return lambda name: make_keys(tmp_path / name)
 
 
 def test_what_one_machine_compiles_others_fetch(tmp_path, store, keys):
@@ -259,7 +161,7 @@ def test_unsigned_stores_only_by_the_unsafe_switch(tmp_path, store, keys):
 
 def test_a_password_is_sent_and_never_shown(tmp_path, keys):
     key = keys("key")
-    with http_cache("--user", "bob:secret") as url:
+    with served("http-cache", "--user", "bob:secret") as url:
         with_user = url.replace("http://", "http://bob:secret@")
         builder = Host(tmp_path / "builder", with_user, sign=key)
         builder.load(TARSIA_LOG="trace")
@@ -269,179 +171,6 @@ def test_a_password_is_sent_and_never_shown(tmp_path, keys):
         assert stranger.load(after="lib2 = 0", TARSIA_LOG="trace")["origin"] == "compiled"
         assert "status 401" in stranger.told and "guess" not in stranger.told
         assert Host(tmp_path / "reader2", url, trust=key + ".pub", near=1).load()["origin"] == "compiled"
-
-
-class Rogue:
-    """A server on a port of its own that answers each connection by `act(connection, number)`."""
-
-    def __init__(self, act):
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/cache"
-        self.connections = 0
-        self.open = []
-        threading.Thread(target=self._serve, args=(act,), daemon=True).start()
-
-    def _serve(self, act):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self.open.append(connection)
-            threading.Thread(target=self._answer, args=(act, connection), daemon=True).start()
-
-    @staticmethod
-    def _answer(act, connection):
-        with contextlib.suppress(OSError):
-            act(connection)
-
-    def close(self):
-        self.socket.close()
-        for connection in self.open:
-            connection.close()
-
-
-def drip(connection):
-    connection.recv(4096)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    for _ in range(1000):
-        connection.sendall(b"x")
-        time.sleep(0.2)
-
-
-def reset(connection):
-    connection.recv(4096)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    connection.close()
-
-
-def answer(text):
-    def act(connection):
-        while connection.recv(4096):
-            connection.sendall(text)
-    return act
-
-
-def endless(connection):
-    connection.recv(4096)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 536870912\r\n\r\n")
-    while True:
-        connection.sendall(b"x" * 65536)
-
-
-FAILING = {
-    "silent": lambda connection: connection.recv(1 << 20) and time.sleep(60),
-    "drip": drip,
-    "reset": reset,
-    "error": answer(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
-    "redirect": answer(b"HTTP/1.1 302 Go\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"),
-    "no HTTP": answer(b"+OK hello\r\n"),
-}
-
-
-@pytest.mark.parametrize("fault", FAILING)
-def test_a_store_that_does_not_answer_costs_its_deadline_once_for_all_processes(tmp_path, keys, fault):
-    server = Rogue(FAILING[fault])
-    host = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub")
-    got = host.load(before="tarsia.load_inline('int warm() { return 1; }')")
-    assert (got["origin"], got["answer"], got["failures"]) == ("compiled", 42, 1)
-    assert got["skipped"] == 1 and server.connections == 1  # the second look-up of this process
-    (host.folder / "near.h").write_text("#define NEAR 7\n")
-    got = host.load()
-    assert (got["origin"], got["answer"], got["failures"], got["skipped"]) == ("compiled", 7, 0, 1)
-    assert server.connections == 1
-    server.close()
-
-
-def test_the_deadline_is_half_a_second(tmp_path, keys):
-    server = Rogue(FAILING["silent"])
-    host = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub")
-    got = host.run("""
-import ctypes, json, time, tarsia, os
-first = {}
-def took(text):
-    start = time.monotonic()
-    tarsia.load_inline(text)
-    return time.monotonic() - start
-os.environ["TARSIA_REMOTE"], url = "", os.environ["TARSIA_REMOTE"]
-took("int zero() { return 0; }")
-without = min(took(f"int a{i}() {{ return {i}; }}") for i in range(5))
-os.environ["TARSIA_REMOTE"] = url
-once = took("int b() { return 1; }")
-then = min(took(f"int c{i}() {{ return {i}; }}") for i in range(5))
-print(json.dumps([without, once, then]))
-""")
-    without, once, then = got
-    assert 0.4 < once - without < 0.9, got
-    assert then - without < 0.05, got
-    server.close()
-
-
-def test_nobody_listens(tmp_path, keys):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/cache"
-    got = Host(tmp_path / "host", url, sign=keys("key")).load()
-    assert (got["origin"], got["failures"]) == ("compiled", 1)
-
-
-@pytest.mark.parametrize("text, refused", [
-    (b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n<html>it works</html>", 1),
-    (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 1),
-    (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 0),
-], ids=["html", "empty", "404"])
-def test_answers_that_are_no_entries_are_misses_and_the_store_is_asked_again(tmp_path, keys, text, refused):
-    server = Rogue(answer(text))
-    got = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub").load(before="tarsia.load_inline('int warm() { return 1; }')")
-    assert (got["origin"], got["refused"], got["failures"], got["skipped"], got["misses"]) == ("compiled", 2 * refused, 0, 0, 2)
-    server.close()
-
-
-def test_an_answer_of_512_mib_is_not_read(tmp_path, keys):
-    server = Rogue(endless)
-    got = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub").load(
-        after="import resource; assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 400_000")
-    assert (got["origin"], got["refused"]) == ("compiled", 1)
-    server.close()
-
-
-def test_a_server_that_dies_during_a_put_kills_nobody(tmp_path, keys):
-    def act(connection):
-        request = connection.recv(16)
-        if request.startswith(b"GET"):
-            connection.recv(4096)
-            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        else:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        connection.close()
-
-    server = Rogue(act)
-    host = Host(tmp_path / "host", server.url, sign=keys("key"))
-    got = host.load(before="import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
-                    after="[tarsia.load_inline(f'int f{i}() {{ return {i}; }}') for i in range(5)]\n"
-                          "end = time.monotonic() + 20\n"
-                          "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
-    assert (got["origin"], got["sent"], got["not_sent"]) == ("compiled", 0, 6)
-    assert got["failures"] == 1 and server.connections < 12  # no storm
-    server.close()
-
-
-def test_the_end_of_a_program_waits_half_a_second_at_most(tmp_path, keys):
-    def act(connection):
-        if connection.recv(16).startswith(b"GET"):
-            connection.recv(4096)
-            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            connection.close()
-        else:
-            time.sleep(60)
-
-    server = Rogue(act)
-    host = Host(tmp_path / "host", server.url, sign=keys("key"))
-    began = time.monotonic()
-    end = host.run("import tarsia, time; tarsia.load('op.cc'); print(time.monotonic())")
-    assert 0.3 < time.monotonic() - end < 1.5, (began, end)
-    server.close()
 
 
 def test_a_forked_child_fetches_by_itself_and_sends_nothing_of_its_parents(tmp_path, store, keys):
@@ -479,8 +208,8 @@ print(json.dumps([found.count("compiled"), tarsia.statistics()["cache"]["hits"][
     assert got == [0, 1]
 
 
-def test_a_disk_without_room_still_gives_the_library(tmp_path, store, keys):
-    """The fetched entry cannot be kept: the source is compiled, as it is without a store."""
+def test_a_disk_without_room_still_takes_modules_of_the_store(tmp_path, store, keys):
+    """The fetched entry cannot be kept on disk, and serves from memory."""
     url, _ = store
     key = keys("key")
     Host(tmp_path / "builder", url, sign=key).load()
@@ -489,7 +218,7 @@ def test_a_disk_without_room_still_gives_the_library(tmp_path, store, keys):
     cache.mkdir(mode=0o700)
     mounted = subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
     if not mounted:
-        pytest.skip("no private mounts here")
+        pytest.skip("mounting is not allowed here")
     script = f"mount -t tmpfs -o size=64k,mode=700 tmpfs {cache} && head -c 60000 /dev/zero > {cache}/filler; exec {sys.executable} -W ignore -c \"import tarsia; lib = tarsia.load('op.cc'); assert lib.answer() == 42; print(lib.origin)\""
     done = subprocess.run(["unshare", "-rm", "bash", "-c", script], cwd=reader.folder, env=reader.env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and done.stdout.strip() == "compiled", (done.stdout, done.stderr)
+    assert done.returncode == 0 and done.stdout.strip() == "remote", (done.stdout, done.stderr)

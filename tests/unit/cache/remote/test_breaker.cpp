@@ -70,7 +70,7 @@ TEST(Breaker, without_a_file_it_serves_its_process) {
   EXPECT_TRUE(breaker.lets_pass());
 }
 
-TEST(Store, urls_are_shown_without_passwords) {
+TEST(StoreUrl, urls_are_shown_without_passwords) {
   EXPECT_EQ(without_password("http://bob:secret@host:80/cache"), "http://host:80/cache");
   EXPECT_EQ(without_password("http://bob:se@cret@host"), "http://host");
   EXPECT_EQ(without_password("http://host/a@b"), "http://host/a@b");
