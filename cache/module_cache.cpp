@@ -182,15 +182,14 @@ CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, s
                            : module_key(request_key, dependencies);
   const bool on_disk = m_disk.keep(Kind::module, key, bytes, meta);
   if (!alone) add_set(request_key, {key, std::move(dependencies)}, on_disk);
-  if (on_disk && shared) add_for_all_places(*request.shared, std::move(everywhere));
+  if (on_disk && shared) list_for_all_places(*request.shared, std::move(everywhere));
   return opened(key, bytes, std::move(meta), on_disk);
 }
 
-CachedModule ModuleCache::take(const Request& request, Brought brought) {
+CachedModule ModuleCache::take(const Request& request, Brought& brought) {
   const bool on_disk = m_disk.keep(Kind::module, brought.key, brought.bytes, brought.meta);
   if (brought.key != request.key || !brought.here.dependencies.empty())
     add_set(request.key, std::move(brought.here), on_disk);
-  if (on_disk && request.shared) add_for_all_places(*request.shared, std::move(brought.named));
   return opened(brought.key, brought.bytes, std::move(brought.meta), on_disk);
 }
 
@@ -199,12 +198,12 @@ void ModuleCache::forget(const Key& module_key) {
   m_disk.remove(Kind::module, module_key);
 }
 
-void ModuleCache::add_for_all_places(const Key& shared_key, DependencySet set) {
+void ModuleCache::list_for_all_places(const Key& shared_key, DependencySet named) {
   Manifest manifest;
   Hit hit;
   if (m_disk.find(Kind::shared, shared_key, true, hit) == Lookup::hit)
     if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
-  manifest.add(std::move(set));
+  manifest.add(std::move(named));
   m_disk.keep(Kind::shared, shared_key, manifest.serialise(), {});
 }
 

@@ -478,8 +478,13 @@ std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const 
   const auto began = Clock::now();
   std::optional<cache::Brought> brought = remote.fetch(asked);
   if (!brought) return std::nullopt;
-  cache::CachedModule kept = stores.modules.take(asked, std::move(*brought));
-  stores.disk.keep(cache::Kind::inputs, asked.key, inputs_of(request, true).serialise(), {});
+  cache::CachedModule kept = stores.modules.take(asked, *brought);
+  if (stores.disk.usable())
+    remote.later([&stores, key = asked.key, shared = *asked.shared, named = std::move(brought->named),
+                  inputs = inputs_of(request, true).serialise()]() mutable {
+      stores.disk.keep(cache::Kind::inputs, key, inputs, {});
+      stores.modules.list_for_all_places(shared, std::move(named));
+    });
   note_use(request, asked.key, kept, stores);
   stores.tally.add(cache::Count::hit_remote);
   log().info("{} [{}]: found in a shared store in {:.1f} ms", named(request), short_name(asked.key),

@@ -47,7 +47,7 @@ Manifest list_on(DiskStore& disk, const Key& shared) {
 RemoteCache::RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally)
     : m_settings(std::move(settings)), m_disk(disk), m_tally(tally) {
   m_trust = Trust::read(m_settings.trust);
-  if (!m_settings.urls.empty() && m_settings.writes && !m_settings.sign_key.empty())
+  if (!m_settings.urls.empty() && !m_settings.sign_key.empty())
     m_signing.emplace(SigningKey::read(m_settings.sign_key));
   // Who signs believes oneself.
   if (m_signing) m_trust.add(m_signing->public_key());
@@ -238,13 +238,10 @@ bool RemoteCache::send(const Request& request, const Key& module_key) {
   if (!request.shared || !m_writes) return false;
   {
     const std::lock_guard lock(m_mutex);
-    if (m_disk.usable() && !m_ends && m_jobs.size() < k_most_jobs) {
+    if (m_disk.usable() && !m_ends && m_jobs.size() < k_most_jobs && (m_runs || start_thread())) {
       m_jobs.push_back({*request.shared, module_key});
-      if (m_runs || start_thread()) {
-        m_changed->notify_all();
-        return true;
-      }
-      m_jobs.clear();
+      m_changed->notify_all();
+      return true;
     }
   }
   m_tally.add(Count::remote_not_sent);
@@ -266,24 +263,49 @@ bool RemoteCache::start_thread() {
   return m_runs;
 }
 
+void RemoteCache::later(std::function<void()> work) {
+  {
+    const std::lock_guard lock(m_mutex);
+    if (!m_ends && (m_runs || start_thread())) {
+      const auto first_to_send = std::ranges::find_if(m_jobs, [](const Job& job) { return !job.local; });
+      m_jobs.insert(first_to_send, Job{.local = std::move(work)});
+      work = nullptr;
+    }
+  }
+  m_changed->notify_all();
+  if (work) work();
+}
+
+void RemoteCache::run(const Job& job) {
+  if (job.local) {
+    try {
+      job.local();
+    } catch (const std::exception& e) {
+      log().warn("the cache's folder lacks what belongs to a module: {}", e.what());
+    }
+    return;
+  }
+  for (Tier& tier : m_tiers) {
+    bool sent = false;
+    try {
+      sent = put(tier, job);
+    } catch (const std::exception& e) {
+      log().warn("{} got nothing: {}", tier.store->name(), e.what());
+    }
+    m_tally.add(sent ? Count::remote_sent : Count::remote_not_sent);
+  }
+}
+
 void RemoteCache::work() {
   std::unique_lock lock(m_mutex);
   for (;;) {
     m_changed->wait(lock, [&] { return m_ends || !m_jobs.empty(); });
     if (m_jobs.empty()) return;
-    const Job job = m_jobs.front();
+    const Job job = std::move(m_jobs.front());
     m_jobs.pop_front();
     m_busy = true;
     lock.unlock();
-    for (Tier& tier : m_tiers) {
-      bool sent = false;
-      try {
-        sent = put(tier, job);
-      } catch (const std::exception& e) {
-        log().warn("{} got nothing: {}", tier.store->name(), e.what());
-      }
-      m_tally.add(sent ? Count::remote_sent : Count::remote_not_sent);
-    }
+    run(job);
     lock.lock();
     m_busy = false;
     m_changed->notify_all();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,6 +48,9 @@ class RemoteCache final : public ForkAware {
   /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
   /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
   bool send(const Request& request, const Key& module_key);
+  /// Does something behind the caller's back, before what waits to be sent: what the next look-up here does
+  /// not need. flush() waits for it. A forked child drops it.
+  void later(std::function<void()> work);
   /// A module that came from a store and is of no use here is not fetched again by this process.
   void reject(const Key& module_key);
   /// Waits until nothing is pending, or so long. Returns whether nothing is.
@@ -62,6 +66,7 @@ class RemoteCache final : public ForkAware {
   };
   struct Job {
     Key shared, module;
+    std::function<void()> local = {};  ///< instead of sending
   };
   void open_tiers();
   bool can_ask(Tier& tier, bool writes);
@@ -69,6 +74,7 @@ class RemoteCache final : public ForkAware {
   bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
   std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
   bool put(Tier& tier, const Job& job);
+  void run(const Job& job);
   void work();
   /// The caller holds m_mutex.
   bool start_thread();

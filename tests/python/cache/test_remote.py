@@ -222,3 +222,135 @@ def test_a_disk_without_room_still_takes_modules_of_the_store(tmp_path, store, k
     script = f"mount -t tmpfs -o size=64k,mode=700 tmpfs {cache} && head -c 60000 /dev/zero > {cache}/filler; exec {sys.executable} -W ignore -c \"import tarsia; lib = tarsia.load('op.cc'); assert lib.answer() == 42; print(lib.origin)\""
     done = subprocess.run(["unshare", "-rm", "bash", "-c", script], cwd=reader.folder, env=reader.env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and done.stdout.strip() == "remote", (done.stdout, done.stderr)
+
+
+def test_reading_and_writing_are_allowed_separately(tmp_path, store, keys):
+    url, folder = store
+    key = keys("key")
+    Host(tmp_path / "shy", url, sign=key).load(TARSIA_REMOTE_ACCESS="read")
+    assert not blobs(folder)
+    Host(tmp_path / "builder", url, sign=key).load()
+    got = Host(tmp_path / "writer", url, sign=key).load(TARSIA_REMOTE_ACCESS="write")
+    assert (got["origin"], got["hits"], got["misses"]) == ("compiled", 0, 0)
+    assert Host(tmp_path / "both", url, sign=key).load(TARSIA_REMOTE_ACCESS="read-write")["origin"] == "remote"
+    text = Host(tmp_path / "odd", url, sign=key).run("import tarsia; tarsia.load('op.cc')", fails=True, TARSIA_REMOTE_ACCESS="all")
+    assert "TARSIA_REMOTE_ACCESS is 'all'" in text
+
+
+def test_a_config_file_names_the_store_and_the_environment_goes_before_it(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    Host(tmp_path / "builder", url, sign=key).load()
+
+    def host(name, text):
+        made = Host(tmp_path / name)
+        del made.env["TARSIA_REMOTE"]
+        config = made.folder / "config/tarsia/config"
+        config.parent.mkdir(parents=True)
+        config.write_text(text)
+        return made
+
+    good = f"# the fleet's store\n\nremote = {url}\ntrust={key}.pub\n"
+    assert host("reader", good).load()["origin"] == "remote"
+    assert host("off", good).load(TARSIA_REMOTE="")["origin"] == "compiled"
+    elsewhere = host("elsewhere", "")
+    (elsewhere.folder / "mine").write_text(good)
+    assert elsewhere.load(TARSIA_CONFIG=str(elsewhere.folder / "mine"))["origin"] == "remote"
+    text = host("bad", good + "remotes = x\n").run("import tarsia; tarsia.load('op.cc')", fails=True)
+    assert "line 5 is none of" in text
+    text = elsewhere.run("import tarsia; tarsia.load('op.cc')", fails=True, TARSIA_CONFIG="/nowhere")
+    assert "/nowhere is not used" in text
+
+
+def test_a_revocation_counts_without_a_store_too(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    Host(tmp_path / "builder", url, sign=key).load()
+    reader = Host(tmp_path / "reader", url, trust=key + ".pub")
+    assert reader.load()["origin"] == "remote"
+    revoked = tmp_path / "revoked"
+    revoked.write_text(pathlib.Path(key + ".pub").read_text().replace("tarsia public key 1", "revoked"))
+    got = reader.load(TARSIA_REMOTE="", TARSIA_TRUST=str(revoked))
+    assert (got["origin"], got["answer"]) == ("compiled", 42)
+
+
+def test_keys_rotate(tmp_path, store, keys):
+    """Readers trust the new key before builders use it, and the old one as long as its entries are of use."""
+    url, _ = store
+    old, new = keys("old"), keys("new")
+    both = tmp_path / "both"
+    both.write_text("# 2026\n" + pathlib.Path(old + ".pub").read_text() + pathlib.Path(new + ".pub").read_text())
+    Host(tmp_path / "builder1", url, sign=old, trust=str(both), near=1).load()
+    Host(tmp_path / "builder2", url, sign=new, trust=str(both), near=2).load()
+    for near in (1, 2):
+        got = Host(tmp_path / f"reader{near}", url, trust=str(both), near=near).load()
+        assert (got["origin"], got["answer"]) == ("remote", near)
+
+
+def test_without_a_usable_folder_modules_of_the_store_serve_from_memory(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    Host(tmp_path / "builder", url, sign=key).load()
+    reader = Host(tmp_path / "reader", url, trust=key + ".pub")
+    (reader.folder / "cache").mkdir()
+    (reader.folder / "cache").chmod(0o777)
+    got = reader.load(after="assert tarsia.load('op.cc').origin == 'memory'")
+    assert (got["origin"], got["answer"]) == ("remote", 42)
+    assert not list((reader.folder / "cache").iterdir())
+
+
+def test_where_nothing_may_be_compiled_the_store_still_serves(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    Host(tmp_path / "builder", url, sign=key).load()
+    got = Host(tmp_path / "reader", url, trust=key + ".pub").run("""
+import json, tarsia
+with tarsia.no_compile():
+    lib = tarsia.load("op.cc")
+    try:
+        tarsia.load_inline("int other() { return 1; }")
+        refused = False
+    except tarsia.CompileForbidden:
+        refused = True
+counts = tarsia.statistics()["cache"]
+print(json.dumps([lib.origin, refused, counts["hits"]["remote"], counts["misses"]["absent"], counts["forbidden"], counts["compiles"]]))
+""")
+    assert got == ["remote", True, 1, 1, 1, 0]
+
+
+def test_without_libcurl_a_warning_says_what_to_install(tmp_path, store, keys):
+    url, _ = store
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    (libraries / "libcurl.so.4").touch()  # the dynamic linker finds it, and refuses it
+    got = Host(tmp_path / "reader", url, trust=keys("key") + ".pub").run("""
+import json, tarsia, warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    lib = tarsia.load("op.cc")
+print(json.dumps([lib.origin, [str(one.message) for one in told], tarsia.statistics()["cache"]["remote"]["failures"]]))
+""", LD_LIBRARY_PATH=str(libraries))
+    assert got[0] == "compiled" and got[2] == 0 and len(got[1]) == 1
+    assert "needs libcurl.so.4" in got[1][0] and "apt install" in got[1][0]
+
+
+def test_the_command_tells_what_all_processes_did(tmp_path, store, keys):
+    url, _ = store
+    key = keys("key")
+    builder = Host(tmp_path / "builder", url, sign=key)
+    builder.load()
+    reader = Host(tmp_path / "reader", url, trust=key + ".pub")
+    reader.load()
+    reader.load()
+    reader.run("import tarsia; tarsia.load_inline('int other() { return 1; }'); print(1)")
+
+    def stats(host, *words):
+        done = subprocess.run([places.command(), "cache", "stats", *words], env=host.env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    told = json.loads(stats(reader, "--json"))
+    assert told["hits"] == {"memory": 0, "disk": 1, "remote": 1} and told["remote"]["misses"] == 1 and told["compiles"] == 1
+    assert sum(told["misses"].values()) == 1  # the hit of the store is none
+    assert json.loads(stats(builder, "--json"))["remote"]["sent"] == 1
+    assert "remote sent     1" in stats(builder)

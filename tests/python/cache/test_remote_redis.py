@@ -193,3 +193,27 @@ def test_the_first_of_several_stores_that_has_it_gives_it(tmp_path, store, keys)
     # The first one is gone.
     got = Host(tmp_path / "reader", f"{http},{url}", trust=key + ".pub").load()
     assert (got["origin"], got["failures"]) == ("remote", 1)
+
+
+def unsigned_with_payload(envelope, payload):
+    """The envelope with another payload, and without a signature (cache/remote/envelope.h): one raw block of zstd's."""
+    assert len(payload) < 256
+    block = (len(payload) << 3 | 1).to_bytes(3, "little") + payload
+    frame = b"\x28\xb5\x2f\xfd\x20" + bytes([len(payload)]) + block
+    head = envelope[:48] + bytes(8) + bytes(4) + len(payload).to_bytes(8, "little") + len(frame).to_bytes(8, "little")
+    return head + frame + bytes(64)
+
+
+def test_a_module_that_does_not_load_here_is_a_miss(tmp_path, store, keys):
+    url, redis = store
+    Host(tmp_path / "builder", url, sign=keys("key")).load()
+    for name, value in redis.entries().items():
+        if value[12:16] == b"\1\0\0\0":  # the module
+            redis.ask("SET", name, unsigned_with_payload(value, b"\x7fELF and no more"))
+        else:
+            head, signature = value[:48] + bytes(8) + value[56:-64], bytes(64)
+            redis.ask("SET", name, head + signature)
+    reader = Host(tmp_path / "reader", url, trust="unsafe-unsigned")
+    got = reader.load(TARSIA_LOG="warn")
+    assert (got["origin"], got["answer"], got["hits"]) == ("compiled", 42, 1) and "does not load here" in reader.told
+    assert reader.load()["origin"] == "disk"
