@@ -186,11 +186,20 @@ CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, s
   return opened(key, bytes, std::move(meta), on_disk);
 }
 
-CachedModule ModuleCache::take(const Request& request, Brought& brought) {
-  const bool on_disk = m_disk.keep(Kind::module, brought.key, brought.bytes, brought.meta);
+CachedModule ModuleCache::take(const Request& request, const Brought& brought) {
+  StoredModule module = stored_in_memory(brought.key, brought.bytes, brought.meta);
+  m_memory.keep_module(module);
   if (brought.key != request.key || !brought.here.dependencies.empty())
-    add_set(request.key, std::move(brought.here), on_disk);
-  return opened(brought.key, brought.bytes, std::move(brought.meta), on_disk);
+    add_set(request.key, brought.here, false);
+  std::shared_ptr<const UniqueFd> file = module.memory;
+  return handed_out(std::move(module), std::move(file), Origin::memory);
+}
+
+void ModuleCache::keep_brought(const Request& request, Brought brought) {
+  if (!m_disk.keep(Kind::module, brought.key, brought.bytes, brought.meta)) return;
+  if (brought.key != request.key || !brought.here.dependencies.empty())
+    add_set(request.key, std::move(brought.here), true);
+  if (request.shared) list_for_all_places(*request.shared, std::move(brought.named));
 }
 
 void ModuleCache::forget(const Key& module_key) {

@@ -76,10 +76,10 @@ class ModuleCache {
   /// while the compiler ran, or cannot be vouched for; then only this caller has the module.
   CachedModule keep(const Request& request, std::string_view bytes, std::string meta,
                     std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
-  /// Keeps a module that came from another machine as if this one had compiled it, but in the list for all
-  /// places: list_for_all_places() does that.
-  CachedModule take(const Request& request, Brought& brought);
-  void list_for_all_places(const Key& shared_key, DependencySet named);
+  /// Keeps a module that came from another machine in memory, and gives it. keep_brought() then keeps it on
+  /// disk as if this one had compiled it: files take longer to make than what is asked of a store nearby.
+  CachedModule take(const Request& request, const Brought& brought);
+  void keep_brought(const Request& request, Brought brought);
   /// Removes a module. The next look-up of its requests misses.
   void forget(const Key& module_key);
   /// The files that led from a request to a module that find() or keep() gave; nothing if that is not known
@@ -91,6 +91,7 @@ class ModuleCache {
  private:
   std::optional<CachedModule> find_module(const Key& key, Missing& why);
   void add_set(const Key& request_key, DependencySet set, bool on_disk);
+  void list_for_all_places(const Key& shared_key, DependencySet named);
   CachedModule opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk);
 
   DiskStore& m_disk;

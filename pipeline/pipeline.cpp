@@ -388,7 +388,10 @@ bool Pipeline::reject(const Module& module) {
   cache::Key key;
   for (std::size_t i = 0; i < key.size(); ++i)
     key[i] = static_cast<unsigned char>(std::stoul(module.key.substr(2 * i, 2), nullptr, 16));
-  if (cache::RemoteCache* const remote = this->remote(stores)) remote->reject(key);
+  if (cache::RemoteCache* const remote = this->remote(stores)) {
+    remote->reject(key);
+    remote->flush(cache::RemoteCache::k_last_wait);  // it may be about to reach the disk
+  }
   stores.modules.forget(key);
   log().warn("the module {} of a shared store does not load here: it is compiled", module.key.substr(0, 12));
   return true;
@@ -480,10 +483,10 @@ std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const 
   if (!brought) return std::nullopt;
   cache::CachedModule kept = stores.modules.take(asked, *brought);
   if (stores.disk.usable())
-    remote.later([&stores, key = asked.key, shared = *asked.shared, named = std::move(brought->named),
+    remote.later([&stores, asked, brought = std::move(*brought),
                   inputs = inputs_of(request, true).serialise()]() mutable {
-      stores.disk.keep(cache::Kind::inputs, key, inputs, {});
-      stores.modules.list_for_all_places(shared, std::move(named));
+      stores.modules.keep_brought(asked, std::move(brought));
+      stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
     });
   note_use(request, asked.key, kept, stores);
   stores.tally.add(cache::Count::hit_remote);

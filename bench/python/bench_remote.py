@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a shared store costs: hits of signed entries over an open connection, and a store that is silent.
 
-    bench/python/bench_remote.py [--sources N]
+    bench/python/bench_remote.py [--sources N] [--folder DIR]
 
 Starts nginx and redis-server by scripts/http-cache and scripts/redis on this machine. One process compiles N small sources
 and signs their modules. A second one, with a cache folder of its own, loads each from the store; a third loads them from
@@ -27,10 +27,9 @@ import tarsia
 REPO = pathlib.Path(__file__).resolve().parents[2]
 LOAD = """
 import json, os, sys, time, tarsia
-n, origin, warm = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+n, origin = int(sys.argv[1]), sys.argv[2]
 source = "int answer{0}(int x) {{ return x * {0} + 1; }}"
-if warm:  # opens the connection, which the others use again
-    assert tarsia.load_inline(source.format(n)).origin == origin
+assert tarsia.load_inline(source.format(n)).origin == origin  # opens the connection, which the others use again
 took = []
 for i in range(n):
     time.sleep(0.002)  # what the last load left to a thread is done
@@ -42,10 +41,25 @@ for i in range(n):
 print(json.dumps([took, tarsia.statistics()["cache"]["remote"]]))
 """
 
+# Compiles with and without the store by turns, so that both have the same load of the machine.
+SILENT = """
+import json, os, time, tarsia
+url = os.environ["TARSIA_REMOTE"]
+def took(i, remote):
+    os.environ["TARSIA_REMOTE"] = remote
+    began = time.perf_counter()
+    tarsia.load_inline(f"int answer{i}(int x) {{ return x * {i} + 1; }}")
+    return (time.perf_counter() - began) * 1000
+took(0, "")
+first = took(1, url)
+both = [(took(2 * i, ""), took(2 * i + 1, url)) for i in range(1, 31)]
+print(json.dumps([first, [one for one, _ in both], [other for _, other in both], tarsia.statistics()["cache"]["remote"]]))
+"""
 
-def run(folder, n, origin, warm=True, **env):
+
+def run(folder, n, origin, **env):
     variables = {**os.environ, "TARSIA_CACHE_DIR": str(folder), **env}
-    done = subprocess.run([sys.executable, "-c", LOAD, str(n), origin, "warm" if warm else ""], env=variables, check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", LOAD, str(n), origin], env=variables, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
@@ -57,11 +71,13 @@ def text(times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sources", type=int, default=200)
-    n = parser.parse_args().sources
+    parser.add_argument("--folder", help="where the caches lie; by default in the folder for temporary files")
+    arguments = parser.parse_args()
+    n = arguments.sources
     command = pathlib.Path(tarsia.__file__).parent / "bin" / "tarsia"
     if not command.exists():
         command = pathlib.Path(tarsia.__file__).parents[2] / "bin" / "tarsia"
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as temporary:
         folder = pathlib.Path(temporary)
         subprocess.run([command, "cache", "keygen", folder / "key"], check=True, stdout=subprocess.DEVNULL)
         builder, reader = {"TARSIA_SIGN_KEY": str(folder / "key")}, {"TARSIA_TRUST": str(folder / "key.pub")}
@@ -82,12 +98,13 @@ def main():
             print(f"{'':11} adds   {statistics.median(remote) - statistics.median(disk):7.3f}", flush=True)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             address = "127.0.0.1:%d" % silent.getsockname()[1]
-            compiled, _ = run(folder / "alone", 20, "compiled", TARSIA_REMOTE="")
             for name, url in (("http", f"http://{address}/cache"), ("redis", f"redis://{address}/0")):
-                late, counts = run(folder / f"silent-{name}", 20, "compiled", warm=False, TARSIA_REMOTE=url, **reader)
-                assert counts["failures"] == 1 and counts["skipped"] == 19, counts
-                print(f"silent {name:5}  the first compile takes {late[0] - statistics.median(compiled):.0f} ms more, "
-                      f"later ones {statistics.median(late[1:]) - statistics.median(compiled):.2f} ms")
+                variables = {**os.environ, "TARSIA_CACHE_DIR": str(folder / f"silent-{name}"), "TARSIA_REMOTE": url, **reader}
+                done = subprocess.run([sys.executable, "-c", SILENT], env=variables, check=True, capture_output=True, text=True)
+                first, without, later, counts = json.loads(done.stdout)
+                assert counts["failures"] == 1 and counts["skipped"] == len(later), counts
+                print(f"silent {name:5}  the first compile takes {first - statistics.median(without):.0f} ms more, "
+                      f"later ones {statistics.median(later) - statistics.median(without):.2f} ms")
 
 
 if __name__ == "__main__":

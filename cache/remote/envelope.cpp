@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "base/little_endian.h"
 
@@ -101,8 +103,12 @@ Sealed unseal(std::string_view envelope, Kind kind, const Key& key, const Trust&
       ZSTD_findFrameCompressedSize(compressed.data(), compressed.size()) != compressed.size())
     return Sealed::malformed;
   entry.payload.resize(payload_size);
-  const std::size_t n =
-      ZSTD_decompress(entry.payload.data(), payload_size, compressed.data(), compressed.size());
+  // To make one takes longer than to unpack a small module.
+  thread_local const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> t_context(ZSTD_createDCtx(),
+                                                                                       &ZSTD_freeDCtx);
+  if (!t_context) throw std::bad_alloc();
+  const std::size_t n = ZSTD_decompressDCtx(t_context.get(), entry.payload.data(), payload_size,
+                                            compressed.data(), compressed.size());
   if (ZSTD_isError(n) || n != payload_size) {
     entry.payload.clear();
     return Sealed::malformed;

@@ -52,6 +52,7 @@ Values read_config(const std::string& path) {
   if (const int error = open_regular(path, fd, status, Links::follow)) {
     // Nobody asked for the file that is looked for by default.
     if ((error == ENOENT || error == ENOTDIR) && !std::getenv("TARSIA_CONFIG")) return {};
+    if (error == EMFILE || error == ENFILE) raise_errno("cannot open " + path, error);
     throw refuse(errno_message("it cannot be opened", error));
   }
   if (const std::string why = distrust(path, status); !why.empty()) throw refuse(why);
