@@ -91,7 +91,6 @@ def replace_blob(folder, change):
             data = result.read_bytes()
             if path.name.encode() not in data:
                 continue
-            size = lambda n: bytes([n & 127 | 128, n >> 7]) if 128 <= n < 1 << 14 else varint(n)  # noqa: E731
             assert data.count(path.name.encode()) == 1
             result.write_bytes(action_result(renamed.name, len(new)))
 
