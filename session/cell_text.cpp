@@ -14,9 +14,9 @@ namespace {
 constexpr std::string_view k_prologue = "#include <tarsia/op.h>\n#include <tarsia/repl.h>\n";
 
 /// Goes through a text and skips comments, strings and characters: calls see(offset) for each other byte that
-/// is no space.
+/// is no space. Returns where a comment begins that does not end, if one does not.
 template <class See>
-void for_each_code_byte(std::string_view text, const See& see) {
+std::optional<std::size_t> for_each_code_byte(std::string_view text, const See& see) {
   std::size_t at = 0;
   const auto starts = [&](std::string_view what) { return text.substr(at).starts_with(what); };
   while (at < text.size()) {
@@ -24,12 +24,13 @@ void for_each_code_byte(std::string_view text, const See& see) {
       at = std::min(text.find('\n', at), text.size());
     } else if (starts("/*")) {
       const std::size_t end = text.find("*/", at + 2);
-      at = end == text.npos ? text.size() : end + 2;
+      if (end == text.npos) return at;
+      at = end + 2;
     } else if (starts("R\"") && (at == 0 || !(std::isalnum(static_cast<unsigned char>(text[at - 1])) ||
                                               text[at - 1] == '_'))) {
       see(at);
       const std::size_t open = text.find('(', at);
-      if (open == text.npos) return;
+      if (open == text.npos) break;
       const std::string close = ")" + std::string(text.substr(at + 2, open - at - 2)) + "\"";
       const std::size_t end = text.find(close, open);
       at = end == text.npos ? text.size() : end + close.size();
@@ -44,20 +45,7 @@ void for_each_code_byte(std::string_view text, const See& see) {
       ++at;
     }
   }
-}
-
-/// A line's directive, "include", "define" and so on; empty if it has none.
-std::string_view directive_of(std::string_view line) {
-  const auto skip = [&] {
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  };
-  skip();
-  if (line.empty() || line.front() != '#') return {};
-  line.remove_prefix(1);
-  skip();
-  std::size_t end = 0;
-  while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end]))) ++end;
-  return line.substr(0, end);
+  return std::nullopt;
 }
 
 /// Sets statements that begin with a sign in brackets: at the top of a file, Clang takes no expression for
@@ -108,20 +96,56 @@ std::size_t lines_in(std::string_view text) {
 
 }  // namespace
 
+std::string_view directive_of(std::string_view line) {
+  const auto skip = [&] {
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+  };
+  skip();
+  if (line.empty() || line.front() != '#') return {};
+  line.remove_prefix(1);
+  skip();
+  std::size_t end = 0;
+  while (end < line.size() && std::isalpha(static_cast<unsigned char>(line[end]))) ++end;
+  return line.substr(0, end);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+std::vector<std::string> macros_of(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(text)) {
+    if (directive_of(line) != "define") continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find("define") + 6);
+    if (begin == line.npos) continue;
+    std::size_t end = begin;
+    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_'))
+      ++end;
+    names.push_back(line.substr(begin, end - begin));
+  }
+  return names;
+}
+
 CellText::CellText(std::string name, const std::string& typed) : m_name(std::move(name)) {
   const std::string text = with_signs_in_brackets(typed);
   std::size_t last = text.npos;
-  for_each_code_byte(text, [&](std::size_t at) { last = at; });
+  m_open_comment = for_each_code_byte(text, [&](std::size_t at) { last = at; });
   m_is_empty = last == text.npos;
   const bool is_ended = !m_is_empty && text[last] == ';';
   m_shows_value = !m_is_empty && !is_ended;
   m_code = text + (is_ended ? "\n" : "\n;\n");
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view directive = directive_of(std::string_view(text).substr(begin, end - begin));
+  for (const std::string& line : lines_of(text)) {
+    const std::string_view directive = directive_of(line);
     m_has_macros |= directive == "define" || directive == "undef" || directive == "pragma";
-    begin = end + 1;
   }
+  if (m_has_macros) m_macros = macros_of(text);
 }
 
 CellText CellText::ready() {

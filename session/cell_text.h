@@ -51,9 +51,13 @@ class CellText {
   const std::string& code() const { return m_code; }
   /// Whether its last statement shows its value: no semicolon follows.
   bool shows_value() const { return m_shows_value; }
+  /// The byte at which a comment begins that the cell does not end; none if there is none.
+  std::optional<std::size_t> open_comment() const { return m_open_comment; }
   /// Whether there is nothing but space and comments.
   bool is_empty() const { return m_is_empty; }
   bool has_macros() const { return m_has_macros; }
+  /// The names of the macros that it defines, in their order.
+  const std::vector<std::string>& macros() const { return m_macros; }
 
   /// Moves the includes, `#include <…>` outside of conditions and before any macro, to the source's front.
   void move_includes();
@@ -80,12 +84,21 @@ class CellText {
   std::string m_name, m_code;
   std::vector<std::pair<std::string, int>> m_includes;
   std::vector<Item> m_items;
+  std::vector<std::string> m_macros;
+  std::optional<std::size_t> m_open_comment;
   bool m_shows_value = false, m_is_empty = true, m_has_macros = false;
 };
 
 /// The cells of a session, in their order. Sessions keep each state that undo() leads back to; what does not
 /// change from one to the next, they share.
 using CellTexts = std::vector<std::shared_ptr<const CellText>>;
+
+/// A line's directive, "include", "define" and so on; empty if it has none.
+std::string_view directive_of(std::string_view line);
+/// The names of the macros that a text defines, in their order.
+std::vector<std::string> macros_of(const std::string& text);
+/// The lines of a text, without their ends.
+std::vector<std::string> lines_of(const std::string& text);
 
 /// The name of the text that includes all others.
 inline constexpr char k_main_name[] = "session";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,47 @@ void cell_put_char(unsigned c) {
   put("'");
 }
 
+/// A character of Unicode as UTF-8; what is none, as a number.
+void put_code_point(std::uint32_t one, char quote) {
+  if (one < 0x80) return put_escaped(static_cast<unsigned char>(one), quote);
+  char text[16];
+  if (one > 0x10ffff || (one >= 0xd800 && one < 0xe000)) {
+    std::snprintf(text, sizeof text, "\\x{%x}", one);
+    return put(text);
+  }
+  std::size_t n = 0;
+  const auto tail = [&](int shift) { text[n++] = char(0x80 | ((one >> shift) & 0x3f)); };
+  if (one >= 0x10000)
+    text[n++] = char(0xf0 | (one >> 18)), tail(12), tail(6), tail(0);
+  else if (one >= 0x800)
+    text[n++] = char(0xe0 | (one >> 12)), tail(6), tail(0);
+  else
+    text[n++] = char(0xc0 | (one >> 6)), tail(0);
+  put({text, n});
+}
+
+void cell_put_wide(const void* text, unsigned long n, unsigned bytes) {
+  put("\"");
+  for (unsigned long i = 0; i < n && t_value.size() < k_most; ++i) {
+    if (bytes == 4) {
+      put_code_point(static_cast<const std::uint32_t*>(text)[i], '"');
+      continue;
+    }
+    const auto* units = static_cast<const std::uint16_t*>(text);
+    std::uint32_t one = units[i];
+    if (one >= 0xd800 && one < 0xdc00 && i + 1 < n && units[i + 1] >= 0xdc00 && units[i + 1] < 0xe000)
+      one = 0x10000 + ((one - 0xd800) << 10) + (units[++i] - 0xdc00);
+    put_code_point(one, '"');
+  }
+  put("\"");
+}
+
+void cell_put_code_point(unsigned value) {
+  put("'");
+  put_code_point(value, '\'');
+  put("'");
+}
+
 void cell_put_int(long long value) {
   put_number(value);
 }
@@ -129,6 +171,9 @@ void cell_put_float(float value) {
   put_real(value);
 }
 void cell_put_double(double value) {
+  put_real(value);
+}
+void cell_put_long_double(long double value) {
   put_real(value);
 }
 
@@ -190,10 +235,13 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_put", cell_put),
     BUILTIN("tarsia_cell_put_quoted", cell_put_quoted),
     BUILTIN("tarsia_cell_put_char", cell_put_char),
+    BUILTIN("tarsia_cell_put_wide", cell_put_wide),
+    BUILTIN("tarsia_cell_put_code_point", cell_put_code_point),
     BUILTIN("tarsia_cell_put_int", cell_put_int),
     BUILTIN("tarsia_cell_put_uint", cell_put_uint),
     BUILTIN("tarsia_cell_put_float", cell_put_float),
     BUILTIN("tarsia_cell_put_double", cell_put_double),
+    BUILTIN("tarsia_cell_put_long_double", cell_put_long_double),
     BUILTIN("tarsia_cell_put_pointer", cell_put_pointer),
     BUILTIN("tarsia_cell_put_type", cell_put_type),
     BUILTIN("tarsia_cell_put_tensor", cell_put_tensor),

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "pipeline/pipeline.h"
 #include "registry/call/call.h"
+#include "registry/library/checked_code.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
 #include "registry/resources/last_error.h"
@@ -76,24 +77,6 @@ bool mentions(std::string_view text, std::string_view name) {
   return false;
 }
 
-/// A statement with the semicolon that a session does not ask for.
-std::string ended(std::string statement) {
-  if (statement.ends_with(";")) statement.pop_back();
-  while (!statement.empty() && (statement.back() == '\n' || statement.back() == ' ')) statement.pop_back();
-  return statement.ends_with('}') ? statement : statement + ";";
-}
-
-std::string without_empty_lines(const std::string& text) {
-  std::string kept;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    if (line.find_first_not_of(" \t;") != line.npos) kept += line + "\n";
-    begin = end + 1;
-  }
-  return kept;
-}
-
 std::string base64_of(const std::string& bytes) {
   constexpr int k_variant = sodium_base64_VARIANT_ORIGINAL;
   std::string text(sodium_base64_encoded_len(bytes.size(), k_variant), '\0');
@@ -106,6 +89,18 @@ std::string base64_of(const std::string& bytes) {
 bool is_previous(const std::string& message) {
   return message.starts_with("previous ") || message.starts_with("target of using declaration") ||
          message == "using declaration" || message.starts_with("conflicting declaration");
+}
+
+/// Warnings without those about earlier cells, which were told when these ran.
+std::vector<Diagnostic> of_cell(const std::vector<Diagnostic>& warnings, const CellTexts& earlier) {
+  std::vector<Diagnostic> kept;
+  bool is_kept = true;
+  for (const Diagnostic& one : warnings) {
+    if (one.severity != Severity::note)
+      is_kept = std::ranges::none_of(earlier, [&](const auto& cell) { return cell->name() == one.file; });
+    if (is_kept) kept.push_back(one);
+  }
+  return kept;
 }
 
 /// Drops an item of a cell, for those who read `earlier`. Its names, or its kind if it has none.
@@ -180,6 +175,19 @@ CellResult Session::run(const std::string& text, int number) {
   result.number = number > 0 ? number : m_next;
   m_next = result.number + 1;
   CellText cell(name_of_cell(result.number), text);
+  if (const auto comment = cell.open_comment()) {
+    const std::string_view before = std::string_view(cell.code()).substr(0, *comment);
+    result.diagnostics = {{.file = cell.name(),
+                           .line = int(std::ranges::count(before, '\n')) + 1,
+                           .column = int(before.size() - (before.rfind('\n') + 1)) + 1,  // npos + 1 is 0
+                           .message = "a comment begins here that the cell does not end: add */"}};
+    try {
+      throw CompileError(cell.name() + " does not compile", Stage::source, result.diagnostics);
+    } catch (...) {
+      fail(result, {}, cell);
+    }
+    return result;
+  }
   if (cell.is_empty() && !cell.has_macros()) {
     result.ok = true;
     return result;
@@ -221,7 +229,7 @@ CellResult Session::run(const std::string& text, int number) {
   }
   result.compile_ms = milliseconds_since(began);
   result.origin = module->origin;
-  result.diagnostics = module->warnings;
+  result.diagnostics = of_cell(module->warnings, earlier);
   for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
 
   // 3. Load, and tie to the others. From here on the cell's code uses what earlier cells have defined.
@@ -324,6 +332,11 @@ void Session::run_module(CellModule& module, CellResult& result) {
       code = registry::capture_author_exception();
     }
     frame.context().function = nullptr;
+    if (const std::string found = undefined_behaviour(module, result); !found.empty())
+      code = registry::guarded([&] {
+        throw UndefinedBehaviour(code ? found + "\nthe code then threw: " + registry::last_error().message
+                                      : found);
+      });
     if (code == TARSIA_OK)
       code = registry::guarded([&] {
         if (uses_cuda) {
@@ -332,7 +345,10 @@ void Session::run_module(CellModule& module, CellResult& result) {
         }
         // What has waited for input, say, may have ended without an exception.
         if (m_options.interrupted && m_options.interrupted()) throw Interrupted("the cell was interrupted");
+        const std::size_t told = module.library()->warnings().size();
         module.add_ops();
+        for (const tarsia_diagnostic& one : module.library()->warnings().subspan(told))
+          result.notes.emplace_back(one.message);
       });
     if (const std::string failure = uses_cuda ? failure_of_gpu(result) : "";
         code == TARSIA_OK && !failure.empty())
@@ -350,6 +366,21 @@ void Session::run_module(CellModule& module, CellResult& result) {
     place.message = error.message;
     result.diagnostics.insert(result.diagnostics.begin(), std::move(place));
   }
+}
+
+std::string Session::undefined_behaviour(const CellModule& running, const CellResult& result) const {
+  std::string all;
+  const auto add = [&](const CellModule& module) {
+    void* const take = module.library()->symbol(registry::k_take_findings);
+    if (!take) return;
+    const std::string found =
+        registry::findings(reinterpret_cast<registry::TakeFindings>(take), name_of_cell(result.number));
+    if (!found.empty()) all += (all.empty() ? "" : "\n") + found;
+  };
+  for (const Live& one : m_live)
+    if (one.module) add(*one.module);
+  add(running);
+  return all;
 }
 
 std::string Session::failure_of_gpu(CellResult& result) {
@@ -408,8 +439,8 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
 }
 
 /// Names the functions that were compiled with what the cell has defined again: a constant, a class, a
-/// template, an inline function. Code calls a static function of its own cell directly, and one of another
-/// cell through a slot.
+/// template, an inline function, a macro. Code calls a static function of its own cell directly, and one of
+/// another cell through a slot.
 void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<std::string>& undone,
                                CellResult& result) const {
   const auto note = [&](const CellText& cell, const std::string& name) {
@@ -419,6 +450,13 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
         result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
                                name + "'");
   };
+  for (const std::string& name : live.back().text->macros()) {
+    const bool is_again = std::any_of(live.begin(), live.end() - 1, [&](const Live& one) {
+      return std::ranges::find(one.text->macros(), name) != one.text->macros().end();
+    });
+    for (std::size_t i = 0; is_again && i + 1 < live.size(); ++i)
+      if (live[i].module) note(*live[i].text, name);
+  }
   for (std::size_t i = 0; i < m_live.size(); ++i) {
     const std::vector<Item>&before = m_live[i].text->items(), &now = live[i].text->items();
     for (std::size_t k = 0; k < before.size() && k < now.size() && m_live[i].module; ++k) {
@@ -480,33 +518,34 @@ std::string Session::shown_text(const Item& item, const std::string& typed) {
          "\n#pragma clang attribute pop\n";
 }
 
-std::string Session::source_with(ItemText text_of) const {
-  std::string includes, declarations, statements;
-  std::set<std::string> seen;
-  for (const Live& one : m_live) {
-    if (!one.module) continue;
-    for (const auto& [include, line] : one.text->includes())
-      if (seen.insert(include).second) includes += include + "\n";
-    const std::string& code = one.text->code();
-    std::size_t done = 0;
-    std::string kept;
-    for (const Item& item : one.text->items()) {
-      kept += code.substr(done, item.begin - done);
-      const std::string typed = code.substr(item.begin, item.end - item.begin);
-      if (item.kind == "statement")
-        statements += "  " + ended(typed) + "\n";
-      else if (!item.dropped)
-        kept += text_of(item, typed);
-      done = item.end;
+std::string Session::source_with(ItemText text_of, const char* define) const {
+  CellTexts cells;
+  for (const Live& one : m_live)
+    if (one.module) cells.push_back(one.text);
+  const std::string ready = m_live.front().text->later_text();
+  std::set<std::size_t> left_out;
+  SessionSource made = make_source(cells, ready, text_of);
+  // A statement that ran before something was defined in another way may mean nothing now.
+  for (int i = 0; made.has_replaced && !made.statements.empty() && i < k_most_tries; ++i) {
+    const std::size_t before = left_out.size();
+    try {
+      pipeline::Source source;
+      source.name = "session";
+      source.options = m_options.compile;
+      if (define) source.options.defines.emplace_back(define, std::nullopt);
+      source.files.push_back({"session", made.text});
+      (void)pipeline::Pipeline::instance().compile(source);
+    } catch (const CompileError& error) {
+      for (const Diagnostic& one : error.diagnostics())
+        for (std::size_t k = 0; k < made.statements.size() && one.severity >= Severity::error; ++k)
+          if (one.line >= made.statements[k].first_line && one.line <= made.statements[k].last_line)
+            left_out.insert(k);
+    } catch (const Error&) {  // whoever compiles the source hears of it
     }
-    kept += code.substr(done);
-    kept = without_empty_lines(kept);
-    if (!kept.empty()) declarations += "// " + one.text->name() + "\n" + kept + "\n";
+    if (left_out.size() == before) break;
+    made = make_source(cells, ready, text_of, left_out);
   }
-  std::string text = "#include <tarsia/op.h>\n#include <tarsia/repl.h>\n" + includes + "\n" +
-                     m_live.front().text->later_text() + "\n" + declarations;
-  if (!statements.empty()) text += "void session() {\n" + statements + "}\n";
-  return text;
+  return std::move(made.text);
 }
 
 std::string to_json(const Completed& completed) {

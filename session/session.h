@@ -23,6 +23,7 @@
 #include "jit/compile_options.h"
 #include "session/cell_module.h"
 #include "session/cell_text.h"
+#include "session/session_source.h"
 
 namespace tarsia::session {
 
@@ -80,11 +81,12 @@ class Session {
   /// The number of live cells.
   std::size_t size() const { return m_before.size(); }
   /// A source that can be compiled: what the cells declare, and their statements within a function
-  /// `void session()`. What was replaced or taken back is not in it.
-  std::string source() const { return source_with(&typed_text); }
+  /// `void session()`. What was replaced or taken back is not in it, but for statements that no longer
+  /// compile with what there is now: they are comments.
+  std::string source() const { return source_with(&typed_text, nullptr); }
   /// A source to look at the code of: variables are declared alone. To be compiled with
   /// TARSIA_DETAIL_CODE_IS_SHOWN.
-  std::string shown_source() const { return source_with(&shown_text); }
+  std::string shown_source() const { return source_with(&shown_text, "TARSIA_DETAIL_CODE_IS_SHOWN"); }
   /// The names of the ops that live cells have registered.
   std::vector<std::string> ops() const;
   /// Compiles later cells with these options. Throws as the constructor does.
@@ -98,13 +100,14 @@ class Session {
     std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
   };
 
-  /// What stands for an item in a source. `typed`: its text.
-  using ItemText = std::string (*)(const Item& item, const std::string& typed);
   static std::string typed_text(const Item& item, const std::string& typed);
   static std::string shown_text(const Item& item, const std::string& typed);
-  std::string source_with(ItemText text_of) const;
+  /// `define`: a macro to compile it with, or null.
+  std::string source_with(ItemText text_of, const char* define) const;
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
+  /// What code that was compiled with debug="undefined" has noted while the cell ran; "" if nothing.
+  std::string undefined_behaviour(const CellModule& running, const CellResult& result) const;
   /// Waits for what the cell has given to the GPU. Says why that has failed; "" if it has not.
   std::string failure_of_gpu(CellResult& result);
   /// What launches in the cell that has run have left behind, in its module or in one whose code it called.

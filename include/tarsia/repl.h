@@ -16,10 +16,14 @@ extern "C" {
 void tarsia_cell_put(const char* text, unsigned long n);
 void tarsia_cell_put_quoted(const char* text, unsigned long n);
 void tarsia_cell_put_char(unsigned c);
+/// `bytes`: of a code unit: 2 (UTF-16) or 4 (UTF-32).
+void tarsia_cell_put_wide(const void* text, unsigned long n, unsigned bytes);
+void tarsia_cell_put_code_point(unsigned value);
 void tarsia_cell_put_int(long long value);
 void tarsia_cell_put_uint(unsigned long long value);
 void tarsia_cell_put_float(float value);
 void tarsia_cell_put_double(double value);
+void tarsia_cell_put_long_double(long double value);
 void tarsia_cell_put_pointer(const void* value);
 /// The name of a type, from what __PRETTY_FUNCTION__ says of type_name<T>().
 void tarsia_cell_put_type(const char* pretty);
@@ -163,11 +167,58 @@ auto put_any(const T_& value_, Priority<4>) -> decltype(value_.get(), value_.ope
   put_any(value_.get(), Priority<0>());
 }
 
+template <class T_>
+constexpr bool k_is_wide =
+    std::is_same_v<T_, wchar_t> || std::is_same_v<T_, char16_t> || std::is_same_v<T_, char32_t>;
+#ifdef __cpp_char8_t
+template <class T_>
+constexpr bool k_is_utf8 = std::is_same_v<T_, char8_t>;
+#else
+template <class T_>
+constexpr bool k_is_utf8 = false;
+#endif
+/// Whether it is a type of characters: text of them is shown as text.
+template <class T_>
+constexpr bool k_is_character = std::is_same_v<T_, char> || k_is_wide<T_> || k_is_utf8<T_>;
+
+/// Writes `n` characters of any kind in quotes.
+template <class T_>
+void put_characters(const T_* text_, unsigned long n_) {
+  if constexpr (k_is_wide<T_>)
+    tarsia_cell_put_wide(text_, n_, sizeof(T_));
+  else
+    tarsia_cell_put_quoted(reinterpret_cast<const char*>(text_), n_);
+}
+
+/// The length of a text that ends with a NUL, or `most_`.
+template <class T_>
+unsigned long length_of(const T_* text_, unsigned long most_) {
+  unsigned long n_ = 0;
+  while (n_ < most_ && text_[n_] != T_(0)) ++n_;
+  return n_;
+}
+
 /// Strings of any kind.
 template <class T_>
 auto put_any(const T_& value_, Priority<6>)
-    -> decltype(static_cast<const char*>(value_.data()), value_.size(), value_.substr(0), void()) {
-  tarsia_cell_put_quoted(value_.data(), value_.size());
+    -> std::enable_if_t<k_is_character<std::remove_cv_t<std::remove_pointer_t<decltype(value_.data())>>> &&
+                        sizeof(value_.size(), value_.substr(0), 0) != 0> {
+  put_characters(value_.data(), value_.size());
+}
+
+/// Integers of 128 bits.
+template <class T_>
+void put_long_int(T_ value_) {
+  char text_[41];
+  char* at_ = text_ + sizeof text_;
+  const bool is_negative_ = value_ < T_(0);
+  do {
+    const int digit_ = static_cast<int>(value_ % T_(10));
+    *--at_ = static_cast<char>('0' + (digit_ < 0 ? -digit_ : digit_));
+    value_ /= T_(10);
+  } while (value_ != T_(0));
+  if (is_negative_) *--at_ = '-';
+  tarsia_cell_put(at_, static_cast<unsigned long>(text_ + sizeof text_ - at_));
 }
 
 template <class T_, class = void>
@@ -205,13 +256,6 @@ void put_array(const T_* value_, unsigned long n_) {
   put_text("}");
 }
 
-/// A buffer of characters, up to its NUL if there is one.
-inline void put_characters(const char* text_, unsigned long n_) {
-  const void* end_ = __builtin_memchr(text_, 0, n_);
-  tarsia_cell_put_quoted(text_,
-                         end_ ? static_cast<unsigned long>(static_cast<const char*>(end_) - text_) : n_);
-}
-
 /// Writes a value.
 template <class T_>
 void put(const T_& value_) {
@@ -223,8 +267,12 @@ void put(const T_& value_) {
     put_text(value_ ? "true" : "false");
   } else if constexpr (std::is_same_v<T_, char>) {
     tarsia_cell_put_char(static_cast<unsigned char>(value_));
+  } else if constexpr (k_is_wide<T_> || k_is_utf8<T_>) {
+    tarsia_cell_put_code_point(static_cast<unsigned>(value_));
   } else if constexpr (std::is_same_v<T_, float>) {
     tarsia_cell_put_float(value_);
+  } else if constexpr (std::is_same_v<T_, long double>) {
+    tarsia_cell_put_long_double(value_);
   } else if constexpr (std::is_floating_point_v<T_>) {
     tarsia_cell_put_double(static_cast<double>(value_));
   } else if constexpr (std::is_integral_v<T_> && sizeof(T_) <= 8) {
@@ -232,17 +280,21 @@ void put(const T_& value_) {
       tarsia_cell_put_int(static_cast<long long>(value_));
     else
       tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
+#ifdef __SIZEOF_INT128__
+  } else if constexpr (std::is_same_v<T_, __int128> || std::is_same_v<T_, unsigned __int128>) {
+    put_long_int(value_);
+#endif
   } else if constexpr (std::is_same_v<T_, decltype(nullptr)>) {
     put_text("nullptr");
-  } else if constexpr (std::is_same_v<T_, const char*> || std::is_same_v<T_, char*>) {
+  } else if constexpr (std::is_pointer_v<T_> && k_is_character<std::remove_cv_t<std::remove_pointer_t<T_>>>) {
     if (value_)
-      tarsia_cell_put_quoted(value_, __builtin_strlen(value_));
+      put_characters(value_, length_of(value_, ~0ul));
     else
       put_text("nullptr");
   } else if constexpr (std::is_array_v<T_>) {
     using Element_ = std::remove_cv_t<std::remove_extent_t<T_>>;
-    if constexpr (std::is_same_v<Element_, char>)
-      put_characters(value_, sizeof(value_));
+    if constexpr (k_is_character<Element_>)
+      put_characters(value_, length_of(value_, sizeof(value_) / sizeof(value_[0])));
     else
       put_array(value_, sizeof(value_) / sizeof(value_[0]));
   } else if constexpr (std::is_pointer_v<T_>) {
@@ -267,18 +319,37 @@ void show(T_&& value_) {
   put<Plain_>(value_);
 }
 
-#endif  // C++17
+/// Makes the compiler compute a value, though nothing else uses it.
+template <class T_>
+void keep(const T_& value_) {
+  if constexpr ((std::is_integral_v<T_> || std::is_enum_v<T_> || std::is_pointer_v<T_>) && sizeof(T_) <= 8) {
+    const T_ read_ = value_;
+    __asm__ volatile("" : : "r"(read_) : "memory");
+  } else if constexpr (std::is_floating_point_v<T_>) {
+    const T_ read_ = value_;
+    __asm__ volatile("" : : "m"(read_) : "memory");
+  } else {
+    __asm__ volatile("" : : "r"(__builtin_addressof(value_)) : "memory");
+  }
+}
 
-/// Runs `body` `runs` times and shows how long that took. Work that it gives to a GPU counts.
+/// Runs `body` `runs` times and shows how long that took. Work that it gives to a GPU counts. What it returns
+/// is computed.
 template <class Body_>
 void bench(long runs_, Body_&& body_) {
   tarsia_cell_bench_begin();
   for (long i_ = 0; i_ < runs_; ++i_) {
-    body_();
-    __asm__ volatile("" ::: "memory");
+    if constexpr (std::is_void_v<decltype(body_())>) {
+      body_();
+      __asm__ volatile("" ::: "memory");
+    } else {
+      keep(body_());
+    }
   }
   tarsia_cell_bench_end();
 }
+
+#endif  // C++17
 
 /* Values to try ops with. Shapes are lists of extents; devices are "cpu", "gpu", "gpu:1". */
 

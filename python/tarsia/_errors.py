@@ -45,7 +45,8 @@ class Diagnostic:
         return self._render(_plain)
 
     def _render(self, paint):
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: " if self.file else ""
+        place = "".join(f"{part}:" for part in (self.file, self.line, self.column) if part)
+        place += " " if place else ""
         text = f"{paint('bold', place)}{paint(self.severity, self.severity + ':')} {paint('bold', self.message)}"
         if self.origin:
             text += "  " + paint("faint", f"[{self.origin}]")

@@ -13,9 +13,6 @@
 
 namespace tarsia::registry {
 
-namespace {
-
-/// What was found, for an error; empty if it was nothing.
 std::string findings(TakeFindings take, const std::string& who) {
   std::array<char, 4096> text;
   const std::int32_t n = take(text.data(), text.size(), 1);
@@ -24,8 +21,6 @@ std::string findings(TakeFindings take, const std::string& who) {
   if (message.find('\n') == message.npos && n > 1) message += " (" + std::to_string(n) + " times)";
   return message;
 }
-
-}  // namespace
 
 std::int32_t CheckedCode::tell(const std::string& who, std::int32_t code) const noexcept {
   const std::int32_t reported = guarded([&] {

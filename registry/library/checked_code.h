@@ -21,6 +21,9 @@ inline constexpr const char* k_take_findings = "tarsia_take_findings";
 /// found. With `wait` 0 it waits for nobody, as a handler of signals needs it.
 using TakeFindings = std::int32_t (*)(char* text, std::uint64_t bytes, std::int32_t wait);
 
+/// What was found, for an error; empty if it was nothing. `who`: ran.
+std::string findings(TakeFindings take, const std::string& who);
+
 /// Puts itself between the callers of a library's functions and ops and their code. Immutable once all are
 /// added.
 class CheckedCode {

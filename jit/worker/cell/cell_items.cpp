@@ -133,7 +133,8 @@ const char* kind_of(const clang::Decl& decl) {
   if (const auto* pattern = llvm::dyn_cast<clang::TemplateDecl>(inner);
       pattern && pattern->getTemplatedDecl())
     inner = pattern->getTemplatedDecl();
-  if (llvm::isa<clang::TopLevelStmtDecl>(inner)) return "statement";
+  if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(inner))
+    return llvm::isa_and_nonnull<clang::Expr>(statement->getStmt()) ? "expression" : "statement";
   if (llvm::isa<clang::FunctionDecl>(inner)) return "function";
   if (llvm::isa<clang::VarDecl>(inner)) return "variable";
   if (llvm::isa<clang::TypeDecl>(inner)) return "type";
@@ -262,7 +263,7 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
     add_names(*decl, item.names);
     add_symbol(*decl, item.symbols);
   }
-  if (item.kind == "statement") {
+  if (item.kind == "statement" || item.kind == "expression") {
     item.later = "";
   } else if (function && (llvm::isa<clang::CXXMethodDecl>(function)) && function->isOutOfLine() &&
              !function->isTemplated() && !function->isInlined() && function->doesThisDeclarationHaveABody()) {

@@ -26,8 +26,8 @@ namespace tarsia::jit {
 
 /// One declaration or statement of a cell.
 struct CellItem {
-  std::size_t begin = 0, end = 0;    ///< bytes of the cell's text
-  std::string kind;                  ///< "statement", "function", "variable", "type" or "declaration"
+  std::size_t begin = 0, end = 0;  ///< bytes of the cell's text
+  std::string kind;  ///< "statement", "expression", "function", "variable", "type" or "declaration"
   std::vector<std::string> names;    ///< qualified
   std::vector<std::string> symbols;  ///< mangled names of its functions and variables
   std::optional<std::string> later;  ///< what later cells read in its place; none: the same

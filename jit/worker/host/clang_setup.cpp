@@ -172,7 +172,8 @@ std::vector<std::string> clang_arguments(const CompileRequest& request, Language
   // A cell of a session holds statements between its declarations, and what it declares may be defined later.
   if (!options.cell.empty())
     add("-fincremental-extensions", "-Wno-unused-value", "-Wno-unused-comparison", "-Wno-unused-result",
-        "-Wno-undefined-internal", "-Wno-undefined-inline", "-Wno-missing-declarations");
+        "-Wno-undefined-internal", "-Wno-undefined-inline", "-Wno-missing-declarations",
+        "-Wno-macro-redefined");
   if (!keeps_ir(options)) add("-discard-value-names");  // they take time
   for (std::string& argument : cpu_arguments(options.march)) add(std::move(argument));
   const int level = options.dev ? 0 : options.opt;

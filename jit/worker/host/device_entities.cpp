@@ -31,19 +31,6 @@ void for_each_decl(const clang::DeclContext* scope, const clang::SourceManager& 
   }
 }
 
-// Whether a variable is __managed__, by the mark that the host's prelude gives it.
-//
-// Work-around: Clang knows managed variables for HIP alone.
-// Trigger: `__managed__` in a CUDA source. Symptom: Clang ignores the attribute, and the host would use a
-// shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
-// by the host route_managed() changes.
-// Removal: Clang takes __managed__ in CUDA and emits its registration.
-bool is_managed(const clang::VarDecl& variable) {
-  for (const auto* mark : variable.specific_attrs<clang::AnnotateAttr>())
-    if (mark->getAnnotation() == "tarsia_managed") return true;
-  return false;
-}
-
 // How a template argument is written in a name expression.
 clang::PrintingPolicy expression_policy(const clang::ASTContext& context) {
   clang::PrintingPolicy policy(context.getLangOpts());
@@ -195,6 +182,17 @@ void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) 
 }
 
 }  // namespace
+
+// Work-around: Clang knows managed variables for HIP alone.
+// Trigger: `__managed__` in a CUDA source. Symptom: Clang ignores the attribute, and the host would use a
+// shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
+// by the host route_managed() changes.
+// Removal: Clang takes __managed__ in CUDA and emits its registration.
+bool is_managed(const clang::VarDecl& variable) {
+  for (const auto* mark : variable.specific_attrs<clang::AnnotateAttr>())
+    if (mark->getAnnotation() == "tarsia_managed") return true;
+  return false;
+}
 
 std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl) {
   std::unique_ptr<clang::MangleContext> mangler(

@@ -8,6 +8,7 @@
 namespace clang {
 class ASTContext;
 class NamedDecl;
+class VarDecl;
 }  // namespace clang
 
 namespace tarsia::jit {
@@ -16,6 +17,9 @@ namespace tarsia::jit {
 /// instantiations are known. `cell_path`: of a session's cell, if the unit is one. What stands in the texts
 /// of earlier cells is theirs, but for instantiations of their templates.
 void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path = {});
+
+/// Whether a variable is __managed__, by the mark that the host's prelude gives it.
+bool is_managed(const clang::VarDecl& variable);
 
 /// The symbol of a kernel or device variable in device code.
 std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& decl);

@@ -34,6 +34,7 @@
 #include "jit/worker/host/cell_parse.h"
 #include "jit/worker/host/clocks.h"
 #include "jit/worker/host/device_entities.h"
+#include "jit/worker/host/device_reads.h"
 #include "jit/worker/host/host_parse.h"
 #include "jit/worker/host/host_tables.h"
 #include "jit/worker/host/leading_parse.h"
@@ -289,6 +290,8 @@ class HostConsumer final : public clang::SemaConsumer {
       result.needs_headers = !slicer_of(m_shared, context).slice(m_shared.slice, m_shared.text.size());
       if (result.needs_headers) return;
       result.timings.emplace_back("split", milliseconds_since(start));
+      if (!m_shared.slice.variables.empty() || !m_shared.slice.earlier_variables.empty())
+        warn_of_device_reads(context, m_shared.cell ? m_shared.cell->path() : std::string());
       if (m_shared.hooks.on_split) m_shared.hooks.on_split(DeviceSlice(m_shared.slice));
     }
     if (!m_shared.unit.request->options.kernels.empty()) {
@@ -447,10 +450,11 @@ class HostConsumer final : public clang::SemaConsumer {
       m_shared.slice.has_header_kernels = true;
   }
 
-  // To the language, main stays main. Its symbol must not be that of the process's own main.
+  // To the language, main stays main. Its symbol must not be that of the process's own main. In a session it
+  // is a function like others, which later cells declare.
   void name_main(clang::FunctionDecl& function) {
-    if (!function.isMain() || !function.isThisDeclarationADefinition()) return;
-    m_shared.result.has_main = true;
+    if (!function.isMain() || (!function.isThisDeclarationADefinition() && !m_shared.cell)) return;
+    m_shared.result.has_main = !m_shared.cell;
     const char* symbol = m_shared.unit.language == Language::c ? k_main_of_c_symbol : k_main_symbol;
     function.addAttr(clang::AsmLabelAttr::CreateImplicit(function.getASTContext(), symbol));
   }

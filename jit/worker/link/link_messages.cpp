@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "jit/worker/link/driver_stubs.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -14,6 +15,10 @@ namespace tarsia::jit {
 namespace {
 
 constexpr size_t k_most_undefined = 50;
+
+// CUDA declares them to the host as well, and nothing defines them there.
+constexpr llvm::StringLiteral k_device_variables[] = {"threadIdx", "blockIdx", "blockDim", "gridDim",
+                                                      "warpSize"};
 
 class Reader {
  public:
@@ -58,8 +63,11 @@ class Reader {
     if (of_driver) m_of_driver.insert(symbol.str());
     m_skip = undefined && (of_driver || may_stay_undefined(symbol.str()) || ++m_undefined > k_most_undefined);
     if (m_skip) return;
-    if (undefined) {
-      diagnostic.severity = Severity::error;
+    if (undefined) diagnostic.severity = Severity::error;
+    if (undefined && llvm::is_contained(k_device_variables, symbol)) {
+      diagnostic.message =
+          "'" + symbol.str() + "' has a value in kernels and device functions alone, and host code reads it";
+    } else if (undefined) {
       diagnostic.message += "; define it, or name the library that does in `libraries`";
     }
     m_duplicate = line.starts_with("duplicate symbol: ");
@@ -78,6 +86,9 @@ class Reader {
     if (text.starts_with("referenced by ") && last.file.empty()) {
       std::string place = clean(text.drop_front(14));
       last.file = place.substr(0, place.find(':'));
+      if (const llvm::StringRef line = llvm::StringRef(place).rsplit(':').second;
+          place == last.file + ":" + line.str() && !line.getAsInteger(10, last.line) && last.line > 0)
+        return;
     }
     if (text.starts_with("defined at tarsia_module")) return;
     std::string place = clean(text);
@@ -87,6 +98,9 @@ class Reader {
           text.ends_with(":0") ? "" : clean(text.take_until([](char c) { return c == ' '; }));
       return;
     }
+    // "a.cc:(f())": the function that refers to a symbol, of a file that was named.
+    if (!m_duplicate && last.line > 0 && place.starts_with(last.file + ":(") && place.ends_with(")"))
+      place = "in " + place.substr(last.file.size() + 2, place.size() - last.file.size() - 3);
     if (size_t at = place.find(":("); m_duplicate && at != place.npos) place.resize(at);
     if (!m_line_of_duplicate.empty()) place = std::exchange(m_line_of_duplicate, {});
     last.message += "\n" + place;

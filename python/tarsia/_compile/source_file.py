@@ -23,17 +23,21 @@ def recipe_of(path, name, values):
                   path), {called: text}
 
 
-def _with_folders(path, text, values):
-    """The values with the folders that the text's own includes need before the user's."""
+def folders_of(path, text):
+    """The folders that the quoted includes of a file's text need; none if it has none."""
     depths = [len(found[1] or "") // 3 for found in _QUOTED.finditer(text.decode("utf-8", "replace"))]
     if not depths:
-        # Where lines are kept, debuggers find the file itself by this folder.
-        if not (values.get("debug") or values.get("lineinfo") or "cflags" in values):
-            return values
-        depths = [0]
-    folder = os.path.dirname(os.path.abspath(path))
-    folders = [folder]
+        return []
+    folders = [os.path.dirname(os.path.abspath(path))]
     for _ in range(max(depths)):  # a file above the folder is read only if its own folder is named
         folders.append(os.path.dirname(folders[-1]))
-    folders = dict.fromkeys([folders[0], folders[-1]])
-    return {**values, "include_dirs": [*folders, *values.get("include_dirs", ())]}
+    return list(dict.fromkeys([folders[0], folders[-1]]))
+
+
+def _with_folders(path, text, values):
+    """The values with the folders that the text's own includes need before the user's."""
+    folders = folders_of(path, text)
+    # Where lines are kept, debuggers find the file itself by this folder.
+    if not folders and (values.get("debug") or values.get("lineinfo") or "cflags" in values):
+        folders = [os.path.dirname(os.path.abspath(path))]
+    return {**values, "include_dirs": [*folders, *values.get("include_dirs", ())]} if folders else values

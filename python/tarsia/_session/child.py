@@ -157,6 +157,8 @@ def serve(connection, place=None):
             try:
                 _Interrupts.ends = True
                 if do == "open":
+                    if request["keep_output"]:  # what threads and destructors write between cells is no cell's output
+                        os.dup2(2, 1)
                     handle, result = _tarsia.SessionHandle(compile_options(request["options"]), request["keep_output"]), None
                     output = None if request["keep_output"] else _Output()
                     if request["stdin"] != "none":

@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from .. import _errors
+from .._compile.source_file import folders_of
 from .._compile_options import option_of_text, words_of
 from .forks import Forks
 from .reader import is_command
@@ -184,7 +185,7 @@ class Commands:
         left when the host had done its part."""
         cell = self._session.run(
             "{ const long tarsia_bench_runs = " + str(runs) + "; "
-            "tarsia::repl::bench(tarsia_bench_runs, [&] { (void)(" + expression + "); }); }").raise_if_failed()
+            "tarsia::repl::bench(tarsia_bench_runs, [&]() -> decltype(auto) { return (" + expression + "); }); }").raise_if_failed()
         self._session.undo()
         return [float(word) for word in cell.value.split()]
 
@@ -194,6 +195,8 @@ class Commands:
         expression, path = match.groups() if match else (argument, None)
         if not expression:
             raise _errors.ArgumentValueError(":plot takes an expression, as in ':plot x' or ':plot x x.png'")
+        if other := re.search(r"\s\S+\.(gif|jpe?g|bmp|webp|pdf|tiff?|eps)$", expression, re.IGNORECASE):
+            raise _errors.ArgumentValueError(f":plot writes .png and .svg files, not {other.group().strip()!r}")
         from . import plot
 
         array = self._array(expression)
@@ -261,10 +264,22 @@ class Commands:
             if code != 0 or not os.path.exists(path):
                 return
             text = _text_of(path)
+        if argument:
+            self._find_headers_of(path, text)
         self._run_cell(text, argument or None)
 
     def _run_file(self, name):
-        self._run_cell(_text_of(name), name)
+        text = _text_of(name)
+        self._find_headers_of(os.path.expanduser(name), text)
+        self._run_cell(text, name)
+
+    def _find_headers_of(self, path, text):
+        """From now on cells find the headers that a file includes from its folder, as tarsia.load does: later cells read what
+        this one has declared."""
+        known = list(self._session.options.get("include_dirs") or ())
+        added = [folder for folder in folders_of(path, text.encode("utf-8", "surrogateescape")) if folder not in known]
+        if added:
+            self._session.set_options(include_dirs=[*known, *added])
 
     def _run_cell(self, text, name=None):
         from .repl import show

@@ -181,6 +181,8 @@ class _Child:
     def ended(self):
         """How it ended, what it said then, and the place that its cell had come to: diagnostics with that text."""
         code = self._process.wait()
+        # Shells give a signal's number like this. No process that a cell has ended counts as one that went well.
+        self.exit_code = 128 - code if code < 0 else code or 1
         if self._errors is not None:
             self._errors.wait_for_end(10)
         self._reports.wait_for_end(10)
@@ -284,6 +286,7 @@ class IsolatedHandle:
     def _after_crash(self):
         self._is_restored = False
         error, told, report, diagnostics = self._child.ended()
+        exit_code = self._child.exit_code
         notes = [] if self._is_closed else self._restore()
         if report:  # it names the places itself
             diagnostics = []
@@ -294,7 +297,8 @@ class IsolatedHandle:
             if text.strip():
                 error += "\n" + text.rstrip()
         return {"ok": False, "number": self._number, "value": None, "stdout": "", "diagnostics": diagnostics, "undone": [], "notes": notes,
-                "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error"}
+                "lost_gpu": False, "compile_ms": 0.0, "run_ms": 0.0, "origin": None, "error": error, "error_class": "Error",
+                "exit_code": exit_code}
 
     def _restore(self):
         """Starts anew and runs the live cells again. Notes for people."""

@@ -96,12 +96,12 @@ def as_json(cell):
 
 
 def run_cells(session, cells, with_json):
-    """Runs all cells. Returns the exit code: 0, or 1 if a cell failed."""
+    """Runs all cells. Returns the exit code: 0, or that of the first cell that failed; a command that fails has 1."""
     commands, code, forks = Commands(session), 0, Forks()
     for text in cells:
         if is_command(text):
             try:
-                if not commands.run(text.strip(), sys.stdout):
+                if not commands.run(text.strip(), sys.stderr if with_json else sys.stdout):
                     break
             except _errors.Error as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -114,7 +114,7 @@ def run_cells(session, cells, with_json):
             sys.stdout.flush()
         else:
             show(cell, sys.stdout, sys.stderr, text)
-        code = code or int(not cell.ok)
+        code = code or cell.exit_code
     return code
 
 
@@ -214,6 +214,14 @@ def _end_input():
     os.close(nothing)
 
 
+def _keep_output_for_json():
+    """What cells write that is in no cell's output, at the end of the process or from a thread, goes to standard error."""
+    import os
+
+    sys.stdout = open(os.dup(1), "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    os.dup2(2, 1)
+
+
 def _with_cells(words):
     """Arguments in which a cell that begins with a dash is no option."""
     joined = []
@@ -241,6 +249,8 @@ def main(arguments=None):
         if not interactive and given["in_process"]:
             given["text"] = _script(given)
             _end_input()
+            if given["json"]:
+                _keep_output_for_json()
         session = Session(isolated=not given["in_process"], keep_output=given["json"],
                           stdin=sys.stdin if interactive and not given["in_process"] else None, **given_options(given))
         if interactive:

@@ -1,6 +1,8 @@
 """tarsia.Session: in this process, or in a child that may crash."""
 
 import json
+import os
+import re
 
 from .. import _errors, _tarsia
 from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, write_text
@@ -23,15 +25,17 @@ class Cell:
     notes: sentences about earlier cells, such as which function keeps what it was compiled with.
     compile_ms, run_ms: milliseconds.
     image: a PNG file as bytes if the value is an image, image(x) in a cell; else None.
+    exit_code: 0 if it is ok; if it has ended its process, the code of that, 128 + N for signal N; 1 otherwise.
     origin: "compiled", or "disk" or "memory" if it came from the cache; None if nothing was compiled.
     """
 
-    __slots__ = ("compile_ms", "diagnostics", "error", "error_class", "image", "notes", "number", "ok", "origin", "run_ms", "stdout",
+    __slots__ = ("compile_ms", "diagnostics", "error", "error_class", "exit_code", "image", "notes", "number", "ok", "origin", "run_ms", "stdout",
                  "undone", "value")
 
     def __init__(self, fields):
         self.ok, self.number, self.value, self.stdout = fields["ok"], fields["number"], fields["value"], fields["stdout"]
         self.error, self.error_class = fields["error"], fields["error_class"]
+        self.exit_code = fields.get("exit_code", int(not self.ok))
         self.undone, self.notes, self.origin = fields["undone"], fields["notes"], fields["origin"]
         self.compile_ms, self.run_ms = fields["compile_ms"], fields["run_ms"]
         self.image = _png(fields["image"]) if fields.get("image") else None
@@ -148,7 +152,11 @@ class Session:
             from .._library import compile
 
             return compile(self.source, path)
-        write_text(path, self.source)
+        source = self.source
+        if path.endswith(_CPP_SOURCES) and _CUDA.search(source):
+            raise _errors.ArgumentValueError(f"path: the session has kernels or other CUDA code, of which a compiler of "
+                                             f"{os.path.splitext(path)[1]} files knows nothing: save it as .cu")
+        write_text(path, source)
 
     def set_options(self, **options):
         """Changes the options of later cells; None gives an option its default. A value that the compiler refuses changes nothing."""
@@ -164,6 +172,10 @@ class Session:
     def statistics(self):
         """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.statistics()."""
         return json.loads(self._handle.statistics() if self.isolated else _tarsia.statistics())
+
+
+_CPP_SOURCES = (".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")
+_CUDA = re.compile(r"<<<|\b__(global|device|constant|managed)__\b")
 
 
 def _has_descriptor(file):

@@ -356,3 +356,16 @@ def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
 def test_a_hosts_member_that_no_kernel_calls_is_none(text):
     cuda_or_skip()
     assert list(tarsia.load_inline(text, arch="sm_90").kernels) == ["k"]
+
+
+@pytest.mark.parametrize("name", ["threadIdx", "blockIdx", "blockDim", "gridDim"])
+def test_what_kernels_alone_have_is_named_with_its_line(name):
+    error = error_of(f"__global__ void k() {{ }}\nint f() {{\n  return {name}.x;\n}}")
+    first = error.diagnostics[0]
+    assert (first.line, first.severity) == (3, "error") and f"'{name}' has a value in kernels and device functions alone" in first.message
+
+
+def test_an_undefined_symbol_has_the_line_that_refers_to_it():
+    error = error_of("int elsewhere();\nint f() {\n  return elsewhere(); }")
+    assert error.diagnostics[0].line == 3 and "source:3: error: undefined symbol: elsewhere(); define it" in str(error)
+    assert "in f()" in str(error) and "referenced by" not in str(error)

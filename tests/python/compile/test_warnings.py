@@ -151,3 +151,45 @@ def test_what_a_script_prints(tmp_path):
 def test_openacc_is_not_ignored_in_silence():
     with pytest.warns(tarsia.CompileWarning, match="unexpected '#pragma acc"):
         tarsia.load_inline("int openacc(int n) {\n#pragma acc parallel loop\nfor (int i = 0; i < 9; ++i) n += i;\nreturn n; }")
+
+
+DEVICE_READS = """
+#include <cuda_runtime.h>
+struct Pair { int a, b; };
+__device__ int number = 3; __device__ Pair pair; __constant__ float table[4]; __managed__ int shared_by_both; __constant__ const int known = 5;
+__global__ void kernel(int* y) { y[0] = number + int(table[0]) + shared_by_both + known + pair.a; number = 2; }
+int reads() { return number; }
+float reads_an_element(int i) { return table[i]; }
+void writes() { number = 4; }
+void writes_a_member() { pair.a += 1; }
+Pair copies() { return pair; }
+template <class T> T instance() { return T(number); }
+float instantiates() { return instance<float>(); }
+"""
+NO_DEVICE_READS = """
+#include <cuda_runtime.h>
+__device__ int number = 3; __constant__ float table[4]; __managed__ int shared_by_both; __constant__ const int known = 5;
+__global__ void kernel(int* y) { y[0] = number + int(table[0]) + shared_by_both + known; }
+int reads_what_both_have() { return shared_by_both + known; }
+unsigned long measures() { return sizeof(number + 1) + sizeof table; }
+void copies(int value) { cudaMemcpyToSymbol(number, &value, sizeof value); void* place; cudaGetSymbolAddress(&place, table); }
+__host__ __device__ int both() { return number; }
+__device__ int of_the_device() { return number++; }
+"""
+
+
+def test_host_code_that_reads_or_writes_variables_of_the_device():
+    found = shown_by(lambda: tarsia.load_inline(DEVICE_READS, arch="sm_90"))
+    assert [(one.message.diagnostic.line, one.message.diagnostic.message.split(", a variable")[0]) for one in found] == [
+        (6, "host code reads 'number'"), (7, "host code reads 'table'"), (8, "host code writes to 'number'"),
+        (9, "host code writes to 'pair'"), (10, "host code reads 'pair'"), (11, "host code reads 'number'")]
+    assert "cudaMemcpyFromSymbol" in str(found[0].message) and "cudaMemcpyToSymbol" in str(found[2].message)
+    assert shown_by(lambda: tarsia.load_inline(NO_DEVICE_READS, arch="sm_90")) == []
+
+
+def test_a_cell_that_reads_a_variable_of_the_device():
+    session = tarsia.Session()
+    assert session.run("__device__ int number = 3;").raise_if_failed().diagnostics == []
+    for text, n in (("number", 1), ("int f() { return number; }", 1), ("1 + 1", 0)):
+        cell = session.run(text).raise_if_failed()
+        assert len([one for one in cell.diagnostics if "host code reads 'number'" in one.message]) == n, text

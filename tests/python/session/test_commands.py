@@ -54,6 +54,29 @@ def test_load_save_and_source(ask, tmp_path):
             ask(text)
 
 
+def test_a_loaded_file_finds_its_headers_and_so_do_later_cells(ask, tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "y.h").write_text("#pragma once\ninline int y() { return 42; }\n")
+    (tmp_path / "inner" / "x.cc").write_text('#include "../y.h"\nint z() { return y(); }\n')
+    (tmp_path / "w.cc").write_text('#include "y.h"\ny() + 1\n')
+    ask(f":load {tmp_path}/inner/x.cc")
+    assert ask(f":watch {tmp_path}/w.cc") == "43\n"
+    ask.session.run("int again() { return y() + z(); }").raise_if_failed()
+    assert ask.session.run("again()").value == "84"
+    assert len(ask.session.options["include_dirs"]) == 2
+
+
+def test_bench_computes_the_value_and_refuses_what_it_cannot_write(ask):
+    ask("int calls = 0; int count() { return ++calls; }")
+    ask(":bench count()")
+    assert int(ask.session.run("calls").value) > 1000
+    ask("#include <string>\nvoid nothing() { }\nint list[3];")
+    for expression in ("nothing()", "list", "1.5L * 2", 'std::string("a")', "calls", "&calls"):
+        assert " in the median of " in ask(f":bench {expression}")
+    with pytest.raises(tarsia.ArgumentValueError, match=r"\.png and \.svg files, not 'x\.gif'"):
+        ask(":plot list x.gif")
+
+
 def test_time_and_bench(ask):
     with pytest.raises(tarsia.NotFound, match="no cell"):
         ask(":time")

@@ -209,6 +209,23 @@ def test_a_script_on_standard_input_is_read_as_if_typed():
     assert (done.returncode, done.stdout) == (0, "6\n3\ntaken back: a cell without declarations\n")
 
 
+@pytest.mark.parametrize("text, code", [
+    ("#include <cstdlib>\nexit(3);", 3), ("#include <cstdlib>\nexit(0);", 1), ("#include <cstdlib>\nabort();", 128 + 6), ("int x = nope;", 1),
+    ("throw 1;", 1), ("#include <cstdlib>\nint x = nope;\n%%\nexit(4);", 1), ("#include <cstdlib>\n1\n%%\nexit(4);\n%%\nexit(5);", 4)])
+def test_the_exit_code_is_that_of_the_first_cell_that_failed(text, code):
+    assert run("-c", text).returncode == code
+
+
+@pytest.mark.parametrize("options", [[], ["--in-process"]])
+def test_nothing_but_cells_is_on_standard_output_with_json(options):
+    text = ("#include <cstdio>\n#include <thread>\nstruct Bye { ~Bye() { puts(\"bye\"); } } object;\n%%\n"
+            "std::thread other([] { getchar(); for (int i = 0; i < 50; ++i) { puts(\"tick\"); fflush(stdout); } });\n%%\n:ops\n%%\nother.join(); 1")
+    done = run("--json", *options, "-c", text)
+    cells = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [cell["ok"] for cell in cells] == [True, True, True], done
+    assert "bye" in done.stderr and "none" in done.stderr
+
+
 def test_json_lines_are_alone_on_standard_output():
     done = run("--json", "-c", "#include <cstdio>\nprintf(\"hi\\n\");\n%%\nnope\n%%\n1 + 1")
     lines = [json.loads(line) for line in done.stdout.splitlines()]

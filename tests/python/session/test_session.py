@@ -35,6 +35,41 @@ def test_expressions_have_values(session):
     assert value(session, "(unsigned char)7") == "7"
 
 
+@pytest.mark.parametrize("text, shown", [
+    ('L"wi\\u00e4de"', '"wi\N{LATIN SMALL LETTER A WITH DIAERESIS}de"'), ('u"a\\U0001F600c"', '"a\N{GRINNING FACE}c"'),
+    ('U"\\u20ac"', '"\N{EURO SIGN}"'), ('u8"x"', '"x"'), ("L'x'", "'x'"), ("char16_t(0xd800)", r"'\x{d800}'"), ("char32_t(0x20ac)", "'\N{EURO SIGN}'"),
+    ('#include <string>\nstd::u32string(U"x\\n")', r'"x\n"'), ('#include <string_view>\nstd::wstring_view(L"abc")', '"abc"'),
+    ("(const wchar_t*)nullptr", "nullptr"), ("wchar_t b[8] = L\"xy\"; b", '"xy"'), ("char c[2] = {'a', 'b'}; c", '"ab"'),
+    ("(__int128)1 << 100", str(1 << 100)), ("-((__int128)1 << 126) - ((__int128)1 << 126)", str(-(1 << 127))),
+    ("~(unsigned __int128)0", str((1 << 128) - 1)), ("(__int128)0", "0"), ("1.5L", "1.5"), ("1.0L / 3", "0.33333333333333333334")])
+def test_wide_text_and_numbers_are_shown_whole(session, text, shown):
+    assert value(session, text) == shown
+
+
+def test_a_comment_that_does_not_end_is_an_error(session):
+    for text, line, column in (("/* open", 1, 1), ("1;\n  2 /* open\n", 2, 5), ('"/*"; int x = 1; /* a */ /*/', 1, 26)):
+        cell = session.run(text)
+        assert not cell.ok and cell.error_class == "CompileError"
+        assert [(one.line, one.column, one.severity) for one in cell.diagnostics] == [(line, column, "error")]
+        assert "comment" in cell.diagnostics[0].message
+    assert value(session, "1 /* whole */ + 1 // rest /*") == "2"
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_undefined_behaviour_ends_the_cell_in_which_it_happens(isolated):
+    session = tarsia.Session(debug="undefined", isolated=isolated)
+    ok(session, "int add(int a, int b) { return a + b; }")
+    cell = session.run("add(2147483647, 1)")
+    assert (cell.ok, cell.error_class) == (False, "UndefinedBehaviour")
+    assert cell.error.startswith("cell 2: undefined behaviour: cell 1:1:34: signed integer overflow"), cell.error
+    assert value(session, "add(1, 2)") == "3"
+
+
+def test_main_is_a_function_like_others(session):
+    ok(session, "int main() { return 3; }", "int g() { return main() + 1; }", "int main() { return 5; }")
+    assert (value(session, "main()"), value(session, "g()")) == ("5", "6")
+
+
 def test_a_semicolon_hides_the_value(session):
     assert value(session, "1 + 2;") is None
 
@@ -307,6 +342,73 @@ def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
     assert library.g(2) == 21
     session.save(tmp_path / "session.so")
     assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
+
+
+def test_a_macro_that_is_defined_again_names_what_keeps_the_earlier_one(session):
+    ok(session, "#define N 4\nint n() { return N; }", "int unrelated() { return 1; }")
+    cell = session.run("#define N 6").raise_if_failed()
+    assert (cell.notes, cell.diagnostics) == (["'n' of cell 1 keeps the earlier 'N'"], [])
+    cell = session.run("n() + N").raise_if_failed()
+    assert (cell.value, cell.diagnostics, cell.notes) == ("10", [], [])
+
+
+def test_an_op_that_is_defined_again_with_another_signature_is_noted(session):
+    op = 'TARSIA_OP(noted_again).input("x")@.output("y").forward("cpu", [](tarsia::Context&) { });'
+    ok(session, op.replace("@", ""))
+    assert session.run(op.replace("@", "")).raise_if_failed().notes == []
+    (note,) = session.run(op.replace("@", '.input("z")')).raise_if_failed().notes
+    assert "noted_again(x) -> y at cell 2:1, now noted_again(x, z) -> y at cell 3:1" in note
+
+
+def test_warnings_are_of_the_cell_that_ran(session):
+    cell = session.run("#define TWICE 1\nstatic inline int f(unsigned a) { int b; return a < 0 ? b : 1; }").raise_if_failed()
+    assert cell.diagnostics and all(one.file == "cell 1" for one in cell.diagnostics)
+    assert session.run("f(1)").raise_if_failed().diagnostics == []
+
+
+# Each was defined again as something else after code had used it, and is used by what came later.
+REDEFINED = [
+    "struct P { int x; }; P p{1};", "int use() { return p.x; }", "int scale = 3;", "struct P { int x, y; }; P p{scale, 2};",
+    "template <class T> T sq(T a) { return a * a; }", "int q() { return sq(3); }", "#define ONE_MORE(a) ((a) + 1)",
+    "template <class T> T sq(T a) { return ONE_MORE(a * a); }", "p.x", "enum E { A, B };", "int last() { return B; }", "enum E { A, N, B };",
+    "using U = int; U u = 1;", "double v() { return u; }", "using U = double; U u = 1.5;", "auto l = [](int a) { return a + 1; };",
+    "int of_l() { return l(1); }", "auto l = [](int a) { return a + 2; };", "namespace n { int f() { return 1; } }",
+    "int of_n() { return n::f(); }", "namespace n { int f() { return 2; } }", "int runs = 0;", "runs += 2;",
+    "for (int i = 0; i < 3; ++i) { runs += 1; }", "P{1, 2}.y", "u + runs"]
+
+
+@pytest.mark.parametrize("suffix", [".cc", ".so"])
+def test_a_session_in_which_much_was_defined_again_is_saved(session, tmp_path, suffix):
+    ok(session, *REDEFINED)
+    path = tmp_path / f"session{suffix}"
+    session.save(path)
+    library = tarsia.load(path)
+    # All code has what there is now.
+    assert (library.use(), library.q(), library.last(), library.v(), library.of_l(), library.of_n()) == (3, 10, 2, 1.5, 3, 2)
+    library.session()
+    if suffix == ".cc":
+        again = tarsia.load_inline(path.read_text() + "int n_runs() { return runs; }")
+        again.session()
+        assert again.n_runs() == 5
+
+
+def test_statements_that_no_longer_compile_are_comments_of_a_saved_session(session):
+    ok(session, "struct P { int old; }; P p{4};", "p.old += 1;", "p.old", "struct P { int now; }; P p{7};", "p.now += 1;", "int get() { return p.now; }")
+    text = session.source
+    assert "  // cell 2, no longer compiles: p.old += 1;\n  // cell 3, no longer compiles: (void)(p.old);\n  p.now += 1;\n" in text
+    library = tarsia.load_inline(text)
+    library.session()
+    assert library.get() == 8
+
+
+def test_a_session_with_kernels_is_saved_as_what_is_compiled_as_cuda(session, tmp_path):
+    ok(session, "__global__ void k(float* x) { x[0] = 1; }")
+    for suffix in (".cc", ".cpp", ".c"):
+        with pytest.raises(tarsia.ArgumentValueError, match=r"save it as \.cu"):
+            session.save(tmp_path / f"session{suffix}")
+        assert not (tmp_path / f"session{suffix}").exists()
+    session.save(tmp_path / "session.cu")
+    assert list(tarsia.load(tmp_path / "session.cu").kernels) == ["k"]
 
 
 def test_bad_texts(session):

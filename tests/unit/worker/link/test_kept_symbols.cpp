@@ -64,5 +64,19 @@ TEST(LinkMessages, undefined_symbols_are_errors_save_pythons_and_the_drivers) {
   EXPECT_THAT(read.of_driver, ElementsAre("cuInit"));
 }
 
+TEST(LinkMessages, say_which_line_refers_to_a_symbol) {
+  const LinkMessages read = read_messages(
+      "ld.lld: warning: undefined symbol: g()\n>>> referenced by a.cc:12\n>>>               a.cc:(f(int))\n\n"
+      "ld.lld: warning: undefined symbol: blockIdx\n>>> referenced by a.cc:3\n",
+      {});
+  ASSERT_EQ(read.diagnostics.size(), 2u);
+  EXPECT_EQ(read.diagnostics[0].file, "a.cc");
+  EXPECT_EQ(read.diagnostics[0].line, 12);
+  EXPECT_THAT(read.diagnostics[0].message, HasSubstr("in `libraries`\nin f(int)"));
+  EXPECT_EQ(read.diagnostics[1].line, 3);
+  EXPECT_EQ(read.diagnostics[1].severity, Severity::error);
+  EXPECT_THAT(read.diagnostics[1].message, HasSubstr("'blockIdx' has a value in kernels"));
+}
+
 }  // namespace
 }  // namespace tarsia::jit
