@@ -97,6 +97,7 @@ std::string folder_of(const std::vector<std::string>& folders,
   return {};
 }
 
+using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -359,7 +360,9 @@ void Pipeline::finish() {
   // The process ends: a thread that was stopped within stores() may hold the mutex for ever.
   const std::unique_lock lock(m_mutex, std::try_to_lock);
   if (!lock) return;
-  const auto end = Clock::now() + cache::RemoteCache::k_last_wait;
+  // It may run twice, and waits once.
+  static std::atomic_flag s_waited;
+  const auto end = Clock::now() + (s_waited.test_and_set() ? 0ms : cache::RemoteCache::k_last_wait);
   for (const auto& [folder, stores] : m_stores) {
     for (const auto& [settings, remote] : stores->remotes)
       if (remote)

@@ -97,7 +97,7 @@ def main():
             print(f"{'':11} disk   {text(disk)}")
             print(f"{'':11} adds   {statistics.median(remote) - statistics.median(disk):7.3f}", flush=True)
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            address = "127.0.0.1:%d" % silent.getsockname()[1]
+            address = f"127.0.0.1:{silent.getsockname()[1]}"
             for name, url in (("http", f"http://{address}/cache"), ("redis", f"redis://{address}/0")):
                 variables = {**os.environ, "TARSIA_CACHE_DIR": str(folder / f"silent-{name}"), "TARSIA_REMOTE": url, **reader}
                 done = subprocess.run([sys.executable, "-c", SILENT], env=variables, check=True, capture_output=True, text=True)

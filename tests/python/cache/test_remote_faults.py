@@ -1,7 +1,10 @@
 """Shared stores that are slow, broken or gone: a look-up ends in time, the store is left alone, and the source compiles."""
 
 import contextlib
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 
 import pytest
@@ -42,8 +45,7 @@ def test_the_deadline_is_half_a_second(tmp_path, keys):
     server = Rogue(FAILING["silent"])
     host = Host(tmp_path / "host", server.url, trust=keys("key") + ".pub")
     got = host.run("""
-import ctypes, json, time, tarsia, os
-first = {}
+import json, os, time, tarsia
 def took(text):
     start = time.monotonic()
     tarsia.load_inline(text)
@@ -57,8 +59,8 @@ then = min(took(f"int c{i}() {{ return {i}; }}") for i in range(5))
 print(json.dumps([without, once, then]))
 """)
     without, once, then = got
-    assert 0.4 < once - without < 0.9, got
-    assert then - without < 0.05, got
+    assert 0.4 < once - without < 1.5, got
+    assert then - without < 0.2, got
     server.close()
 
 
@@ -86,7 +88,7 @@ os.environ["TARSIA_REMOTE"] = url
 print(json.dumps([without, took("int b() { return 1; }"), tarsia.statistics()["cache"]["remote"]["failures"]]))
 """)
             without, once, failures = got
-            assert 0.05 < once - without < 0.4 and failures == 1, got
+            assert 0.05 < once - without < 0.45 and failures == 1, got
 
 
 def test_nobody_listens(tmp_path, keys):
@@ -150,5 +152,27 @@ def test_the_end_of_a_program_waits_half_a_second_at_most(tmp_path, keys):
     host = Host(tmp_path / "host", server.url, sign=keys("key"))
     began = time.monotonic()
     end = host.run("import tarsia, time; tarsia.load('op.cc'); print(time.monotonic())")
-    assert 0.3 < time.monotonic() - end < 1.5, (began, end)
+    assert 0.3 < time.monotonic() - end < 1, (began, end)
+    server.close()
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path, keys):
+    if not shutil.which("openssl"):
+        pytest.skip("needs openssl")
+    certificate, secret = tmp_path / "certificate", tmp_path / "secret"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", secret, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, secret)
+    asked = []
+
+    def act(connection):
+        with context.wrap_socket(connection, server_side=True) as secured:
+            asked.append(secured.recv(4096))
+
+    server = Rogue(act)
+    host = Host(tmp_path / "host", server.url.replace("http://", "https://"), trust=keys("key") + ".pub")
+    got = host.load(TARSIA_LOG="warn")
+    assert (got["origin"], got["failures"]) == ("compiled", 1)
+    assert "ertificate" in host.told and b"".join(asked) == b"", (host.told, asked)
     server.close()

@@ -1,5 +1,6 @@
 """Modules through a shared store in Redis: redis-server for real, with and without users."""
 
+import socket
 import time
 
 import pytest
@@ -217,3 +218,24 @@ def test_a_module_that_does_not_load_here_is_a_miss(tmp_path, store, keys):
     got = reader.load(TARSIA_LOG="warn")
     assert (got["origin"], got["answer"], got["hits"]) == ("compiled", 42, 1) and "does not load here" in reader.told
     assert reader.load()["origin"] == "disk"
+
+
+def test_a_server_that_dies_while_it_is_written_to_kills_nobody(tmp_path, keys):
+    def act(connection):
+        while True:
+            request = connection.recv(4096)
+            if not request.startswith(b"*2\r\n$3\r\nGET"):
+                break
+            connection.sendall(b"$-1\r\n")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+
+    server = Rogue(act)
+    host = Host(tmp_path / "host", server.url.replace("http://", "redis://").replace("/cache", "/0"), sign=keys("key"))
+    got = host.load(before="import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
+                    after="[tarsia.load_inline(f'int f{i}() {{ return {i}; }}') for i in range(5)]\n"
+                          "end = time.monotonic() + 20\n"
+                          "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
+    assert (got["origin"], got["sent"], got["not_sent"], got["failures"]) == ("compiled", 0, 6, 1)
+    assert server.connections < 12  # no storm
+    server.close()
