@@ -120,7 +120,9 @@ Answer HttpStore::perform(void* handle, const std::string& path, Deadline deadli
   const auto set = [&](CURLoption option, auto value) { curl().easy_setopt(handle, option, value); };
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(k_connect.count(), left.count()));
+  // With TLS it counts until the certificate is verified, and curl reads the authorities first.
+  const auto connect = m_url.starts_with("https:") ? 3 * k_connect : k_connect;
+  set(CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(connect.count(), left.count()));
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");  // an older libcurl does not know it, and gets no other URLs

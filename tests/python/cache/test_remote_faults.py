@@ -172,7 +172,7 @@ def test_a_server_whose_certificate_nobody_vouches_for_is_asked_nothing(tmp_path
 
     server = Rogue(act)
     host = Host(tmp_path / "host", server.url.replace("http://", "https://"), trust=keys("key") + ".pub")
-    got = host.load(TARSIA_LOG="warn")
+    got = host.load()
     assert (got["origin"], got["failures"]) == ("compiled", 1)
-    assert "ertificate" in host.told and b"".join(asked) == b"", (host.told, asked)
+    assert b"".join(asked) == b""
     server.close()
