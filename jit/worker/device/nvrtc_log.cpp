@@ -61,6 +61,13 @@ std::optional<Severity> severity_of(std::string_view word) {
   return std::nullopt;
 }
 
+/// " [#177-D]" for "warning #177-D": by this number `#pragma nv_diag_suppress 177` names it. "" for others.
+std::string name_of_warning(std::string_view word) {
+  const size_t number = word.find(" #");
+  if (number == word.npos || severity_of(word) != Severity::warning) return {};
+  return " [" + std::string(trimmed(word.substr(number + 1))) + "]";
+}
+
 /// Replaces 'mangled' names in ptxas's messages with those that people know.
 std::string demangled(std::string text) {
   for (size_t at = 0; (at = text.find("'_Z", at)) != std::string::npos;) {
@@ -107,6 +114,7 @@ std::optional<Diagnostic> head(std::string_view line) {
     diagnostic.line = number_at(digits);
     diagnostic.severity = *severity;
     diagnostic.message = trimmed(line.substr(colon + 2));
+    diagnostic.message += name_of_warning(line.substr(at + 3, colon - at - 3));
     return diagnostic;
   }
   // [nvrtc: ]WORD: TEXT, or "Warning #20282-D: TEXT", or " warning: TEXT".
@@ -119,6 +127,7 @@ std::optional<Diagnostic> head(std::string_view line) {
   if (!severity) return std::nullopt;
   diagnostic.severity = *severity;
   diagnostic.message = trimmed(rest.substr(colon + 2));
+  diagnostic.message += name_of_warning(rest.substr(0, colon));
   return diagnostic;
 }
 

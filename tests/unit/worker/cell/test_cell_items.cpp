@@ -69,7 +69,7 @@ TEST_F(CellItemsTest, an_item_names_what_it_declares) {
   EXPECT_EQ(all[0]["symbols"], nlohmann::json({"_Z1fd"}));
   EXPECT_EQ(all[0]["begin"], 9);
   EXPECT_EQ(all[1]["kind"], "variable");
-  EXPECT_EQ(all[2]["kind"], "statement");
+  EXPECT_EQ(all[2]["kind"], "expression");
 }
 
 TEST_F(CellItemsTest, later_cells_read_no_body_of_a_kernel) {

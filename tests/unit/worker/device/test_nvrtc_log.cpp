@@ -25,7 +25,7 @@ TEST(NvrtcLog, warnings_lose_their_numbers_and_the_hints) {
       "Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n\n");
   ASSERT_EQ(got.size(), 1u);
   EXPECT_EQ(got[0].severity, Severity::warning);
-  EXPECT_EQ(got[0].message, "integer conversion resulted in a change of sign");
+  EXPECT_EQ(got[0].message, "integer conversion resulted in a change of sign [#68-D]");
   EXPECT_EQ(got[0].column, 17);
 }
 
