@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cache/inventory.h"
 #include "cache/pack.h"
+#include "cache/remote/keys.h"
 #include "cache/sweep.h"
 #include "pipeline/entries.h"
 #include "pipeline/no_compile.h"
@@ -45,7 +46,7 @@ int32_t tarsia_cache_get_counters(tarsia_cache_counters* counters) {
     const cache::Counts now = Pipeline::instance().counts();
     tarsia_cache_counters filled{.size = counters->size};
     uint64_t* next = &filled.hits_memory;
-    static_assert(offsetof(tarsia_cache_counters, forbidden) ==
+    static_assert(offsetof(tarsia_cache_counters, remote_not_sent) ==
                   offsetof(tarsia_cache_counters, hits_memory) + (cache::k_counts - 1) * sizeof(uint64_t));
     std::ranges::copy(now.numbers, next);
     std::memcpy(counters, &filled, std::min<std::size_t>(counters->size, sizeof(filled)));
@@ -138,6 +139,10 @@ int32_t tarsia_cache_import(const char* path, char** json) {
     const cache::Packed packed = cache::import_pack(usable_store(), path);
     *json = give({{"modules", packed.modules}, {"known", packed.known}, {"bytes", packed.bytes}});
   });
+}
+
+int32_t tarsia_cache_keygen(const char* path) {
+  return guarded([&] { cache::make_key_files(path); });
 }
 
 int32_t tarsia_cache_explain(const tarsia_file* files, uint64_t n_files, const tarsia_options* options,

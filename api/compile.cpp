@@ -155,11 +155,25 @@ int32_t tarsia_load_inline(const tarsia_file* files, uint64_t n_files, const tar
     std::vector<TextOrigin> origins;
     const bool is_debug = bool(source.options.debug);
     if (is_debug) add_debug_lines(source, origins = find_origins(files, n_files, options, ""));
+    const pipeline::Source again = source;
     pipeline::Module module = compile(std::move(source));
     api::name_symbolizer();  // a compile may just have unpacked it
     if (!is_debug) origins = find_origins(files, n_files, options, module.key);
-    *library = api::to_c(
-        registry::load_module(to_module_file(std::move(module), name, std::move(origins))).detach());
+    const auto load = [&](pipeline::Module loaded) {
+      return api::to_c(registry::load_module(to_module_file(std::move(loaded), name, origins)).detach());
+    };
+    if (!module.fetched) {
+      *library = load(std::move(module));
+      return;
+    }
+    // What another machine compiled may want what this one lacks: as good as a miss.
+    pipeline::Module same{.key = module.key, .fetched = true};
+    try {
+      *library = load(std::move(module));
+    } catch (const LoadError&) {
+      Pipeline::instance().reject(same);
+      *library = load(compile(again));
+    }
   });
 }
 

@@ -3,10 +3,10 @@
 
 namespace tarsia {
 
-/// Compiled just now, taken from the cache's memory or disk, or built ahead of time.
-enum class Origin { compiled, memory, disk, prebuilt };
+/// Compiled just now, taken from the cache's memory or disk, or from a shared store, or built ahead of time.
+enum class Origin { compiled, memory, disk, prebuilt, remote };
 
-/// "compiled", "memory", "disk", "prebuilt".
+/// "compiled", "memory", "disk", "prebuilt", "remote".
 constexpr const char* origin_name(Origin origin) {
   switch (origin) {
     case Origin::compiled:
@@ -17,6 +17,8 @@ constexpr const char* origin_name(Origin origin) {
       return "disk";
     case Origin::prebuilt:
       return "prebuilt";
+    case Origin::remote:
+      return "remote";
   }
   return "";
 }

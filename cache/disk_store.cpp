@@ -121,6 +121,15 @@ std::string DiskStore::counts_path() const {
   return m_locks.empty() ? m_locks : m_locks + "/counts-" + hex(hash_bytes(m_folder)).substr(0, 16);
 }
 
+std::string DiskStore::breaker_path(const std::string& store) const {
+  if (!usable()) return {};
+  return lock_path("remote-" + hex(hash_bytes(m_folder + '\0' + store)).substr(0, 16));
+}
+
+bool DiskStore::remove(Kind kind, const Key& key) {
+  return usable() && ::unlink(path_of(kind, key).c_str()) == 0;
+}
+
 void DiskStore::note_fault(const char* what, const std::string& path, int error) {
   const std::string text = errno_message(std::string(what) + ' ' + path, error);
   if (m_warned.exchange(true)) {

@@ -4,6 +4,7 @@
 //   FOLDER/1/source/HASH/…       copies of the texts of modules with debug information, by their names
 //   FOLDER/1/aside/…             corrupt entries and what was no file, kept so that people can find out why
 //   FOLDER/1/locks/abc           locks of compiles under way (cache/single_flight.h), and of the total
+//   FOLDER/1/locks/remote-HASH   a shared store that is left alone for a while (cache/remote/breaker.h)
 //   FOLDER/1/size                the running total of bytes (cache/sweep.h)
 //   FOLDER/1/counts              hits, misses and the like of all processes (cache/tally.h)
 //
@@ -81,6 +82,9 @@ class DiskStore {
   /// folder, which the texts and names decide; empty if they cannot be kept.
   std::string keep_copies(std::span<const std::pair<std::string_view, std::string_view>> files);
 
+  /// Removes an entry, whether somebody has it open or not. Returns whether it was there.
+  bool remove(Kind kind, const Key& key);
+
   std::string path_of(Kind kind, const Key& key) const;
   /// The lock file of this key, shared with one key in 4096, in a folder of this machine.
   std::string lock_path(const Key& key) const;
@@ -89,6 +93,9 @@ class DiskStore {
   /// Where the counts of all processes are kept, and their lock (cache/tally.h). Of a folder on a network, in
   /// a folder of this machine. Empty: nowhere.
   std::string counts_path() const;
+  /// Where it is noted that a store on another machine does not answer (cache/remote/breaker.h), in a folder
+  /// of this machine. Empty: nowhere.
+  std::string breaker_path(const std::string& store) const;
   std::string counts_lock() const { return lock_path("counts"); }
   std::uint64_t max_bytes() const { return m_max_bytes; }
   Counters counters() const;

@@ -182,15 +182,42 @@ CachedModule ModuleCache::keep(const Request& request, std::string_view bytes, s
                            : module_key(request_key, dependencies);
   const bool on_disk = m_disk.keep(Kind::module, key, bytes, meta);
   if (!alone) add_set(request_key, {key, std::move(dependencies)}, on_disk);
-  if (on_disk && shared) {
-    Manifest manifest;
-    Hit hit;
-    if (m_disk.find(Kind::shared, *request.shared, true, hit) == Lookup::hit)
-      if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
-    manifest.add(std::move(everywhere));
-    m_disk.keep(Kind::shared, *request.shared, manifest.serialise(), {});
-  }
+  if (on_disk && shared) list_for_all_places(*request.shared, std::move(everywhere));
+  return opened(key, bytes, std::move(meta), on_disk);
+}
 
+CachedModule ModuleCache::take(const Request& request, const Brought& brought) {
+  StoredModule module = stored_in_memory(brought.key, brought.bytes, brought.meta);
+  m_memory.keep_module(module);
+  if (brought.key != request.key || !brought.here.dependencies.empty())
+    add_set(request.key, brought.here, false);
+  std::shared_ptr<const UniqueFd> file = module.memory;
+  return handed_out(std::move(module), std::move(file), Origin::memory);
+}
+
+void ModuleCache::keep_brought(const Request& request, Brought brought) {
+  if (!m_disk.keep(Kind::module, brought.key, brought.bytes, brought.meta)) return;
+  if (brought.key != request.key || !brought.here.dependencies.empty())
+    add_set(request.key, std::move(brought.here), true);
+  if (request.shared) list_for_all_places(*request.shared, std::move(brought.named));
+}
+
+void ModuleCache::forget(const Key& module_key) {
+  m_memory.drop_module(module_key);
+  m_disk.remove(Kind::module, module_key);
+}
+
+void ModuleCache::list_for_all_places(const Key& shared_key, DependencySet named) {
+  Manifest manifest;
+  Hit hit;
+  if (m_disk.find(Kind::shared, shared_key, true, hit) == Lookup::hit)
+    if (std::optional<Manifest> stored = Manifest::parse(hit.entry.payload)) manifest = std::move(*stored);
+  manifest.add(std::move(named));
+  m_disk.keep(Kind::shared, shared_key, manifest.serialise(), {});
+}
+
+/// A module that was just kept, for its caller.
+CachedModule ModuleCache::opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk) {
   if (on_disk && m_disk.executable()) {
     StoredModule module{.key = key, .path = m_disk.path_of(Kind::module, key), .meta = meta};
     UniqueFd fd;

@@ -51,6 +51,15 @@ struct Request {
   Place place;
 };
 
+/// A module that came from another machine.
+struct Brought {
+  Key key;
+  std::string bytes;
+  std::string meta;
+  DependencySet here;   ///< the files that led to it, by their paths and stamps at this place
+  DependencySet named;  ///< the same by their names
+};
+
 /// Thread-safe. If the disk fails, memory alone serves.
 class ModuleCache {
  public:
@@ -67,6 +76,12 @@ class ModuleCache {
   /// while the compiler ran, or cannot be vouched for; then only this caller has the module.
   CachedModule keep(const Request& request, std::string_view bytes, std::string meta,
                     std::vector<Dependency> dependencies, bool* kept_whole = nullptr);
+  /// Keeps a module that came from another machine in memory, and gives it. keep_brought() then keeps it on
+  /// disk as if this one had compiled it: files take longer to make than what is asked of a store nearby.
+  CachedModule take(const Request& request, const Brought& brought);
+  void keep_brought(const Request& request, Brought brought);
+  /// Removes a module. The next look-up of its requests misses.
+  void forget(const Key& module_key);
   /// The files that led from a request to a module that find() or keep() gave; nothing if that is not known
   /// any more.
   std::optional<std::vector<Dependency>> dependencies_of(const Key& request_key, const Key& module_key);
@@ -76,6 +91,8 @@ class ModuleCache {
  private:
   std::optional<CachedModule> find_module(const Key& key, Missing& why);
   void add_set(const Key& request_key, DependencySet set, bool on_disk);
+  void list_for_all_places(const Key& shared_key, DependencySet named);
+  CachedModule opened(const Key& key, std::string_view bytes, std::string meta, bool on_disk);
 
   DiskStore& m_disk;
   MemoryStore m_memory;

@@ -44,7 +44,14 @@ namespace tarsia::cache {
   X(compiled,       "",       "compiles") /* that gave a module */ \
   X(compile_failed, "",       "compile_failures") /* that gave none: errors, crashes, time-outs, interrupts */ \
   X(waited,         "",       "waits")    /* misses that were served by another caller's compile */ \
-  X(forbidden,      "",       "forbidden") /* misses where no compile was allowed */
+  X(forbidden,      "",       "forbidden") /* misses where no compile was allowed */ \
+  X(hit_remote,     "hits",   "remote")   /* a module of a shared store */ \
+  X(remote_missed,  "remote", "misses")   /* no shared store that was asked had what fits */ \
+  X(remote_failed,  "remote", "failures") /* a store did not answer in time, or said that it cannot */ \
+  X(remote_refused, "remote", "refused")  /* an entry was none, or was not signed as it must be */ \
+  X(remote_skipped, "remote", "skipped")  /* a store was left alone, since it had failed shortly before */ \
+  X(remote_sent,    "remote", "sent")     /* modules that a store took */ \
+  X(remote_not_sent, "remote", "not_sent") /* … and that it did not get */
 // clang-format on
 
 enum class Count : unsigned {

@@ -1,6 +1,6 @@
 // The data that the cache keeps of a module besides its bytes.
 //
-//   meta    := version warning_count warning*
+//   meta    := version warning_count warning* mark?        mark: cache/mark.h
 //   warning := file line column severity message
 //
 // version, warning_count, line, column, severity are u32, little-endian; file and message a u32 length and

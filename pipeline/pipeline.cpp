@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/machine/cpu.h"
 #include "base/paths.h"
+#include "cache/mark.h"
 #include "jit/build_id.h"
 #include "pipeline/cflags.h"
 #include "pipeline/check.h"
@@ -64,6 +65,7 @@ jit::WorkerProgram own_compiler(const std::string& cache_dir) {
 Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
   Module module{.key = hex(found.key),
                 .origin = found.origin,
+                .fetched = cache::has_mark(found.meta),
                 .cuda = request.cuda,
                 .warnings = decode_meta(found.meta)};
   move_to(module.warnings, request);
@@ -95,6 +97,7 @@ std::string folder_of(const std::vector<std::string>& folders,
   return {};
 }
 
+using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -170,7 +173,7 @@ Pipeline& Pipeline::instance() {
   Pipeline& made = made_once(s_pipeline, [] { return Pipeline(); });
   static std::atomic<bool> s_watches_end{false};
   if (!s_watches_end.load(std::memory_order_relaxed) && !s_watches_end.exchange(true))
-    std::atexit([] { s_pipeline.load()->merge_tallies(); });
+    std::atexit([] { s_pipeline.load()->finish(); });
   return made;
 }
 
@@ -185,12 +188,14 @@ Module Pipeline::compile(Source source) {
   // 2. Resolve. From here on the request holds all that decides the module's bytes, save the files that the
   //    compiler will read from disk.
   Stores& stores = this->stores();
+  cache::RemoteCache* const remote = this->remote(stores);  // drops what a revoked key signed
   std::string lacks;
   jit::CompileRequest request = resolve(std::move(source), stores, m_packs.is_empty() ? nullptr : &lacks);
-  return serve(std::move(request), lacks, given_ban, stores);
+  return serve(std::move(request), lacks, given_ban, stores, remote);
 }
 
-Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores) {
+Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores,
+                       cache::RemoteCache* remote) {
   const Recorder::Request recorded(m_recorder, request);
 
   // 3. Key.
@@ -231,21 +236,26 @@ Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ba
   }
 
   if (!changed.empty()) why.text = changed + " is not as it was when the pack's module was compiled";
-  stores.tally.add(why.reason);
   log().debug("{} [{}]: not in the cache: {}", named(request), short_name(key), why.text);
 
-  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none)
+  if (const Ban ban = given_ban != Ban::none ? given_ban : current_ban(); ban != Ban::none) {
+    if (remote && lacks.empty())
+      if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
+    stores.tally.add(why.reason);
     refuse(request, key, why.text, ban, stores);
+  }
+  if (!lacks.empty()) stores.tally.add(why.reason);
   if (!lacks.empty())
     throw NotFound("the source holds CUDA, and this machine lacks " + lacks +
                    "; no pack that is replayed has its module");
 
-  // 5. Compile, once for all callers that ask now.
-  return compile_once(request, asked, seen, stores);
+  // 5. Fetch or compile, once for all callers that ask now.
+  return compile_once(request, asked, seen, why, stores, remote);
 }
 
 void Pipeline::add_archs(Recorder::Id recording, const std::vector<std::string>& archs) {
   Stores& stores = this->stores();
+  cache::RemoteCache* const remote = this->remote(stores);
   for (const std::string& arch : archs) check_arch(arch);
   std::vector<jit::CompileRequest> requests;
   const Recorded recorded = m_recorder.so_far(recording);
@@ -263,7 +273,7 @@ void Pipeline::add_archs(Recorder::Id recording, const std::vector<std::string>&
   std::exception_ptr first;
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < requests.size();) try {
-        serve(requests[i], {}, Ban::none, stores);
+        serve(requests[i], {}, Ban::none, stores, remote);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();
@@ -346,11 +356,48 @@ Explanation Pipeline::explain(Source source) {
   return pipeline::explain(resolve(std::move(source), stores), stores.disk);
 }
 
-void Pipeline::merge_tallies() {
+void Pipeline::finish() {
   // The process ends: a thread that was stopped within stores() may hold the mutex for ever.
   const std::unique_lock lock(m_mutex, std::try_to_lock);
   if (!lock) return;
-  for (const auto& [folder, stores] : m_stores) stores->tally.merge();
+  // It may run twice, and waits once.
+  static std::atomic_flag s_waited;
+  const auto end = Clock::now() + (s_waited.test_and_set() ? 0ms : cache::RemoteCache::k_last_wait);
+  for (const auto& [folder, stores] : m_stores) {
+    for (const auto& [settings, remote] : stores->remotes)
+      if (remote)
+        remote->flush(std::chrono::duration_cast<std::chrono::milliseconds>(
+            std::max(end - Clock::now(), Clock::duration::zero())));
+    stores->tally.merge();
+  }
+}
+
+cache::RemoteCache* Pipeline::remote(Stores& stores) {
+  const std::string settings = cache::RemoteSettings::fingerprint();
+  if (settings.empty()) return nullptr;
+  {
+    const std::lock_guard lock(m_mutex);
+    if (const auto known = stores.remotes.find(settings); known != stores.remotes.end())
+      return known->second.get();
+  }
+  auto made = std::make_unique<cache::RemoteCache>(cache::RemoteSettings::read(), stores.disk, stores.tally);
+  const std::lock_guard lock(m_mutex);
+  return stores.remotes.try_emplace(settings, std::move(made)).first->second.get();
+}
+
+bool Pipeline::reject(const Module& module) {
+  if (!module.fetched) return false;
+  Stores& stores = this->stores();
+  cache::Key key;
+  for (std::size_t i = 0; i < key.size(); ++i)
+    key[i] = static_cast<unsigned char>(std::stoul(module.key.substr(2 * i, 2), nullptr, 16));
+  if (cache::RemoteCache* const remote = this->remote(stores)) {
+    remote->reject(key);
+    remote->flush(cache::RemoteCache::k_last_wait);  // it may be about to reach the disk
+  }
+  stores.modules.forget(key);
+  log().warn("the module {} of a shared store does not load here: it is compiled", module.key.substr(0, 12));
+  return true;
 }
 
 Pipeline::Stores& Pipeline::stores() {
@@ -432,13 +479,40 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
   return request;
 }
 
+std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const cache::Request& asked,
+                                      Stores& stores, cache::RemoteCache& remote) {
+  const auto began = Clock::now();
+  std::optional<cache::Brought> brought = remote.fetch(asked);
+  if (!brought) return std::nullopt;
+  cache::CachedModule kept = stores.modules.take(asked, *brought);
+  if (stores.disk.usable())
+    remote.later([&stores, asked, brought = std::move(*brought),
+                  inputs = inputs_of(request, true).serialise()]() mutable {
+      stores.modules.keep_brought(asked, std::move(brought));
+      stores.disk.keep(cache::Kind::inputs, asked.key, inputs, {});
+    });
+  note_use(request, asked.key, kept, stores);
+  stores.tally.add(cache::Count::hit_remote);
+  log().info("{} [{}]: found in a shared store in {:.1f} ms", named(request), short_name(asked.key),
+             milliseconds_since(began));
+  Module module = ready(std::move(kept), request);
+  module.origin = Origin::remote;
+  return module;
+}
+
 Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
-                              Stores& stores) {
+                              const cache::Missing& why, Stores& stores, cache::RemoteCache* remote) {
   const cache::Key& key = asked.key;
+  bool counted = false;
+  const auto count_miss = [&] {
+    if (!counted) stores.tally.add(why.reason);
+    counted = true;
+  };
   const auto look = [&]() -> std::optional<Module> {
     auto found = stores.modules.find(key);
     if (!found) found = stores.modules.find_elsewhere(asked, &seen);
     if (!found) return std::nullopt;
+    count_miss();
     stores.tally.add(cache::Count::waited);
     note_use(request, key, *found, stores);
     return ready(std::move(*found), request);
@@ -447,11 +521,12 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
     // One thread of this process leads. The others wait for the entry that it stores, or share its error.
     cache::Flights::Ticket ticket = m_flights.board(key);
     if (!ticket.leads()) {
-      if (ticket.error()) std::rethrow_exception(ticket.error());
+      if (ticket.error()) count_miss(), std::rethrow_exception(ticket.error());
       if (auto module = look()) return std::move(*module);
       continue;
     }
     if (const std::exception_ptr error = m_failures.find(key)) {
+      count_miss();
       ticket.fail(error, false);
       std::rethrow_exception(error);
     }
@@ -466,7 +541,10 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       }
       if (!appeared) appeared = look();
       if (appeared) return std::move(*appeared);
-      return compile_now(request, asked, stores);
+      if (remote)
+        if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
+      count_miss();
+      return compile_now(request, asked, stores, remote);
     } catch (const Interrupted&) {
       throw;  // other threads still wait: one of them leads now
     } catch (const CompilerCrashed&) {
@@ -500,8 +578,8 @@ jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& reques
   }
 }
 
-Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked,
-                             Stores& stores) {
+Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
+                             cache::RemoteCache* remote) {
   const cache::Key& key = asked.key;
   const auto began = Clock::now();
   log().debug("{} [{}]: begins to compile", named(request), short_name(key));
@@ -541,6 +619,11 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
           ? stores.modules.keep(asked, result.module, std::move(meta), std::move(dependencies), &whole)
           : cache::ModuleCache::pass_through(key, result.module, std::move(meta));
   if (whole) stores.disk.keep(cache::Kind::inputs, key, inputs_of(request, result.cacheable).serialise(), {});
+  if (whole && result.cacheable && remote && remote->send(asked, kept.key)) {
+    // After those that the libraries of a connection have registered, so that it runs before them.
+    static std::atomic_flag s_watches_end;
+    if (!s_watches_end.test_and_set()) std::atexit([] { instance().finish(); });
+  }
   log().info("{} [{}]: compiled in {:.1f} ms, {}", named(request), short_name(key), milliseconds_since(began),
              !result.cacheable      ? "not kept, since its text asks for the time"
              : stores.disk.usable() ? "kept in the cache"
@@ -557,6 +640,9 @@ Module Pipeline::compile_now(const jit::CompileRequest& request, const cache::Re
   if (!stores.disk.usable()) {
     module.warnings.push_back({"", 0, 0, Severity::warning, stores.disk.refusal()});
   }
+  if (remote)
+    if (std::string lacks = remote->lacks(); !lacks.empty())
+      module.warnings.push_back({"", 0, 0, Severity::warning, std::move(lacks)});
   return module;
 }
 

@@ -14,6 +14,7 @@
 #include "base/fork.h"
 #include "base/origin.h"
 #include "cache/module_cache.h"
+#include "cache/remote/remote_cache.h"
 #include "cache/single_flight.h"
 #include "jit/client/worker_pool.h"
 #include "pipeline/archs.h"
@@ -32,7 +33,8 @@ struct Module {
   UniqueFd file;     ///< read-only and final. It is not evicted while it is open
   std::string key;   ///< 64 digits: names the content
   Origin origin = Origin::compiled;
-  bool cuda = false;  ///< whether it was compiled as CUDA
+  bool fetched = false;  ///< from a shared store, now or earlier
+  bool cuda = false;     ///< whether it was compiled as CUDA
   std::vector<Diagnostic> warnings;
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds; empty unless compiled
 };
@@ -49,7 +51,8 @@ struct Settings {
 };
 
 /// Thread-safe, and safe across fork. Each call reads the environment: TARSIA_CACHE_DIR,
-/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, CUDA_VISIBLE_DEVICES.
+/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, CUDA_VISIBLE_DEVICES, and what names
+/// shared stores (cache/remote/settings.h).
 class Pipeline final : public ForkAware {
  public:
   explicit Pipeline(Settings settings = {});
@@ -58,6 +61,10 @@ class Pipeline final : public ForkAware {
   /// The module of a source. Throws InvalidSource and ArgumentError (check.h), CompileError, CompileTimeout,
   /// CompilerCrashed, ResourceLimit, NotFound, Unsupported. A failure leaves nothing in the cache.
   Module compile(Source source);
+
+  /// For a module that came from a shared store and does not load here: it is removed, and this process does
+  /// not fetch it again. Returns false for any other one, which stays.
+  bool reject(const Module& module);
 
   /// What may stand at a place of the header options.cell, which counts from 1. Nothing is compiled, and the
   /// cache keeps preludes alone. Throws as compile() does, but no CompileError.
@@ -104,23 +111,32 @@ class Pipeline final : public ForkAware {
     cache::Tally tally;
     cache::ModuleCache modules;
     DiskPartStore parts;
+    /// By the settings that they were made of, guarded by Pipeline's mutex. Null: none. They stay: a thread
+    /// of theirs may be sending.
+    std::map<std::string, std::unique_ptr<cache::RemoteCache>> remotes;
   };
 
   Stores& stores();
-  void merge_tallies();
+  void finish();
+  /// The shared stores that the environment names; null: none. Throws ArgumentError if that makes no sense.
+  cache::RemoteCache* remote(Stores& stores);
   /// `lacks` becomes what this machine lacks of CUDA for a source that holds some; null: then throws
   /// NotFound.
   jit::CompileRequest resolve(Source source, Stores& stores, std::string* lacks = nullptr);
-  Module serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores);
+  Module serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores,
+               cache::RemoteCache* remote);
   [[noreturn]] void refuse(const jit::CompileRequest& request, const cache::Key& key, const std::string& why,
                            Ban ban, Stores& stores);
   void note_use(const jit::CompileRequest& request, const cache::Key& key, const cache::CachedModule& module,
                 Stores& stores);
   /// `seen`: what has been read of other places' entries.
   Module compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
-                      Stores& stores);
+                      const cache::Missing& why, Stores& stores, cache::RemoteCache* remote);
+  std::optional<Module> fetch(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
+                              cache::RemoteCache& remote);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
-  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores);
+  Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
+                     cache::RemoteCache* remote);
   void before_fork() override { m_mutex.lock(); }
   void after_fork_in_parent() override { m_mutex.unlock(); }
   void after_fork_in_child() override { m_mutex.unlock(); }

@@ -236,7 +236,14 @@ CellResult Session::run(const std::string& text, int number) {
   std::vector<Live> live;
   for (std::size_t i = 0; i < m_live.size(); ++i) live.push_back({std::move(earlier[i]), m_live[i].module});
   try {
-    const auto loaded = std::make_shared<CellModule>(*module, cell.name());
+    std::shared_ptr<CellModule> loaded;
+    try {
+      loaded = std::make_shared<CellModule>(*module, cell.name());
+    } catch (const LoadError&) {
+      // One of a shared store may want what this machine lacks. Run again, the cell is compiled here.
+      pipeline::Pipeline::instance().reject(*module);
+      throw;
+    }
     CellModule& made = *loaded;
     cell.take_items(made.info());
     live.push_back({std::make_shared<const CellText>(cell), loaded});

@@ -89,6 +89,11 @@ int stats(bool as_json) {
                 size_text(number(of, "bytes")).c_str());
   print_group(report, "hits");
   print_group(report, "misses");
+  const Json& remote = report.at("remote");
+  if (std::ranges::any_of(remote, [](const Json& n) { return n != 0; }))
+    for (const auto& [name, n] : remote.items())
+      std::printf("remote %-8s %llu\n", name.c_str(),
+                  static_cast<unsigned long long>(n.get<std::uint64_t>()));
   std::printf("compiles   %llu, and %llu that failed\n",
               static_cast<unsigned long long>(number(report, "compiles")),
               static_cast<unsigned long long>(number(report, "compile_failures")));
@@ -218,6 +223,18 @@ int import_pack(const std::string& path, bool as_json) {
   return k_done;
 }
 
+int make_keys(const std::string& path, bool as_json) {
+  if (tarsia_cache_keygen(path.c_str()) != 0) throw std::runtime_error(tarsia_last_error()->message);
+  if (as_json)
+    print_json({{"signing_key", path}, {"public_key", path + ".pub"}});
+  else
+    std::printf(
+        "%s signs what this machine puts into a shared store (TARSIA_SIGN_KEY): let nobody else read it\n"
+        "%s.pub goes to the machines that take it from there (TARSIA_TRUST)\n",
+        path.c_str(), path.c_str());
+  return k_done;
+}
+
 /// Asks about the files under other names, too: the command calls a file by its path, Python by the last part
 /// of that, and a string has no name. The answer with a hit, else that with the fewest differences.
 Json explain_source(const CacheCommand& command, const Sources& sources) {
@@ -314,6 +331,8 @@ int cache(const CacheCommand& command) {
       return export_pack(command.arguments.at(0), command.as_json);
     case Action::import_pack:
       return import_pack(command.arguments.at(0), command.as_json);
+    case Action::keygen:
+      return make_keys(command.arguments.at(0), command.as_json);
     case Action::explain:
       break;
   }

@@ -93,11 +93,12 @@ struct CacheCommand {
     clear,
     export_pack,
     import_pack,
+    keygen,
     explain
   } action = Action::stats;
   CompileOptions options;              ///< of explain
   std::vector<std::string> arguments;  ///< explain: the files of the source; show: the beginning of a key;
-                                       ///< export and import: the pack
+                                       ///< export and import: the pack; keygen: the file
   std::string max_size;                ///< of prune
   bool remove = false;                 ///< of verify
   bool as_json = false;

@@ -81,6 +81,11 @@ CLI::App* add_cache(CLI::App& app, CacheCommand& command) {
       ->add_option("FILE", command.arguments, "The file")
       ->required()
       ->expected(1);
+  add("keygen", Action::keygen,
+      "Makes a pair of keys for a shared store: FILE signs, FILE.pub is for those who trust it")
+      ->add_option("FILE", command.arguments, "The file of the signing key, which is not there yet")
+      ->required()
+      ->expected(1);
   CLI::App* explain =
       add("explain", Action::explain,
           "Tells which entry a source hits, or which of its inputs differ from the nearest one");

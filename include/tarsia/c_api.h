@@ -157,7 +157,8 @@ TARSIA_API int32_t tarsia_library_unload(tarsia_library* library);
 /// Returns the library's name.
 TARSIA_API const char* tarsia_library_name(const tarsia_library* library);
 
-/// Returns where the library came from: "compiled", "memory", "disk" or "prebuilt".
+/// Returns where the library came from: "compiled", "memory", "disk", "remote" (a shared store) or
+/// "prebuilt".
 TARSIA_API const char* tarsia_library_origin(const tarsia_library* library);
 
 /// Returns the library's functions and sets `*n` to their number. Overloads are separate functions of one

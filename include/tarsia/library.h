@@ -250,7 +250,7 @@ class Library {
 
   /// The name: Options::name, or one made from the source's hash.
   std::string name() const { return tarsia_library_name(get()); }
-  /// Where it came from: "compiled", "memory", "disk" or "prebuilt".
+  /// Where it came from: "compiled", "memory", "disk", "remote" (a shared store) or "prebuilt".
   std::string origin() const { return tarsia_library_origin(get()); }
   /// The exported functions, overloads one by one.
   std::span<const tarsia_function* const> functions() const { return list(tarsia_library_functions); }

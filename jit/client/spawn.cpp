@@ -165,10 +165,14 @@ int spawn(const SpawnPlan& plan, ChildProcess& started) {
   std::vector<char*> arguments{const_cast<char*>(plan.program.c_str())};
   for (const std::string& argument : plan.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  // A sanitizer watches the program, not the compiler.
+  // A sanitizer watches the program, not the compiler. And what reads sources need not know where the key
+  // lies that signs modules, nor the passwords of shared stores.
   std::vector<char*> environment;
-  for (char** variable = environ; *variable; ++variable)
-    if (!watched || !std::string_view(*variable).starts_with("LD_PRELOAD=")) environment.push_back(*variable);
+  for (char** variable = environ; *variable; ++variable) {
+    const auto is = [&](std::string_view start) { return std::string_view(*variable).starts_with(start); };
+    const bool secret = is("TARSIA_SIGN_KEY=") || is("TARSIA_TRUST=") || is("TARSIA_REMOTE=");
+    if (!secret && !(watched && is("LD_PRELOAD="))) environment.push_back(*variable);
+  }
   environment.push_back(nullptr);
   Child child{plan.program.c_str(), arguments.data(), environment.data(), socket.get(),
               words.get(),          null.get(),       plan.memory_bytes};

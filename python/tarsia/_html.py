@@ -31,7 +31,7 @@ def library(lib):
 
 def _origin(lib):
     came = lib._came_from()
-    return {"memory": "from memory", "disk": "from the disk's cache"}.get(came, came)
+    return {"memory": "from memory", "disk": "from the disk's cache", "remote": "from the shared store"}.get(came, came)
 
 
 def _rows(kind, found, needs=""):

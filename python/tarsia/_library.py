@@ -55,7 +55,7 @@ class Library:
 
     @property
     def origin(self):
-        """Where it came from: "compiled", "memory", "disk" or "prebuilt"."""
+        """Where it came from: "compiled", "memory", "disk", "remote" (a shared store) or "prebuilt"."""
         return self._handle.origin
 
     @property

@@ -197,7 +197,7 @@ impl Library {
         // SAFETY: the text lives as long as the library.
         unsafe { text_of((self.api.tarsia_library_name)(self.library.as_ptr())) }
     }
-    /// Where it came from: "compiled", "memory", "disk" or "prebuilt".
+    /// Where it came from: "compiled", "memory", "disk", "remote" (a shared store) or "prebuilt".
     pub fn origin(&self) -> String {
         // SAFETY: as above.
         unsafe { text_of((self.api.tarsia_library_origin)(self.library.as_ptr())) }

@@ -26,6 +26,13 @@ typedef struct tarsia_cache_counters {
   uint64_t compile_failures; /* that gave none: errors, crashes, time-outs, interrupts */
   uint64_t waits;            /* misses that were served by another caller's compile */
   uint64_t forbidden;        /* misses where no compile was allowed */
+  uint64_t hits_remote;      /* modules of a shared store */
+  uint64_t remote_misses;    /* no shared store that was asked had what fits */
+  uint64_t remote_failures;  /* a store did not answer in time, or said that it cannot */
+  uint64_t remote_refused;   /* an entry was none, or was not signed as it must be */
+  uint64_t remote_skipped;   /* a store was left alone, since it had failed shortly before */
+  uint64_t remote_sent;      /* modules that a store took */
+  uint64_t remote_not_sent;  /* modules that a store did not get */
 } tarsia_cache_counters;
 
 /// Fills in this process's counters of the folder that the environment names now.
@@ -103,6 +110,11 @@ TARSIA_API int32_t tarsia_record_add_archs(uint64_t recording, const char* const
 /// code. Errors: those of tarsia_compile. Thread-safe.
 TARSIA_API int32_t tarsia_cache_fill(const tarsia_file* files, uint64_t n_files,
                                      const tarsia_options* options);
+
+/// Makes a pair of keys for a shared store: the signing key in the file `path`, which its owner alone may
+/// read, and the public key beside it, in PATH.pub. Errors: TARSIA_ERROR if one of them is there or cannot be
+/// written.
+TARSIA_API int32_t tarsia_cache_keygen(const char* path);
 
 /// Takes the modules of a pack into this process's memory: from now on they are found before any other. A
 /// pack is code that will run: replay those alone whose author you trust. Then makes these GPUs ready for

@@ -376,7 +376,7 @@ with tarsia.no_compile():
 out["counts"] = tarsia.statistics()["cache"]
 """)
     assert told["origin"] == "disk" and told["again"] == "memory"
-    assert told["counts"]["hits"] == {"disk": 1, "memory": 1} and told["counts"]["compiles"] == 0 and not any(told["counts"]["misses"].values())
+    assert told["counts"]["hits"] == {"disk": 1, "memory": 1, "remote": 0} and told["counts"]["compiles"] == 0 and not any(told["counts"]["misses"].values())
 
 
 def test_a_pack_brings_modules_to_another_place(checkouts):

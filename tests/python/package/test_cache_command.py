@@ -51,9 +51,9 @@ def test_stats_count_the_requests_of_all_processes(cache):
     first = json.loads(cache.python(print_counts))
     assert first["misses"]["absent"] == first["compiles"] == first["hits"]["memory"] == 1
     second = json.loads(cache.python(print_counts))
-    assert second["hits"] == {"disk": 1, "memory": 1} and second["compiles"] == 0
+    assert second["hits"] == {"disk": 1, "memory": 1, "remote": 0} and second["compiles"] == 0
     now = stats(cache)
-    assert now["hits"] == {"disk": 1, "memory": 2}
+    assert now["hits"] == {"disk": 1, "memory": 2, "remote": 0}
     assert now["misses"] == {"absent": 1, "changed": 0, "damaged": 0, "fault": 0, "gone": 0}
     assert now["compiles"] == now["entries"] == 1
     assert now["bytes"] == sum(of["bytes"] for of in now["kinds"].values()) > modules(cache)[0].stat().st_size
@@ -166,7 +166,7 @@ def test_damage_of_what_stands_beside_the_modules_harms_nothing(cache):
     inputs.write_bytes(b"x" * 500)
     (root / "counts").write_bytes(b"TarsiaCt" + b"\xff" * 5000)
     assert cache.python(load) == "disk\n"
-    assert stats(cache)["hits"] == {"disk": 1, "memory": 0} and stats(cache)["compiles"] == 0  # counted anew
+    assert stats(cache)["hits"] == {"disk": 1, "memory": 0, "remote": 0} and stats(cache)["compiles"] == 0  # counted anew
     assert cache("cache", "ls").splitlines()[1].endswith("?")
     assert "they are not kept any more" in cache("cache", "show", json.loads(cache("cache", "ls", "--json"))[0]["key"])
     assert "hits the entry" in cache("cache", "explain", "op.cc")
@@ -185,7 +185,7 @@ def test_many_processes_count_together(cache):
         json.loads(cache("cache", "ls", "--json")), cache("cache", "verify")
     assert [one.wait(300) for one in running] == [0] * 8
     now = stats(cache)
-    assert now["hits"] == {"disk": 8, "memory": 8 * 5} and now["compiles"] == 1 and now["misses"]["absent"] == 1
+    assert now["hits"] == {"disk": 8, "memory": 8 * 5, "remote": 0} and now["compiles"] == 1 and now["misses"]["absent"] == 1
 
 
 def test_processes_load_while_others_clear(cache):

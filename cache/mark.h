@@ -1,0 +1,28 @@
+// What tells that a module came from a shared store, and who signed it: the last bytes of what is kept of it
+// beside its own bytes.
+//
+//   meta := meta_of_the_pipeline mark?
+//   mark := "TarsiaFr" signer                 signer: 8 bytes, a KeyId (keys.h); zeros: it was not signed
+//
+// It lies in the module's own entry, so that neither a sweep nor a copy parts the two.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tarsia::cache {
+
+inline constexpr std::string_view k_mark = "TarsiaFr";
+inline constexpr std::size_t k_mark_size = k_mark.size() + 8;
+
+inline bool has_mark(std::string_view meta) {
+  return meta.size() >= k_mark_size && meta.substr(meta.size() - k_mark_size).starts_with(k_mark);
+}
+
+inline std::string_view without_mark(std::string_view meta) {
+  return has_mark(meta) ? meta.substr(0, meta.size() - k_mark_size) : meta;
+}
+
+}  // namespace tarsia::cache

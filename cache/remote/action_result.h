@@ -1,0 +1,28 @@
+// ActionResult of Bazel's remote cache, as far as it is used: one output file, named by its SHA-256.
+//
+//   ActionResult := output_files (field 2) …        OutputFile := path (1) digest (2) …
+//   Digest       := hash (1), 64 digits; size_bytes (2)
+//
+// In protobuf's wire format: https://protobuf.dev/programming-guides/encoding and
+// build.bazel.remote.execution.v2
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tarsia::cache {
+
+struct BlobName {
+  std::string hash;  ///< SHA-256, 64 lower-case digits
+  std::uint64_t size = 0;
+};
+
+BlobName name_of_blob(std::string_view bytes);
+
+std::string action_result(const BlobName& blob);
+/// The first output file's. Nothing if the bytes are no such message.
+std::optional<BlobName> parse_action_result(std::string_view bytes);
+
+}  // namespace tarsia::cache

@@ -1,0 +1,213 @@
+// GET and PUT by libcurl.
+#include "cache/remote/http_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "cache/remote/action_result.h"
+#include "cache/remote/curl.h"
+#include "cache/remote/envelope.h"
+#include "cache/remote/no_sigpipe.h"
+
+namespace tarsia::cache {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t k_largest_result = 64 << 10;
+
+struct Upload {
+  std::string_view whole, rest;
+};
+
+std::size_t read_upload(char* to, std::size_t size, std::size_t n, void* data) {
+  std::string_view& rest = static_cast<Upload*>(data)->rest;
+  const std::size_t taken = std::min(size * n, rest.size());
+  std::memcpy(to, rest.data(), taken);
+  rest.remove_prefix(taken);
+  return taken;
+}
+
+/// For a server that closes an idle connection just as it is used again.
+int rewind_upload(void* data, curl_off_t offset, int) {
+  auto& upload = *static_cast<Upload*>(data);
+  upload.rest = upload.whole.substr(static_cast<std::size_t>(offset));
+  return CURL_SEEKFUNC_OK;
+}
+
+}  // namespace
+
+struct HttpStore::Reply {
+  std::string body;
+  std::uint64_t limit = 0;
+  bool too_large = false;
+  long status = 0;
+
+  static std::size_t take(char* bytes, std::size_t size, std::size_t n, void* data) {
+    auto& reply = *static_cast<Reply*>(data);
+    if (size * n > reply.limit - reply.body.size()) {
+      reply.too_large = true;
+      return 0;
+    }
+    reply.body.append(bytes, size * n);
+    return size * n;
+  }
+};
+
+HttpStore::HttpStore(const std::string& url) : m_url(url) {
+  while (m_url.ends_with('/')) m_url.pop_back();
+  m_name = without_password(m_url);
+  watch_forks();
+}
+
+HttpStore::~HttpStore() {
+  forget_forks();
+  for (void* handle : m_idle) curl().easy_cleanup(handle);
+}
+
+// The parent's connections are the parent's: to close one here would end it there, in TLS with a message. So
+// the handles stay as they are.
+void HttpStore::after_fork_in_child() {
+  m_idle.clear();
+  m_mutex.unlock();
+}
+
+Answer HttpStore::take_handle(void*& handle, std::string& why) {
+  {
+    const std::lock_guard lock(m_mutex);
+    if (!m_idle.empty()) {
+      handle = m_idle.back();
+      m_idle.pop_back();
+    }
+  }
+  if (handle) {
+    curl().easy_reset(handle);  // keeps the connection
+    return Answer::found;
+  }
+  try {
+    handle = curl().easy_init();
+  } catch (const NotFound& lacks) {
+    why = lacks.what();
+    return Answer::lacking;
+  }
+  if (!handle) why = "libcurl gave no handle";
+  return handle ? Answer::found : Answer::failed;
+}
+
+void HttpStore::give_handle(void* handle) {
+  constexpr std::size_t k_most_idle = 8;
+  {
+    const std::lock_guard lock(m_mutex);
+    if (m_idle.size() < k_most_idle) {
+      m_idle.push_back(handle);
+      return;
+    }
+  }
+  curl().easy_cleanup(handle);
+}
+
+Answer HttpStore::perform(void* handle, const std::string& path, Deadline deadline, Reply& reply,
+                          std::string& why) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  if (left <= 0ms) {
+    why = "it did not answer in time";
+    return Answer::failed;
+  }
+  const std::string url = m_url + path;
+  const auto set = [&](CURLoption option, auto value) { curl().easy_setopt(handle, option, value); };
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_NOSIGNAL, 1L);
+  // With TLS it counts until the certificate is verified, and curl reads the authorities first.
+  const auto connect = m_url.starts_with("https:") ? 3 * k_connect : k_connect;
+  set(CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(connect.count(), left.count()));
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");  // an older libcurl does not know it, and gets no other URLs
+  // A name server that is silent is waited for by a thread of curl's, which nobody waits for.
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  set(CURLOPT_NOPROGRESS, 1L);
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_USERAGENT, "tarsia");
+  set(CURLOPT_WRITEFUNCTION, &Reply::take);
+  set(CURLOPT_WRITEDATA, &reply);
+  const NoSigpipe guard;
+  const CURLcode code = curl().easy_perform(handle);
+  curl().easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
+  if (reply.too_large) {
+    why = "its answer is larger than " + std::to_string(reply.limit) + " bytes";
+    return Answer::unusable;
+  }
+  if (code != CURLE_OK) {
+    why = curl().easy_strerror(code);
+    return Answer::failed;
+  }
+  if (reply.status == 404 || reply.status == 410) {
+    why = "it is not there";
+    return Answer::absent;
+  }
+  if (reply.status >= 200 && reply.status < 300) return Answer::found;
+  why = "it answered with status " + std::to_string(reply.status);
+  if (reply.status == 401 || reply.status == 403) why += " (it wants another user or password in the URL)";
+  if (reply.status >= 300 && reply.status < 400) why += " (redirects are not followed)";
+  return Answer::failed;
+}
+
+Answer HttpStore::fetch(const std::string& path, std::uint64_t limit, Deadline deadline, std::string& body,
+                        std::string& why) {
+  void* handle = nullptr;
+  if (const Answer got = take_handle(handle, why); got != Answer::found) return got;
+  Reply reply{.limit = limit};
+  const Answer answer = perform(handle, path, deadline, reply, why);
+  give_handle(handle);
+  body = std::move(reply.body);
+  return answer;
+}
+
+Answer HttpStore::send(const std::string& path, std::string_view body, Deadline deadline, std::string& why) {
+  void* handle = nullptr;
+  if (const Answer got = take_handle(handle, why); got != Answer::found) return got;
+  Reply reply{.limit = k_largest_result};
+  Upload upload{body, body};
+  const auto set = [&](CURLoption option, auto value) { curl().easy_setopt(handle, option, value); };
+  set(CURLOPT_UPLOAD, 1L);
+  set(CURLOPT_READFUNCTION, &read_upload);
+  set(CURLOPT_READDATA, &upload);
+  set(CURLOPT_SEEKFUNCTION, &rewind_upload);
+  set(CURLOPT_SEEKDATA, &upload);
+  set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  // Without it curl waits a second for "100 Continue" before it sends a larger body.
+  set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+  const Answer answer = perform(handle, path, deadline, reply, why);
+  give_handle(handle);
+  return answer == Answer::absent ? Answer::failed : answer;
+}
+
+Answer HttpStore::get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) {
+  std::string result;
+  const Answer answer = fetch("/ac/" + hex(key), k_largest_result, deadline, result, why);
+  if (answer != Answer::found) return answer;
+  const std::optional<BlobName> blob = parse_action_result(result);
+  if (!blob || blob->size > k_max_envelope) {
+    why = "what it has under the key is no ActionResult";
+    return Answer::unusable;
+  }
+  const Answer got = fetch("/cas/" + blob->hash, blob->size, deadline, envelope, why);
+  if (got != Answer::found) return got;
+  if (envelope.size() == blob->size) return Answer::found;
+  why = "the entry was cut off";
+  return Answer::unusable;
+}
+
+// The envelope first: a result that names it is never there without it.
+Answer HttpStore::put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) {
+  const BlobName blob = name_of_blob(envelope);
+  const Answer sent = send("/cas/" + blob.hash, envelope, deadline, why);
+  return sent == Answer::found ? send("/ac/" + hex(key), action_result(blob), deadline, why) : sent;
+}
+
+}  // namespace tarsia::cache

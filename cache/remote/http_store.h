@@ -1,0 +1,46 @@
+// Entries by HTTP, in the layout of Bazel's remote cache: bazel-remote, nginx, gateways to object stores.
+//
+//   URL/ac/KEY      an ActionResult (action_result.h) that names …
+//   URL/cas/HASH    … the envelope, by its SHA-256
+//
+// An entry is its own witness (envelope.h), so the server need not be trusted; TLS is verified all the same.
+// Redirects are not followed. A user and a password in the URL are sent and never shown.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fork.h"
+#include "cache/remote/store.h"
+
+namespace tarsia::cache {
+
+class HttpStore final : public RemoteStore, public ForkAware {
+ public:
+  explicit HttpStore(const std::string& url);
+  ~HttpStore() override;
+
+  const std::string& name() const override { return m_name; }
+  Answer get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) override;
+  Answer put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) override;
+
+ private:
+  struct Reply;
+  Answer fetch(const std::string& path, std::uint64_t limit, Deadline deadline, std::string& body,
+               std::string& why);
+  Answer send(const std::string& path, std::string_view body, Deadline deadline, std::string& why);
+  Answer perform(void* handle, const std::string& path, Deadline deadline, Reply& reply, std::string& why);
+  Answer take_handle(void*& handle, std::string& why);
+  void give_handle(void* handle);
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override;
+
+  std::string m_url;   ///< without a slash at its end
+  std::string m_name;  ///< the same without a password
+  std::mutex m_mutex;
+  std::vector<void*> m_idle;  ///< handles of curl, each with its connection
+};
+
+}  // namespace tarsia::cache

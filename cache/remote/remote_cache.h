@@ -1,0 +1,105 @@
+// The shared store of a fleet, behind the store on disk: modules that others compiled, and modules for
+// others.
+//
+// A request's files are found by its list for all places (Kind::shared), and that list names the module. Both
+// come in signed envelopes. Only names below roots, or in the machine's folders of headers, count in a list
+// that came from elsewhere.
+//
+// What was compiled is sent by a thread of its own. When the program ends, what is pending has k_last_wait.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fork.h"
+#include "cache/disk_store.h"
+#include "cache/module_cache.h"
+#include "cache/remote/breaker.h"
+#include "cache/remote/keys.h"
+#include "cache/remote/settings.h"
+#include "cache/remote/store.h"
+#include "cache/tally.h"
+
+namespace tarsia::cache {
+
+/// Thread-safe. A forked child sends nothing that its parent queued.
+class RemoteCache final : public ForkAware {
+ public:
+  static constexpr std::chrono::milliseconds k_look_up{500}, k_last_wait{500};
+
+  /// Reads the keys, and removes modules from the disk whose signer's key is revoked. Connects to nothing.
+  /// Throws ArgumentError if the settings do not make sense.
+  RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally);
+  ~RemoteCache();
+
+  /// Brings a module that fits the request's files. Never throws for the sake of a store; ends within
+  /// k_look_up. Counts what the stores did, but not the hit.
+  std::optional<Brought> fetch(const Request& request);
+  bool reads() const { return m_reads; }
+  /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
+  /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
+  bool send(const Request& request, const Key& module_key);
+  /// Does something behind the caller's back, before what waits to be sent: what the next look-up here does
+  /// not need. flush() waits for it. A forked child drops it.
+  void later(std::function<void()> work);
+  /// A module that came from a store and is of no use here is not fetched again by this process.
+  void reject(const Key& module_key);
+  /// Waits until nothing is pending, or so long. Returns whether nothing is.
+  bool flush(std::chrono::milliseconds most);
+  /// What this machine lacks to ask one of the stores; or "". Known after the first fetch.
+  std::string lacks();
+
+ private:
+  struct Tier {
+    std::unique_ptr<RemoteStore> store;
+    std::unique_ptr<Breaker> reads, writes;
+    std::string lacks;  ///< belongs to m_mutex
+  };
+  struct Job {
+    Key shared, module;
+    std::function<void()> local = {};  ///< instead of sending
+  };
+  void open_tiers();
+  bool can_ask(Tier& tier, bool writes);
+  void note_lack(Tier& tier, const std::string& why);
+  bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
+  std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
+  bool put(Tier& tier, const Job& job);
+  void run(const Job& job);
+  void work();
+  /// The caller holds m_mutex.
+  bool start_thread();
+  void before_fork() override { m_mutex.lock(); }
+  void after_fork_in_parent() override { m_mutex.unlock(); }
+  void after_fork_in_child() override;
+
+  const RemoteSettings m_settings;
+  DiskStore& m_disk;
+  Tally& m_tally;
+  std::optional<SigningKey> m_signing;
+  Trust m_trust;
+  bool m_reads = false, m_writes = false;
+  std::vector<Tier> m_tiers;
+
+  std::mutex m_mutex;  ///< of what follows
+  std::set<Key> m_rejected;
+  std::deque<Job> m_jobs;
+  bool m_busy = false, m_ends = false, m_runs = false;
+  std::unique_ptr<std::thread> m_thread;
+  /// New in a forked child, where nobody waits.
+  std::unique_ptr<std::condition_variable> m_changed = std::make_unique<std::condition_variable>();
+};
+
+/// Removes the modules of a store on disk that one of these keys signed. Returns how many.
+std::size_t drop_signed_by(DiskStore& disk, const std::set<KeyId>& revoked);
+
+}  // namespace tarsia::cache
