@@ -6,6 +6,7 @@
 #include "jit/worker/device_job.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -115,14 +116,21 @@ class ShownLines {
   std::set<std::string> m_tellers;
 };
 
-// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it. The key leaves out
-// where CUDA lies.
-bool names_cuda(const DeviceResult& result, const CudaParts& cuda) {
-  return std::ranges::any_of(result.images, [&](const FatbinEntry& image) {
-    return std::ranges::any_of(cuda.include_dirs, [&](const std::string& dir) {
-      return image.bytes.find(dir) != std::string::npos;
-    });
-  });
+// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it, or a warning has
+// one of any folder. The key leaves out where folders lie.
+bool names_folder(const DeviceResult& result, const DeviceRequest& request) {
+  const auto has_one = [](const std::string& text, const std::vector<std::string>& dirs) {
+    return std::ranges::any_of(
+        dirs, [&](const std::string& dir) { return !dir.empty() && text.find(dir) != std::string::npos; });
+  };
+  return std::ranges::any_of(
+             result.images,
+             [&](const FatbinEntry& image) { return has_one(image.bytes, request.cuda.include_dirs); }) ||
+         std::ranges::any_of(result.diagnostics, [&](const Diagnostic& one) {
+           return std::ranges::any_of(std::array{&one.file, &one.message}, [&](const std::string* text) {
+             return has_one(*text, request.cuda.include_dirs) || has_one(*text, request.include_dirs);
+           });
+         });
 }
 
 // The text without white space at the ends of lines and of itself. Without `lines` it has no empty lines, and
@@ -414,7 +422,11 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
     };
     condense(asked.main);
     for (SourceFile& header : asked.headers) condense(header);
-    return Hasher("tarsia device part").field(build_id()).field(plan_device(asked).key).finish();
+    return Hasher("tarsia device part")
+        .field(build_id())
+        .field(std::uint64_t(with_lines))
+        .field(plan_device(asked).key)
+        .finish();
   };
   const Digest key = key_of(/*with_lines=*/false), key_with_lines = key_of(/*with_lines=*/true);
 
@@ -423,7 +435,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
     return bytes ? from_bytes(*bytes) : std::nullopt;
   };
   std::optional<DeviceResult> result = kept(key);
-  if (!result && key != key_with_lines) result = kept(key_with_lines);
+  if (!result) result = kept(key_with_lines);
   outcome.reused = result.has_value();
   if (result) result->dependencies = plan.dependencies;  // those of this place, with the same contents
   if (!result) {
@@ -441,7 +453,7 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
     const bool tells_lines = std::ranges::any_of(result->diagnostics, [&](const Diagnostic& one) {
       return one.line > 0 && lineless.contains(one.file);
     });
-    if (result->ok && result->keyed && (keeps_lines(m_request.options) || !names_cuda(*result, request.cuda)))
+    if (result->ok && result->keyed && (keeps_lines(m_request.options) || !names_folder(*result, request)))
       m_parts.keep(PartKind::device, tells_lines ? key_with_lines : key, to_bytes(*result));
   }
   outcome.ok = result->ok;
