@@ -196,6 +196,54 @@ TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
   for (const char* gone : {"Unused", "int M", "host_global"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
 }
 
+// Which functions of a header's classes device code may call follows from declarations that stand in both
+// the header and the text.
+TEST_F(SplitTest, members_of_precompiled_headers_are_told_apart) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/shape.h")
+      << "#pragma once\n#include <vector>\nnamespace lib {\ninline int host(int x) { return x; }\n"
+         "struct Shape {\n  int n;\n  int refused() const { return n; }\n  int called() const { return n; }\n"
+         "  operator int() const { return n; }\n  int operator()(int x) const { return x; }\n"
+         "  __host__ __device__ int size() const { return called(); }\n  std::vector<int> all;\n};\n"
+         "template <class T> struct Trait { static constexpr int value = 1; };\n"
+         "template <> struct Trait<Shape> { static constexpr int value = 2; };\n"
+         "template <class T> __host__ __device__ int of(const T& x) { return x.called() + x(1) + host(2); }\n"
+         "}\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"shape.h\"\n";
+  for (const char* text :
+       {"__global__ void k(int* x, lib::Shape* s) { x[0] = s->size(); }\n",
+        "__global__ void k(int* x) { x[0] = lib::Trait<lib::Shape>::value; }\n",
+        "__global__ void k(int* x) { x[0] = lib::Trait<int>::value; }\n",
+        "__global__ void k(int* x, lib::Shape* s) { x[0] = lib::of(*s); }\n",
+        "__host__ __device__ inline int own(const lib::Shape& s) { return s.refused() + lib::host(1); }\n"
+        "__global__ void k(int* x, lib::Shape* s) { x[0] = own(*s); }\n",
+        "struct Own {};\ntemplate <> struct lib::Trait<Own> { static constexpr int value = 3; };\n"
+        "__global__ void k(int* x) { x[0] = lib::Trait<Own>::value; }\n"}) {
+    SCOPED_TRACE(text);
+    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    EXPECT_TRUE(slice.takes_from_headers);
+    compare_on_top(slice, begin + text, {folder.path()});
+    EXPECT_FALSE(m_pch.empty());
+  }
+}
+
+TEST_F(SplitTest, damaged_items_of_headers_are_not_taken) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/size.h") << "#pragma once\nconstexpr int size = 4;\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"size.h\"\n";
+  const std::string text = begin + "__global__ void k(int* x) { x[0] = size; }\n";
+  EXPECT_EQ(split_on_top(begin.size(), text, {folder.path()}).files.size(), 2u);
+  EXPECT_FALSE(m_needs_headers);
+  const HeaderItems whole = *m_headers;
+  for (std::size_t left : {std::size_t(0), whole.files.size() / 2, whole.files.size() - 1}) {
+    HeaderItems damaged = whole;
+    damaged.files = whole.files.substr(0, left);
+    m_headers = std::make_shared<const HeaderItems>(damaged);
+    EXPECT_TRUE(split_on_top(begin.size(), text, {folder.path()}).files.empty());
+    EXPECT_TRUE(m_needs_headers) << left << " bytes are left";
+  }
+}
+
 TEST_F(SplitTest, headers_on_disk_are_named_or_not) {
   TemporaryDir folder;
   std::ofstream(folder.path() + "/box.h")
