@@ -211,7 +211,7 @@ std::optional<Stage> Compile::compile_text(int number, std::vector<const SourceF
     m_request.options.openmp = true;
     host = compile();
   }
-  if (host.needs_headers || (device && device->needs_headers)) {
+  if (host.needs_headers) {
     m_reads_headers = true;
     host = compile();
   }
@@ -335,7 +335,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
                                                    [&] { return make_files(); });
   unit.prelude.clear();
   unit.covered = unit.leading = 0;
-  unit.names = nullptr;
+  unit.headers = nullptr;
   const bool may_hold = unit.file == held_text();
   const Prelude below = prelude;
   if (may_hold && !m_reads_headers)
@@ -354,7 +354,7 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
   const std::optional<Digest> key = may_hold && !m_reads_headers
                                         ? m_worker.preludes.key_of_leading(m_request, *unit.file, below)
                                         : std::nullopt;
-  const bool reads_leading = may_hold && !unit.names && !unit.unknown_references;
+  const bool reads_leading = may_hold && !unit.headers && !unit.unknown_references;
   unit.writes_leading = key && reads_leading;
   if (reads_leading) {
     unit.leading = end_of_leading_includes(unit.file->text);
@@ -371,7 +371,6 @@ HostResult Compile::compile_unit(HostUnit& unit, std::unique_ptr<DeviceJob>& job
 
   // 4. Split. The device's compiler starts with the slice.
   hooks.on_split = [&](DeviceSlice&& slice) {
-    if (slice.takes_from_headers || slice.has_header_kernels) writer.cancel();  // so does the next text
     if (!slice.templates.empty() && unit.file->name != k_th_routines)
       m_templates.push_back({unit.file->name, std::move(slice.templates)});
     if (!slice.empty() || slice.has_header_kernels || !clang.why.empty())
@@ -413,7 +412,7 @@ llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& 
   unit.prelude = prelude_path(prelude.top->depth);
   unit.covered = prelude.covered;
   unit.macros = &prelude.macros;
-  unit.names = prelude.top->header_names;
+  unit.headers = prelude.top->headers;
   return files;
 }
 

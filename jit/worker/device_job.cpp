@@ -1,11 +1,12 @@
 // The device's half of one translation unit.
 //
-// Device code is kept as a part of its own, under a key in which the lines that the split blanked do not
-// count: an edit of a host function moves kernels to other lines and changes nothing else. Where lines can be
-// seen in the device code (assert, __LINE__, line information, diagnostics) they count.
+// Device code is kept as a part of its own, with its warnings, under a key in which the lines that the split
+// blanked do not count: an edit of a host function moves kernels to other lines and changes nothing else. The
+// lines of a file in which they can be seen count (assert, __LINE__, line information, warnings).
 #include "jit/worker/device_job.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -50,31 +51,98 @@ void add_images(DeviceJob::Outcome& outcome, const std::vector<FatbinEntry>& ima
       images.size() == 1 && !images[0].arch.starts_with("compute_") ? images[0].bytes : make_fatbin(images);
 }
 
-bool shows_lines(const CompileRequest& request, const DeviceSlice& slice) {
-  if (keeps_lines(request.options)) return true;
-  for (const SourceFile& file : slice.files)
-    for (const char* word : {"assert", "__LINE__", "source_location"})
-      if (file.text.find(word) != std::string::npos) return true;
-  return false;
+// Words of a text, outside of comments or not: more words are found than there are, never fewer.
+template <class Visit>
+void for_each_word(llvm::StringRef text, const Visit& visit) {
+  const auto is_word = [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    while (i < text.size() && is_word(text[i])) ++i;
+    if (i > begin) visit(text.slice(begin, i));
+    i += i == begin;
+  }
 }
 
-// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it. The key leaves out
-// where CUDA lies.
-bool names_cuda(const DeviceResult& result, const CudaParts& cuda) {
-  return std::ranges::any_of(result.images, [&](const FatbinEntry& image) {
-    return std::ranges::any_of(cuda.include_dirs, [&](const std::string& dir) {
-      return image.bytes.find(dir) != std::string::npos;
+// Which files' lines can be seen in the device code.
+class ShownLines {
+ public:
+  ShownLines(const CompileRequest& request, const DeviceSlice& slice) : m_all(keeps_lines(request.options)) {
+    // A macro tells the line of whoever uses it.
+    for (const SourceFile& file : slice.files) {
+      llvm::StringRef text = file.text;
+      m_all |= text.contains("source_location") || text.contains("__builtin_LINE");
+      for (size_t at = 0; (at = text.find("define", at)) != text.npos;) {
+        const size_t end = end_of_line(text, at);
+        add_macro(text.slice(at + 6, end));
+        at = end;
+      }
+    }
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [name, words] : m_macros)
+        if (!m_tellers.contains(name) &&
+            std::ranges::any_of(words, [&](const auto& one) { return tells(one); }))
+          more = m_tellers.insert(name).second;
+    }
+  }
+  bool of(llvm::StringRef text) const {
+    bool shown = m_all;
+    for_each_word(text, [&](llvm::StringRef word) { shown |= tells(word); });
+    return shown;
+  }
+
+ private:
+  static size_t end_of_line(llvm::StringRef text, size_t at) {
+    for (; at < text.size() && text[at] != '\n'; ++at)
+      if (text[at] == '\\' && text.substr(at + 1).ltrim('\r').starts_with("\n")) at = text.find('\n', at);
+    return at;
+  }
+  void add_macro(llvm::StringRef definition) {
+    std::string name;
+    for_each_word(definition, [&](llvm::StringRef word) {
+      if (name.empty())
+        name = word.str();
+      else
+        m_macros[name].insert(word.str());
     });
-  });
+  }
+  bool tells(llvm::StringRef word) const {
+    return (word.contains_insensitive("assert") && word != "static_assert") || word == "__LINE__" ||
+           m_tellers.contains(word.str());
+  }
+
+  bool m_all;
+  std::map<std::string, std::set<std::string>> m_macros;  // the words in their definitions
+  std::set<std::string> m_tellers;
+};
+
+// Whether the code has a path of CUDA's headers, as an assertion in one of them writes it, or a warning has
+// one of any folder. The key leaves out where folders lie.
+bool names_folder(const DeviceResult& result, const DeviceRequest& request) {
+  const auto has_one = [](const std::string& text, const std::vector<std::string>& dirs) {
+    return std::ranges::any_of(
+        dirs, [&](const std::string& dir) { return !dir.empty() && text.find(dir) != std::string::npos; });
+  };
+  return std::ranges::any_of(
+             result.images,
+             [&](const FatbinEntry& image) { return has_one(image.bytes, request.cuda.include_dirs); }) ||
+         std::ranges::any_of(result.diagnostics, [&](const Diagnostic& one) {
+           return std::ranges::any_of(std::array{&one.file, &one.message}, [&](const std::string* text) {
+             return has_one(*text, request.cuda.include_dirs) || has_one(*text, request.include_dirs);
+           });
+         });
 }
 
-// The text without empty lines and without white space at the ends of lines.
-std::string condensed(llvm::StringRef text) {
+// The text without white space at the ends of lines and of itself. Without `lines` it has no empty lines, and
+// nothing before the first word of a line.
+std::string condensed(llvm::StringRef text, bool lines) {
   std::string result;
+  text = text.rtrim(" \t\r\n");
   while (!text.empty()) {
     auto [line, rest] = text.split('\n');
     text = rest;
-    if (llvm::StringRef content = line.trim(" \t\r"); !content.empty()) (result += content) += '\n';
+    const llvm::StringRef content = lines ? line.rtrim(" \t\r") : line.trim(" \t\r");
+    if (lines || !content.empty()) (result += content) += '\n';
   }
   return result;
 }
@@ -85,7 +153,11 @@ std::string to_bytes(const DeviceResult& result) {
     images.push_back({image.arch, nlohmann::json::binary({image.bytes.begin(), image.bytes.end()})});
   for (const Dependency& d : result.dependencies)
     dependencies.push_back({d.path, nlohmann::json::binary({d.content.begin(), d.content.end()}), d.absent});
-  auto packed = nlohmann::json::to_msgpack({images, result.lowered, result.managed, dependencies});
+  nlohmann::json diagnostics = nlohmann::json::array();
+  for (const Diagnostic& d : result.diagnostics)
+    diagnostics.push_back({d.file, d.line, d.column, int(d.severity), d.message});
+  auto packed =
+      nlohmann::json::to_msgpack({images, result.lowered, result.managed, dependencies, diagnostics});
   return {packed.begin(), packed.end()};
 }
 
@@ -108,6 +180,9 @@ std::optional<DeviceResult> from_bytes(const std::string& bytes) {
       dependency.absent = entry.at(2);
       result.dependencies.push_back(std::move(dependency));
     }
+    for (const auto& one : all.at(4))
+      result.diagnostics.push_back(
+          {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
     result.ok = true;
     return result;
   } catch (const std::exception&) {
@@ -334,16 +409,33 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   DeviceRequest request = make_request();
   DevicePlan plan = plan_device(request);
 
-  // The plan's own key covers all but holds lines; this one is of the same things without them.
-  DeviceRequest lineless = request;
-  if (!shows_lines(m_request, m_slice)) {
-    lineless.main.text = condensed(lineless.main.text);
-    for (SourceFile& header : lineless.headers) header.text = condensed(header.text);
-  }
-  Digest key = Hasher("tarsia device part").field(build_id()).field(plan_device(lineless).key).finish();
+  // The plan's own key covers all but holds lines. These are of the same things without those that nobody
+  // sees: of files in which no line can be seen, and of those of which no message tells a line.
+  const ShownLines shown(m_request, m_slice);
+  std::set<std::string> lineless;  // files whose lines do not count in the first key
+  const auto key_of = [&](bool with_lines) {
+    DeviceRequest asked = request;
+    const auto condense = [&](SourceFile& file) {
+      const bool lines = with_lines || shown.of(file.text);
+      if (!lines) lineless.insert(file.name);
+      file.text = condensed(file.text, lines);
+    };
+    condense(asked.main);
+    for (SourceFile& header : asked.headers) condense(header);
+    return Hasher("tarsia device part")
+        .field(build_id())
+        .field(std::uint64_t(with_lines))
+        .field(plan_device(asked).key)
+        .finish();
+  };
+  const Digest key = key_of(/*with_lines=*/false), key_with_lines = key_of(/*with_lines=*/true);
 
-  std::optional<DeviceResult> result;
-  if (auto bytes = m_parts.find(PartKind::device, key)) result = from_bytes(*bytes);
+  const auto kept = [&](const Digest& one) -> std::optional<DeviceResult> {
+    const auto bytes = m_parts.find(PartKind::device, one);
+    return bytes ? from_bytes(*bytes) : std::nullopt;
+  };
+  std::optional<DeviceResult> result = kept(key);
+  if (!result) result = kept(key_with_lines);
   outcome.reused = result.has_value();
   if (result) result->dependencies = plan.dependencies;  // those of this place, with the same contents
   if (!result) {
@@ -358,9 +450,11 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
       diagnostic.message = error.what();
       result->diagnostics.push_back(std::move(diagnostic));
     }
-    if (result->ok && result->keyed && result->diagnostics.empty() &&
-        (keeps_lines(m_request.options) || !names_cuda(*result, request.cuda)))
-      m_parts.keep(PartKind::device, key, to_bytes(*result));
+    const bool tells_lines = std::ranges::any_of(result->diagnostics, [&](const Diagnostic& one) {
+      return one.line > 0 && lineless.contains(one.file);
+    });
+    if (result->ok && result->keyed && (keeps_lines(m_request.options) || !names_folder(*result, request)))
+      m_parts.keep(PartKind::device, tells_lines ? key_with_lines : key, to_bytes(*result));
   }
   outcome.ok = result->ok;
   outcome.invalid = result->invalid;
@@ -467,8 +561,6 @@ DeviceJob::Outcome DeviceJob::run() {
     return outcome;
   }
   run_nvrtc(outcome);
-  outcome.needs_headers = !outcome.ok && messages().lack_headers(outcome.diagnostics);
-  if (outcome.needs_headers) return outcome;
   const auto is_error = [](const Diagnostic& one) { return one.severity >= Severity::error; };
   const auto error = std::ranges::find_if(outcome.diagnostics, is_error);
   if (outcome.ok || m_cancelled || !m_clang.may_follow || error == outcome.diagnostics.end() ||

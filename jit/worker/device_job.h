@@ -41,8 +41,6 @@ class DeviceJob {
     bool ok = false;
     bool invalid = false;  ///< a header on disk is no text
     bool reused = false;   ///< device code of an earlier compile
-    /// The texts of DeviceSlice::precompiled are needed to tell what is wrong.
-    bool needs_headers = false;
     DeviceUnit unit;
     std::vector<Diagnostic> diagnostics;
     std::vector<Dependency> dependencies;

@@ -73,12 +73,11 @@ void Compile::write_leading(const LeadingParse& parse, const SourceFileSystem& f
   layer.dependencies = files.dependencies();
   writer.start([&]() -> std::string {
     LeadingContent content = parse.write();
-    layer.header_names = std::move(content.header_names);
     layer.names = std::move(content.names);
     layer.macros = std::move(content.macros);
     layer.warnings = std::move(content.warnings);
     if (content.pch.empty() || layer.is_hidden_by(m_request.files)) return {};
-    return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch));
+    return Preludes::serialize_leading(std::move(layer), below, std::move(content.pch), content.headers);
   });
 }
 

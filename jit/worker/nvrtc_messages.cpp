@@ -5,7 +5,6 @@
 
 #include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/names/words.h"
-#include "jit/worker/split/header_names.h"
 
 namespace tarsia::jit {
 namespace {
@@ -68,14 +67,6 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
   }
 }
 
-bool NvrtcMessages::lack_headers(const std::vector<Diagnostic>& diagnostics) const {
-  return m_slice.precompiled && std::ranges::any_of(diagnostics, [&](const Diagnostic& one) {
-           const std::string_view name = missing_name(one.message);
-           return one.severity >= Severity::error && !name.empty() && !find_host_name(name) &&
-                  std::ranges::binary_search(m_slice.precompiled->words, name);
-         });
-}
-
 bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnostics) const {
   static constexpr const char* k_users[] = {"expected a",
                                             "expected an",
@@ -102,9 +93,11 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
   };
   // Names that the host knows, where nothing says that they are the host's alone: the slice may lack them.
   const auto is_lost = [&](llvm::StringRef name) {
-    return !find_host_name(name) && std::ranges::any_of(m_slice.host_texts, [&](const auto& one) {
-      return has_word(one->text, name);
-    });
+    if (find_host_name(name)) return false;
+    if (m_slice.words_of_headers && std::ranges::binary_search(*m_slice.words_of_headers, name.str()))
+      return true;
+    return std::ranges::any_of(m_slice.host_texts,
+                               [&](const auto& one) { return has_word(one->text, name); });
   };
   for (const Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.severity < Severity::error) continue;

@@ -19,8 +19,6 @@ class NvrtcMessages {
   /// Adds remedies: of names that NVRTC does not know since they are the host's, it says that they are; of
   /// others, which header has them.
   void explain(std::vector<Diagnostic>& diagnostics) const;
-  /// Whether NVRTC lacks a name that only the texts of precompiled headers can explain.
-  bool lack_headers(const std::vector<Diagnostic>& diagnostics) const;
   /// Whether Clang may take what NVRTC refused: each message that could be about the slice, or about what
   /// NVRTC lacks, is a reason to ask it. An error in the user's own words is not, for Clang would refuse it
   /// as well, and it has been found soon.

@@ -25,6 +25,7 @@
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaConsumer.h"
+#include "clang/Serialization/ASTReader.h"
 #include "jit/build_id.h"
 #include "jit/worker/code/host_code.h"
 #include "jit/worker/code/traps.h"
@@ -287,8 +288,11 @@ class HostConsumer final : public clang::SemaConsumer {
           export_text_of_c(list_exports_of(m_shared, context), context, m_shared.unit.request->cuda);
     if (m_shared.cuda()) {
       auto start = std::chrono::steady_clock::now();
-      result.needs_headers = !slicer_of(m_shared, context).slice(m_shared.slice, m_shared.text.size());
+      Slicer& slicer = slicer_of(m_shared, context);
+      if (const auto& headers = m_shared.unit.headers)
+        result.needs_headers = !slicer.adopt_headers(headers->files, *m_clang.getASTReader());
       if (result.needs_headers) return;
+      slicer.slice(m_shared.slice, m_shared.text.size());
       result.timings.emplace_back("split", milliseconds_since(start));
       if (!m_shared.slice.variables.empty() || !m_shared.slice.earlier_variables.empty())
         warn_of_device_reads(context, m_shared.cell ? m_shared.cell->path() : std::string());
@@ -401,7 +405,7 @@ class HostConsumer final : public clang::SemaConsumer {
     const clang::SourceManager& sources = m_clang.getSourceManager();
     const clang::SourceLocation place = sources.getExpansionLoc(decl->getLocation());
     // A template of the user's headers may be precompiled.
-    const bool is_precompiled = m_shared.unit.names && place.isValid() &&
+    const bool is_precompiled = m_shared.unit.headers && place.isValid() &&
                                 sources.isLoadedSourceLocation(place) && !sources.isInSystemHeader(place);
     if (is_precompiled || is_user_file(sources, place)) order_arguments(*decl);
   }
@@ -497,7 +501,7 @@ class HostAction final : public clang::ASTFrontendAction {
     preprocessor.addPPCallbacks(std::make_unique<Clocks>(m_shared.result.volatile_text));
     if (m_shared.cuda())
       m_shared.tokens =
-          std::make_unique<TokenRecorder>(preprocessor, unit.names ? &unit.names->leading : nullptr);
+          std::make_unique<TokenRecorder>(preprocessor, unit.headers ? &unit.headers->leading : nullptr);
     if (m_shared.tokens || m_shared.cell)
       preprocessor.setTokenWatcher([this](const clang::Token& token) {
         if (m_shared.tokens) m_shared.tokens->record(token);

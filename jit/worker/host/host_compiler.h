@@ -11,7 +11,7 @@
 #include "jit/compile.h"
 #include "jit/worker/host/clang_setup.h"
 #include "jit/worker/source/source_fs.h"
-#include "jit/worker/split/header_names.h"
+#include "jit/worker/split/header_items.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -26,8 +26,8 @@ struct HostUnit {
   std::size_t covered = 0;  ///< so much of the text the prelude stands for: it is not read again
   std::size_t leading = 0;  ///< the text's leading includes end here (prelude/leading_text.h); 0: none
   const std::vector<std::string>* macros = nullptr;  ///< of the user's that the prelude defines, if any
-  /// CUDA: of the headers of the text's that the prelude holds, if any.
-  std::shared_ptr<const HeaderNames> names;
+  /// CUDA: the headers of the text's that the prelude holds, if any.
+  std::shared_ptr<const HeaderItems> headers;
   bool unknown_references = false;  ///< constant expressions may name references to unknown objects
   bool writes_leading = false;      ///< HostHooks::on_leading may write what was parsed
 };
@@ -35,7 +35,7 @@ struct HostUnit {
 /// Leading includes in a precompiled form. The lists are as in PreludeLayer.
 struct LeadingContent {
   std::string pch;
-  std::shared_ptr<const HeaderNames> header_names;
+  std::string headers;  ///< HeaderItems, serialized
   std::vector<std::string> names, macros;
   std::vector<Diagnostic> warnings;
 };
@@ -60,8 +60,7 @@ struct HostResult {
   /// OpenMP is off, and a file has a pragma of OpenMP's: nothing was compiled. Ask again with openmp.
   bool needs_openmp = false;
   bool needs_unknown_references = false;  ///< HostUnit::unknown_references may help
-  /// The device needs something of the headers that `names` stands for: nothing was compiled. Ask again
-  /// without that prelude.
+  /// What is kept with the precompiled headers is damaged: nothing was compiled. Ask again without them.
   bool needs_headers = false;
   /// "file:line" of functions, which the device tables define: see export_text().
   std::vector<std::string> places;

@@ -19,7 +19,7 @@ void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& uni
   take_pragmas_of_nvcc(preprocessor);
   preprocessor.addPPCallbacks(make_debug_pragmas());
   preprocessor.addPPCallbacks(make_file_checks(preprocessor, files, invalid));
-  if (unit.names) preprocessor.setCounterValue(unit.names->counter);
+  if (unit.headers) preprocessor.setCounterValue(unit.headers->counter);
   if (unit.covered > 0) preprocessor.setSkipMainFilePreamble(unsigned(unit.covered), /*StartOfLine=*/true);
   // Clang is about to name all builtins. Work-around: Clang reads what a prelude declares for each builtin.
   // Trigger: a source with a precompiled prelude. Symptom: the declarations of all of C's library are read
@@ -47,8 +47,7 @@ void enter(clang::Preprocessor& preprocessor, const std::string& text, const cha
 
 Slicer& slicer_of(HostParse& parse, clang::ASTContext& context) {
   const bool columns = bool(parse.unit.request->options.debug);  // line tables name none
-  if (!parse.slicer)
-    parse.slicer = std::make_unique<Slicer>(context, *parse.tokens, columns, parse.unit.names);
+  if (!parse.slicer) parse.slicer = std::make_unique<Slicer>(context, *parse.tokens, columns);
   return *parse.slicer;
 }
 

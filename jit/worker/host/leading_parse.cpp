@@ -30,10 +30,7 @@ void show_text(HostParse& parse, clang::SourceManager& sources) {
 
 LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& preprocessor) {
   LeadingContent content;
-  std::optional<HeaderNames> header_names = parse.slicer->header_names();
-  if (!header_names || !parse.writer) return content;
-  header_names->counter = preprocessor.getCounterValue();
-  content.header_names = std::make_shared<const HeaderNames>(std::move(*header_names));
+  if (!parse.writer || !parse.slicer->can_take_headers()) return content;
   std::set<std::string> names;
   for (const auto& [path, written] : parse.tokens->included_as())
     names.insert(written.begin(), written.end());
@@ -42,6 +39,14 @@ LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& prepro
   content.macros.assign(macros.begin(), macros.end());
   content.warnings = parse.diagnostics.so_far();
   content.pch = parse.writer->write(parse.sema->getASTContext());
+  if (content.pch.empty()) return content;
+  HeaderItems headers;
+  headers.leading = parse.tokens->files().at(preprocessor.getSourceManager().getMainFileID());
+  headers.leading.tokens.clear();
+  headers.counter = preprocessor.getCounterValue();
+  const std::string files = parse.slicer->take_headers(parse.writer->ast());
+  headers.files = files;
+  content.headers = headers.serialize();
   return content;
 }
 

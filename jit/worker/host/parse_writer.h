@@ -21,6 +21,8 @@ class ParseWriter final : public clang::PCHGenerator {
   /// Between declarations of the main file, which is kept with its bytes: another process has another one
   /// under its name. The parse cannot go on. Empty if it had errors.
   std::string write(clang::ASTContext& context);
+  /// Knows what it calls the declarations that it has written.
+  clang::ASTWriter& ast() { return getWriter(); }
 
  private:
   ParseWriter(clang::CompilerInstance& clang, std::shared_ptr<clang::PCHBuffer> buffer);

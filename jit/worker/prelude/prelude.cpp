@@ -358,7 +358,7 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
   wanted.base = below.top;
   wanted.depth = below.top->depth + 1;
   const auto kept = find(*key, wanted, parts);
-  if (!kept || !kept->layer().header_names || kept->layer().is_hidden_by(request.files)) return {};
+  if (!kept || !kept->layer().headers || kept->layer().is_hidden_by(request.files)) return {};
   Prelude prelude = below;
   prelude.top = {kept, &kept->layer()};
   prelude.origin = Prelude::leading;
@@ -368,10 +368,11 @@ Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& 
   return prelude;
 }
 
-std::string Preludes::serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch) {
+std::string Preludes::serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
+                                        std::string_view headers) {
   layer.base = below.top;
   layer.depth = below.top->depth + 1;
-  return KeptLayer(std::move(layer), std::move(pch)).serialize();
+  return KeptLayer(std::move(layer), std::move(pch)).serialize(headers);
 }
 
 void Preludes::make_shipped(const std::string& path, bool with_cuda) {

@@ -54,7 +54,8 @@ class Preludes {
   Prelude find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,
                        PartStore& parts);
   /// Bytes for the cache of what a parse on top of the prelude wrote.
-  static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch);
+  static std::string serialize_leading(PreludeLayer layer, const Prelude& below, std::string pch,
+                                       std::string_view headers);
 
   /// Makes the pack that lies beside the worker. Throws Error naming the layer that could not be made.
   void make_shipped(const std::string& path, bool with_cuda);

@@ -111,9 +111,9 @@ bool KeptLayer::still_holds() {
 }
 
 // The size of a msgpack, the msgpack [names, [[path, content, absent, [device, inode, size, mtime,
-// ctime]]…], [[file, line, column, severity, message]…], macros, header names or ""], the precompiled header,
-// and a NUL.
-std::string KeptLayer::serialize() const {
+// ctime]]…], [[file, line, column, severity, message]…], macros], the size of the headers' items, these, the
+// precompiled header, and a NUL.
+std::string KeptLayer::serialize(std::string_view headers) const {
   nlohmann::json files = nlohmann::json::array();
   for (const Dependency& d : m_layer.dependencies) {
     const FileStamp& s = d.stamp;
@@ -122,14 +122,14 @@ std::string KeptLayer::serialize() const {
   nlohmann::json warnings = nlohmann::json::array();
   for (const Diagnostic& one : m_layer.warnings)
     warnings.push_back({one.file, one.line, one.column, int(one.severity), one.message});
-  const std::string header_names = m_layer.header_names ? m_layer.header_names->serialize() : "";
-  const std::vector<uint8_t> head = nlohmann::json::to_msgpack(
-      nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros,
-                             nlohmann::json::binary({header_names.begin(), header_names.end()})}));
+  const std::vector<uint8_t> head =
+      nlohmann::json::to_msgpack(nlohmann::json::array({m_layer.names, files, warnings, m_layer.macros}));
   std::string bytes;
-  bytes.reserve(sizeof(std::uint64_t) + head.size() + m_layer.pch.size() + 1);
+  bytes.reserve(2 * sizeof(std::uint64_t) + head.size() + headers.size() + m_layer.pch.size() + 1);
   LittleWriter(bytes).number(std::uint64_t{head.size()});
   bytes.append(head.begin(), head.end());
+  LittleWriter(bytes).number(std::uint64_t{headers.size()});
+  bytes.append(headers);
   bytes.append(m_layer.pch);
   return bytes.append(1, '\0');
 }
@@ -140,16 +140,24 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(std::string bytes, PreludeLayer like
 }
 
 std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
-  const std::string_view bytes = part.bytes;
-  LittleReader reader(bytes);
-  const auto size = reader.number<std::uint64_t>();
-  if (bytes.size() < sizeof size + 1 || bytes.back() != '\0') return nullptr;
-  if (size > bytes.size() - sizeof size - 1) return nullptr;
+  std::string_view bytes = part.bytes;
+  if (bytes.empty() || bytes.back() != '\0') return nullptr;
+  bytes.remove_suffix(1);
+  bool whole = true;
+  const auto take = [&]() -> std::string_view {
+    const auto size = LittleReader(bytes).number<std::uint64_t>();
+    whole &= bytes.size() >= sizeof size && size <= bytes.size() - sizeof size;
+    if (!whole) return {};
+    const std::string_view taken = bytes.substr(sizeof size, size);
+    bytes.remove_prefix(sizeof size + size);
+    return taken;
+  };
+  const std::string_view head_bytes = take(), headers = take();
+  if (!whole) return nullptr;
   std::shared_ptr<KeptLayer> kept(new KeptLayer);
   kept->m_layer = std::move(like);
   try {
-    const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data()) + sizeof size;
-    const nlohmann::json head = nlohmann::json::from_msgpack(begin, begin + size);
+    const nlohmann::json head = nlohmann::json::from_msgpack(head_bytes.begin(), head_bytes.end());
     kept->m_layer.names = head.at(0).get<std::vector<std::string>>();
     for (const nlohmann::json& entry : head.at(1)) {
       const nlohmann::json& s = entry.at(3);
@@ -166,15 +174,15 @@ std::shared_ptr<KeptLayer> KeptLayer::parse(PartBytes part, PreludeLayer like) {
       kept->m_layer.warnings.push_back(
           {one.at(0), one.at(1), one.at(2), Severity(one.at(3).get<int>()), one.at(4)});
     kept->m_layer.macros = head.at(3).get<std::vector<std::string>>();
-    if (const auto& names = head.at(4).get_binary(); !names.empty()) {
-      auto parsed = HeaderNames::parse({reinterpret_cast<const char*>(names.data()), names.size()});
-      if (!parsed) return nullptr;
-      kept->m_layer.header_names = std::make_shared<const HeaderNames>(std::move(*parsed));
-    }
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }
-  kept->m_layer.pch = bytes.substr(sizeof size + size, bytes.size() - sizeof size - size - 1);
+  if (!headers.empty()) {
+    auto parsed = HeaderItems::parse(headers, part.owner);
+    if (!parsed) return nullptr;
+    kept->m_layer.headers = std::make_shared<const HeaderItems>(std::move(*parsed));
+  }
+  kept->m_layer.pch = bytes;
   kept->m_layer.owner = std::move(part.owner);
   return kept;
 }

@@ -9,7 +9,7 @@
 #include "base/dependency.h"
 #include "jit/compile.h"
 #include "jit/worker/source/source_fs.h"
-#include "jit/worker/split/header_names.h"
+#include "jit/worker/split/header_items.h"
 
 namespace tarsia::jit {
 
@@ -29,8 +29,8 @@ struct PreludeLayer {
   std::vector<Dependency> dependencies;  ///< the real files that went into it
   std::vector<Diagnostic> warnings;      ///< about these files
   std::vector<std::string> macros;       ///< defined in its text, or in headers that are not of the system
-  /// What a slice could take from its headers, if it holds those with which a CUDA source begins.
-  std::shared_ptr<const HeaderNames> header_names;
+  /// What the split knows of its headers, if it holds those with which a CUDA source begins.
+  std::shared_ptr<const HeaderItems> headers;
 
   /// Shows this layer and those below to Clang; all must live as long as the files.
   void add_to(SourceFileSystem& files) const;
@@ -54,8 +54,8 @@ class KeptLayer {
   /// result is like one that was made here from the headers in these folders. Null if those headers differ.
   static std::shared_ptr<KeptLayer> adopt(const PreludeLayer& layer,
                                           const std::vector<std::string>& cuda_dirs);
-  /// The bytes that `parse` takes.
-  std::string serialize() const;
+  /// The bytes that `parse` takes. `headers`: HeaderItems, serialized, if the layer has them.
+  std::string serialize(std::string_view headers = {}) const;
   /// In this process's own memory and in its mappings, without the layers below.
   std::size_t size() const { return m_layer.pch.size(); }
   /// Null if the bytes are not of this form. `base`, `depth` and `text` are those of the layer that was

@@ -205,9 +205,9 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
   else if (body < end && llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function))
     cuts.push_back({body, end, SplitCut::semicolon});
   else if (body < end)
-    cuts.push_back({body, end, SplitCut::words, k_trap_body, function.getCanonicalDecl()});
+    cuts.push_back({body, end, SplitCut::words, k_trap_body, key_of(function.getCanonicalDecl())});
   if (whole) return;
-  const bool has_body = !cuts.empty() && cuts.back().method == function.getCanonicalDecl();
+  const bool has_body = !cuts.empty() && cuts.back().method == key_of(function.getCanonicalDecl());
   note_glances(function, has_body, item);
 }
 

@@ -26,7 +26,7 @@
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/split/device_text.h"
-#include "jit/worker/split/header_names.h"
+#include "jit/worker/split/header_items.h"
 #include "jit/worker/split/split_closure.h"
 #include "jit/worker/split/split_headers.h"
 #include "jit/worker/split/split_items.h"
@@ -49,25 +49,32 @@ std::string plain(llvm::StringRef path) {
 }  // namespace
 
 struct Slicer::Impl {
-  Impl(clang::ASTContext& ast, const TokenRecorder& recorder, bool has_columns,
-       std::shared_ptr<const HeaderNames> names)
+  Impl(clang::ASTContext& ast, TokenRecorder& recorder, bool has_columns)
       : context(ast),
         sources(ast.getSourceManager()),
         tokens(recorder),
         columns(has_columns),
-        precompiled(std::move(names)),
         items(ast, recorder) {}
 
   void read(clang::FileID open);
-  bool slice(DeviceSlice& slice, size_t main_size);
-  std::optional<HeaderNames> header_names() const;
-  bool names_precompiled() const;
+  void slice(DeviceSlice& slice, size_t main_size);
+  bool has_what_each_slice_needs() const;
+  std::string take_headers(clang::ASTWriter& writer);
+  void adopt(FilesOfHeaders headers);
+
+  // The main file, then the others in order of inclusion, those of a precompiled form first.
+  std::vector<clang::FileID> in_order() const {
+    std::vector<clang::FileID> all = {sources.getMainFileID()};
+    for (const auto& [id, file] : items.files())
+      if (id != all.front()) all.push_back(id);
+    return all;
+  }
 
   // Of each namespace in which something is kept, or that something names, a file that opens it.
   std::set<clang::FileID> openers() {
     std::map<const clang::NamespaceDecl*, clang::FileID> by_space;
-    for (const auto& [id, file] : items.files())
-      for (const SplitSpace& one : file.spaces)
+    for (clang::FileID id : in_order())
+      for (const SplitSpace& one : items.files().at(id).spaces)
         if (closure.opened().contains(one.space) && (is_of_use(id) || !by_space.contains(one.space)))
           by_space[one.space] = id;
     std::set<clang::FileID> all;
@@ -178,9 +185,8 @@ struct Slicer::Impl {
 
   clang::ASTContext& context;
   const clang::SourceManager& sources;
-  const TokenRecorder& tokens;
+  TokenRecorder& tokens;
   const bool columns;
-  const std::shared_ptr<const HeaderNames> precompiled;
   ItemReader items;
   Closure closure;
   std::map<std::string, std::vector<clang::FileID>> ids;  // by path, in order of inclusion
@@ -188,6 +194,7 @@ struct Slicer::Impl {
   // Of headers on disk, before anything of them is kept.
   std::map<clang::FileID, std::shared_ptr<const HostText>> host_texts;
   std::map<clang::FileID, std::shared_ptr<const HostNames>> host_names;
+  std::shared_ptr<const std::vector<std::string>> words_of_headers;  // of a precompiled form
 };
 
 void Slicer::Impl::read(clang::FileID open) {
@@ -225,83 +232,37 @@ void Slicer::Impl::find_roots(const DeviceSlice& slice) {
   closure.run();
 }
 
-// "a::b::", and "" for the global namespace.
-std::string prefix_of(const clang::NamespaceDecl* space) {
-  std::string prefix;
-  for (; space; space = named_space(space->getParent())) prefix = space->getName().str() + "::" + prefix;
-  return prefix;
+// Whether a header has a kernel, a variable of the device, or what is kept wherever it stands.
+bool Slicer::Impl::has_what_each_slice_needs() const {
+  return std::ranges::any_of(items.files(), [](const auto& one) {
+    const File& file = one.second;
+    const auto is_needed = [](const Item& item) { return item.root || item.kernel; };
+    return !file.own && (!file.unseen.empty() || std::ranges::any_of(file.items, is_needed));
+  });
 }
 
-std::optional<HeaderNames> Slicer::Impl::header_names() const {
-  std::set<std::string> all, instances, includes;
-  for (const auto& [id, file] : items.files()) {
-    if (file.own) continue;
-    if (!file.unseen.empty()) return std::nullopt;
-    for (const Item& item : file.items) {
-      const auto is_kernel = [](const clang::Decl* decl) { return decl->hasAttr<clang::CUDAGlobalAttr>(); };
-      if (item.root || std::ranges::any_of(item.declared, is_kernel)) return std::nullopt;
-      if (item.nameless)
-        for (size_t i = item.begin; i < item.end && i < file.tokens->size(); ++i)
-          if (const clang::IdentifierInfo* name = (*file.tokens)[i].identifier)
-            instances.insert(name->getName().str());
-      if (item.use == Item::host) continue;
-      const std::string prefix = prefix_of(item.space);
-      for (const clang::IdentifierInfo* name : item.names) all.insert(prefix + name->getName().str());
-      if (item.unnamed) all.insert(prefix);
-    }
-    for (const SplitSpace& one : file.spaces)
-      for (const clang::NamespaceDecl* space = one.space; space; space = named_space(space->getParent()))
-        all.insert(prefix_of(named_space(space->getParent())) + space->getName().str());
-  }
-  std::set<std::string> paths;
-  for (const auto& [id, recorded] : tokens.files()) paths.insert(plain(recorded.path));
-  HeaderNames names;
-  for (const auto& [id, recorded] : tokens.files())
-    for (const auto& [at, one] : recorded.included)
-      if (!paths.contains(plain(one.path))) includes.insert(one.name);
-  for (const auto& [macro, files] : defined) names.macros.push_back(macro);
-  const auto list = [](const std::set<std::string>& from) { return std::vector(from.begin(), from.end()); };
-  std::set<std::string> words;
-  for (const auto& identifier : context.Idents) words.insert(identifier.getKey().str());
-  names.words = list(words);
-  names.paths = list(paths);
-  names.items = list(all);
-  names.instances = list(instances);
-  names.includes = list(includes);
-  names.leading = tokens.files().at(sources.getMainFileID());
-  names.leading.tokens.clear();
-  for (auto& [at, one] : names.leading.included)
-    if (paths.contains(plain(one.path))) one.path = k_precompiled_headers;
-  return names;
+std::string Slicer::Impl::take_headers(clang::ASTWriter& writer) {
+  FilesOfHeaders headers;
+  for (auto& [id, file] : items.files())
+    if (!file.own)
+      headers.files.push_back(
+          {id, tokens.files().at(id), std::move(file), host_texts.at(id), host_names.at(id)});
+  headers.defined = std::move(defined);
+  return headers.write(context, writer);
 }
 
-// Whether something that is kept names something of the precompiled headers.
-bool Slicer::Impl::names_precompiled() const {
-  std::set<const clang::NamespaceDecl*> open = closure.opened();
-  open.insert(nullptr);
-  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::binary_search(names, name);
-  };
-  for (const clang::NamespaceDecl* space : open) {
-    const std::string prefix = prefix_of(space);
-    if (has(precompiled->items, prefix)) return true;
-    for (const auto* names : {&closure.seen(), &closure.glanced()})
-      for (const clang::IdentifierInfo* name : *names)
-        if (has(precompiled->items, prefix + name->getName().str())) return true;
+void Slicer::Impl::adopt(FilesOfHeaders headers) {
+  for (FilesOfHeaders::One& one : headers.files) {
+    TokenRecorder::File& recorded = tokens.adopt(one.id, std::move(one.recorded));
+    File& file = items.adopt(one.id, std::move(one.items));
+    file.tokens = &recorded.tokens;
+    closure.add(file);
+    ids[recorded.path].push_back(one.id);
+    host_texts[one.id] = std::move(one.host_text);
+    host_names[one.id] = std::move(one.host_names);
   }
-  for (const auto& [id, file] : items.files())
-    for (const Item& item : file.items) {
-      if (!item.kept) continue;
-      for (const clang::Decl* decl : item.calls)
-        if (decl->isFromASTFile() && !sources.isInSystemHeader(sources.getExpansionLoc(decl->getLocation())))
-          return true;
-      if (item.use == Item::host) continue;
-      for (const clang::Decl* decl : item.declared)
-        if (const auto* name = llvm::cast<clang::FunctionDecl>(decl)->getIdentifier();
-            name && has(precompiled->instances, name->getName().str()))
-          return true;
-    }
-  return false;
+  defined.merge(headers.defined);
+  words_of_headers = std::move(headers.words);
 }
 
 // A call of a host's member function is an error in device code, as it is to nvcc: the body names what nobody
@@ -309,7 +270,7 @@ bool Slicer::Impl::names_precompiled() const {
 // (decltype, concepts). If a function of both sides calls it, its body is a trap: the device may never make
 // that call.
 void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
-  std::set<const clang::Decl*> called;
+  std::set<DeclKey> called;
   std::set<clang::DeclarationName> names;
   bool conversions = false;
   for (const auto& [id, file] : items.files())
@@ -321,29 +282,31 @@ void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
       for (clang::OverloadedOperatorKind kind : item.called_operators)
         names.insert(context.DeclarationNames.getCXXOperatorName(kind));
     }
-  for (auto& [id, file] : items.files())
-    for (Item& item : file.items)
+  for (clang::FileID id : in_order())
+    for (Item& item : items.files().at(id).items)
       for (SplitCut& cut : item.cuts) {
-        if (!item.kept || item.only_declared || !cut.method || called.contains(cut.method) ||
-            names.contains(cut.method->getDeclName()) ||
-            (conversions && llvm::isa<clang::CXXConversionDecl>(cut.method)))
+        if (!item.kept || item.only_declared || !cut.method || called.contains(cut.method)) continue;
+        const auto* method = llvm::cast<clang::FunctionDecl>(decl_of(cut.method, context));
+        if (names.contains(method->getDeclName()) ||
+            (conversions && llvm::isa<clang::CXXConversionDecl>(method)))
           continue;
-        const std::string name = cut.method->getQualifiedNameAsString();
+        const std::string name = method->getQualifiedNameAsString();
         cut.text = "{asm volatile(\"call " + refused_symbol(name) + ";\");for(;;);}";
-        const clang::SourceLocation place = sources.getExpansionLoc(cut.method->getLocation());
+        const clang::SourceLocation place = sources.getExpansionLoc(method->getLocation());
         slice.refused.push_back(
             {name, true, user_name(tokens.files().at(id).path), int(sources.getExpansionLineNumber(place))});
       }
 }
 
-bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
+void Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
   find_roots(slice);
   refuse_methods(slice);
-  if (precompiled && (slice.has_header_kernels || names_precompiled())) return false;
+  slice.words_of_headers = words_of_headers;
   const clang::FileID main = sources.getMainFileID();
   const std::set<clang::FileID> openers = this->openers();
   std::map<std::string, SlicedHeader> headers;
-  for (const auto& [id, recorded] : tokens.files()) {
+  for (clang::FileID id : in_order()) {
+    const TokenRecorder::File& recorded = tokens.files().at(id);
     const File& file = items.files().at(id);
     SlicedHeader& header = headers[recorded.path];
     const bool first = header.entered == 0;
@@ -363,24 +326,13 @@ bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
                                    ? known_names->second
                                    : list_host_names(id, user_name(recorded.path)));
   }
-  if (precompiled) {
-    slice.precompiled = precompiled;
-    for (const std::string& name : precompiled->includes)
-      headers[k_precompiled_headers].includes.push_back({0, name, ""});
-    for (const std::string& macro : precompiled->macros) defined[macro].insert(k_precompiled_headers);
-  }
   // One file may be named in several ways.
   std::map<std::string, std::string> by_place;
   for (const auto& [path, header] : headers) by_place.emplace(plain(path), path);
   for (auto& [path, header] : headers)
     for (SlicedHeader::Include& one : header.includes)
-      if (precompiled && !by_place.contains(plain(one.path)) &&
-          std::ranges::binary_search(precompiled->paths, plain(one.path)))
-        one.path = k_precompiled_headers;
-      else if (auto found = by_place.find(plain(one.path)); found != by_place.end())
-        one.path = found->second;
+      if (auto found = by_place.find(plain(one.path)); found != by_place.end()) one.path = found->second;
   const auto load = [&](const std::string& path, SlicedHeader& header) {
-    if (path == k_precompiled_headers) return;
     header.text = device_text(path, header.words);
     if (header.main) header.text.resize(main_size);
   };
@@ -391,7 +343,6 @@ bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
       add_defined(path, header.text, defined);
     }
   leave_out_idle_headers(headers, defined, load);
-  if (precompiled && headers[k_precompiled_headers].needed) return false;
   for (auto& [path, header] : headers) {
     if (!header.needed) continue;
     std::vector<Doubt> doubts;
@@ -401,12 +352,10 @@ bool Slicer::Impl::slice(DeviceSlice& slice, size_t main_size) {
     slice.files.push_back({user_name(path), std::move(header.text)});
     slice.doubts.insert(slice.doubts.end(), doubts.begin(), doubts.end());
   }
-  return true;
 }
 
-Slicer::Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns,
-               std::shared_ptr<const HeaderNames> precompiled)
-    : m_impl(std::make_unique<Impl>(context, tokens, columns, std::move(precompiled))) {}
+Slicer::Slicer(clang::ASTContext& context, TokenRecorder& tokens, bool columns)
+    : m_impl(std::make_unique<Impl>(context, tokens, columns)) {}
 
 Slicer::~Slicer() = default;
 
@@ -414,13 +363,23 @@ void Slicer::read_headers() {
   m_impl->read(m_impl->sources.getMainFileID());
 }
 
-std::optional<HeaderNames> Slicer::header_names() const {
-  return m_impl->header_names();
+bool Slicer::can_take_headers() const {
+  return !m_impl->has_what_each_slice_needs();
 }
 
-bool Slicer::slice(DeviceSlice& slice, size_t main_size) {
+std::string Slicer::take_headers(clang::ASTWriter& writer) {
+  return m_impl->take_headers(writer);
+}
+
+bool Slicer::adopt_headers(std::string_view bytes, clang::ASTReader& reader) {
+  auto headers = FilesOfHeaders::read(bytes, m_impl->context, reader);
+  if (headers) m_impl->adopt(std::move(*headers));
+  return headers.has_value();
+}
+
+void Slicer::slice(DeviceSlice& slice, size_t main_size) {
   m_impl->read({});
-  return m_impl->slice(slice, main_size);
+  m_impl->slice(slice, main_size);
 }
 
 std::string refused_symbol(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
@@ -14,6 +15,8 @@
 
 namespace clang {
 class ASTContext;
+class ASTReader;
+class ASTWriter;
 class Decl;
 class FunctionDecl;
 class VarDecl;
@@ -22,7 +25,6 @@ class VarDecl;
 namespace tarsia::jit {
 
 class TokenRecorder;
-struct HeaderNames;
 
 /// A parameter of a kernel, as abi.h describes it.
 struct KernelParam {
@@ -120,7 +122,7 @@ struct HostText {
 struct DeviceSlice {
   std::string main_file;          ///< one of `files`
   std::vector<SourceFile> files;  ///< main file and the user's headers, by the names they are included by
-  std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, in order of inclusion
+  std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, the main one first
   std::vector<Doubt> doubts;
   std::vector<std::shared_ptr<const HostNames>> host_names;  ///< of each file
   HostNames refused;  ///< the host's member functions, which device code must not call
@@ -131,8 +133,9 @@ struct DeviceSlice {
   std::vector<KernelTemplate> templates;
   /// The host instantiates kernels of headers that are not the user's, and launches them.
   bool has_header_kernels = false;
-  bool takes_from_headers = false;                 ///< files on disk are among `files`
-  std::shared_ptr<const HeaderNames> precompiled;  ///< headers whose texts the slice does not know, if any
+  bool takes_from_headers = false;  ///< files on disk are among `files`
+  /// Identifiers of the headers that were precompiled, sorted, if any were: `host_texts` lack their texts.
+  std::shared_ptr<const std::vector<std::string>> words_of_headers;
   bool empty() const { return kernels.empty() && variables.empty(); }
 };
 
@@ -149,18 +152,23 @@ bool is_device_only(const clang::Decl& decl);
 /// once for all texts that are parsed behind them in children of the process.
 class Slicer {
  public:
-  /// `columns`: columns count in the digests of host texts. `precompiled`: of the headers that the text
-  /// begins with, if their precompiled form was read.
-  Slicer(clang::ASTContext& context, const TokenRecorder& tokens, bool columns,
-         std::shared_ptr<const HeaderNames> precompiled = nullptr);
+  /// `columns`: columns count in the digests of host texts.
+  Slicer(clang::ASTContext& context, TokenRecorder& tokens, bool columns);
   ~Slicer();
   /// Between declarations of the main file: all other files are complete.
   void read_headers();
-  /// Of the headers that were read. None if one of them has something that each slice needs.
-  std::optional<HeaderNames> header_names() const;
+  /// Whether the headers that were read may be precompiled: none of them has what is the main file's alone to
+  /// have here, such as a kernel.
+  bool can_take_headers() const;
+  /// What it has of the headers, for parses on top of the precompiled form that this writer has just made.
+  /// The slicer is spent then.
+  std::string take_headers(clang::ASTWriter& writer);
+  /// Takes these bytes in place of headers that were not read here, once, before `slice`. False if they are
+  /// not of that form.
+  bool adopt_headers(std::string_view bytes, clang::ASTReader& reader);
   /// The parse is complete. The main file's text has `main_size` bytes; the rest of its buffer is Tarsia's.
-  /// Once. False if the slice needs something of the precompiled headers: it then lacks that.
-  bool slice(DeviceSlice& slice, std::size_t main_size);
+  /// Once.
+  void slice(DeviceSlice& slice, std::size_t main_size);
 
  private:
   struct Impl;

@@ -16,7 +16,7 @@ void Closure::add(SplitFile& file) {
     for (const clang::IdentifierInfo* name : item.names) m_by_name[name].push_back(&item);
     for (const clang::IdentifierInfo* name : item.argument_types) m_by_argument_type[name].push_back(&item);
     if (item.callable)
-      for (const clang::Decl* decl : item.declared) m_callable[decl] = &item;
+      for (DeclKey decl : item.declared) m_callable[decl] = &item;
   }
 }
 
@@ -95,14 +95,12 @@ void Closure::run() {
   while (!m_work.empty()) {
     SplitItem* item = m_work.front();
     m_work.pop_front();
-    if (item->use != SplitItem::host)
-      for (const clang::Decl* decl : item->declared)
-        if (const auto* name = llvm::cast<clang::FunctionDecl>(decl)->getIdentifier()) functions.insert(name);
+    if (item->use != SplitItem::host) functions.insert(item->own_names.begin(), item->own_names.end());
     item->for_each_name(*m_home[item]->tokens, [&](const clang::IdentifierInfo* name, bool only_glanced) {
       only_glanced ? glance(name) : see(name);
     });
     if (item->only_declared) continue;
-    for (const clang::Decl* decl : item->calls)
+    for (DeclKey decl : item->calls)
       if (auto found = m_callable.find(decl); found != m_callable.end()) keep(*found->second);
   }
   for (SplitFile* file : m_files)

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "jit/worker/split/split_items.h"
 
@@ -40,9 +41,9 @@ class Closure {
 
   std::vector<SplitFile*> m_files;
   std::set<const SplitFile*> m_kept_of;
-  std::map<const SplitItem*, const SplitFile*> m_home;
-  std::map<const clang::IdentifierInfo*, std::vector<SplitItem*>> m_by_name, m_by_argument_type;
-  std::map<const clang::Decl*, SplitItem*> m_callable;
+  std::unordered_map<const SplitItem*, const SplitFile*> m_home;
+  std::unordered_map<const clang::IdentifierInfo*, std::vector<SplitItem*>> m_by_name, m_by_argument_type;
+  std::unordered_map<DeclKey, SplitItem*> m_callable;
   std::map<const clang::NamespaceDecl*, std::vector<SplitItem*>> m_in_space;
   std::map<const clang::IdentifierInfo*, std::set<const clang::NamespaceDecl*>> m_spaces;  // by their names
   std::set<const clang::IdentifierInfo*> m_seen, m_glanced;

@@ -82,9 +82,9 @@ class Calls final : public clang::RecursiveASTVisitor<Calls> {
     const clang::FunctionDecl* function = decl->getUnderlyingDecl()->getAsFunction();
     if (!function) return;
     if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern()) function = pattern;
-    if (m_both) m_item.calls.push_back(function->getCanonicalDecl());
-    if (llvm::isa<clang::CXXMethodDecl>(function))
-      m_item.called_methods.push_back(function->getCanonicalDecl());
+    const DeclKey key = key_of(function->getCanonicalDecl());
+    if (m_both) m_item.calls.push_back(key);
+    if (llvm::isa<clang::CXXMethodDecl>(function)) m_item.called_methods.push_back(key);
   }
   void add(clang::OverloadedOperatorKind kind) {
     if (kind != clang::OO_None) m_item.called_operators.insert(kind);
@@ -141,12 +141,22 @@ class ItemReader::Impl {
     return added;
   }
 
+  SplitFile& adopt(clang::FileID id, SplitFile file) {
+    return m_complete.insert_or_assign(id, std::move(file)).first->second;
+  }
+
   std::map<clang::FileID, SplitFile>& files() { return m_complete; }
 
  private:
   File* file_of(clang::SourceLocation location) {
     auto found = m_files.find(m_sources.getFileID(m_sources.getExpansionLoc(location)));
     return found == m_files.end() ? nullptr : &found->second;
+  }
+
+  // Of a file that was adopted, too.
+  bool is_users(clang::SourceLocation location) const {
+    return is_user_file(m_sources, location) ||
+           m_complete.contains(m_sources.getFileID(m_sources.getExpansionLoc(location)));
   }
 
   uint32_t begin_offset(clang::SourceLocation location) const {
@@ -287,7 +297,7 @@ class ItemReader::Impl {
       if (const auto* special = type->getAs<clang::TemplateSpecializationType>();
           special && !special->isTypeAlias())
         decl = special->getTemplateName().getAsTemplateDecl();
-      if (decl && decl->getIdentifier() && is_user_file(m_sources, decl->getLocation()))
+      if (decl && decl->getIdentifier() && is_users(decl->getLocation()))
         item.argument_types.push_back(decl->getIdentifier());
     }
   }
@@ -300,7 +310,9 @@ class ItemReader::Impl {
       if (const clang::IdentifierInfo* name = named->getIdentifier()) item.names.push_back(name);
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner)) {
       item.function = true;
-      item.declared.push_back(function->getCanonicalDecl());
+      item.declared.push_back(key_of(function->getCanonicalDecl()));
+      item.kernel |= function->getCanonicalDecl()->hasAttr<clang::CUDAGlobalAttr>();
+      if (const clang::IdentifierInfo* name = function->getIdentifier()) item.own_names.push_back(name);
       const bool may_stay = has_device_attribute(*function) || function->isConstexpr();
       if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function); method && may_stay) {
         if (const clang::IdentifierInfo* name = method->getParent()->getIdentifier())
@@ -414,7 +426,9 @@ class ItemReader::Impl {
         into.root |= item.root;
         into.unnamed |= item.unnamed;
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
+        into.kernel |= item.kernel;
         into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
+        into.own_names.insert(into.own_names.end(), item.own_names.begin(), item.own_names.end());
         into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());
         into.called_methods.insert(into.called_methods.end(), item.called_methods.begin(),
                                    item.called_methods.end());
@@ -531,11 +545,24 @@ ItemReader::~ItemReader() = default;
 std::vector<clang::FileID> ItemReader::read(clang::FileID open) {
   return m_impl->read(open);
 }
+SplitFile& ItemReader::adopt(clang::FileID id, SplitFile file) {
+  return m_impl->adopt(id, std::move(file));
+}
 std::map<clang::FileID, SplitFile>& ItemReader::files() {
   return m_impl->files();
 }
 const std::map<clang::FileID, SplitFile>& ItemReader::files() const {
   return m_impl->files();
+}
+
+DeclKey key_of(const clang::Decl* decl) {
+  // Addresses are even.
+  return decl->isFromASTFile() ? decl->getGlobalID().getRawValue() << 1 | 1 : reinterpret_cast<DeclKey>(decl);
+}
+
+const clang::Decl* decl_of(DeclKey key, clang::ASTContext& context) {
+  return key & 1 ? context.getExternalSource()->GetExternalDecl(clang::GlobalDeclID(key >> 1))
+                 : reinterpret_cast<const clang::Decl*>(key);
 }
 
 const clang::NamespaceDecl* named_space(const clang::DeclContext* scope) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,12 +19,18 @@
 
 namespace tarsia::jit {
 
+/// A declaration, of this parse or of a precompiled form; that one need not be read for it. 0: none.
+using DeclKey = std::uint64_t;
+DeclKey key_of(const clang::Decl* decl);
+/// The declaration, which is read if need be.
+const clang::Decl* decl_of(DeclKey key, clang::ASTContext& context);
+
 /// A range of tokens, [begin, end), that a slice leaves out of a declaration, and its replacement.
 struct SplitCut {
   size_t begin = 0, end = 0;
   enum Instead { nothing, semicolon, words } instead = nothing;
-  std::string text = {};                        ///< the words
-  const clang::FunctionDecl* method = nullptr;  ///< the host's, canonical, of which this is the body
+  std::string text = {};  ///< the words
+  DeclKey method = 0;     ///< the host's, canonical, of which this is the body
 };
 
 /// The body of a host function that device code must be able to name. It has no value to return.
@@ -39,6 +46,7 @@ struct SplitItem {
   bool only_declared = false;  ///< kept, but for its name alone: a class as `declaration` says
   enum AtGlance { keeps, declares, ignores } at_glance = keeps;  ///< if its name is only glanced at
   bool function = false;
+  bool kernel = false;
   bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
   bool nameless = false;  ///< no declaration was made of these tokens
   uint32_t text_begin = 0,
@@ -48,10 +56,11 @@ struct SplitItem {
   std::vector<const clang::IdentifierInfo*> names;
   /// Of a specialisation: the user's types among its arguments. Nobody can use it without each of them.
   std::vector<const clang::IdentifierInfo*> argument_types;
-  std::vector<const clang::Decl*> declared;  ///< functions, canonical
-  std::vector<const clang::Decl*> calls;     ///< by functions of both sides, canonical
+  std::vector<DeclKey> declared;                             ///< functions, canonical
+  std::vector<const clang::IdentifierInfo*> own_names = {};  ///< of these functions
+  std::vector<DeclKey> calls;                                ///< by functions of both sides, canonical
   /// Members that functions of both sides call, and constexpr ones, which may be; canonical.
-  std::vector<const clang::Decl*> called_methods;
+  std::vector<DeclKey> called_methods;
   // The same, of what depends on a template's parameters: members by their names.
   std::vector<clang::DeclarationName> called_names;
   std::set<clang::OverloadedOperatorKind> called_operators;
@@ -106,6 +115,8 @@ class ItemReader {
   /// Reads what was parsed since the last call, and returns the files that are new. All files but `open` are
   /// complete; that one waits for a later call. To be called between declarations at namespace scope.
   std::vector<clang::FileID> read(clang::FileID open);
+  /// Takes a file that an earlier parse read, of which a precompiled form is read here.
+  SplitFile& adopt(clang::FileID id, SplitFile file);
   /// The files that are complete. They stay where they are.
   std::map<clang::FileID, SplitFile>& files();
   const std::map<clang::FileID, SplitFile>& files() const;

@@ -41,6 +41,11 @@ class TokenRecorder {
   /// Notes a token that the preprocessor has handed out.
   void record(const clang::Token& token);
 
+  /// Takes what was recorded of a file by an earlier parse, of which a precompiled form is read here.
+  File& adopt(clang::FileID id, File file) {
+    return m_files.insert_or_assign(id, std::move(file)).first->second;
+  }
+
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }

@@ -56,11 +56,11 @@ def test_a_new_process_does_not_read_them_again(folder):
     assert in_new_process(folder, 3, renamed) == [KEPT, expected(5, 3), ["other"]]
 
 
-def test_it_reads_them_if_a_kernel_needs_something_of_them(folder):
-    in_new_process(folder, 1)
+@pytest.mark.parametrize("first", ["ABOVE", "HEAVY_SIZE"])
+def test_kernels_may_need_something_of_them(folder, first):
+    in_new_process(folder, 1, SOURCE.replace("*= ABOVE", f"*= {first}"))
     needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
-    origin, answer, kernels = in_new_process(folder, 2, needs)
-    assert answer == expected(5, 2) and kernels == ["scale"]
+    assert in_new_process(folder, 2, needs) == [KEPT, expected(5, 2), ["scale"]]
 
 
 def test_a_text_that_is_parsed_twice_reads_them_once(folder):
@@ -90,12 +90,6 @@ def test_errors_in_kernels_are_the_same(folder, mistake):
     whole = in_new_process(folder, 1, wrong)
     in_new_process(folder, 1)
     assert in_new_process(folder, 1, wrong) == whole
-
-
-def test_a_source_whose_kernels_need_them_precompiles_nothing(folder):
-    needs = SOURCE.replace("*= ABOVE", "*= HEAVY_SIZE")
-    in_new_process(folder, 1, needs)
-    assert in_new_process(folder, 2)[0] != KEPT
 
 
 def test_what_a_precompiled_form_does_not_say_is_the_same(folder):

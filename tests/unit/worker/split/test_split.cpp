@@ -25,40 +25,43 @@ class SplitTest : public CompileTest {
   }
   // Parses the text and returns the slice. A text that begins with includes is parsed once more behind those
   // of another text, as children of a held parse do it; and, if they are of folders, on top of their
-  // precompiled form, unless it takes something of them. The slice must be the same.
+  // precompiled form. The slice must be the same.
   DeviceSlice split(const std::string& text, const std::vector<SourceFile>& headers = {},
                     const std::vector<std::string>& include_dirs = {}) {
     const std::size_t leading = end_of_leading_includes(text);
     if (leading == 0) return split_behind(0, text, headers, include_dirs);
-    const auto texts_of = [](const DeviceSlice& slice) {
-      std::vector<std::string> all;
-      for (const SourceFile& file : slice.files) all.push_back(file.name + "\n" + file.text);
-      for (const auto& file : slice.host_texts) all.push_back(file->name + "\n" + file->text);
-      for (const Doubt& doubt : slice.doubts)
-        all.push_back(doubt.file + ":" + std::to_string(doubt.first_line) + "-" +
-                      std::to_string(doubt.last_line));
-      std::set<std::string> names;
-      for (const auto& names_of_file : slice.host_names)
-        for (const HostName& one : *names_of_file) names.insert(one.file + ": " + one.name);
-      all.insert(all.end(), names.begin(), names.end());
-      return all;
-    };
     const std::vector<std::string> held = texts_of(split_behind(leading, text, headers, include_dirs));
     DeviceSlice slice = split_behind(0, text, headers, include_dirs);
     EXPECT_EQ(held, texts_of(slice));
     if (!include_dirs.empty() && headers.empty()) compare_on_top(slice, text, include_dirs);
     return slice;
   }
+  static std::vector<std::string> texts_of(const DeviceSlice& slice) {
+    std::vector<std::string> all;
+    for (const SourceFile& file : slice.files) all.push_back(file.name + "\n" + file.text);
+    for (const auto& file : slice.host_texts) {
+      const std::string digest(file->digest.begin(), file->digest.end());
+      all.push_back(file->name + "\n" + digest);
+    }
+    for (const Doubt& doubt : slice.doubts)
+      all.push_back(doubt.file + ":" + std::to_string(doubt.first_line) + "-" +
+                    std::to_string(doubt.last_line));
+    for (const HostName& one : slice.refused) all.push_back(one.file + ": " + one.name);
+    std::set<std::string> names;
+    for (const auto& names_of_file : slice.host_names)
+      for (const HostName& one : *names_of_file) names.insert(one.file + ": " + one.name);
+    all.insert(all.end(), names.begin(), names.end());
+    return all;
+  }
   // `slice` is that of the text.
   void compare_on_top(const DeviceSlice& slice, const std::string& text,
                       const std::vector<std::string>& include_dirs) {
     const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
     if (m_pch.empty()) return;  // the headers have kernels
-    EXPECT_EQ(m_needs_headers, slice.takes_from_headers);
-    if (m_needs_headers) return;
-    EXPECT_EQ(other.files.size(), slice.files.size());
-    EXPECT_EQ(text_of(other), text_of(slice));
+    EXPECT_FALSE(m_needs_headers);
+    EXPECT_EQ(texts_of(other), texts_of(slice));
     EXPECT_EQ(kernels(other), kernels(slice));
+    EXPECT_EQ(other.takes_from_headers, slice.takes_from_headers);
   }
   // The leading includes are precompiled when another text is parsed.
   DeviceSlice split_on_top(std::size_t leading, const std::string& text,
@@ -78,8 +81,7 @@ class SplitTest : public CompileTest {
       writer.start([&] {
         const LeadingContent content = parse.write();
         if (content.pch.empty()) return std::string();
-        const std::string bytes = content.header_names->serialize();
-        return std::to_string(bytes.size()) + " " + bytes + content.pch + '\0';
+        return std::to_string(content.headers.size()) + " " + content.headers + content.pch + '\0';
       });
     };
     split_behind(leading, text, {}, include_dirs);
@@ -88,9 +90,10 @@ class SplitTest : public CompileTest {
     m_pch.clear();
     if (!made) return;
     const std::size_t size = std::stoul(*made), at = made->find(' ') + 1;
-    const auto names = HeaderNames::parse(std::string_view(*made).substr(at, size));
-    ASSERT_TRUE(names);
-    m_names = std::make_shared<const HeaderNames>(*names);
+    const auto bytes = std::make_shared<const std::string>(made->substr(at, size));
+    const auto items = HeaderItems::parse(*bytes, bytes);
+    ASSERT_TRUE(items);
+    m_headers = std::make_shared<const HeaderItems>(*items);
     m_pch = made->substr(at + size, made->size() - at - size);
     m_precompiled = text.substr(0, leading);
   }
@@ -118,7 +121,7 @@ class SplitTest : public CompileTest {
       unit.prelude = "/tarsia/leading.pch";
       files->add_text(unit.prelude, std::string_view(m_pch).substr(0, m_pch.size() - 1));
       unit.covered = m_covered;
-      unit.names = m_names;
+      unit.headers = m_headers;
     }
     DeviceSlice slice;
     HostHooks hooks;
@@ -165,7 +168,7 @@ class SplitTest : public CompileTest {
   CompileRequest m_request;
   std::function<void(const LeadingParse&)> m_on_leading;
   std::string m_precompiled, m_pch;  ///< what was, and its form, with a NUL
-  std::shared_ptr<const HeaderNames> m_names;
+  std::shared_ptr<const HeaderItems> m_headers;
   std::size_t m_covered = 0;
   bool m_needs_headers = false;
 };
@@ -191,6 +194,54 @@ TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
   for (const char* kept : {"typedef float real;", "struct Used", "int N = 4", "twice(int x)", "GREEN"})
     EXPECT_THAT(text, HasSubstr(kept));
   for (const char* gone : {"Unused", "int M", "host_global"}) EXPECT_THAT(text, Not(HasSubstr(gone)));
+}
+
+// Which functions of a header's classes device code may call follows from declarations that stand in both
+// the header and the text.
+TEST_F(SplitTest, members_of_precompiled_headers_are_told_apart) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/shape.h")
+      << "#pragma once\n#include <vector>\nnamespace lib {\ninline int host(int x) { return x; }\n"
+         "struct Shape {\n  int n;\n  int refused() const { return n; }\n  int called() const { return n; }\n"
+         "  operator int() const { return n; }\n  int operator()(int x) const { return x; }\n"
+         "  __host__ __device__ int size() const { return called(); }\n  std::vector<int> all;\n};\n"
+         "template <class T> struct Trait { static constexpr int value = 1; };\n"
+         "template <> struct Trait<Shape> { static constexpr int value = 2; };\n"
+         "template <class T> __host__ __device__ int of(const T& x) { return x.called() + x(1) + host(2); }\n"
+         "}\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"shape.h\"\n";
+  for (const char* text :
+       {"__global__ void k(int* x, lib::Shape* s) { x[0] = s->size(); }\n",
+        "__global__ void k(int* x) { x[0] = lib::Trait<lib::Shape>::value; }\n",
+        "__global__ void k(int* x) { x[0] = lib::Trait<int>::value; }\n",
+        "__global__ void k(int* x, lib::Shape* s) { x[0] = lib::of(*s); }\n",
+        "__host__ __device__ inline int own(const lib::Shape& s) { return s.refused() + lib::host(1); }\n"
+        "__global__ void k(int* x, lib::Shape* s) { x[0] = own(*s); }\n",
+        "struct Own {};\ntemplate <> struct lib::Trait<Own> { static constexpr int value = 3; };\n"
+        "__global__ void k(int* x) { x[0] = lib::Trait<Own>::value; }\n"}) {
+    SCOPED_TRACE(text);
+    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    EXPECT_TRUE(slice.takes_from_headers);
+    compare_on_top(slice, begin + text, {folder.path()});
+    EXPECT_FALSE(m_pch.empty());
+  }
+}
+
+TEST_F(SplitTest, damaged_items_of_headers_are_not_taken) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/size.h") << "#pragma once\nconstexpr int size = 4;\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"size.h\"\n";
+  const std::string text = begin + "__global__ void k(int* x) { x[0] = size; }\n";
+  EXPECT_EQ(split_on_top(begin.size(), text, {folder.path()}).files.size(), 2u);
+  EXPECT_FALSE(m_needs_headers);
+  const HeaderItems whole = *m_headers;
+  for (std::size_t left : {std::size_t(0), whole.files.size() / 2, whole.files.size() - 1}) {
+    HeaderItems damaged = whole;
+    damaged.files = whole.files.substr(0, left);
+    m_headers = std::make_shared<const HeaderItems>(damaged);
+    EXPECT_TRUE(split_on_top(begin.size(), text, {folder.path()}).files.empty());
+    EXPECT_TRUE(m_needs_headers) << left << " bytes are left";
+  }
 }
 
 TEST_F(SplitTest, headers_on_disk_are_named_or_not) {
