@@ -27,7 +27,7 @@ class DebugPragmas final : public clang::PPCallbacks {
   }
 };
 
-// Work-around: Clang, as the language has it, sees no pragma in what a macro expands to.
+// Work-around: Clang sees no pragma in what a macro expands to.
 // Trigger: `#define UNROLL #pragma unroll`, and `UNROLL` before a loop. Symptom: "expected expression".
 // nvcc's front end takes it for the pragma. Removal: Clang does so, too, for CUDA.
 class PragmasOfMacros final : public clang::PPCallbacks {
