@@ -103,6 +103,9 @@ struct RedisStore::Connection {
           !why.empty())
         return why;
       if (n == 0) return "it closed the connection";
+      // No command here has a list for an answer, which takes far more memory than it has bytes.
+      if (!got_any && std::string_view("$+-:").find(m_buffer.front()) == std::string_view::npos)
+        return "it does not speak Redis's protocol";
       // A value says its size before it comes.
       if (!got_any && m_buffer.front() == '$' && std::strtoull(m_buffer.c_str() + 1, nullptr, 10) > limit &&
           m_buffer[1] != '-')

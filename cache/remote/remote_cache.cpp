@@ -51,6 +51,11 @@ RemoteCache::RemoteCache(RemoteSettings settings, DiskStore& disk, Tally& tally)
     m_signing.emplace(SigningKey::read(m_settings.sign_key));
   // Who signs believes oneself.
   if (m_signing) m_trust.add(m_signing->public_key());
+  PublicKey own;
+  if (m_signing && m_trust.find(id_of(m_signing->public_key()), own) == Signer::revoked)
+    throw ArgumentError::value_error("TARSIA_SIGN_KEY: the key of " + m_settings.sign_key +
+                                     " is revoked, so nobody would take what it signs; tarsia cache keygen "
+                                     "PATH makes a new one");
   if (m_disk.usable()) drop_signed_by(m_disk, m_trust.revoked());
   open_tiers();
   watch_forks();

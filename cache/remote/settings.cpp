@@ -133,6 +133,11 @@ RemoteSettings RemoteSettings::read() {
   RemoteSettings settings;
   const Values& values = config();
   settings.urls = words(value_of(k_remote, values), ",");
+  for (const std::string& url : settings.urls)  // not shown: it may be the rest of a password
+    if (url.find("://") == url.npos)
+      throw ArgumentError::value_error(
+          "TARSIA_REMOTE: number " + std::to_string(&url - settings.urls.data() + 1) +
+          " of its URLs does not begin with http://, https:// or redis://; a comma in a password is %2C");
   settings.sign_key = value_of(k_sign_key, values);
   settings.trust = words(value_of(k_trust, values), ",:");
   settings.unsigned_ = std::erase(settings.trust, "unsafe-unsigned") > 0;

@@ -40,7 +40,8 @@ inline constexpr std::chrono::milliseconds k_connect{100};
 /// nothing. Throws ArgumentError for any other one.
 std::unique_ptr<RemoteStore> make_remote_store(const std::string& url);
 
-/// The URL without user and password.
+/// The URL without user and password, and without what follows a ? or #. Of text that is no URL, all up to
+/// the last @ is left out.
 std::string without_password(const std::string& url);
 
 }  // namespace tarsia::cache

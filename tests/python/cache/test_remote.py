@@ -93,12 +93,18 @@ for child in children:
     ({"TARSIA_TRUST": "KEY"}, "is a signing key"),
     ({"TARSIA_SIGN_KEY": "KEY.pub"}, "is no signing key"),
     ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "ftp://user:secret@nowhere/"}, "ftp://nowhere/ is no URL"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://user:a/secret@nowhere/cache"}, "http://nowhere/cache has an @"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "redis://user:a/secret@nowhere"}, "redis://nowhere has an @"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "redis://user:secret,b@nowhere"}, "number 2 of its URLs"),
+    ({"TARSIA_TRUST": "KEY.pub", "TARSIA_REMOTE": "http://nowhere/cache?token=secret"}, "http://nowhere/cache has an @, a ?"),
+    ({"TARSIA_TRUST": "REVOKED", "TARSIA_SIGN_KEY": "KEY"}, "is revoked"),
 ])
 def test_settings_that_make_no_sense_are_errors_that_say_so(tmp_path, store, keys, env, says):
     key = keys("key")
     os.chmod(key + ".pub", 0o600)
+    (tmp_path / "revoked").write_text(pathlib.Path(key + ".pub").read_text().replace("tarsia public key 1", "revoked"))
     host = Host(tmp_path / "host", store[0])
-    text = host.run("import tarsia; tarsia.load('op.cc')", fails=True, **{name: value.replace("KEY", key) for name, value in env.items()})
+    text = host.run("import tarsia; tarsia.load('op.cc')", fails=True, **{name: value.replace("KEY", key).replace("REVOKED", str(tmp_path / "revoked")) for name, value in env.items()})
     assert says in text and "secret" not in text
 
 

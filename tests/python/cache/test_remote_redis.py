@@ -148,7 +148,12 @@ def html(connection):
     connection.sendall(b"<html>it works</html>\r\n")
 
 
-@pytest.mark.parametrize("act", [silent, drip, closes, html])
+def many(connection):
+    connection.recv(1 << 20)
+    connection.sendall(b"*1000000\r\n" + b":1\r\n" * 1000000)
+
+
+@pytest.mark.parametrize("act", [silent, drip, closes, html, many])
 def test_a_server_that_does_not_answer_is_left_alone_by_all_processes(tmp_path, keys, act):
     server = Rogue(act)
     host = Host(tmp_path / "host", server.url.replace("http://", "redis://").replace("/cache", "/0"), trust=keys("key") + ".pub")

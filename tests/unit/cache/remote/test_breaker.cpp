@@ -73,7 +73,10 @@ TEST(Breaker, without_a_file_it_serves_its_process) {
 TEST(StoreUrl, urls_are_shown_without_passwords) {
   EXPECT_EQ(without_password("http://bob:secret@host:80/cache"), "http://host:80/cache");
   EXPECT_EQ(without_password("http://bob:se@cret@host"), "http://host");
-  EXPECT_EQ(without_password("http://host/a@b"), "http://host/a@b");
+  EXPECT_EQ(without_password("http://bob:sec/ret@host:80/cache"), "http://host:80/cache");
+  EXPECT_EQ(without_password("http://bob:sec?ret#@host"), "http://host");
+  EXPECT_EQ(without_password("http://host/cache?token=secret"), "http://host/cache");
+  EXPECT_EQ(without_password("redis:bob:secret@host"), "host");
   EXPECT_EQ(without_password("nonsense"), "nonsense");
 }
 
