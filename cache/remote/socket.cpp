@@ -126,7 +126,7 @@ std::string connect_to(const std::string& host, const std::string& port, Deadlin
 std::string send_all(int socket, std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {
     const ssize_t n = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n > 0) {
+    if (n >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
       if (!wait_for(socket, POLLOUT, deadline)) return k_late;
