@@ -48,13 +48,45 @@ std::optional<std::size_t> for_each_code_byte(std::string_view text, const See& 
   return std::nullopt;
 }
 
+bool is_word_byte(char byte) {
+  return std::isalnum(static_cast<unsigned char>(byte)) || byte == '_';
+}
+
+/// The word that ends before a byte of the text; empty if another byte stands there.
+std::string_view word_before(std::string_view text, std::size_t end) {
+  while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1]))) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_word_byte(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
+/// Whether a brace that opens at `at` in the statement that begins at `begin` opens a block, behind which
+/// another statement begins. In doubt it opens an initialiser, as in `V{5} - 2`.
+bool opens_block(std::string_view text, std::size_t begin, std::size_t at) {
+  if (begin == at) return true;
+  const std::string_view statement = text.substr(begin, at - begin);
+  std::size_t end = 0;
+  while (end < statement.size() && is_word_byte(statement[end])) ++end;
+  const std::string_view first = statement.substr(0, end);
+  for (const std::string_view word :
+       {"if", "for", "while", "switch", "do", "else", "try", "catch", "namespace", "extern"})
+    if (first == word) return true;
+  const std::size_t last = statement.find_last_not_of(" \t\n\r");
+  const std::string_view word = word_before(text, at);
+  const bool ends_head = statement[last] == ')' || word == "const" || word == "noexcept" || word == "try";
+  // A function: `T name(…) {`, and neither the compound literal `(T){…}` nor `decltype(a){…}` nor a lambda.
+  return ends_head && !first.empty() && first != "decltype" && statement.find('=') == statement.npos &&
+         statement.find('[') == statement.npos && first != "return";
+}
+
 /// Sets statements that begin with a sign in brackets: at the top of a file, Clang takes no expression for
 /// one that begins so.
 std::string with_signs_in_brackets(const std::string& text) {
   std::vector<std::pair<std::size_t, char>> added;
+  std::vector<bool> blocks;  // of the open braces
   int depth = 0;
   bool is_begin = true, is_open = false;
-  std::size_t directive_end = 0, last = 0;
+  std::size_t directive_end = 0, last = 0, begin = 0;
   for_each_code_byte(text, [&](std::size_t at) {
     if (at < directive_end) return;
     const char byte = text[at];
@@ -69,6 +101,10 @@ std::string with_signs_in_brackets(const std::string& text) {
       added.emplace_back(at, '(');
       is_open = true;
     }
+    if (is_begin) begin = at;
+    if (byte == '{') blocks.push_back(depth == 0 && opens_block(text, begin, at));
+    const bool ends_block = byte == '}' && !blocks.empty() && blocks.back();
+    if (byte == '}' && !blocks.empty()) blocks.pop_back();
     depth += byte == '(' || byte == '{' || byte == '['   ? 1
              : byte == ')' || byte == '}' || byte == ']' ? -1
                                                          : 0;
@@ -76,7 +112,7 @@ std::string with_signs_in_brackets(const std::string& text) {
       added.emplace_back(at, ')');
       is_open = false;
     }
-    is_begin = depth == 0 && (byte == ';' || byte == '}');
+    is_begin = depth == 0 && (byte == ';' || ends_block);
     last = at;
   });
   if (added.empty()) return text;
@@ -88,6 +124,26 @@ std::string with_signs_in_brackets(const std::string& text) {
     done = at;
   }
   return made + text.substr(done);
+}
+
+/// The conditional directives of a text that it does not match itself: `#else` or `#endif` of a condition
+/// that began before it, `#if` of one that goes on behind it.
+std::vector<std::string> unmatched_conditions(const std::string& text) {
+  std::vector<std::string> found;
+  std::vector<std::size_t> open;  // where in `found` a condition begins
+  for (const std::string& line : lines_of(text)) {
+    const std::string_view directive = directive_of(line);
+    if (directive.starts_with("if")) {
+      open.push_back(found.size());
+      found.push_back(line);
+    } else if (directive == "endif" && !open.empty()) {
+      found.resize(open.back());
+      open.pop_back();
+    } else if (directive == "endif" || directive.starts_with("el")) {
+      found.push_back(line);
+    }
+  }
+  return found;
 }
 
 std::size_t lines_in(std::string_view text) {
@@ -211,6 +267,12 @@ void CellText::take_items(const char* info) {
 std::string CellText::later_of(const Item& item) const {
   const std::string typed = m_code.substr(item.begin, item.end - item.begin);
   std::string read = item.dropped ? "" : item.same_later ? typed : item.later;
+  if (item.dropped || !item.same_later) {
+    // What a condition leaves out begins or ends within the item.
+    const std::vector<std::string> conditions = unmatched_conditions(typed);
+    for (std::size_t i = unmatched_conditions(read).size(); i < conditions.size(); ++i)
+      read += "\n" + conditions[i] + (i + 1 == conditions.size() ? "\n" : "");
+  }
   const std::size_t lines = lines_in(typed), kept = lines_in(read);
   if (lines > kept) read.append(lines - kept, '\n');
   return read;

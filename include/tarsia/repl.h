@@ -102,6 +102,8 @@ const char* type_name() {
 
 template <class T_>
 void put(const T_& value_);
+template <class T_>
+void show(T_&& value_);
 
 template <int priority_>
 struct Priority : Priority<priority_ - 1> {};
@@ -120,21 +122,58 @@ inline void put_text(const char* text_) {
   tarsia_cell_put(text_, __builtin_strlen(text_));
 }
 
+/// Of a range without end, or of a long one, the first are shown.
+constexpr unsigned long k_most_elements = 200;
+
+/// `T_`: may be const.
 template <class T_>
-auto put_any(const T_& value_, Priority<1>) -> decltype(value_.begin(), value_.end(), void()) {
+void put_range(T_& value_) {
   put_text("{");
-  bool first_ = true;
+  unsigned long shown_ = 0;
   auto end_ = value_.end();
   for (auto at_ = value_.begin(); at_ != end_; ++at_) {
-    if (!first_) put_text(", ");
-    first_ = false;
-    if (!tarsia_cell_has_room()) {
+    if (shown_ > 0) put_text(", ");
+    if (shown_++ == k_most_elements || !tarsia_cell_has_room()) {
       put_text("…");
       break;
     }
-    put(*at_);
+    show(*at_);
   }
   put_text("}");
+}
+
+template <class T_, class = void>
+struct IsRange : std::false_type {};
+template <class T_>
+struct IsRange<T_, std::void_t<decltype(std::declval<T_&>().begin(), std::declval<T_&>().end())>>
+    : std::true_type {};
+
+template <class T_>
+auto put_any(const T_& value_, Priority<1>) -> decltype(value_.begin(), value_.end(), void()) {
+  put_range(value_);
+}
+
+/// Atomic variables.
+template <class T_>
+auto put_any(const T_& value_, Priority<1>) -> decltype(value_.load(), value_.is_lock_free(), void()) {
+  put(value_.load());
+}
+
+/// The elements of std::vector<bool>.
+template <class T_>
+auto put_any(const T_& value_, Priority<1>)
+    -> std::enable_if_t<std::is_same_v<decltype(std::declval<T_&>().flip()), void> &&
+                        std::is_convertible_v<const T_&, bool>> {
+  put(static_cast<bool>(value_));
+}
+
+/// Variants.
+template <class T_>
+auto put_any(const T_& value_, Priority<2>) -> decltype(value_.valueless_by_exception(), void()) {
+  if (value_.valueless_by_exception())
+    put_text("nothing");
+  else
+    visit([](const auto& held_) { put(held_); }, value_);
 }
 
 template <unsigned long i_, class T_>
@@ -221,10 +260,19 @@ void put_long_int(T_ value_) {
   tarsia_cell_put(at_, static_cast<unsigned long>(text_ + sizeof text_ - at_));
 }
 
+/// Whether an `operator<<` is its own. Those of std::ostream for numbers and pointers are members: they would
+/// take all that converts to one.
 template <class T_, class = void>
 struct IsStreamed : std::false_type {};
 template <class T_>
-struct IsStreamed<T_, std::void_t<decltype(std::declval<std::ostream&>() << std::declval<const T_&>())>>
+struct IsStreamed<T_,
+                  std::void_t<decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T_&>()))>>
+    : std::true_type {};
+/// Whether it is a stream: std::cout << x has no value to be shown.
+template <class T_, class = void>
+struct IsStream : std::false_type {};
+template <class T_>
+struct IsStream<T_, std::void_t<decltype(std::declval<T_&>().rdbuf(), std::declval<T_&>().rdstate())>>
     : std::true_type {};
 
 template <class T_>
@@ -247,7 +295,7 @@ void put_array(const T_* value_, unsigned long n_) {
   put_text("{");
   for (unsigned long i_ = 0; i_ < n_; ++i_) {
     if (i_ > 0) put_text(", ");
-    if (!tarsia_cell_has_room()) {
+    if (i_ == k_most_elements || !tarsia_cell_has_room()) {
       put_text("…");
       break;
     }
@@ -316,7 +364,13 @@ void put(const T_& value_) {
 template <class T_>
 void show(T_&& value_) {
   using Plain_ = std::remove_cv_t<std::remove_reference_t<T_>>;
-  put<Plain_>(value_);
+  if constexpr (IsStream<Plain_>::value) {
+  } else if constexpr (IsRange<std::remove_reference_t<T_>>::value && !IsRange<const Plain_>::value &&
+                       !IsStreamed<Plain_>::value) {
+    put_range(value_);  // a view that changes as it is gone through
+  } else {
+    put<Plain_>(value_);
+  }
 }
 
 /// Makes the compiler compute a value, though nothing else uses it.

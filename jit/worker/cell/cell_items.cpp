@@ -162,10 +162,12 @@ std::string trimmed(std::string text) {
 
 CellItems::CellItems(std::string path, std::string text) : m_path(std::move(path)), m_text(std::move(text)) {
   std::size_t directive_end = 0;  // tokens before it belong to a directive
+  bool after_directive = false;
   for_each_raw_token(m_text, [&](const clang::Token& token, std::size_t offset) {
     if (offset < directive_end) return;
     if (token.is(clang::tok::hash) && token.isAtStartOfLine()) {
       directive_end = offset;
+      after_directive = true;
       do {
         directive_end = std::min(m_text.find('\n', directive_end), m_text.size() - 1) + 1;
       } while (directive_end < m_text.size() && directive_end >= 2 && m_text[directive_end - 2] == '\\');
@@ -175,8 +177,16 @@ CellItems::CellItems(std::string path, std::string text) : m_path(std::move(path
                       : token.is(clang::tok::r_brace) ? '}'
                       : token.is(clang::tok::semi)    ? ';'
                                                       : 0;
-    m_tokens.push_back({offset, offset + token.getLength(), kind});
+    m_tokens.push_back({offset, offset + token.getLength(), kind, std::exchange(after_directive, false)});
   });
+}
+
+void CellItems::skip(std::size_t begin, std::size_t end) {
+  std::erase_if(m_tokens, [&](const RawToken& token) { return token.begin >= begin && token.begin < end; });
+}
+
+bool CellItems::is_added_end(std::size_t offset) const {
+  return !m_tokens.empty() && m_tokens.back().begin == offset;
 }
 
 bool CellItems::ends_at(std::size_t offset) const {
@@ -236,14 +246,19 @@ std::size_t CellItems::end_of_item(std::size_t last, std::size_t body, bool has_
     }
   if (at == m_tokens.end()) return m_text.size();
   std::size_t end = at->end;
-  if (auto next = at + 1; next != m_tokens.end() && next->kind == ';') end = next->end;
+  if (auto next = at + 1; next != m_tokens.end() && next->kind == ';' && !next->after_directive)
+    end = next->end;
   return end;
 }
 
 void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context) {
   if (group.isNull()) return;
   const clang::SourceManager& sources = context.getSourceManager();
-  const clang::Decl& first = **group.begin();
+  // An unnamed namespace comes behind the directive that uses it, which stands nowhere.
+  const auto typed = std::find_if(group.begin(), group.end(),
+                                  [](const clang::Decl* decl) { return decl->getLocation().isValid(); });
+  if (typed == group.end()) return;
+  const clang::Decl& first = **typed;
   const clang::Decl& last = **(group.end() - 1);
   if (!is_of_file(sources, first, m_path)) return;
   // Nor are instantiations items, as of a generic lambda within a statement: no text is theirs.

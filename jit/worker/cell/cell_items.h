@@ -43,6 +43,10 @@ class CellItems {
   /// The items as JSON, {"items": [{"begin", "end", "kind", "names", "symbols", "later"}, …]}.
   std::string json() const;
   const std::string& path() const { return m_path; }
+  /// Leaves out bytes of the text that conditional directives have made the preprocessor step over.
+  void skip(std::size_t begin, std::size_t end);
+  /// Whether a semicolon at this offset is the one that was added to end the cell.
+  bool is_added_end(std::size_t offset) const;
   /// The diagnostics of a brace that the cell leaves open, in `file`; none if there is none.
   std::vector<Diagnostic> open_braces(const std::string& file) const;
   /// Where the item begins that is noted next.
@@ -53,7 +57,8 @@ class CellItems {
  private:
   struct RawToken {
     std::size_t begin, end;
-    char kind;  ///< '{', '}', ';' or 0
+    char kind;             ///< '{', '}', ';' or 0
+    bool after_directive;  ///< a directive stands between it and the token before
   };
   /// The brace behind a function's parameters; the text's end if there is none.
   std::size_t begin_of_body(std::size_t parameters_end) const;

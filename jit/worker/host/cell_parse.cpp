@@ -10,6 +10,7 @@
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/PPCallbacks.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
 #include "jit/worker/cell/cell_linkage.h"
@@ -39,6 +40,60 @@ bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::So
 }
 
 namespace {
+
+/// Lets a cell's items know which of its text the preprocessor steps over.
+class SkippedText : public clang::PPCallbacks {
+ public:
+  SkippedText(CellItems& items, const clang::SourceManager& sources) : m_items(items), m_sources(sources) {}
+  void SourceRangeSkipped(clang::SourceRange range, clang::SourceLocation) override {
+    if (m_sources.getFilename(range.getBegin()) != m_items.path()) return;
+    m_items.skip(m_sources.getFileOffset(range.getBegin()), m_sources.getFileOffset(range.getEnd()));
+  }
+
+ private:
+  CellItems& m_items;
+  const clang::SourceManager& m_sources;
+};
+
+/// The statement that a statement ends with: the body of a loop, the last branch of an `if`.
+const clang::Stmt* last_part(const clang::Stmt* statement) {
+  for (;;) {
+    const clang::Stmt* part = nullptr;
+    if (const auto* branch = llvm::dyn_cast<clang::IfStmt>(statement))
+      part = branch->getElse() ? branch->getElse() : branch->getThen();
+    else if (const auto* loop = llvm::dyn_cast<clang::ForStmt>(statement))
+      part = loop->getBody();
+    else if (const auto* range = llvm::dyn_cast<clang::CXXForRangeStmt>(statement))
+      part = range->getBody();
+    else if (const auto* repeated = llvm::dyn_cast<clang::WhileStmt>(statement))
+      part = repeated->getBody();
+    else if (const auto* choice = llvm::dyn_cast<clang::SwitchStmt>(statement))
+      part = choice->getBody();
+    else if (const auto* label = llvm::dyn_cast<clang::LabelStmt>(statement))
+      part = label->getSubStmt();
+    else if (const auto* attributed = llvm::dyn_cast<clang::AttributedStmt>(statement))
+      part = attributed->getSubStmt();
+    if (!part) return statement;
+    statement = part;
+  }
+}
+
+/// A loop or a condition whose body is the semicolon that ends each cell has none. False if there is one.
+bool check_body(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
+  const clang::Stmt* const statement = decl.getStmt();
+  if (!statement || !shared.unit.request->options.cell_shows) return true;
+  const clang::Stmt* const part = last_part(statement);
+  if (part == statement || !llvm::isa<clang::NullStmt>(part)) return true;
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  if (!is_in_cell(sources, decl, shared.cell->path()) ||
+      !shared.cell->is_added_end(sources.getFileOffset(sources.getFileLoc(part->getBeginLoc()))))
+    return true;
+  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+  diagnostics.Report(statement->getBeginLoc(),
+                     diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0"))
+      << "the cell ends before the body of this statement: add it, or a semicolon if nothing is to be done";
+  return false;
+}
 
 /// The places of `return` in the functions and lambdas of a statement.
 class Returns : public clang::RecursiveASTVisitor<Returns> {
@@ -82,6 +137,10 @@ bool check_returns(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
 
 }  // namespace
 
+void watch_conditions(HostParse& shared, clang::Preprocessor& preprocessor) {
+  preprocessor.addPPCallbacks(std::make_unique<SkippedText>(*shared.cell, preprocessor.getSourceManager()));
+}
+
 void note_token(HostParse& shared, const clang::Token& token) {
   if (token.isNot(clang::tok::kw_return)) return;
   const clang::SourceManager& sources = shared.clang->getSourceManager();
@@ -93,7 +152,7 @@ void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
   for (const clang::Decl* decl : group)
     if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
-        statement && !check_returns(shared, *statement))
+        statement && !(check_returns(shared, *statement) && check_body(shared, *statement)))
       return;
   shared.cell->note(group, shared.clang->getASTContext());
   if (!shared.unit.request->options.cell_shows || !shared.sema) return;

@@ -21,6 +21,9 @@ std::unique_ptr<CellItems> cell_of(const CompileRequest& request);
 bool close_brace(HostParse& shared, clang::Preprocessor& preprocessor, clang::SourceLocation place,
                  std::string_view ending);
 
+/// Lets the cell's items know which text conditional directives leave out. Before the preprocessor begins.
+void watch_conditions(HostParse& shared, clang::Preprocessor& preprocessor);
+
 /// The preprocessor has handed out a token.
 void note_token(HostParse& shared, const clang::Token& token);
 

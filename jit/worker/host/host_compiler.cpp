@@ -502,6 +502,7 @@ class HostAction final : public clang::ASTFrontendAction {
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.headers ? &unit.headers->leading : nullptr);
+    if (m_shared.cell) watch_conditions(m_shared, preprocessor);
     if (m_shared.tokens || m_shared.cell)
       preprocessor.setTokenWatcher([this](const clang::Token& token) {
         if (m_shared.tokens) m_shared.tokens->record(token);

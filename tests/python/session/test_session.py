@@ -46,6 +46,56 @@ def test_wide_text_and_numbers_are_shown_whole(session, text, shown):
     assert value(session, text) == shown
 
 
+@pytest.mark.parametrize("text, shown", [
+    ("struct B { operator bool() const { return true; } }; B()", None), ("struct I { operator int() const { return 3; } }; I()", None),
+    ("[] { return 1; }", None), ("struct P { operator const void*() const { return nullptr; } }; P()", None),
+    ("enum E { one, two }; two", "(E) 1"), ("enum class F : short { one = 7 }; F::one", "(F) 7"),
+    ("enum G { g }; std::ostream& operator<<(std::ostream& out, G) { return out << \"gee\"; }\ng", "gee"),
+    ("struct S { operator int() const { return 3; } friend std::ostream& operator<<(std::ostream& out, const S&) { return out << 'S'; } }; S()", "S"),
+    ("struct Base { }; std::ostream& operator<<(std::ostream& out, const Base&) { return out << \"base\"; }\nstruct D : Base { operator bool() const { return true; } }; D()", "base"),
+    ("namespace n { template <class T> struct V { T a; }; template <class T> std::ostream& operator<<(std::ostream& out, const V<T>& v) { return out << v.a; } }\nn::V<int>{4}", "4"),
+    ("#include <vector>\nstd::vector<bool> v{true, false}; v", "{true, false}"), ("#include <vector>\nstd::vector<bool> w{true, false}; w[1]", "false"),
+    ("#include <atomic>\nstd::atomic<int> a{5}; a", "5"), ("#include <bitset>\nstd::bitset<3>(5)", "101"), ("#include <complex>\nstd::complex<float>(1, 2)", "(1,2)"),
+    ("#include <filesystem>\nstd::filesystem::path(\"a\")", '"a"'), ("#include <string>\nstd::string(\"a\")", '"a"'),
+    ("#include <variant>\nstd::variant<int, double> x = 2.5; x", "2.5"), ("#include <variant>\n#include <string>\nstd::variant<int, std::string> y = \"s\"; y", '"s"'),
+    ("#include <ranges>\n#include <vector>\nstd::vector<int> u{1, 2, 3, 4}; u | std::views::filter([](int i) { return i % 2 == 0; })", "{2, 4}"),
+    ("#include <ranges>\nstd::views::iota(1, 7) | std::views::filter([](int i) { return i % 2; }) | std::views::transform([](int i) { return i * i; })", "{1, 9, 25}"),
+    ("#include <ranges>\nstd::views::iota(0)", "{" + "".join(f"{i}, " for i in range(200)) + "…}"),
+    ("#include <vector>\nstd::vector<int>(200, 7)", "{" + ", ".join(["7"] * 200) + "}"),
+])
+def test_values_are_shown_as_their_types_say(session, text, shown):
+    cell = session.run("#include <iostream>\n" + text).raise_if_failed()
+    if shown is None:
+        assert cell.value.startswith("(") and ") at 0x" in cell.value
+    else:
+        assert cell.value == shown
+
+
+def test_a_stream_has_no_value(session):
+    cell = session.run("#include <iostream>\n#include <sstream>\nstd::cout << \"x\"").raise_if_failed()
+    assert cell.value is None and cell.stdout == "x"
+    assert session.run("std::ostringstream() << 1").raise_if_failed().value is None
+
+
+@pytest.mark.parametrize("text, values", [
+    (["#ifndef G\n#define G\nint g() { return 2; }\n#endif", "g()", "g() + 1"], [None, "2", "3"]),
+    (["#ifdef NO\nint e = 1;\n#else\nint e = 2;\n#endif\nint k = 5;", "e", "e + k"], [None, "2", "7"]),
+    (["#if 1\n#if 0\nint a = 1;\n#elif 1\nint a = 3;\nint b() { return a; }\n#endif\n#endif", "a = 4; b()", "b()"], [None, "4", "4"]),
+    (["#if 1\nvoid f() {\n#else\nvoid f(int) {\n#endif\n}\nint z = 2", "f(); z", "void f() { z = 7; }", "f(); z"], [None, "2", None, "7"]),
+    (["struct V { int x; int operator-(int y) { return x - y; } };", "V{5} - 2", "int x = int{3} - int{1}; x", "if (x) { x = 9; }\n-x"], [None, "3", "2", "-9"]),
+    (["namespace { int h() { return 1; } }\nh()", "h()", "namespace { int h() { return 2; } }\nh()", "h()"], ["1", "1", "2", "2"]),
+])
+def test_conditions_signs_and_unnamed_namespaces(session, text, values):
+    assert [value(session, one) for one in text] == values
+
+
+def test_a_statement_without_a_body_is_an_error(session):
+    for text in ("for (int i = 0; i < 3; ++i)", "if (true)", "if (true) 1; else", "while (false) // none"):
+        cell = session.run(text)
+        assert not cell.ok and "ends before the body" in cell.diagnostics[0].message and cell.diagnostics[0].line == 1, text
+    ok(session, "for (int i = 0; i < 3; ++i);", "while (false) { }")
+
+
 def test_a_comment_that_does_not_end_is_an_error(session):
     for text, line, column in (("/* open", 1, 1), ("1;\n  2 /* open\n", 2, 5), ('"/*"; int x = 1; /* a */ /*/', 1, 26)):
         cell = session.run(text)
@@ -171,7 +221,7 @@ def test_containers_strings_and_pairs_are_shown(session):
     assert value(session, "o = 2; o") == "2.0"
     assert value(session, "std::make_pair(1, 2.5f)") == "(1, 2.5)"
     assert value(session, "std::string(\"x\")") == "\"x\""
-    assert value(session, "std::vector<int>(100000, 7)").endswith("…")
+    assert value(session, "std::vector<int>(100000, 7)").endswith("…}")
 
 
 def test_types_of_the_user_are_shown_by_their_operator(session):

@@ -35,6 +35,37 @@ TEST(CellText, statements_that_begin_with_a_sign_stand_in_brackets) {
   EXPECT_EQ(CellText("c", "-1 // one").code(), "(-1) // one\n;\n");
 }
 
+TEST(CellText, a_sign_behind_a_braced_initialiser_is_an_operator) {
+  for (const char* text : {"V{5} - 2", "int x = int{3} - int{1}", "std::string{\"a\"} + \"b\"",
+                           "(float2){1, 2} - y", "decltype(x){1} + 2", "f(V{1}) + V{2} - V{3}", "a = {1}",
+                           "x = b ? V{1}\n- 1 : V{2}\n+ 2", "auto f = [](int a) { return a; }\n+ 1",
+                           "return V{1} - 1", "a[1] = V{1} - 2", "std::vector<int>{1} + 1"})
+    EXPECT_EQ(CellText("c", text).code(), text + std::string("\n;\n"));
+}
+
+TEST(CellText, a_sign_behind_a_block_begins_a_statement) {
+  for (const char* block :
+       {"{ f(); }", "if (a) { f(); }", "if constexpr (V{1} > 2) { f(); }", "for (int i : {1, 2}) { }",
+        "while (a) { }", "if (a) { } else { }", "int f(int a) { return a; }", "void f() noexcept { }",
+        "template <class T> T f(T a) { return a; }", "namespace a { int b; }", "namespace { int b; }",
+        "extern \"C\" { int b; }", "try { } catch (...) { }", "do { } while (a);", "struct S { int a; };",
+        "int S::f() const { return a; }"})
+    EXPECT_EQ(CellText("c", block + std::string("\n-x")).code(), block + std::string("\n(-x)\n;\n"));
+}
+
+TEST(CellText, conditions_that_end_within_an_item_end_for_later_cells_too) {
+  const std::string text = "#if 0\nint f(char a) { return a;\n#elif 1\nint // \nf(int a) {\n#endif\n}";
+  CellText cell("cell 1", text);
+  const std::size_t begin = text.find("int //");
+  cell.take_items(
+      (R"({"items": [{"begin": )" + std::to_string(begin) + R"(, "end": )" + std::to_string(text.size()) +
+       R"(, "kind": "function", "names": ["f"], "symbols": ["_Z1fi"], "later": "int f(int a);"}]})")
+          .c_str());
+  EXPECT_EQ(cell.later_text(), "#if 0\nint f(char a) { return a;\n#elif 1\nint f(int a);\n#endif\n\n\n;\n");
+  cell.drop(0);
+  EXPECT_EQ(cell.later_text(), "#if 0\nint f(char a) { return a;\n#elif 1\n\n#endif\n\n\n;\n");
+}
+
 TEST(CellText, includes_move_to_the_front_unless_something_may_change_what_they_say) {
   CellText cell("c",
                 "#include <a>\n// #include <b>\n#if 1\n#include <c>\n#endif\n# include <d> // d\n#define "

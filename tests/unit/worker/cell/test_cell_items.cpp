@@ -62,6 +62,38 @@ TEST_F(CellItemsTest, statements_become_nothing) {
   EXPECT_EQ(later("{ int local = 1; x = local; }"), "");
 }
 
+TEST_F(CellItemsTest, what_conditions_leave_out_is_no_part_of_an_item) {
+  const std::string text =
+      "#ifdef NOT_SO\nint e = 1;\n#else\nint e = 2;\n#endif\n#ifndef G\n#define G\nint g() { return 2; "
+      "}\n#endif";
+  const nlohmann::json all = items(text);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["begin"], text.find("int e = 2"));
+  EXPECT_EQ(all[0]["end"], text.find("#endif") - 1);
+  EXPECT_EQ(all[1]["begin"], text.find("int g"));
+  EXPECT_EQ(all[1]["end"], text.rfind("#endif") - 1);
+}
+
+TEST_F(CellItemsTest, an_unnamed_namespace_is_an_item) {
+  const nlohmann::json all = items("namespace { int h() { return 1; } }\nh()");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["end"], 35);
+}
+
+TEST_F(CellItemsTest, a_statement_whose_body_is_missing_is_an_error) {
+  for (const char* text : {"for (int i = 0; i < 3; ++i)", "if (true)", "while (false)", "if (x) 1; else",
+                           "int a[2]; for (int i : a)", "switch (x)", "if (x) while (false)"}) {
+    CompileRequest made = cell(text);
+    made.options.cell_shows = true;
+    const CompileResult result = compile(made);
+    EXPECT_FALSE(result.ok) << text;
+    EXPECT_THAT(errors(result), testing::HasSubstr("the cell ends before the body")) << text;
+    made.headers.back().text = std::string(text) + ";\n";
+    made.options.cell_shows = false;
+    EXPECT_TRUE(compile(made).ok) << text;
+  }
+}
+
 TEST_F(CellItemsTest, an_item_names_what_it_declares) {
   const nlohmann::json all = items("// first\nint f(double) { return 1; }\n#define A 1\nint y = A; y + 1");
   ASSERT_EQ(all.size(), 3u);
