@@ -300,6 +300,11 @@ void Session::fail(CellResult& result, const CellTexts& earlier, const CellText&
   result.error_class = class_of(error.code);
   if (result.diagnostics.empty()) result.diagnostics = error.diagnostics;
   for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
+  const auto label = std::ranges::find_if(result.diagnostics, [](const Diagnostic& one) {
+    return one.message.starts_with("use of undeclared label");
+  });
+  if (label != result.diagnostics.end())
+    label->message += ": a cell's statements are no block, put the label and its goto between { and }";
 }
 
 void Session::run_module(CellModule& module, CellResult& result) {

@@ -105,8 +105,22 @@ std::string sass_symbol(std::string_view line) {
   return std::string(line.substr(0, line.find_first_of(",\" \t")));
 }
 
+/// "'a' or 'b'".
+std::string quoted(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : " or '") + name + "'";
+  return text;
+}
+
+void need_function(const ShowCommand& command, bool any) {
+  if (any) return;
+  throw std::runtime_error("there is no function to show" +
+                           (command.names.empty() ? "" : " that is called " + quoted(command.names)));
+}
+
 void need_any(const ShowCommand& command, bool any) {
-  if (!any && !command.names.empty()) throw std::runtime_error("there is no kernel to show of this name");
+  if (!any && !command.names.empty())
+    throw std::runtime_error("there is no kernel " + quoted(command.names) + " to show");
 }
 
 void print_ptx(const tarsia_library* library, const ShowCommand& command) {
@@ -191,9 +205,7 @@ void print_asm(const tarsia_library* library, const ShowCommand& command) {
       std::printf("%s\n", line.c_str());
     }
   }
-  if (!any)
-    throw std::runtime_error("there is no function to show" +
-                             (command.names.empty() ? std::string() : " of this name"));
+  need_function(command, any);
 }
 
 void print_registers(const tarsia_library* library, const ShowCommand& command) {
@@ -230,7 +242,7 @@ int show(ShowCommand command) {
     const TemporaryFolder folder;
     const std::string path = folder.file("library.so");
     export_to(path, library);
-    print_ir(path, [&](const std::string& name) { return is_shown(command, name); });
+    need_function(command, print_ir(path, [&](const std::string& name) { return is_shown(command, name); }));
   }
   if (command.registers) print_registers(library, command);
   if (!command.ptx && !command.sass && !command.assembly && !command.ir && !command.registers)

@@ -140,7 +140,7 @@ class Ir {
 
 }  // namespace
 
-void print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown) {
+bool print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown) {
   std::string library;
   if (const int error = read_file(path, library))
     throw std::runtime_error("cannot read '" + path + "': " + std::strerror(error));
@@ -166,7 +166,7 @@ void print_ir(const std::string& path, const std::function<bool(const std::strin
                   function->text.data());
     at = end;
   }
-  if (done.empty()) throw std::runtime_error("there is no such function to show");
+  return !done.empty();
 }
 
 }  // namespace tarsia::tools

@@ -7,8 +7,8 @@
 namespace tarsia::tools {
 
 /// Prints the functions of the library's file whose C++ names `is_shown` takes, with the types, variables and
-/// constants that they name. Throws std::runtime_error if the file keeps no IR (cflags: -emit-llvm), or has
-/// no such function.
-void print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown);
+/// constants that they name. False if there is none. Throws std::runtime_error if the file keeps no IR
+/// (cflags: -emit-llvm).
+bool print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown);
 
 }  // namespace tarsia::tools

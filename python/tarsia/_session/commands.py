@@ -30,7 +30,10 @@ _WRITE_ARRAY = """[](const auto& tarsia_x) {
     for (auto&& tarsia_element : tarsia_x) *tarsia_to++ = static_cast<double>(tarsia_element);
     tarsia::repl::save_npy(%(path)s, tarsia_array);
   }
-}(%(expression)s);"""
+}(
+#line 1 ":plot"
+%(expression)s
+);"""
 
 
 class Commands:
@@ -100,13 +103,18 @@ class Commands:
     def do_quit(self, _):
         """ends the session, as Ctrl-D does"""
 
-    def do_undo(self, _):
-        """takes the last cell back"""
-        names = self._session.undo()
-        self._say("taken back: " + (", ".join(names) or "a cell without declarations"))
+    def do_undo(self, argument):
+        """[N]: takes the last cell back, or the last N"""
+        if argument and not (argument.isascii() and argument.isdigit() and int(argument) > 0):
+            raise _errors.ArgumentValueError(f":undo takes the number of cells, 1 or more, not {argument!r}")
+        for _ in range(int(argument or 1)):
+            names = self._session.undo()
+            self._say("taken back: " + (", ".join(names) or "a cell without declarations"))
 
     def do_load(self, argument):
         """FILE: runs a file as one cell"""
+        if not argument:
+            raise _errors.ArgumentValueError(":load takes the path of a file")
         self._run_file(argument)
 
     def do_watch(self, argument):
@@ -185,7 +193,8 @@ class Commands:
         left when the host had done its part."""
         cell = self._session.run(
             "{ const long tarsia_bench_runs = " + str(runs) + "; "
-            "tarsia::repl::bench(tarsia_bench_runs, [&]() -> decltype(auto) { return (" + expression + "); }); }").raise_if_failed()
+            "tarsia::repl::bench(tarsia_bench_runs, [&]() -> decltype(auto) { return (\n"
+            "#line 1 \":bench\"\n" + expression + "\n); }); }").raise_if_failed()
         self._session.undo()
         return [float(word) for word in cell.value.split()]
 
@@ -299,8 +308,9 @@ class Commands:
                      "-DTARSIA_DETAIL_CODE_IS_SHOWN"]
             done = subprocess.run([sys.executable, "-m", "tarsia", "show", *words], capture_output=True, text=True)
         self._say(done.stdout)
-        if done.returncode != 0:
-            raise _errors.Error(done.stderr.strip() or f"tarsia show ended with code {done.returncode}")
+        if done.returncode != 0:  # warnings were told when their cells ran
+            told = done.stderr.rpartition("tarsia: error: ")[2].strip().replace(path, "the session")
+            raise _errors.Error(told or f"tarsia show ended with code {done.returncode}")
 
     def do_ptx(self, argument):
         """[KERNEL]: shows PTX"""

@@ -293,6 +293,8 @@ class IsolatedHandle:
         elif not diagnostics:
             error = f"cell {self._number}: {error}"
         # What a person has seen on standard error is not shown again; programs find it in the result, as ever.
+        # Who pressed Ctrl-C once is not told of the second interrupt, by which a cell that does not ask is ended.
+        report = report.replace("interrupted twice (SIGINT)", "interrupted (SIGINT)", 1)
         for text in (told if self._keep_output else "", report):
             if text.strip():
                 error += "\n" + text.rstrip()

@@ -178,7 +178,10 @@ def check_transcripts(paths, write, make_session):
                 text = file.read()
         except OSError as error:
             raise _errors.NotFound(f"cannot read {path!r}: {error.strerror}") from None
-        differences, now = transcript.run(make_session(), text)
+        try:
+            differences, now = transcript.run(make_session(), text)
+        except _errors.ArgumentValueError as error:
+            raise _errors.ArgumentValueError(f"{path}: {error}") from None
         if write and differences:
             with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(now)

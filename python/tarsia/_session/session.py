@@ -49,7 +49,10 @@ class Cell:
     def raise_if_failed(self):
         """Raises tarsia.Error if the cell failed; returns the cell."""
         if not self.ok:
-            raise getattr(_errors, self.error_class or "", _errors.Error)(self.error)
+            error = getattr(_errors, self.error_class or "", _errors.Error)(self.error)
+            if isinstance(error, _errors.CompileError):
+                error.diagnostics = self.diagnostics
+            raise error
         return self
 
 

@@ -58,8 +58,12 @@ def agrees(expected, got):
 
 
 def run(session, text):
-    """Runs a transcript in a session. Returns (what differs, as (typed, expected, got) each, and the transcript as it is now)."""
+    """Runs a transcript in a session. Returns (what differs, as (typed, expected, got) each, and the transcript as it is now).
+    A text in which nothing was typed is a tarsia.ArgumentValueError."""
     comments, all_entries = entries(text)
+    if not all_entries:
+        raise _errors.ArgumentValueError("no line begins with '>>> ', so it is no transcript of a session: `tarsia repl < FILE` "
+                                         "runs the cells of a file, `tarsia run FILE` a program")
     commands = Commands(session)
     differences, lines = [], list(comments)
     for typed, expected in all_entries:

@@ -129,7 +129,7 @@ def test_show_has_the_ir_of_functions(command):
     assert "@_Z7lengthsPKcibd(" in done.stdout and "%times.addr = alloca i32" in done.stdout and "axpy" not in done.stdout
     assert command("show", "axpy.cc", "lengths", "--ir", "--dev").stdout.count("alloca") == done.stdout.count("alloca")
     done = command("show", "axpy.cc", "nowhere", "--ir")
-    assert done.returncode == 1 and "no such function" in done.stderr
+    assert done.returncode == 1 and "no function to show that is called 'nowhere'" in done.stderr
 
 
 def test_show_has_the_ir_of_both_halves_and_what_it_names(command, tmp_path):
@@ -293,4 +293,4 @@ def test_show_has_the_ptx_of_one_kernel(command, tmp_path):
     text = command("show", "two.cu", "second", "--ptx", "--arch", "sm_90").stdout
     assert ".version" in text and "6second" in text and "5first" not in text and text.count(".entry") == 1
     done = command("show", "two.cu", "third", "--ptx", "--arch", "sm_90")
-    assert done.returncode != 0 and "there is no kernel to show of this name" in done.stderr
+    assert done.returncode != 0 and "there is no kernel 'third' to show" in done.stderr

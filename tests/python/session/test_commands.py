@@ -218,3 +218,35 @@ def test_without_a_compiler_nothing_is_completed(ask, monkeypatch):
 
     monkeypatch.setattr(tarsia.Session, "complete", fail)
     assert ask.commands.completions("whil", 4) == (4, [])
+
+
+def test_undo_takes_back_so_many_cells(ask):
+    for text in ("int a = 1;", "int b = 2;", "int c = 3;"):
+        ask(text)
+    assert ask(":undo 2") == "taken back: c\ntaken back: b\n"
+    for argument in ("0", "-1", "x", "1 2", "\N{SUPERSCRIPT TWO}"):
+        with pytest.raises(tarsia.ArgumentValueError, match="number of cells"):
+            ask(":undo " + argument)
+    assert ask.session.run("a").value == "1" and not ask.session.run("b").ok
+
+
+@pytest.mark.parametrize("command", ["plot", "bench"])
+def test_errors_in_the_expression_of_a_command_name_their_place_in_it(ask, command):
+    ask("int x = 3;")
+    with pytest.raises(tarsia.CompileError) as failed:
+        ask(f":{command} x + nosuch")
+    assert [(one.file, one.line, one.column) for one in failed.value.diagnostics[:1]] == [(":" + command, 1, 5)]
+    assert ask.session.run("x").value == "3"
+
+
+@pytest.mark.parametrize("command", ["asm", "ptx", "ir"])
+def test_code_that_cannot_be_shown_is_told_without_warnings_and_paths(ask, command):
+    ask("#include <cstdio>\nint f(int a) { int b; return 1; }")
+    with pytest.raises(tarsia.Error) as failed:
+        ask(f":{command} nosuch")
+    assert ("nosuch" in str(failed.value) or command == "ptx") and "warning" not in str(failed.value) and "/tmp" not in str(failed.value)
+
+
+def test_load_wants_a_file(ask):
+    with pytest.raises(tarsia.ArgumentValueError, match="path of a file"):
+        ask(":load")

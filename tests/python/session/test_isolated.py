@@ -530,3 +530,15 @@ def test_one_interrupt_of_all_processes_is_one_for_the_cell():
         assert process.stdout.readline() == "begins\n"
         os.killpg(process.pid, signal.SIGINT)
         assert process.stdout.read() == "Interrupted []\n"
+
+
+def test_a_cell_that_asks_nothing_is_ended_by_one_interrupt_which_is_told_as_one():
+    program = ("import signal, tarsia; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+               "cell = tarsia.Session(isolated=True, keep_output=False).run('#include <cstdio>\\n'"
+               "'puts(\"begins\");\\nwhile (true) { }')\nprint(cell.error)")
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, start_new_session=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.communicate()[0]
+        assert "interrupted (SIGINT) in cell 1" in told and "twice" not in told and "cell 1:3" in told

@@ -96,6 +96,13 @@ def test_a_statement_without_a_body_is_an_error(session):
     ok(session, "for (int i = 0; i < 3; ++i);", "while (false) { }")
 
 
+def test_labels_and_their_goto_stand_in_a_block(session):
+    cell = session.run("int y = 1;\nagain: y++; if (y < 5) goto again;")
+    assert not cell.ok and "between { and }" in cell.diagnostics[0].message
+    ok(session, "int y = 1;\n{ again: y++; if (y < 5) goto again; }")
+    assert value(session, "y") == "5"
+
+
 def test_a_comment_that_does_not_end_is_an_error(session):
     for text, line, column in (("/* open", 1, 1), ("1;\n  2 /* open\n", 2, 5), ('"/*"; int x = 1; /* a */ /*/', 1, 26)):
         cell = session.run(text)

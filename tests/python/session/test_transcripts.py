@@ -39,3 +39,10 @@ def test_broken_utf8_in_a_transcript_is_an_answer(tmp_path):
 def test_what_may_be_anything():
     assert transcript.agrees("at …", "at 0x7f") and transcript.agrees("a\n… b", "a\nx b")
     assert not transcript.agrees("at …", "at 0x7f\nmore") and not transcript.agrees("at", "at 1")
+
+
+def test_a_file_without_prompts_is_no_transcript(tmp_path):
+    (tmp_path / "foo.cpp").write_text("int f() { return 1; }\n")
+    done = subprocess.run([sys.executable, "-m", "tarsia", "repl", str(tmp_path / "foo.cpp")], capture_output=True, text=True)
+    assert done.returncode == 2 and "foo.cpp: no line begins with '>>> '" in done.stderr and "tarsia run FILE" in done.stderr
+    assert done.stdout == ""
