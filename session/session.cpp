@@ -57,15 +57,6 @@ std::string quoted_name(const std::string& message) {
   return close == message.npos ? std::string() : message.substr(open + 1, close - open - 1);
 }
 
-/// The functions and variables of a cell, whose code goes on running.
-std::vector<std::string> defined_by(const CellText& cell) {
-  std::vector<std::string> names;
-  for (const Item& item : cell.items())
-    if (item.kind == "function" && !item.replaced)
-      names.insert(names.end(), item.names.begin(), item.names.end());
-  return names;
-}
-
 /// Whether a text has the name's last part as a word.
 bool mentions(std::string_view text, std::string_view name) {
   if (const std::size_t colons = name.rfind("::"); colons != name.npos) name.remove_prefix(colons + 2);
@@ -75,6 +66,30 @@ bool mentions(std::string_view text, std::string_view name) {
         (at + name.size() == text.size() || !is_word(text[at + name.size()])))
       return true;
   return false;
+}
+
+/// The text that was typed for an item.
+std::string_view typed_of(const CellText& cell, const Item& item) {
+  return std::string_view(cell.code()).substr(item.begin, item.end - item.begin);
+}
+
+/// What goes on using the earlier `name`: the functions and variables that mention it, or else all functions.
+std::vector<std::string> keepers(const CellText& cell, const std::string& name) {
+  std::vector<std::string> found, functions;
+  for (const Item& item : cell.items()) {
+    if (item.replaced || (item.kind != "function" && item.kind != "variable")) continue;
+    if (item.kind == "function") functions.insert(functions.end(), item.names.begin(), item.names.end());
+    if (mentions(typed_of(cell, item), name)) found.insert(found.end(), item.names.begin(), item.names.end());
+  }
+  return found.empty() ? functions : found;
+}
+
+/// The name of a function that a cell defines; the symbol itself if it is that of a variable or of nothing.
+std::string function_of_symbol(const CellText& cell, std::string_view symbol) {
+  for (const Item& item : cell.items())
+    if (item.kind == "function" && std::ranges::find(item.symbols, symbol) != item.symbols.end())
+      return item.names.front();
+  return std::string(symbol);
 }
 
 std::string base64_of(const std::string& bytes) {
@@ -430,7 +445,7 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
       if (!one.module || one.module.get() == &newest) continue;
       for (const CellSymbol& used : one.module->symbols())
         if (std::string_view(used.name) == made.name && std::string_view(used.type) != made.type)
-          for (const std::string& name : defined_by(*one.text))
+          for (const std::string& name : keepers(*one.text, function_of_symbol(*live.back().text, made.name)))
             if (std::ranges::find(again, name) == again.end())
               result.notes.push_back("'" + name + "' of " + one.text->name() + " keeps the earlier '" +
                                      used.type + "': this one is '" + made.type + "'");
@@ -446,7 +461,7 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
   const auto note = [&](const CellText& cell, const std::string& name) {
     for (const Item& item : cell.items())
       if (item.kind == "function" && !item.same_later && !item.replaced && !item.dropped &&
-          mentions(std::string_view(cell.code()).substr(item.begin, item.end - item.begin), name))
+          mentions(typed_of(cell, item), name))
         result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
                                name + "'");
   };

@@ -172,14 +172,9 @@ void generate_in_cell(HostParse& shared, clang::CodeGenerator& generator, clang:
   shared.clang->getLangOpts().IncrementalExtensions = true;
 }
 
-bool tie_cell(HostParse& shared, clang::CodeGenerator& generator) {
-  llvm::Module* const module = generator.GetModule();
-  if (!module) return true;
-  const std::string fault = link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
-  if (fault.empty()) return true;
-  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
-  diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << fault;
-  return false;
+void tie_cell(HostParse& shared, clang::CodeGenerator& generator) {
+  if (llvm::Module* const module = generator.GetModule())
+    link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
 }
 
 }  // namespace tarsia::jit
