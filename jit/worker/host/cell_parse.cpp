@@ -89,8 +89,41 @@ void note_token(HostParse& shared, const clang::Token& token) {
     shared.returns.push_back(token.getLocation());
 }
 
+namespace {
+
+/// C++ lets a function, a variable and the like hide a class or enumeration of its name, and Clang lets an
+/// enumerator stand beside a template. If the other is of an earlier cell, this one takes its place: says so as
+/// Clang does of other things.
+void complain_of_hiding(HostParse& shared, const clang::NamedDecl& decl) {
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+  const unsigned error = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error,
+                                                     "redefinition of %0 as a type or one of its values");
+  const unsigned note =
+      diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "previous definition is here");
+  if (!decl.getIdentifier() || !is_in_cell(sources, decl, shared.cell->path())) return;
+  for (const clang::NamedDecl* other : decl.getDeclContext()->getRedeclContext()->lookup(decl.getDeclName())) {
+    if (llvm::isa<clang::TypeDecl>(other) || !is_in_earlier_cell(sources, *other, shared.cell->path())) continue;
+    diagnostics.Report(decl.getLocation(), error) << &decl;
+    diagnostics.Report(other->getLocation(), note);
+  }
+}
+
+void complain_of_hiding(HostParse& shared, clang::DeclGroupRef group) {
+  for (const clang::Decl* decl : group) {
+    const auto* tag = llvm::dyn_cast<clang::TagDecl>(decl);
+    if (!tag) continue;
+    complain_of_hiding(shared, *tag);
+    if (const auto* all = llvm::dyn_cast<clang::EnumDecl>(tag); all && !all->isScoped())
+      for (const clang::EnumConstantDecl* one : all->enumerators()) complain_of_hiding(shared, *one);
+  }
+}
+
+}  // namespace
+
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
+  complain_of_hiding(shared, group);
   for (const clang::Decl* decl : group)
     if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
         statement && !check_returns(shared, *statement))
