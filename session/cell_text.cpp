@@ -205,6 +205,7 @@ void CellText::take_items(const char* info) {
       item.outer = outer;
     item.alone = one.value("alone", "");
     item.names = one.value("names", std::vector<std::string>());
+    item.values = one.value("values", std::vector<std::string>());
     item.symbols = one.value("symbols", std::vector<std::string>());
     const auto later = one.find("later");
     item.same_later = later == one.end() || !later->is_string();
@@ -226,9 +227,10 @@ void CellText::add_later(std::size_t number, std::string& text, Places* places) 
       }
       text += m_code.substr(done, item.end - done);
     } else {
-      text += !item.same_later      ? item.later
-              : item.alone.empty() ? m_code.substr(item.begin, item.end - item.begin)
-                                   : item.alone;
+      text += !item.same_later
+                  ? item.later
+                  : with_hidden(item, item.alone.empty() ? m_code.substr(item.begin, item.end - item.begin)
+                                                         : item.alone);
     }
     if (places) (*places)[number] = {begin, text.size()};
   }
@@ -263,6 +265,23 @@ std::optional<std::size_t> CellText::item_at(int line, int column) const {
   for (std::size_t i = 0; i < places.size(); ++i)
     if (at >= places[i].first && at < places[i].second) found = i;
   return found;
+}
+
+std::string CellText::with_hidden(const Item& item, std::string text) const {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string cell = m_name;
+  std::ranges::replace_if(cell, [&](char c) { return !is_word(c); }, '_');
+  for (const std::string& name : item.hidden) {
+    const std::string other = name + "_of_" + cell;
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at)) {
+      const std::size_t end = at + name.size();
+      const bool is_whole =
+          (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+      if (is_whole) text.replace(at, name.size(), other);
+      at += is_whole ? other.size() : name.size();
+    }
+  }
+  return text;
 }
 
 void CellText::drop(std::size_t item) {

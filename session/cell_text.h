@@ -25,7 +25,9 @@ struct Item {
   std::string kind;
   std::optional<std::size_t> outer;  ///< the number of the item in whose braces it stands
   std::vector<std::string> names, symbols;
-  std::string alone;  ///< what declares it without its neighbours, unless its text does
+  std::vector<std::string> values;  ///< those of the names that are values of an enumeration, without scopes
+  std::vector<std::string> hidden;  ///< those of the values that something else has taken the name of
+  std::string alone;                ///< what declares it without its neighbours, unless its text does
   bool same_later = true;
   std::string later;      ///< what later cells read, unless it is the same
   bool dropped = false;   ///< later cells do not see it any more
@@ -80,6 +82,10 @@ class CellText {
   std::optional<std::size_t> item_named(std::string_view name) const;
   /// Drops it and all that stands in it.
   void drop(std::size_t item);
+  /// Gives a value of an enumeration another name, since something else takes its own.
+  void hide(std::size_t item, std::string value) { m_items[item].hidden.push_back(std::move(value)); }
+  /// An item's text, in which hidden values have other names.
+  std::string with_hidden(const Item& item, std::string text) const;
   /// Whether other items stand in it.
   bool has_members(std::size_t item) const {
     return item + 1 < m_items.size() && m_items[item + 1].outer == item;

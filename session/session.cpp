@@ -57,9 +57,23 @@ std::string quoted_name(const std::string& message) {
   return close == message.npos ? std::string() : message.substr(open + 1, close - open - 1);
 }
 
+bool contains(const std::vector<std::string>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+void add_once(std::vector<std::string>& all, std::string one) {
+  if (!contains(all, one)) all.push_back(std::move(one));
+}
+
+/// A name without its scopes.
+std::string last_part(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == name.npos ? name : name.substr(colons + 2);
+}
+
 /// Whether a text has the name's last part as a word.
-bool mentions(std::string_view text, std::string_view name) {
-  if (const std::size_t colons = name.rfind("::"); colons != name.npos) name.remove_prefix(colons + 2);
+bool mentions(std::string_view text, const std::string& whole) {
+  const std::string name = last_part(whole);
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
     if ((at == 0 || !is_word(text[at - 1])) &&
@@ -106,23 +120,23 @@ std::vector<std::string> mentioned_macros(const CellTexts& earlier, const CellTe
   std::vector<std::string> found;
   for (const auto& one : earlier)
     for (const std::string& name : one->macros())
-      if (mentions(cell.code(), name) && std::ranges::find(cell.macros(), name) == cell.macros().end() &&
-          std::ranges::find(found, name) == found.end())
+      if (mentions(cell.code(), name) && !contains(cell.macros(), name) && !contains(found, name))
         found.push_back(name);
   return found;
 }
 
 /// Whether one of the names is the macro's.
 bool declares(const std::vector<std::string>& names, const std::string& macro) {
-  return std::ranges::any_of(names, [&](const std::string& name) {
-    return name == macro || name.ends_with("::" + macro);
-  });
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return name == macro || name.ends_with("::" + macro); });
 }
 
 bool is_previous(const std::string& message, const std::string& error) {
-  return message.starts_with("previous ") || message.find("hidden by a non-type declaration") != message.npos ||
-         (message.ends_with("declared here") && error.find(" conflicts with ") != error.npos) || message.starts_with("target of using declaration") ||
-         message == "using declaration" || message.starts_with("conflicting declaration");
+  return message.starts_with("previous ") ||
+         message.find("hidden by a non-type declaration") != message.npos ||
+         (message.ends_with("declared here") && error.find(" conflicts with ") != error.npos) ||
+         message.starts_with("target of using declaration") || message == "using declaration" ||
+         message.starts_with("conflicting declaration");
 }
 
 /// Warnings without those about earlier cells, which were told when these ran.
@@ -144,15 +158,25 @@ void drop(std::shared_ptr<const CellText>& cell, std::size_t item) {
   cell = std::make_shared<const CellText>(std::move(changed));
 }
 
-/// Drops the item at a place of an earlier cell, or the one of that name in it. `read`: the earlier cells as
-/// they were compiled. False if there is none.
+/// Drops the item at a place of an earlier cell, or the one of that name in it; of an enumeration, the value
+/// of that name alone. `read`: the earlier cells as they were compiled. False if there is none.
 bool drop_at(const CellTexts& read, CellTexts& earlier, const Diagnostic& place, const std::string& name) {
   const auto cell = std::ranges::find_if(read, [&](const auto& one) { return one->name() == place.file; });
   if (cell == read.end()) return false;
   std::optional<std::size_t> item = (*cell)->item_at(place.line, place.column);
   if (!item && !name.empty()) item = (*cell)->item_named(name);
-  if (item) drop(earlier[std::size_t(cell - read.begin())], *item);
-  return item.has_value();
+  if (!item) return false;
+  std::shared_ptr<const CellText>& changed = earlier[std::size_t(cell - read.begin())];
+  const Item& found = changed->items()[*item];
+  if (const std::string value = last_part(name);
+      contains(found.values, value) && !contains(found.hidden, value)) {
+    CellText without = *changed;
+    without.hide(*item, value);
+    changed = std::make_shared<const CellText>(std::move(without));
+  } else {
+    drop(changed, *item);
+  }
+  return true;
 }
 
 /// Takes what the cell defines again out of the earlier cells. False if the diagnostics name nothing of them.
@@ -163,7 +187,8 @@ bool drop_replaced(const std::vector<Diagnostic>& diagnostics, const CellText& c
     if (diagnostics[i].severity < Severity::error || diagnostics[i].file != cell.name()) continue;
     const std::string name = quoted_name(diagnostics[i].message);
     for (std::size_t k = i + 1; k < diagnostics.size() && diagnostics[k].severity == Severity::note; ++k)
-      if (is_previous(diagnostics[k].message, diagnostics[i].message)) changed |= drop_at(read, earlier, diagnostics[k], name);
+      if (is_previous(diagnostics[k].message, diagnostics[i].message))
+        changed |= drop_at(read, earlier, diagnostics[k], name);
     // What a ready value's name stands for lies in a header.
     if (diagnostics[i].message.find("redefinition") == std::string::npos) continue;
     if (const auto item = earlier.front()->item_named(name)) {
@@ -184,8 +209,8 @@ bool drop_broken(const std::vector<Diagnostic>& diagnostics, CellTexts& earlier)
   return changed;
 }
 
-/// The names that earlier cells had declared `before` and that are gone; those that the cell declares are not.
-/// What has no name is called by its kind.
+/// The names that earlier cells had declared `before` and that are gone; those that the cell declares are
+/// not. What has no name is called by its kind.
 std::vector<std::string> names_gone(const CellTexts& before, const CellTexts& now, const CellText& cell) {
   std::vector<std::string> gone;
   const std::vector<std::string> again = cell.names();
@@ -195,8 +220,7 @@ std::vector<std::string> names_gone(const CellTexts& before, const CellTexts& no
       if (!item.dropped || before[i]->items()[k].dropped || now[i]->has_members(k)) continue;
       if (item.names.empty()) gone.push_back(item.kind);
       for (const std::string& name : item.names)
-        if (std::ranges::find(again, name) == again.end() && std::ranges::find(gone, name) == gone.end())
-          gone.push_back(name);
+        if (!contains(again, name)) add_once(gone, name);
     }
   return gone;
 }
@@ -330,8 +354,8 @@ pipeline::Module Session::compile(const CellText& cell, CellTexts& earlier) cons
     try {
       return pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
     } catch (const CompileError& error) {
-      if (i == k_most_tries || !(drop_replaced(error.diagnostics(), cell, earlier) ||
-                                 drop_broken(error.diagnostics(), earlier)))
+      if (i == k_most_tries ||
+          !(drop_replaced(error.diagnostics(), cell, earlier) || drop_broken(error.diagnostics(), earlier)))
         throw;
       log().debug("{}: compiled again without what it replaces: {}", cell.name(), error.what());
     }
@@ -521,10 +545,12 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
                                CellResult& result) const {
   const auto note = [&](const CellText& cell, const std::string& name) {
     for (const Item& item : cell.items())
-      if (item.kind == "function" && !item.same_later && !item.replaced && !item.dropped &&
+      if ((item.kind == "function" ||
+           (item.kind == "variable" && item.later.find("(*") != std::string::npos)) &&
+          !item.same_later && !item.replaced && !item.dropped && last_part(item.names.front()) != name &&
           mentions(typed_of(cell, item), name))
-        result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
-                               name + "'");
+        add_once(result.notes,
+                 "'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" + name + "'");
   };
   for (const std::string& name : live.back().text->macros()) {
     const bool is_again = std::any_of(live.begin(), live.end() - 1, [&](const Live& one) {
@@ -540,8 +566,9 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
           before[k].symbols, [](const std::string& symbol) { return symbol.starts_with("_ZL"); });
       const bool is_again = before[k].same_later ? now[k].dropped && !before[k].dropped
                                                  : is_static && now[k].replaced && !before[k].replaced;
-      if (!is_again) continue;
-      for (const std::string& name : before[k].names) {
+      const bool is_hidden = now[k].hidden.size() > before[k].hidden.size();
+      if (!is_again && !is_hidden) continue;
+      for (const std::string& name : is_again ? before[k].names : now[k].hidden) {
         if (std::ranges::find(undone, name) != undone.end()) continue;
         for (const Live& one : live)
           if (one.module && one.module != live.back().module &&

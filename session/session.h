@@ -81,8 +81,8 @@ class Session {
   /// The number of live cells.
   std::size_t size() const { return m_before.size(); }
   /// A source that can be compiled: what the cells declare and do, which happens in their order when it is
-  /// loaded. What was replaced or taken back is not in it. What no longer compiles with what there is now is a
-  /// comment that says why.
+  /// loaded. What was replaced or taken back is not in it. What no longer compiles with what there is now is
+  /// a comment that says why.
   std::string source() const { return source_with(/*shown=*/false); }
   /// A source to look at the code of: variables are declared alone, and the statements stand in a function
   /// `void session()`. To be compiled with
@@ -103,8 +103,8 @@ class Session {
 
   /// `shown`: as shown_source() does.
   std::string source_with(bool shown) const;
-  /// Compiles a cell, and takes what it replaces, and what no longer holds, out of the earlier ones. Throws as
-  /// the pipeline does.
+  /// Compiles a cell, and takes what it replaces, and what no longer holds, out of the earlier ones. Throws
+  /// as the pipeline does.
   pipeline::Module compile(const CellText& cell, CellTexts& earlier) const;
   /// Compiles a cell that declares something by the name of a macro: nothing if it does not. `before`: the
   /// earlier cells before any try.

@@ -76,7 +76,8 @@ bool has_code(const std::string& text) {
         ++i;
       } else if (!is_comment && rest.starts_with("//")) {
         break;
-      } else if (!is_comment && rest.front() != ';' && !std::isspace(static_cast<unsigned char>(rest.front()))) {
+      } else if (!is_comment && rest.front() != ';' &&
+                 !std::isspace(static_cast<unsigned char>(rest.front()))) {
         return true;
       }
     }
@@ -191,6 +192,7 @@ class Maker {
       close();
       Piece piece{&cell, {}, {}, {}, is_statement(item) || item.kind == "variable"};
       add_item(piece, i);
+      for (const std::string& name : item.hidden) replaced.emplace(name, pieces.size());
       if (item.dropped)
         for (const std::string& name : names_of(i)) replaced.emplace(name, pieces.size());
       if (!piece.text.empty()) pieces.push_back(std::move(piece));
@@ -211,10 +213,9 @@ class Maker {
     std::vector<std::string> names;
     const std::vector<Item>& items = cell().items();
     for (std::size_t i = number; i < items.size() && (i == number || items[i].begin < items[number].end); ++i)
-      for (const std::string& name : items[i].names) {
-        const std::size_t colons = name.rfind("::");
-        names.push_back(colons == name.npos ? name : name.substr(colons + 2));
-      }
+      for (const std::string& name : items[i].names)
+        if (std::ranges::find(items[i].hidden, last_of(name)) == items[i].hidden.end())
+          names.push_back(last_of(name));
     return names;
   }
 
@@ -263,8 +264,9 @@ class Maker {
     const auto left_out = m_left_out.find({m_cell, number});
     if (left_out == m_left_out.end() && cell().has_members(number))
       return add_range(piece, item.begin, item.end, number);
-    std::string typed = item.alone.empty() ? cell().code().substr(item.begin, item.end - item.begin) : item.alone;
-    typed = ended(std::move(typed), item.kind);
+    std::string typed =
+        item.alone.empty() ? cell().code().substr(item.begin, item.end - item.begin) : item.alone;
+    typed = ended(cell().with_hidden(item, std::move(typed)), item.kind);
     const bool is_in_session = m_is_shown && is_statement(item);
     Piece& target = is_in_session ? session : piece;
     if (left_out != m_left_out.end()) {
@@ -303,7 +305,8 @@ class Maker {
     const std::string name = "::" + item.names.front();
     piece.runs = true;
     return "static const bool " + next_name() + " = [] {\n  " + typed + "\n  " + name +
-           " = static_cast<decltype(" + name + ")&&>(" + last_of(item.names.front()) + ");\n  return true;\n}();";
+           " = static_cast<decltype(" + name + ")&&>(" + last_of(item.names.front()) +
+           ");\n  return true;\n}();";
   }
 
   static std::string last_of(const std::string& name) {

@@ -112,10 +112,13 @@ void add_names(const clang::Decl& decl, std::vector<std::string>& names) {
 }
 
 /// The names that an enumeration leaves in the scope around it.
-void add_enumerators(const clang::Decl& decl, std::vector<std::string>& names) {
+void add_enumerators(const clang::Decl& decl, CellItem& item) {
   const auto* all = llvm::dyn_cast<clang::EnumDecl>(&decl);
-  if (all && !all->isScoped())
-    for (const clang::EnumConstantDecl* one : all->enumerators()) add_names(*one, names);
+  if (!all || all->isScoped()) return;
+  for (const clang::EnumConstantDecl* one : all->enumerators()) {
+    add_names(*one, item.names);
+    item.values.push_back(one->getNameAsString());
+  }
 }
 
 /// Where a variable's declarator begins: what is its own of `int *a = 0, b[2];`.
@@ -296,7 +299,7 @@ std::size_t CellItems::add(std::span<clang::Decl* const> group, std::size_t done
   if (item.end <= item.begin || item.end <= done) return done;
   for (const clang::Decl* decl : group) {
     add_names(*decl, item.names);
-    add_enumerators(*decl, item.names);
+    add_enumerators(*decl, item);
     add_symbol(*decl, item.symbols);
   }
   if (item.kind == "statement" || item.kind == "expression") {
@@ -389,7 +392,7 @@ void CellItems::take_apart(std::span<clang::Decl* const> group, const clang::AST
       part.alone = m_text.substr(part.begin, part.end - part.begin) + ";";
       common = tag->getNameAsString() + " ";
       begin = part.end;
-      add_enumerators(decl, part.names);
+      add_enumerators(decl, part);
       continue;
     }
     const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
@@ -399,8 +402,8 @@ void CellItems::take_apart(std::span<clang::Decl* const> group, const clang::AST
       if (declarator <= whole.begin) return;
       common = m_text.substr(whole.begin, declarator - whole.begin);
     }
-    part.end = i + 1 == group.size() ? whole.end
-                                     : end_of_declarator(last_offset_of(sources, variable->getEndLoc()));
+    part.end =
+        i + 1 == group.size() ? whole.end : end_of_declarator(last_offset_of(sources, variable->getEndLoc()));
     if (declarator < part.begin || declarator >= part.end || part.end > whole.end) return;
     std::string own = trimmed(m_text.substr(declarator, part.end - declarator));
     while (own.ends_with(';') || own.ends_with(',')) {
@@ -431,6 +434,7 @@ std::string CellItems::json() const {
                           {"names", item.names},
                           {"symbols", item.symbols}};
     if (item.outer >= 0) one["outer"] = item.outer;
+    if (!item.values.empty()) one["values"] = item.values;
     if (item.alone) one["alone"] = *item.alone;
     one["later"] = item.later ? nlohmann::json(*item.later) : nlohmann::json();
     list.push_back(std::move(one));

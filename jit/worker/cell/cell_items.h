@@ -32,6 +32,7 @@ struct CellItem {
   std::string kind;  ///< "statement", "expression", "function", "variable", "type" or "declaration"
   int outer = -1;    ///< the number of the namespace or block in which it stands; -1: none
   std::vector<std::string> names;    ///< qualified
+  std::vector<std::string> values;   ///< those of them that are values of an enumeration, without scopes
   std::vector<std::string> symbols;  ///< mangled names of its functions and variables
   std::optional<std::string> later;  ///< what later cells read in its place; none: the same
   /// What declares it without those that are declared together with it; none: its text does.
@@ -45,7 +46,8 @@ class CellItems {
   CellItems(std::string path, std::string text);
   /// Notes a declaration at the top level of the cell's file. Others are passed over.
   void note(clang::DeclGroupRef group, const clang::ASTContext& context);
-  /// The items as JSON, {"items": [{"begin", "end", "kind", "outer", "names", "symbols", "later", "alone"}, …]}.
+  /// The items as JSON, {"items": [{"begin", "end", "kind", "outer", "names", "values", "symbols", "later",
+  /// "alone"}, …]}.
   /// Those in a namespace stand behind it.
   std::string json() const;
   const std::string& path() const { return m_path; }

@@ -259,7 +259,8 @@ class CellLinker {
     symbol.thunk->addFnAttr(llvm::Attribute::Naked);
     symbol.thunk->addFnAttr(llvm::Attribute::NoInline);
     symbol.thunk->addFnAttr(llvm::Attribute::NoUnwind);
-    symbol.thunk->setAlignment(llvm::Align(16));  // the lowest bit of a pointer to a member means a virtual one
+    symbol.thunk->setAlignment(
+        llvm::Align(16));  // the lowest bit of a pointer to a member means a virtual one
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", symbol.thunk));
     auto* jump = llvm::InlineAsm::get(llvm::FunctionType::get(builder.getVoidTy(), {m_pointer}, false),
                                       "jmpq *${0:P}(%rip)", "s", /*hasSideEffects=*/true);

@@ -92,8 +92,8 @@ void note_token(HostParse& shared, const clang::Token& token) {
 namespace {
 
 /// C++ lets a function, a variable and the like hide a class or enumeration of its name, and Clang lets an
-/// enumerator stand beside a template. If the other is of an earlier cell, this one takes its place: says so as
-/// Clang does of other things.
+/// enumerator stand beside a template. If the other is of an earlier cell, this one takes its place: says so
+/// as Clang does of other things.
 void complain_of_hiding(HostParse& shared, const clang::NamedDecl& decl) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
   clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
@@ -102,8 +102,10 @@ void complain_of_hiding(HostParse& shared, const clang::NamedDecl& decl) {
   const unsigned note =
       diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "previous definition is here");
   if (!decl.getIdentifier() || !is_in_cell(sources, decl, shared.cell->path())) return;
-  for (const clang::NamedDecl* other : decl.getDeclContext()->getRedeclContext()->lookup(decl.getDeclName())) {
-    if (llvm::isa<clang::TypeDecl>(other) || !is_in_earlier_cell(sources, *other, shared.cell->path())) continue;
+  for (const clang::NamedDecl* other :
+       decl.getDeclContext()->getRedeclContext()->lookup(decl.getDeclName())) {
+    if (llvm::isa<clang::TypeDecl>(other) || !is_in_earlier_cell(sources, *other, shared.cell->path()))
+      continue;
     diagnostics.Report(decl.getLocation(), error) << &decl;
     diagnostics.Report(other->getLocation(), note);
   }

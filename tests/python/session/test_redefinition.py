@@ -89,7 +89,33 @@ def test_members_of_a_namespace_live_on(session):
 def test_what_goes_with_a_replaced_declaration_is_named(session):
     ok(session, "#include <utility>\nauto [p, q] = std::make_pair(1, 2);", "enum E { A, B };")
     assert session.run("int p = 3;").raise_if_failed().undone == ["q"]
-    assert session.run("int A = 3;").raise_if_failed().undone == ["E", "B"]
+
+
+def test_other_values_of_an_enumeration_live_on(session):
+    ok(session, "enum E { A = 4, B, C = A + B }; namespace n { enum { A, B = 7 }; }", "E e = B; int use() { return A; }")
+    cell = session.run("int A = 30; namespace n { double A = 0.5; }").raise_if_failed()
+    assert (cell.undone, cell.notes) == ([], ["'use' of cell 2 keeps the earlier 'A'"])
+    assert value(session, "A + B + C + e + use() + n::A + n::B") == "60.5"
+    assert session.run("struct B { int x; };").raise_if_failed().undone == []
+    assert value(session, "B{5}.x + C") == "14"
+    assert tarsia.load_inline(session.source).use() == 30
+    session.undo(), session.undo(), session.undo(), session.undo()
+    assert value(session, "A + B + C + n::A") == "18"
+
+
+@pytest.mark.parametrize("old", ["static int f(int a) { return a; }", "inline int f(int a) { return a; }", "template <class T> T f(T a) { return a; }"])
+def test_a_pointer_to_a_function_that_was_compiled_in_is_noted(session, old):
+    ok(session, old + " int (*own)(int) = f;", "auto unrelated = 3; int (*p)(int) = f;")
+    cell = session.run(old.replace("return a", "return 10 * a")).raise_if_failed()
+    noted = [name for name in ("own", "p") if f"'{name}' of cell {1 + (name == 'p')} keeps the earlier 'f'" in cell.notes]
+    kept = [name for name in ("own", "p") if value(session, f"{name}(1)") == "1"]
+    assert noted == kept and "own" in kept
+
+
+def test_a_macro_that_takes_the_place_of_a_function_is_no_note_about_it(session):
+    ok(session, "#define SQUARE(x) ((x) * (x))", "int SQUARE(int x) { return x; }")
+    assert session.run("#define SQUARE(x) 100").raise_if_failed().notes == []
+    assert value(session, "SQUARE(3)") == "100"
 
 
 # What declares `t`, what uses it, and the value of that.

@@ -55,10 +55,12 @@ TEST_F(CellItemsTest, what_cannot_be_declared_stays) {
 }
 
 TEST_F(CellItemsTest, what_is_declared_together_is_an_item_each) {
-  const nlohmann::json all = items("int a = 3, *b = &a, (*f)(int, int) = 0, c[2] = {1, 2}; const int d(3), e{4};");
+  const nlohmann::json all =
+      items("int a = 3, *b = &a, (*f)(int, int) = 0, c[2] = {1, 2}; const int d(3), e{4};");
   ASSERT_EQ(all.size(), 6u);
-  const char* const later[] = {"extern int a;", "extern int *b;", "extern int (*f)(int, int);", "extern int c[2];"};
-  const char* const alone[] = {"int a = 3;",       "int *b = &a;",    "int (*f)(int, int) = 0;",
+  const char* const later[] = {"extern int a;", "extern int *b;", "extern int (*f)(int, int);",
+                               "extern int c[2];"};
+  const char* const alone[] = {"int a = 3;",         "int *b = &a;",    "int (*f)(int, int) = 0;",
                                "int c[2] = {1, 2};", "const int d(3);", "const int e{4};"};
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_EQ(all[i]["alone"], alone[i]);
@@ -74,7 +76,8 @@ TEST_F(CellItemsTest, what_is_declared_together_is_an_item_each) {
 }
 
 TEST_F(CellItemsTest, members_of_a_namespace_stand_behind_it) {
-  const nlohmann::json all = items("namespace n { int f() { return 1; } int x = 1, y; namespace m::l { struct S {}; } }");
+  const nlohmann::json all =
+      items("namespace n { int f() { return 1; } int x = 1, y; namespace m::l { struct S {}; } }");
   ASSERT_EQ(all.size(), 6u);
   EXPECT_FALSE(all[0].contains("outer"));
   EXPECT_EQ(all[1]["later"], "int f();");
