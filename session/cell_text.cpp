@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "pipeline/source_kind.h"
@@ -256,7 +257,11 @@ void CellText::take_items(const char* info) {
     item.begin = std::min(one.value("begin", std::size_t{0}), m_code.size());
     item.end = std::clamp(one.value("end", std::size_t{0}), item.begin, m_code.size());
     item.kind = one.value("kind", "");
+    if (const std::size_t outer = one.value("outer", m_items.size()); outer + 1 < m_items.size())
+      item.outer = outer;
+    item.alone = one.value("alone", "");
     item.names = one.value("names", std::vector<std::string>());
+    item.values = one.value("values", std::vector<std::string>());
     item.symbols = one.value("symbols", std::vector<std::string>());
     const auto later = one.find("later");
     item.same_later = later == one.end() || !later->is_string();
@@ -264,44 +269,88 @@ void CellText::take_items(const char* info) {
   }
 }
 
-std::string CellText::later_of(const Item& item) const {
-  const std::string typed = m_code.substr(item.begin, item.end - item.begin);
-  std::string read = item.dropped ? "" : item.same_later ? typed : item.later;
-  if (item.dropped || !item.same_later) {
-    // What a condition leaves out begins or ends within the item.
-    const std::vector<std::string> conditions = unmatched_conditions(typed);
-    for (std::size_t i = unmatched_conditions(read).size(); i < conditions.size(); ++i)
-      read += "\n" + conditions[i] + (i + 1 == conditions.size() ? "\n" : "");
+void CellText::add_later(std::size_t number, std::string& text, Places* places) const {
+  const Item& item = m_items[number];
+  const std::size_t begin = text.size();
+  if (!item.dropped) {
+    if (has_members(number)) {
+      std::size_t done = item.begin;
+      for (std::size_t i = number + 1; i < m_items.size() && m_items[i].begin < item.end; ++i) {
+        if (m_items[i].outer != number) continue;
+        text += m_code.substr(done, m_items[i].begin - done);
+        add_later(i, text, places);
+        done = m_items[i].end;
+      }
+      text += m_code.substr(done, item.end - done);
+    } else {
+      text += !item.same_later
+                  ? item.later
+                  : with_hidden(item, item.alone.empty() ? m_code.substr(item.begin, item.end - item.begin)
+                                                         : item.alone);
+    }
+    if (places) (*places)[number] = {begin, text.size()};
   }
-  const std::size_t lines = lines_in(typed), kept = lines_in(read);
-  if (lines > kept) read.append(lines - kept, '\n');
-  return read;
+  if (item.dropped || (!item.same_later && !has_members(number))) {
+    // What a condition leaves out begins or ends within the item.
+    const std::vector<std::string> conditions =
+        unmatched_conditions(m_code.substr(item.begin, item.end - item.begin));
+    for (std::size_t i = unmatched_conditions(text.substr(begin)).size(); i < conditions.size(); ++i)
+      text += "\n" + conditions[i] + (i + 1 == conditions.size() ? "\n" : "");
+  }
+  const std::size_t lines = lines_in(std::string_view(m_code).substr(item.begin, item.end - item.begin));
+  const std::size_t kept = lines_in(std::string_view(text).substr(begin));
+  if (lines > kept) text.append(lines - kept, '\n');
 }
 
-std::string CellText::later_text() const {
+std::string CellText::later_text(Places* places) const {
   std::string text;
   std::size_t done = 0;
-  for (const Item& item : m_items) {
-    text += m_code.substr(done, item.begin - done) + later_of(item);
-    done = item.end;
+  for (std::size_t i = 0; i < m_items.size(); ++i) {
+    if (m_items[i].outer) continue;
+    text += m_code.substr(done, m_items[i].begin - done);
+    add_later(i, text, places);
+    done = m_items[i].end;
   }
   return text + m_code.substr(done);
 }
 
+std::string CellText::later_text() const {
+  return later_text(nullptr);
+}
+
 std::optional<std::size_t> CellText::item_at(int line, int column) const {
-  const std::string text = later_text();
+  Places places(m_items.size());
+  const std::string text = later_text(&places);
   std::size_t at = 0;
   for (int i = 1; i < line && at < text.size(); ++i) at = std::min(text.find('\n', at), text.size() - 1) + 1;
   at += std::size_t(std::max(column - 1, 0));
-  std::size_t begin = 0, done = 0;
-  for (std::size_t i = 0; i < m_items.size(); ++i) {
-    const std::string read = later_of(m_items[i]);
-    begin += m_items[i].begin - done;
-    if (at >= begin && at < begin + read.size() && !m_items[i].dropped) return i;
-    begin += read.size();
-    done = m_items[i].end;
+  std::optional<std::size_t> found;  // the innermost
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (at >= places[i].first && at < places[i].second) found = i;
+  return found;
+}
+
+std::string CellText::with_hidden(const Item& item, std::string text) const {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string cell = m_name;
+  std::ranges::replace_if(cell, [&](char c) { return !is_word(c); }, '_');
+  for (const std::string& name : item.hidden) {
+    const std::string other = name + "_of_" + cell;
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at)) {
+      const std::size_t end = at + name.size();
+      const bool is_whole =
+          (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+      if (is_whole) text.replace(at, name.size(), other);
+      at += is_whole ? other.size() : name.size();
+    }
   }
-  return std::nullopt;
+  return text;
+}
+
+void CellText::drop(std::size_t item) {
+  m_items[item].dropped = true;
+  for (std::size_t i = item + 1; i < m_items.size(); ++i)
+    if (m_items[i].outer && m_items[*m_items[i].outer].dropped) m_items[i].dropped = true;
 }
 
 std::optional<std::size_t> CellText::item_named(std::string_view name) const {
@@ -346,19 +395,28 @@ pipeline::Source compose(const CellTexts& earlier, const CellText& cell, const j
     for (const auto& [include, line] : one->includes()) main += include + "\n";
   for (const auto& [include, line] : cell.includes()) main += include + "\n";
   std::string merged;
+  const auto without_macros = [](const CellText& one) {
+    std::string text;
+    for (const std::string& macro : one.undefined()) text += "#undef " + macro + "\n";
+    return text;
+  };
+  std::map<std::string, std::string> before;  // what stands before a header's include
   for (const auto& one : earlier) {
     std::string text = one->later_text();
     if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) || c == ';'; })) continue;
-    merged += "#line 1 \"" + one->name() + "\"\n" + text;
+    merged += without_macros(*one) + "#line 1 \"" + one->name() + "\"\n" + text;
+    before[one->name()] = without_macros(*one);
     source.headers.push_back({one->name(), std::move(text)});
   }
+  before[cell.name()] = without_macros(cell);
   // The compiler opens one file for all of them sooner than many. What NVRTC says of device code has to name
   // the files that it was given.
   source.headers.push_back({cell.name(), cell.code()});
   source.files.push_back({k_main_name, main});
   if (pipeline::kind_of(source.files, source.headers) == pipeline::Kind::host && !merged.empty())
     source.headers = {{k_earlier_name, std::move(merged)}, {cell.name(), cell.code()}};
-  for (const jit::SourceFile& header : source.headers) main += "#include \"" + header.name + "\"\n";
+  for (const jit::SourceFile& header : source.headers)
+    main += before[header.name] + "#include \"" + header.name + "\"\n";
   source.files.front().text = std::move(main);
   return source;
 }

@@ -23,7 +23,11 @@ namespace tarsia::session {
 struct Item {
   std::size_t begin = 0, end = 0;
   std::string kind;
+  std::optional<std::size_t> outer;  ///< the number of the item in whose braces it stands
   std::vector<std::string> names, symbols;
+  std::vector<std::string> values;  ///< those of the names that are values of an enumeration, without scopes
+  std::vector<std::string> hidden;  ///< those of the values that something else has taken the name of
+  std::string alone;                ///< what declares it without its neighbours, unless its text does
   bool same_later = true;
   std::string later;      ///< what later cells read, unless it is the same
   bool dropped = false;   ///< later cells do not see it any more
@@ -59,6 +63,10 @@ class CellText {
   /// The names of the macros that it defines, in their order.
   const std::vector<std::string>& macros() const { return m_macros; }
 
+  /// Takes away a macro of an earlier cell before the cell is read.
+  void undefine(std::string macro) { m_undefined.push_back(std::move(macro)); }
+  const std::vector<std::string>& undefined() const { return m_undefined; }
+
   /// Moves the includes, `#include <…>` outside of conditions and before any macro, to the source's front.
   void move_includes();
   /// They, each with its line in the cell.
@@ -72,19 +80,31 @@ class CellText {
   std::optional<std::size_t> item_at(int line, int column) const;
   /// The number of the item that declares the name and is not dropped; none if there is none.
   std::optional<std::size_t> item_named(std::string_view name) const;
-  void drop(std::size_t item) { m_items[item].dropped = true; }
+  /// Drops it and all that stands in it.
+  void drop(std::size_t item);
+  /// Gives a value of an enumeration another name, since something else takes its own.
+  void hide(std::size_t item, std::string value) { m_items[item].hidden.push_back(std::move(value)); }
+  /// An item's text, in which hidden values have other names.
+  std::string with_hidden(const Item& item, std::string text) const;
+  /// Whether other items stand in it.
+  bool has_members(std::size_t item) const {
+    return item + 1 < m_items.size() && m_items[item + 1].outer == item;
+  }
   /// Whether another cell's items define again what this one has defined, and that is not yet marked.
   bool is_replaced_by(const CellText& other) const;
   void mark_replaced_by(const CellText& other);
 
  private:
-  /// What later cells read of an item, on as many lines as it was typed on.
-  std::string later_of(const Item& item) const;
+  /// Where items lie in a text; an item's own is empty if it is dropped.
+  using Places = std::vector<std::pair<std::size_t, std::size_t>>;
+  /// Appends what later cells read of an item, on as many lines as it was typed on. `places`: may be null.
+  void add_later(std::size_t item, std::string& text, Places* places) const;
+  std::string later_text(Places* places) const;
 
   std::string m_name, m_code;
   std::vector<std::pair<std::string, int>> m_includes;
   std::vector<Item> m_items;
-  std::vector<std::string> m_macros;
+  std::vector<std::string> m_macros, m_undefined;
   std::optional<std::size_t> m_open_comment;
   bool m_shows_value = false, m_is_empty = true, m_has_macros = false;
 };

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/cuda/cuda_driver.h"
@@ -57,24 +57,53 @@ std::string quoted_name(const std::string& message) {
   return close == message.npos ? std::string() : message.substr(open + 1, close - open - 1);
 }
 
-/// The functions and variables of a cell, whose code goes on running.
-std::vector<std::string> defined_by(const CellText& cell) {
-  std::vector<std::string> names;
-  for (const Item& item : cell.items())
-    if (item.kind == "function" && !item.replaced)
-      names.insert(names.end(), item.names.begin(), item.names.end());
-  return names;
+bool contains(const std::vector<std::string>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+void add_once(std::vector<std::string>& all, std::string one) {
+  if (!contains(all, one)) all.push_back(std::move(one));
+}
+
+/// A name without its scopes.
+std::string last_part(const std::string& name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == name.npos ? name : name.substr(colons + 2);
 }
 
 /// Whether a text has the name's last part as a word.
-bool mentions(std::string_view text, std::string_view name) {
-  if (const std::size_t colons = name.rfind("::"); colons != name.npos) name.remove_prefix(colons + 2);
+bool mentions(std::string_view text, const std::string& whole) {
+  const std::string name = last_part(whole);
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
     if ((at == 0 || !is_word(text[at - 1])) &&
         (at + name.size() == text.size() || !is_word(text[at + name.size()])))
       return true;
   return false;
+}
+
+/// The text that was typed for an item.
+std::string_view typed_of(const CellText& cell, const Item& item) {
+  return std::string_view(cell.code()).substr(item.begin, item.end - item.begin);
+}
+
+/// What goes on using the earlier `name`: the functions and variables that mention it, or else all functions.
+std::vector<std::string> keepers(const CellText& cell, const std::string& name) {
+  std::vector<std::string> found, functions;
+  for (const Item& item : cell.items()) {
+    if (item.replaced || (item.kind != "function" && item.kind != "variable")) continue;
+    if (item.kind == "function") functions.insert(functions.end(), item.names.begin(), item.names.end());
+    if (mentions(typed_of(cell, item), name)) found.insert(found.end(), item.names.begin(), item.names.end());
+  }
+  return found.empty() ? functions : found;
+}
+
+/// The name of a function that a cell defines; the symbol itself if it is that of a variable or of nothing.
+std::string function_of_symbol(const CellText& cell, std::string_view symbol) {
+  for (const Item& item : cell.items())
+    if (item.kind == "function" && std::ranges::find(item.symbols, symbol) != item.symbols.end())
+      return item.names.front();
+  return std::string(symbol);
 }
 
 std::string base64_of(const std::string& bytes) {
@@ -86,9 +115,28 @@ std::string base64_of(const std::string& bytes) {
   return text;
 }
 
-bool is_previous(const std::string& message) {
-  return message.starts_with("previous ") || message.starts_with("target of using declaration") ||
-         message == "using declaration" || message.starts_with("conflicting declaration");
+/// The macros of earlier cells that a cell may mean to replace by something else of their name.
+std::vector<std::string> mentioned_macros(const CellTexts& earlier, const CellText& cell) {
+  std::vector<std::string> found;
+  for (const auto& one : earlier)
+    for (const std::string& name : one->macros())
+      if (mentions(cell.code(), name) && !contains(cell.macros(), name) && !contains(found, name))
+        found.push_back(name);
+  return found;
+}
+
+/// Whether one of the names is the macro's.
+bool declares(const std::vector<std::string>& names, const std::string& macro) {
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return name == macro || name.ends_with("::" + macro); });
+}
+
+bool is_previous(const std::string& message, const std::string& error) {
+  return message.starts_with("previous ") ||
+         message.find("hidden by a non-type declaration") != message.npos ||
+         (message.ends_with("declared here") && error.find(" conflicts with ") != error.npos) ||
+         message.starts_with("target of using declaration") || message == "using declaration" ||
+         message.starts_with("conflicting declaration");
 }
 
 /// Warnings without those about earlier cells, which were told when these ran.
@@ -103,48 +151,78 @@ std::vector<Diagnostic> of_cell(const std::vector<Diagnostic>& warnings, const C
   return kept;
 }
 
-/// Drops an item of a cell, for those who read `earlier`. Its names, or its kind if it has none.
-std::vector<std::string> drop(std::shared_ptr<const CellText>& cell, std::size_t item) {
+/// Drops an item of a cell, for those who read `earlier`.
+void drop(std::shared_ptr<const CellText>& cell, std::size_t item) {
   CellText changed = *cell;
   changed.drop(item);
   cell = std::make_shared<const CellText>(std::move(changed));
-  const Item& dropped = cell->items()[item];
-  return dropped.names.empty() ? std::vector<std::string>{dropped.kind} : dropped.names;
 }
 
-/// Drops the item at a place of an earlier cell, or the one of that name in it. The names that go; none if
-/// there is no such item.
-std::vector<std::string> drop_at(CellTexts& earlier, const Diagnostic& place, const std::string& name) {
-  const auto cell = std::ranges::find_if(earlier, [&](const auto& one) { return one->name() == place.file; });
-  if (cell == earlier.end()) return {};
-  std::optional<std::size_t> item = name.empty() ? std::nullopt : (*cell)->item_named(name);
-  if (!item) item = (*cell)->item_at(place.line, place.column);
-  return item ? drop(*cell, *item) : std::vector<std::string>();
+/// Drops the item at a place of an earlier cell, or the one of that name in it; of an enumeration, the value
+/// of that name alone. `read`: the earlier cells as they were compiled. False if there is none.
+bool drop_at(const CellTexts& read, CellTexts& earlier, const Diagnostic& place, const std::string& name) {
+  const auto cell = std::ranges::find_if(read, [&](const auto& one) { return one->name() == place.file; });
+  if (cell == read.end()) return false;
+  std::optional<std::size_t> item = (*cell)->item_at(place.line, place.column);
+  if (!item && !name.empty()) item = (*cell)->item_named(name);
+  if (!item) return false;
+  std::shared_ptr<const CellText>& changed = earlier[std::size_t(cell - read.begin())];
+  const Item& found = changed->items()[*item];
+  if (const std::string value = last_part(name);
+      contains(found.values, value) && !contains(found.hidden, value)) {
+    CellText without = *changed;
+    without.hide(*item, value);
+    changed = std::make_shared<const CellText>(std::move(without));
+  } else {
+    drop(changed, *item);
+  }
+  return true;
 }
 
 /// Takes what the cell defines again out of the earlier cells. False if the diagnostics name nothing of them.
 bool drop_replaced(const std::vector<Diagnostic>& diagnostics, const CellText& cell, CellTexts& earlier) {
+  const CellTexts read = earlier;
   bool changed = false;
   for (std::size_t i = 0; i < diagnostics.size(); ++i) {
     if (diagnostics[i].severity < Severity::error || diagnostics[i].file != cell.name()) continue;
     const std::string name = quoted_name(diagnostics[i].message);
     for (std::size_t k = i + 1; k < diagnostics.size() && diagnostics[k].severity == Severity::note; ++k)
-      if (is_previous(diagnostics[k].message)) changed |= !drop_at(earlier, diagnostics[k], name).empty();
+      if (is_previous(diagnostics[k].message, diagnostics[i].message))
+        changed |= drop_at(read, earlier, diagnostics[k], name);
     // What a ready value's name stands for lies in a header.
     if (diagnostics[i].message.find("redefinition") == std::string::npos) continue;
-    if (const auto item = earlier.front()->item_named(name)) changed |= !drop(earlier.front(), *item).empty();
+    if (const auto item = earlier.front()->item_named(name)) {
+      drop(earlier.front(), *item);
+      changed = true;
+    }
   }
   return changed;
 }
 
-/// Takes what does not compile any more out of the earlier cells. The names that go.
-std::vector<std::string> drop_broken(const std::vector<Diagnostic>& diagnostics, CellTexts& earlier) {
-  std::vector<std::string> names;
-  for (const Diagnostic& one : diagnostics) {
-    if (one.severity < Severity::error) continue;
-    for (std::string& name : drop_at(earlier, one, {})) names.push_back(std::move(name));
-  }
-  return names;
+/// Takes what does not compile any more out of the earlier cells. False if the diagnostics name nothing of
+/// them.
+bool drop_broken(const std::vector<Diagnostic>& diagnostics, CellTexts& earlier) {
+  const CellTexts read = earlier;
+  bool changed = false;
+  for (const Diagnostic& one : diagnostics)
+    if (one.severity >= Severity::error) changed |= drop_at(read, earlier, one, {});
+  return changed;
+}
+
+/// The names that earlier cells had declared `before` and that are gone; those that the cell declares are
+/// not. What has no name is called by its kind.
+std::vector<std::string> names_gone(const CellTexts& before, const CellTexts& now, const CellText& cell) {
+  std::vector<std::string> gone;
+  const std::vector<std::string> again = cell.names();
+  for (std::size_t i = 0; i < before.size() && i < now.size(); ++i)
+    for (std::size_t k = 0; k < before[i]->items().size(); ++k) {
+      const Item& item = now[i]->items()[k];
+      if (!item.dropped || before[i]->items()[k].dropped || now[i]->has_members(k)) continue;
+      if (item.names.empty()) gone.push_back(item.kind);
+      for (const std::string& name : item.names)
+        if (!contains(again, name)) add_once(gone, name);
+    }
+  return gone;
 }
 
 }  // namespace
@@ -201,31 +279,21 @@ CellResult Session::run(const std::string& text, int number) {
 
   // 2. Compile. What the cell defines again is taken out of the earlier cells.
   const auto began = Clock::now();
+  const CellTexts before = earlier;
   std::optional<pipeline::Module> module;
-  std::vector<std::string> undone;
-  for (int i = 0; !module; ++i) {
+  try {
     try {
-      module = pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
-    } catch (const CompileError& error) {
-      result.diagnostics = error.diagnostics();
-      bool changed = drop_replaced(result.diagnostics, cell, earlier);
-      if (!changed)
-        for (std::string& name : drop_broken(result.diagnostics, earlier)) {
-          undone.push_back(std::move(name));
-          changed = true;
-        }
-      if (changed && i < k_most_tries) {
-        log().debug("{}: compiled again without what it replaces: {}", cell.name(), error.what());
-        continue;
-      }
-      fail(result, earlier, cell);
-    } catch (...) {
-      fail(result, earlier, cell);
+      module = compile(cell, earlier);
+    } catch (const CompileError&) {
+      // The cell may declare what an earlier one has defined as a macro.
+      for (const std::string& macro : mentioned_macros(before, cell))
+        if (!module) module = compile_without(macro, before, cell, earlier);
+      if (!module) throw;
     }
-    if (!module) {
-      result.compile_ms = milliseconds_since(began);
-      return result;
-    }
+  } catch (...) {
+    fail(result, earlier, cell);
+    result.compile_ms = milliseconds_since(began);
+    return result;
   }
   result.compile_ms = milliseconds_since(began);
   result.origin = module->origin;
@@ -233,6 +301,7 @@ CellResult Session::run(const std::string& text, int number) {
   for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
 
   // 3. Load, and tie to the others. From here on the cell's code uses what earlier cells have defined.
+  const CellTexts seen = earlier;
   std::vector<Live> live;
   for (std::size_t i = 0; i < m_live.size(); ++i) live.push_back({std::move(earlier[i]), m_live[i].module});
   try {
@@ -264,6 +333,7 @@ CellResult Session::run(const std::string& text, int number) {
   }
 
   // 5. Keep. From here on later cells see what the cell has declared.
+  std::vector<std::string> undone = names_gone(before, seen, cell);
   note_stale(live, result);
   for (Live& one : live)
     if (one.module != live.back().module && one.text->is_replaced_by(cell)) {
@@ -277,6 +347,36 @@ CellResult Session::run(const std::string& text, int number) {
   result.undone = std::move(undone);
   result.ok = true;
   return result;
+}
+
+pipeline::Module Session::compile(const CellText& cell, CellTexts& earlier) const {
+  for (int i = 0;; ++i) {
+    try {
+      return pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
+    } catch (const CompileError& error) {
+      if (i == k_most_tries ||
+          !(drop_replaced(error.diagnostics(), cell, earlier) || drop_broken(error.diagnostics(), earlier)))
+        throw;
+      log().debug("{}: compiled again without what it replaces: {}", cell.name(), error.what());
+    }
+  }
+}
+
+std::optional<pipeline::Module> Session::compile_without(const std::string& macro, const CellTexts& before,
+                                                         CellText& cell, CellTexts& earlier) const {
+  CellTexts tried = before;
+  CellText without = cell;
+  without.undefine(macro);
+  try {
+    pipeline::Module module = compile(without, tried);
+    without.take_items(CellModule(module, cell.name()).info());
+    if (!declares(without.names(), macro)) return std::nullopt;
+    cell = std::move(without);
+    earlier = std::move(tried);
+    return module;
+  } catch (const Error&) {  // the first error says more
+    return std::nullopt;
+  }
 }
 
 Completed Session::complete(const std::string& text, std::size_t offset) const {
@@ -435,7 +535,7 @@ void Session::note_stale(const std::vector<Live>& live, CellResult& result) cons
       if (!one.module || one.module.get() == &newest) continue;
       for (const CellSymbol& used : one.module->symbols())
         if (std::string_view(used.name) == made.name && std::string_view(used.type) != made.type)
-          for (const std::string& name : defined_by(*one.text))
+          for (const std::string& name : keepers(*one.text, function_of_symbol(*live.back().text, made.name)))
             if (std::ranges::find(again, name) == again.end())
               result.notes.push_back("'" + name + "' of " + one.text->name() + " keeps the earlier '" +
                                      used.type + "': this one is '" + made.type + "'");
@@ -450,10 +550,12 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
                                CellResult& result) const {
   const auto note = [&](const CellText& cell, const std::string& name) {
     for (const Item& item : cell.items())
-      if (item.kind == "function" && !item.same_later && !item.replaced && !item.dropped &&
-          mentions(std::string_view(cell.code()).substr(item.begin, item.end - item.begin), name))
-        result.notes.push_back("'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" +
-                               name + "'");
+      if ((item.kind == "function" ||
+           (item.kind == "variable" && item.later.find("(*") != std::string::npos)) &&
+          !item.same_later && !item.replaced && !item.dropped && last_part(item.names.front()) != name &&
+          mentions(typed_of(cell, item), name))
+        add_once(result.notes,
+                 "'" + item.names.front() + "' of " + cell.name() + " keeps the earlier '" + name + "'");
   };
   for (const std::string& name : live.back().text->macros()) {
     const bool is_again = std::any_of(live.begin(), live.end() - 1, [&](const Live& one) {
@@ -469,8 +571,9 @@ void Session::note_compiled_in(const std::vector<Live>& live, const std::vector<
           before[k].symbols, [](const std::string& symbol) { return symbol.starts_with("_ZL"); });
       const bool is_again = before[k].same_later ? now[k].dropped && !before[k].dropped
                                                  : is_static && now[k].replaced && !before[k].replaced;
-      if (!is_again) continue;
-      for (const std::string& name : before[k].names) {
+      const bool is_hidden = now[k].hidden.size() > before[k].hidden.size();
+      if (!is_again && !is_hidden) continue;
+      for (const std::string& name : is_again ? before[k].names : now[k].hidden) {
         if (std::ranges::find(undone, name) != undone.end()) continue;
         for (const Live& one : live)
           if (one.module && one.module != live.back().module &&
@@ -513,42 +616,49 @@ std::vector<std::string> Session::ops() const {
   return names;
 }
 
-std::string Session::typed_text(const Item& item, const std::string& typed) {
-  return item.replaced ? item.later : typed;
-}
-
-std::string Session::shown_text(const Item& item, const std::string& typed) {
-  if (item.kind != "variable" || !item.later.starts_with("extern ")) return typed_text(item, typed);
-  return "\n#pragma clang attribute push(__attribute__((weak)), apply_to = variable)\n" + item.later +
-         "\n#pragma clang attribute pop\n";
-}
-
-std::string Session::source_with(ItemText text_of, const char* define) const {
+std::string Session::source_with(bool shown) const {
   CellTexts cells;
   for (const Live& one : m_live)
     if (one.module) cells.push_back(one.text);
   const std::string ready = m_live.front().text->later_text();
-  std::set<std::size_t> left_out;
-  SessionSource made = make_source(cells, ready, text_of);
-  // A statement that ran before something was defined in another way may mean nothing now.
-  for (int i = 0; made.has_replaced && !made.statements.empty() && i < k_most_tries; ++i) {
+  std::map<ItemNumber, std::string> left_out;
+  SessionSource made = make_source(cells, ready, shown);
+  // What was compiled before something was defined in another way may mean nothing now.
+  for (int i = 0; i < k_most_tries; ++i) {
     const std::size_t before = left_out.size();
+    // Nor does it what names a type and says nothing of it, which g++ refuses.
+    const auto leave_out_empty = [&](const Diagnostic& one) {
+      if (one.file != "session" || one.message.find("does not declare anything") == std::string::npos) return;
+      if (const SessionSource::Place* place = made.place_at(one.line, one.column))
+        left_out.emplace(place->item, one.message);
+    };
     try {
       pipeline::Source source;
       source.name = "session";
       source.options = m_options.compile;
-      if (define) source.options.defines.emplace_back(define, std::nullopt);
+      if (shown) source.options.defines.emplace_back("TARSIA_DETAIL_CODE_IS_SHOWN", std::nullopt);
       source.files.push_back({"session", made.text});
-      (void)pipeline::Pipeline::instance().compile(source);
+      std::ranges::for_each(pipeline::Pipeline::instance().compile(source).warnings, leave_out_empty);
     } catch (const CompileError& error) {
-      for (const Diagnostic& one : error.diagnostics())
-        for (std::size_t k = 0; k < made.statements.size() && one.severity >= Severity::error; ++k)
-          if (one.line >= made.statements[k].first_line && one.line <= made.statements[k].last_line)
-            left_out.insert(k);
+      std::ranges::for_each(error.diagnostics(), leave_out_empty);
+      // Of an error in a header, a note says what has led there.
+      bool is_told = true;
+      std::string message;
+      for (const Diagnostic& one : error.diagnostics()) {
+        if (one.severity >= Severity::error) {
+          is_told = false;
+          message = one.message;
+        }
+        const SessionSource::Place* place =
+            one.file == "session" && !is_told ? made.place_at(one.line, one.column) : nullptr;
+        if (!place || one.severity == Severity::warning) continue;
+        left_out.emplace(place->item, message);
+        is_told = true;
+      }
     } catch (const Error&) {  // whoever compiles the source hears of it
     }
     if (left_out.size() == before) break;
-    made = make_source(cells, ready, text_of, left_out);
+    made = make_source(cells, ready, shown, left_out);
   }
   return std::move(made.text);
 }

@@ -80,13 +80,14 @@ class Session {
   std::vector<std::string> undo();
   /// The number of live cells.
   std::size_t size() const { return m_before.size(); }
-  /// A source that can be compiled: what the cells declare, and their statements within a function
-  /// `void session()`. What was replaced or taken back is not in it, but for statements that no longer
-  /// compile with what there is now: they are comments.
-  std::string source() const { return source_with(&typed_text, nullptr); }
-  /// A source to look at the code of: variables are declared alone. To be compiled with
+  /// A source that can be compiled: what the cells declare and do, which happens in their order when it is
+  /// loaded. What was replaced or taken back is not in it. What no longer compiles with what there is now is
+  /// a comment that says why.
+  std::string source() const { return source_with(/*shown=*/false); }
+  /// A source to look at the code of: variables are declared alone, and the statements stand in a function
+  /// `void session()`. To be compiled with
   /// TARSIA_DETAIL_CODE_IS_SHOWN.
-  std::string shown_source() const { return source_with(&shown_text, "TARSIA_DETAIL_CODE_IS_SHOWN"); }
+  std::string shown_source() const { return source_with(/*shown=*/true); }
   /// The names of the ops that live cells have registered.
   std::vector<std::string> ops() const;
   /// Compiles later cells with these options. Throws as the constructor does.
@@ -100,10 +101,15 @@ class Session {
     std::shared_ptr<CellModule> module;  ///< null: it declares the ready values
   };
 
-  static std::string typed_text(const Item& item, const std::string& typed);
-  static std::string shown_text(const Item& item, const std::string& typed);
-  /// `define`: a macro to compile it with, or null.
-  std::string source_with(ItemText text_of, const char* define) const;
+  /// `shown`: as shown_source() does.
+  std::string source_with(bool shown) const;
+  /// Compiles a cell, and takes what it replaces, and what no longer holds, out of the earlier ones. Throws
+  /// as the pipeline does.
+  pipeline::Module compile(const CellText& cell, CellTexts& earlier) const;
+  /// Compiles a cell that declares something by the name of a macro: nothing if it does not. `before`: the
+  /// earlier cells before any try.
+  std::optional<pipeline::Module> compile_without(const std::string& macro, const CellTexts& before,
+                                                  CellText& cell, CellTexts& earlier) const;
   void fail(CellResult& result, const CellTexts& earlier, const CellText& cell) const;
   void run_module(CellModule& module, CellResult& result);
   /// What code that was compiled with debug="undefined" has noted while the cell ran; "" if nothing.

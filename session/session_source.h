@@ -3,40 +3,48 @@
 //   #include <tarsia/op.h>
 //   #include <vector>                 includes of all cells
 //   // cell 1
-//   int twice(int a) { return 2 * a; }
-//   void session() {                  the statements of all cells
-//     (void)(twice(3));
-//   }
+//   std::vector<int> v;
+//   // cell 2
+//   static const bool tarsia_ran_1 = [] {     statements of a cell, which run in their turn when the library
+//     v.push_back(3);                         is loaded
+//     return true;
+//   }();
 //
 // What a later cell has defined again stands in it once, as it is now. A type, template or variable that code
-// of an earlier cell uses stands before that code, though it was typed behind it.
+// of an earlier cell uses stands before that code, though it was typed behind it. A variable that was defined
+// again as one of the same type is defined where it was first, and gets its new value where it got that.
 #pragma once
 
-#include <set>
+#include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "session/cell_text.h"
 
 namespace tarsia::session {
 
-/// A source, and where its statements lie.
+/// An item: the number of its cell among the cells, and its own number there.
+using ItemNumber = std::pair<std::size_t, std::size_t>;
+
+/// A source, and where its items lie.
 struct SessionSource {
-  struct Statement {
-    int first_line = 0, last_line = 0;  ///< counted from 1
+  struct Place {
+    std::size_t begin = 0, end = 0;
+    ItemNumber item;
   };
   std::string text;
-  std::vector<Statement> statements;
-  /// Whether something that a cell has declared was replaced by something else of its name.
-  bool has_replaced = false;
+  std::vector<Place> places;  ///< of an item that has others within, only these
+
+  /// The item at a line and column, counted from 1; null if there is none.
+  const Place* place_at(int line, int column) const;
 };
 
-/// What stands for an item in a source. `typed`: its text.
-using ItemText = std::string (*)(const Item& item, const std::string& typed);
-
-/// Puts the cells together. `ready`: the text that declares the ready values. `left_out`: the numbers of
-/// statements that no longer compile; they become comments.
-SessionSource make_source(const CellTexts& cells, const std::string& ready, ItemText text_of,
-                          const std::set<std::size_t>& left_out = {});
+/// Puts the cells together. `ready`: the text that declares the ready values. `left_out`: why items do not
+/// compile; they become comments. `shown`: the source is to be looked at: variables are declared alone, and
+/// the statements stand in a function `void session()`.
+SessionSource make_source(const CellTexts& cells, const std::string& ready, bool shown,
+                          const std::map<ItemNumber, std::string>& left_out = {});
 
 }  // namespace tarsia::session

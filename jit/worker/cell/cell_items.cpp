@@ -12,6 +12,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/GlobalDecl.h"
 #include "clang/AST/Mangle.h"
+#include "clang/AST/TypeLoc.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/source/source_fs.h"
@@ -110,6 +111,34 @@ void add_names(const clang::Decl& decl, std::vector<std::string>& names) {
     for (const clang::BindingDecl* one : bindings->bindings()) names.push_back(one->getNameAsString());
 }
 
+/// The names that an enumeration leaves in the scope around it.
+void add_enumerators(const clang::Decl& decl, CellItem& item) {
+  const auto* all = llvm::dyn_cast<clang::EnumDecl>(&decl);
+  if (!all || all->isScoped()) return;
+  for (const clang::EnumConstantDecl* one : all->enumerators()) {
+    add_names(*one, item.names);
+    item.values.push_back(one->getNameAsString());
+  }
+}
+
+/// Where a variable's declarator begins: what is its own of `int *a = 0, b[2];`.
+std::size_t begin_of_declarator(const clang::VarDecl& variable, const clang::SourceManager& sources) {
+  std::size_t begin = offset_of(sources, variable.getLocation());
+  for (clang::TypeLoc type = variable.getTypeSourceInfo()->getTypeLoc(); type; type = type.getNextTypeLoc()) {
+    clang::SourceLocation place;
+    if (const auto pointer = type.getAs<clang::PointerTypeLoc>()) place = pointer.getStarLoc();
+    if (const auto bracket = type.getAs<clang::ParenTypeLoc>()) place = bracket.getLParenLoc();
+    if (const auto left = type.getAs<clang::LValueReferenceTypeLoc>()) place = left.getAmpLoc();
+    if (const auto right = type.getAs<clang::RValueReferenceTypeLoc>()) place = right.getAmpAmpLoc();
+    if (const auto member = type.getAs<clang::MemberPointerTypeLoc>()) {
+      place = member.getStarLoc();
+      if (const clang::NestedNameSpecifierLoc scope = member.getQualifierLoc()) place = scope.getBeginLoc();
+    }
+    if (place.isValid()) begin = std::min(begin, offset_of(sources, place));
+  }
+  return begin;
+}
+
 void add_symbol(const clang::Decl& decl, std::vector<std::string>& symbols) {
   const auto* named = llvm::dyn_cast<clang::NamedDecl>(&decl);
   if (!named || !named->getDeclName() || decl.isTemplated() ||
@@ -176,6 +205,7 @@ CellItems::CellItems(std::string path, std::string text) : m_path(std::move(path
     const char kind = token.is(clang::tok::l_brace)   ? '{'
                       : token.is(clang::tok::r_brace) ? '}'
                       : token.is(clang::tok::semi)    ? ';'
+                      : token.is(clang::tok::comma)   ? ','
                                                       : 0;
     m_tokens.push_back({offset, offset + token.getLength(), kind, std::exchange(after_directive, false)});
   });
@@ -215,7 +245,10 @@ std::vector<Diagnostic> CellItems::open_braces(const std::string& file) const {
 }
 
 std::size_t CellItems::begin_of_item() const {
-  const std::size_t done = m_items.empty() ? 0 : m_items.back().end;
+  return next_begin(m_done);
+}
+
+std::size_t CellItems::next_begin(std::size_t done) const {
   const auto first = std::ranges::find_if(
       m_tokens, [&](const RawToken& token) { return token.begin >= done && token.kind != ';'; });
   return first == m_tokens.end() ? m_text.size() : first->begin;
@@ -253,19 +286,24 @@ std::size_t CellItems::end_of_item(std::size_t last, std::size_t body, bool has_
 
 void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context) {
   if (group.isNull()) return;
-  const clang::SourceManager& sources = context.getSourceManager();
   // An unnamed namespace comes behind the directive that uses it, which stands nowhere.
-  const auto typed = std::find_if(group.begin(), group.end(),
-                                  [](const clang::Decl* decl) { return decl->getLocation().isValid(); });
-  if (typed == group.end()) return;
-  const clang::Decl& first = **typed;
-  const clang::Decl& last = **(group.end() - 1);
-  if (!is_of_file(sources, first, m_path)) return;
+  std::vector<clang::Decl*> typed;
+  for (clang::Decl* decl : group)
+    if (decl->getLocation().isValid()) typed.push_back(decl);
+  if (typed.empty() || !is_of_file(context.getSourceManager(), *typed.front(), m_path)) return;
   // Nor are instantiations items, as of a generic lambda within a statement: no text is theirs.
-  if (llvm::isa<clang::EmptyDecl>(first) || is_implicit_instantiation(first)) return;
+  if (llvm::isa<clang::EmptyDecl>(typed.front()) || is_implicit_instantiation(*typed.front())) return;
+  m_done = add(typed, m_done, -1, context);
+}
+
+std::size_t CellItems::add(std::span<clang::Decl* const> group, std::size_t done, int outer,
+                           const clang::ASTContext& context) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  const clang::Decl &first = *group.front(), &last = *group.back();
   const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&first);
   CellItem item;
-  item.begin = begin_of_item();
+  item.outer = outer;
+  item.begin = next_begin(done);
   // A body that the parse stepped over. Where it lies, the declaration's range does not tell.
   std::size_t skipped_body = m_text.size();
   if (const clang::FunctionDecl* code = last.getAsFunction(); code && code->hasSkippedBody())
@@ -273,9 +311,11 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
       skipped_body = begin_of_body(last_offset_of(sources, type.getRParenLoc()));
   item.kind = kind_of(last);
   item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body, item.kind == "variable");
-  if (item.end <= item.begin) return;
+  // A declaration that Clang passes on in several groups.
+  if (item.end <= item.begin || item.end <= done) return done;
   for (const clang::Decl* decl : group) {
     add_names(*decl, item.names);
+    add_enumerators(*decl, item);
     add_symbol(*decl, item.symbols);
   }
   if (item.kind == "statement" || item.kind == "expression") {
@@ -304,9 +344,101 @@ void CellItems::note(clang::DeclGroupRef group, const clang::ASTContext& context
     }
     if (!text.empty()) item.later = text;
   }
-  // A declaration that Clang passes on in several groups.
-  if (!m_items.empty() && m_items.back().end > item.begin) return;
+  const std::size_t end = item.end;
   m_items.push_back(std::move(item));
+  if (group.size() > 1) take_apart(group, context);
+  if (llvm::isa<clang::NamespaceDecl, clang::LinkageSpecDecl>(first))
+    add_members(*llvm::cast<clang::DeclContext>(&first), context);
+  return end;
+}
+
+void CellItems::add_members(const clang::DeclContext& scope, const clang::ASTContext& context) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  const auto outer = int(m_items.size()) - 1;
+  const clang::DeclContext* inner = &scope;
+  while (!inner->decls_empty()) {  // namespace a::b { }
+    const auto* next = llvm::dyn_cast<clang::NamespaceDecl>(*inner->noload_decls_begin());
+    if (!next || !next->isNested()) break;
+    inner = next;
+  }
+  const auto* block = llvm::dyn_cast<clang::LinkageSpecDecl>(inner);
+  if (block && !block->hasBraces()) {
+    for (const clang::Decl* decl : block->noload_decls()) add_names(*decl, m_items.back().names);
+    return;
+  }
+  const auto& decl = *llvm::cast<clang::Decl>(inner);
+  if (decl.getBeginLoc().isMacroID() || decl.getEndLoc().isMacroID()) return;
+  std::size_t done = begin_of_body(offset_of(sources, decl.getLocation())) + 1;
+  if (done >= m_items.back().end) return;
+  std::vector<clang::Decl*> group;
+  const auto flush = [&] {
+    if (!group.empty()) done = add(group, done, outer, context);
+    group.clear();
+  };
+  for (clang::Decl* one : inner->noload_decls()) {
+    if (one->isImplicit() || llvm::isa<clang::EmptyDecl>(one) || is_implicit_instantiation(*one) ||
+        !is_of_file(sources, *one, m_path))
+      continue;
+    if (!group.empty() && one->getBeginLoc() != group.front()->getBeginLoc()) flush();
+    group.push_back(one);
+  }
+  flush();
+}
+
+void CellItems::take_apart(std::span<clang::Decl* const> group, const clang::ASTContext& context) {
+  const clang::SourceManager& sources = context.getSourceManager();
+  const CellItem whole = m_items.back();
+  // What stands before the first declarator: the type that all have in common.
+  std::string common;
+  std::size_t begin = whole.begin;
+  std::vector<CellItem> parts;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    clang::Decl& decl = *group[i];
+    CellItem& part = parts.emplace_back();
+    part.outer = whole.outer;
+    part.begin = begin;
+    part.kind = kind_of(decl);
+    add_names(decl, part.names);
+    add_symbol(decl, part.symbols);
+    if (decl.getLocation().isMacroID() || decl.getEndLoc().isMacroID()) return;
+    if (const auto* tag = llvm::dyn_cast<clang::TagDecl>(&decl); tag && i == 0) {
+      if (!tag->isThisDeclarationADefinition() || !tag->getIdentifier()) return;
+      part.end = sources.getFileOffset(tag->getBraceRange().getEnd()) + 1;
+      if (part.end <= part.begin || part.end > whole.end) return;
+      part.alone = m_text.substr(part.begin, part.end - part.begin) + ";";
+      common = tag->getNameAsString() + " ";
+      begin = part.end;
+      add_enumerators(decl, part);
+      continue;
+    }
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(&decl);
+    if (!variable || llvm::isa<clang::DecompositionDecl>(variable) || !variable->getTypeSourceInfo()) return;
+    const std::size_t declarator = begin_of_declarator(*variable, sources);
+    if (i == 0) {
+      if (declarator <= whole.begin) return;
+      common = m_text.substr(whole.begin, declarator - whole.begin);
+    }
+    part.end =
+        i + 1 == group.size() ? whole.end : end_of_declarator(last_offset_of(sources, variable->getEndLoc()));
+    if (declarator < part.begin || declarator >= part.end || part.end > whole.end) return;
+    std::string own = trimmed(m_text.substr(declarator, part.end - declarator));
+    while (own.ends_with(';') || own.ends_with(',')) {
+      own.pop_back();
+      own = trimmed(own);
+    }
+    part.alone = common + own + ";";
+    part.later = extern_of(*variable);
+    begin = part.end;
+  }
+  m_items.pop_back();
+  m_items.insert(m_items.end(), parts.begin(), parts.end());
+}
+
+std::size_t CellItems::end_of_declarator(std::size_t last) const {
+  // Clang ends `int e(4), f;` before the bracket.
+  for (const RawToken& token : m_tokens)
+    if (token.begin >= last && (token.kind == ';' || token.kind == ',')) return token.end;
+  return m_text.size() + 1;
 }
 
 std::string CellItems::json() const {
@@ -317,6 +449,9 @@ std::string CellItems::json() const {
                           {"kind", item.kind},
                           {"names", item.names},
                           {"symbols", item.symbols}};
+    if (item.outer >= 0) one["outer"] = item.outer;
+    if (!item.values.empty()) one["values"] = item.values;
+    if (item.alone) one["alone"] = *item.alone;
     one["later"] = item.later ? nlohmann::json(*item.later) : nlohmann::json();
     list.push_back(std::move(one));
   }

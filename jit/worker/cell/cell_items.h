@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,18 +20,23 @@
 namespace clang {
 class ASTContext;
 class Decl;
+class DeclContext;
 class SourceManager;
 }  // namespace clang
 
 namespace tarsia::jit {
 
-/// One declaration or statement of a cell.
+/// One declaration or statement of a cell. Variables that are declared together are an item each.
 struct CellItem {
   std::size_t begin = 0, end = 0;  ///< bytes of the cell's text
   std::string kind;  ///< "statement", "expression", "function", "variable", "type" or "declaration"
+  int outer = -1;    ///< the number of the namespace or block in which it stands; -1: none
   std::vector<std::string> names;    ///< qualified
+  std::vector<std::string> values;   ///< those of them that are values of an enumeration, without scopes
   std::vector<std::string> symbols;  ///< mangled names of its functions and variables
   std::optional<std::string> later;  ///< what later cells read in its place; none: the same
+  /// What declares it without those that are declared together with it; none: its text does.
+  std::optional<std::string> alone;
 };
 
 /// The items of one cell, in their order.
@@ -40,7 +46,9 @@ class CellItems {
   CellItems(std::string path, std::string text);
   /// Notes a declaration at the top level of the cell's file. Others are passed over.
   void note(clang::DeclGroupRef group, const clang::ASTContext& context);
-  /// The items as JSON, {"items": [{"begin", "end", "kind", "names", "symbols", "later"}, …]}.
+  /// The items as JSON, {"items": [{"begin", "end", "kind", "outer", "names", "values", "symbols", "later",
+  /// "alone"}, …]}.
+  /// Those in a namespace stand behind it.
   std::string json() const;
   const std::string& path() const { return m_path; }
   /// Leaves out bytes of the text that conditional directives have made the preprocessor step over.
@@ -57,9 +65,22 @@ class CellItems {
  private:
   struct RawToken {
     std::size_t begin, end;
-    char kind;             ///< '{', '}', ';' or 0
+    char kind;             ///< '{', '}', ';', ',' or 0
     bool after_directive;  ///< a directive stands between it and the token before
   };
+  /// Notes what is declared together, from the token on that follows the byte `done`. Returns its last byte's
+  /// successor.
+  std::size_t add(std::span<clang::Decl* const> group, std::size_t done, int outer,
+                  const clang::ASTContext& context);
+  /// Notes what stands within the braces of the last item.
+  void add_members(const clang::DeclContext& scope, const clang::ASTContext& context);
+  /// Sets items in the place of the last one, which declares several variables: one for each. Nothing happens
+  /// where they cannot be told apart.
+  void take_apart(std::span<clang::Decl* const> group, const clang::ASTContext& context);
+  /// Behind the comma or semicolon that follows the token at `last`.
+  std::size_t end_of_declarator(std::size_t last) const;
+  /// The first token behind a byte that is no semicolon.
+  std::size_t next_begin(std::size_t done) const;
   /// The brace behind a function's parameters; the text's end if there is none.
   std::size_t begin_of_body(std::size_t parameters_end) const;
   /// Of an item whose last token lies at `last`, or whose body begins at `body` (the text's end: it has
@@ -69,6 +90,7 @@ class CellItems {
   std::string m_path, m_text;
   std::vector<RawToken> m_tokens;  ///< without directives
   std::vector<CellItem> m_items;
+  std::size_t m_done = 0;  ///< where the last item ends that stands in no other
 };
 
 /// Whether a declaration stands in a text of the request other than this one.

@@ -19,6 +19,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -41,6 +42,9 @@ struct Symbol {
   llvm::GlobalVariable* slot = nullptr;
   llvm::Function* accessor =
       nullptr;  ///< gives the calling thread's; null: it is not thread_local, or not defined here
+  /// Of a function: the slot of its address, which stays the same when another definition takes its place.
+  llvm::GlobalVariable* address_slot = nullptr;
+  llvm::Function* thunk = nullptr;  ///< what lies there: it jumps to the newest definition
   bool defined() const { return !value->isDeclaration(); }
   /// What the slot of its own module holds at first.
   llvm::GlobalValue* definition() const { return accessor ? accessor : value; }
@@ -51,19 +55,18 @@ class CellLinker {
   CellLinker(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context)
       : m_generator(generator), m_module(module), m_context(context), m_pointer(pointer_type()) {}
 
-  std::string link(const std::string& info) {
+  void link(const std::string& info) {
     note_places();
     take_run();
     find_symbols();
     find_initialisers();
     for (Symbol& symbol : m_symbols) add_accessor(symbol);
     for (Symbol& symbol : m_symbols) add_slot(symbol);
+    for (Symbol& symbol : m_symbols) add_thunk(symbol);
     for (Symbol& symbol : m_symbols) use_slot(symbol);
     for (llvm::Function& function : m_module) keep_faults(function);
     move_initial_values();
-    if (!m_error.empty()) return m_error;
     add_table(info);
-    return {};
   }
 
  private:
@@ -242,6 +245,34 @@ class CellLinker {
     symbol.slot->setDSOLocal(true);
   }
 
+  /// Gives a function an address that is the same for all code and at all times: that of a jump through the
+  /// slot. Of all modules that have such a jump, the oldest's is used.
+  void add_thunk(Symbol& symbol) {
+    if (symbol.kind != Kind::function || is_direct(symbol)) return;
+    // A launch finds a kernel by the address of its stub.
+    const clang::Decl* decl = decl_of(*symbol.value);
+    if (!decl || decl->hasAttr<clang::CUDAGlobalAttr>()) return;
+    llvm::LLVMContext& context = m_module.getContext();
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+    symbol.thunk = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                                          "tarsia.jump." + symbol.value->getName(), m_module);
+    symbol.thunk->addFnAttr(llvm::Attribute::Naked);
+    symbol.thunk->addFnAttr(llvm::Attribute::NoInline);
+    symbol.thunk->addFnAttr(llvm::Attribute::NoUnwind);
+    symbol.thunk->setAlignment(
+        llvm::Align(16));  // the lowest bit of a pointer to a member means a virtual one
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", symbol.thunk));
+    auto* jump = llvm::InlineAsm::get(llvm::FunctionType::get(builder.getVoidTy(), {m_pointer}, false),
+                                      "jmpq *${0:P}(%rip)", "s", /*hasSideEffects=*/true);
+    builder.CreateCall(jump, {symbol.slot});
+    builder.CreateUnreachable();
+    symbol.address_slot = new llvm::GlobalVariable(m_module, m_pointer, /*isConstant=*/false,
+                                                   llvm::GlobalValue::ExternalLinkage, symbol.thunk,
+                                                   "tarsia.address." + symbol.value->getName());
+    symbol.address_slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    symbol.address_slot->setDSOLocal(true);
+  }
+
   /// Whether the code of its cell uses it directly.
   static bool is_direct(const Symbol& symbol) {
     return symbol.kind == Kind::function && symbol.defined() && symbol.value->hasLocalLinkage();
@@ -345,7 +376,9 @@ class CellLinker {
       if (llvm::isa<llvm::Instruction>(use.getUser())) uses.push_back(&use);
     for (llvm::Use* use : uses) {
       llvm::IRBuilder<> builder(place_before(*use));
-      use->set(builder.CreateLoad(m_pointer, symbol.slot));
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(use->getUser());
+      const bool is_address = symbol.thunk && !(call && call->isCallee(use));
+      use->set(builder.CreateLoad(m_pointer, is_address ? symbol.address_slot : symbol.slot));
     }
   }
 
@@ -365,9 +398,10 @@ class CellLinker {
     }
   }
 
+  /// The number of the symbol whose address is no constant of this module; -1 if the value is none.
   int symbol_of(const llvm::Value* value) const {
     for (std::size_t i = 0; i < m_symbols.size(); ++i)
-      if (m_symbols[i].value == value) return m_symbols[i].defined() ? -1 : int(i);
+      if (m_symbols[i].value == value) return m_symbols[i].thunk || !m_symbols[i].defined() ? int(i) : -1;
     return -1;
   }
 
@@ -400,16 +434,53 @@ class CellLinker {
     }
     llvm::APInt addend(64, 0);
     const llvm::Value* base = constant;
-    if (constant->getType()->isPointerTy())
-      base = constant->stripAndAccumulateConstantOffsets(layout, addend, /*AllowNonInbounds=*/true);
+    // A pointer to a member function holds an address as a number.
+    if (const auto* cast = llvm::dyn_cast<llvm::ConstantExpr>(constant);
+        cast && cast->getOpcode() == llvm::Instruction::PtrToInt && constant->getType()->isIntegerTy(64))
+      base = cast->getOperand(0);
+    if (base->getType()->isPointerTy())
+      base = base->stripAndAccumulateConstantOffsets(layout, addend, /*AllowNonInbounds=*/true);
     if (const int symbol = symbol_of(base); symbol >= 0) {
       m_fixups.push_back({&variable, offset, symbol, addend.getSExtValue()});
       return llvm::Constant::getNullValue(constant->getType());
     }
-    if (m_error.empty())
-      m_error = "the initial value of " + variable.getName().str() +
-                " computes with the address of what another cell defines: compute it in a statement";
-    return constant;
+    // Any other is computed when the cell runs, before all else.
+    llvm::IRBuilder<> builder(begin_of_run());
+    builder.CreateStore(computed(constant, builder),
+                        builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &variable, offset));
+    return llvm::Constant::getNullValue(constant->getType());
+  }
+
+  /// A constant that names what another cell defines, as instructions compute it.
+  llvm::Value* computed(llvm::Constant* constant, llvm::IRBuilder<>& builder) {
+    if (!names_other(constant)) return constant;
+    if (const int symbol = symbol_of(constant); symbol >= 0)
+      return builder.CreateLoad(m_pointer, slot_of_address(m_symbols[std::size_t(symbol)]));
+    if (auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(constant)) {
+      llvm::Instruction* made = expression->getAsInstruction();
+      for (llvm::Use& use : made->operands())
+        use.set(computed(llvm::cast<llvm::Constant>(use.get()), builder));
+      return builder.Insert(made);
+    }
+    // A vector: structs and arrays are gone through by without_others().
+    llvm::Value* made = llvm::PoisonValue::get(constant->getType());
+    for (unsigned i = 0; i < constant->getNumOperands(); ++i)
+      made = builder.CreateInsertElement(made, computed(constant->getAggregateElement(i), builder), i);
+    return made;
+  }
+
+  llvm::Instruction* begin_of_run() {
+    llvm::Function* run = m_module.getFunction(k_cell_run_symbol);
+    if (!run) {
+      auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m_module.getContext()), false);
+      run = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, k_cell_run_symbol, m_module);
+      llvm::IRBuilder<>(llvm::BasicBlock::Create(m_module.getContext(), "", run)).CreateRetVoid();
+    }
+    return &*run->getEntryBlock().getFirstInsertionPt();
+  }
+
+  static llvm::GlobalVariable* slot_of_address(const Symbol& symbol) {
+    return symbol.thunk ? symbol.address_slot : symbol.slot;
   }
 
   llvm::Constant* text(const std::string& bytes) {
@@ -442,12 +513,23 @@ class CellLinker {
                                          : llvm::ConstantPointerNull::get(m_pointer),
                         number(std::int64_t(symbol.kind))}));
     }
+    std::vector<int> rows_of_address(m_symbols.size(), -1);
+    for (std::size_t i = 0; i < m_symbols.size(); ++i) {
+      const Symbol& symbol = m_symbols[i];
+      if (!symbol.thunk) continue;
+      rows_of_address[i] = int(symbols.size());
+      symbols.push_back(llvm::ConstantStruct::get(
+          symbol_type, {text("address of " + symbol.value->getName().str()), text(symbol.type),
+                        symbol.address_slot, symbol.thunk, number(std::int64_t(Kind::shared))}));
+    }
     auto* fixup_type = llvm::StructType::get(context, {m_pointer, int64(), int64(), int64()});
     std::vector<llvm::Constant*> fixups;
-    for (const Fixup& fixup : m_fixups)
+    for (const Fixup& fixup : m_fixups) {
+      const int address = rows_of_address[std::size_t(fixup.symbol)];
       fixups.push_back(llvm::ConstantStruct::get(
-          fixup_type,
-          {fixup.variable, number(std::int64_t(fixup.offset)), number(fixup.symbol), number(fixup.addend)}));
+          fixup_type, {fixup.variable, number(std::int64_t(fixup.offset)),
+                       number(address < 0 ? fixup.symbol : address), number(fixup.addend)}));
+    }
     auto* table_type = llvm::StructType::get(
         context, {int64(), m_pointer, int64(), m_pointer, int64(), m_pointer, m_pointer});
     // What destructors are registered under.
@@ -478,14 +560,13 @@ class CellLinker {
   std::vector<Symbol> m_symbols;
   std::set<const llvm::Function*> m_initialisers;  ///< of thread_local variables
   std::vector<Fixup> m_fixups;
-  std::string m_error;
 };
 
 }  // namespace
 
-std::string link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
-                      const std::string& info) {
-  return CellLinker(generator, module, context).link(info);
+void link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
+               const std::string& info) {
+  CellLinker(generator, module, context).link(info);
 }
 
 }  // namespace tarsia::jit

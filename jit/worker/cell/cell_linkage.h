@@ -9,8 +9,10 @@
 // Of the session are what the texts of the request define or declare at namespace scope with external or
 // internal linkage, variables that every module would have for itself (of templates, `inline` ones, static
 // ones in inline functions), and what begins with tarsia_cell_, which libtarsia defines.
-// The slot of a thread_local variable holds a function that gives the calling thread's.
-// Calls of functions that are `static`, `inline` or templates are direct within their cell.
+// A function has a slot for its address as well, which is that of a jump to the newest definition: so a
+// pointer that a program keeps leads to the definition that takes the old one's place. Kernels have none. The
+// slot of a thread_local variable holds a function that gives the calling thread's. Calls of functions that
+// are `static`, `inline` or templates are direct within their cell.
 //
 // What a cell does when it is loaded (initial values, statements) becomes one function, tarsia_cell_run,
 // which the session calls.
@@ -34,8 +36,7 @@ inline constexpr char k_cell_table_symbol[] = "tarsia_cell_table";
 inline constexpr char k_cell_run_symbol[] = "tarsia_cell_run";
 
 /// Ties a cell's module. `generator` has made the module and not given it away. `info`: JSON for the session.
-/// Returns an error for people, or nothing.
-std::string link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
-                      const std::string& info);
+void link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
+               const std::string& info);
 
 }  // namespace tarsia::jit

@@ -148,8 +148,43 @@ void note_token(HostParse& shared, const clang::Token& token) {
     shared.returns.push_back(token.getLocation());
 }
 
+namespace {
+
+/// C++ lets a function, a variable and the like hide a class or enumeration of its name, and Clang lets an
+/// enumerator stand beside a template. If the other is of an earlier cell, this one takes its place: says so
+/// as Clang does of other things.
+void complain_of_hiding(HostParse& shared, const clang::NamedDecl& decl) {
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+  const unsigned error = diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error,
+                                                     "redefinition of %0 as a type or one of its values");
+  const unsigned note =
+      diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Note, "previous definition is here");
+  if (!decl.getIdentifier() || !is_in_cell(sources, decl, shared.cell->path())) return;
+  for (const clang::NamedDecl* other :
+       decl.getDeclContext()->getRedeclContext()->lookup(decl.getDeclName())) {
+    if (llvm::isa<clang::TypeDecl>(other) || !is_in_earlier_cell(sources, *other, shared.cell->path()))
+      continue;
+    diagnostics.Report(decl.getLocation(), error) << &decl;
+    diagnostics.Report(other->getLocation(), note);
+  }
+}
+
+void complain_of_hiding(HostParse& shared, clang::DeclGroupRef group) {
+  for (const clang::Decl* decl : group) {
+    const auto* tag = llvm::dyn_cast<clang::TagDecl>(decl);
+    if (!tag) continue;
+    complain_of_hiding(shared, *tag);
+    if (const auto* all = llvm::dyn_cast<clang::EnumDecl>(tag); all && !all->isScoped())
+      for (const clang::EnumConstantDecl* one : all->enumerators()) complain_of_hiding(shared, *one);
+  }
+}
+
+}  // namespace
+
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
+  complain_of_hiding(shared, group);
   for (const clang::Decl* decl : group)
     if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);
         statement && !(check_returns(shared, *statement) && check_body(shared, *statement)))
@@ -231,14 +266,9 @@ void generate_in_cell(HostParse& shared, clang::CodeGenerator& generator, clang:
   shared.clang->getLangOpts().IncrementalExtensions = true;
 }
 
-bool tie_cell(HostParse& shared, clang::CodeGenerator& generator) {
-  llvm::Module* const module = generator.GetModule();
-  if (!module) return true;
-  const std::string fault = link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
-  if (fault.empty()) return true;
-  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
-  diagnostics.Report(diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0")) << fault;
-  return false;
+void tie_cell(HostParse& shared, clang::CodeGenerator& generator) {
+  if (llvm::Module* const module = generator.GetModule())
+    link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
 }
 
 }  // namespace tarsia::jit

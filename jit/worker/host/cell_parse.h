@@ -35,7 +35,7 @@ void note_in_cell(HostParse& shared, clang::DeclGroupRef group);
 /// others.
 void generate_in_cell(HostParse& shared, clang::CodeGenerator& generator, clang::DeclGroupRef group);
 
-/// Ties the cell's module to others once all code is generated. False after an error, which is reported.
-bool tie_cell(HostParse& shared, clang::CodeGenerator& generator);
+/// Ties the cell's module to others once all code is generated.
+void tie_cell(HostParse& shared, clang::CodeGenerator& generator);
 
 }  // namespace tarsia::jit

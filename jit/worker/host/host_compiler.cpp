@@ -320,7 +320,7 @@ class HostConsumer final : public clang::SemaConsumer {
       m_generator->HandleTranslationUnit(context);
     }
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
-    if (m_shared.cell && !tie_cell(m_shared, *m_generator)) return;
+    if (m_shared.cell) tie_cell(m_shared, *m_generator);
     std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
     if (m_shared.cuda())

@@ -141,7 +141,8 @@ class Session:
 
     @property
     def source(self):
-        """The session as one source that compiles: what cells have declared, and their statements in `void session()`."""
+        """The session as one source that compiles: what cells have declared and done, which happens in their order when it is loaded.
+        What no longer compiles with what there is now is a comment that says why."""
         return self._handle.source()
 
     def _shown_source(self):

@@ -90,6 +90,42 @@ TEST(CellText, later_cells_read_declarations_on_the_same_lines) {
   EXPECT_EQ(cell.item_named("f"), std::nullopt);
 }
 
+TEST(CellText, members_and_values_go_alone) {
+  CellText cell("cell 1", "namespace n {\nint f() { return 1; } struct S {};\n}\nenum { A, B = A };");
+  cell.take_items(R"({"items": [
+    {"begin": 0, "end": 50, "kind": "declaration", "names": ["n"], "later": null},
+    {"begin": 14, "end": 35, "outer": 0, "kind": "function", "names": ["n::f"], "symbols": ["_ZN1n1fEv"], "later": "int f();"},
+    {"begin": 36, "end": 48, "outer": 0, "kind": "type", "names": ["n::S"], "later": null},
+    {"begin": 51, "end": 69, "kind": "type", "names": ["A", "B"], "values": ["A", "B"], "later": null}]})");
+  EXPECT_EQ(cell.later_text(), "namespace n {\nint f(); struct S {};\n}\nenum { A, B = A };\n");
+  EXPECT_EQ(cell.item_at(2, 5), 1u);
+  EXPECT_EQ(cell.item_at(2, 12), 2u);
+  EXPECT_EQ(cell.item_at(1, 11), 0u);
+  cell.drop(1);
+  cell.hide(3, "A");
+  EXPECT_EQ(cell.later_text(), "namespace n {\n struct S {};\n}\nenum { A_of_cell_1, B = A_of_cell_1 };\n");
+  EXPECT_EQ(cell.item_at(2, 3), 2u);
+  cell.drop(0);
+  EXPECT_TRUE(cell.items()[2].dropped);
+  EXPECT_EQ(cell.item_at(4, 8), 3u);
+}
+
+TEST(CellText, a_macro_that_a_cell_replaces_is_taken_away_before_it) {
+  CellText one("cell 1", "#define N 4"), two("cell 2", "int N;");
+  two.undefine("N");
+  const auto source = compose({std::make_shared<const CellText>(one)}, two, {});
+  EXPECT_TRUE(
+      source.files.front().text.ends_with("#include \"earlier cells\"\n#undef N\n#include \"cell 2\"\n"))
+      << source.files.front().text;
+}
+
+TEST(CellText, damaged_members_stand_in_items_before_them) {
+  CellText cell("c", "int x;");
+  cell.take_items(R"({"items": [{"begin": 0, "end": 6, "outer": 5}, {"begin": 0, "end": 6, "outer": 1}]})");
+  EXPECT_EQ(cell.items()[0].outer, std::nullopt);
+  EXPECT_EQ(cell.items()[1].outer, std::nullopt);
+}
+
 TEST(CellText, what_is_defined_again_is_marked) {
   CellText cell = compiled(), other("cell 2", "int f(int b) { return b; }");
   EXPECT_FALSE(cell.is_replaced_by(other));

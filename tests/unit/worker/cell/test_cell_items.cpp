@@ -40,7 +40,6 @@ class CellItemsTest : public CompileTest {
 
 TEST_F(CellItemsTest, functions_become_declarations_and_variables_extern_ones) {
   EXPECT_EQ(later("int f(int a, int b = 2) { return a + b; }"), "int f(int a, int b = 2);");
-  EXPECT_EQ(later("int a = 3, *b = &a, c[2] = {1, 2};"), "extern int a; extern int *b; extern int c[2];");
   EXPECT_EQ(later("auto d = 2.5;"), "extern double d;");
   EXPECT_EQ(later("thread_local int t = 3;"), "extern thread_local int t;");
   EXPECT_EQ(later("__thread int t = 3;"), "extern __thread int t;");
@@ -51,9 +50,46 @@ TEST_F(CellItemsTest, what_cannot_be_declared_stays) {
   for (const char* text :
        {"struct S { int a; };", "template <class T> T f(T a) { return a; }", "inline int f() { return 1; }",
         "constexpr int f() { return 1; }", "auto f() { return 1; }", "auto g = [](int a) { return a; };",
-        "const int n = 3;", "static int s = 3;", "using I = int;", "enum E { one };",
-        "namespace n { int a; }"})
+        "const int n = 3;", "static int s = 3;", "using I = int;", "enum E { one };", "namespace n { }"})
     EXPECT_EQ(later(text), "same") << text;
+}
+
+TEST_F(CellItemsTest, what_is_declared_together_is_an_item_each) {
+  const nlohmann::json all =
+      items("int a = 3, *b = &a, (*f)(int, int) = 0, c[2] = {1, 2}; const int d(3), e{4};");
+  ASSERT_EQ(all.size(), 6u);
+  const char* const later[] = {"extern int a;", "extern int *b;", "extern int (*f)(int, int);",
+                               "extern int c[2];"};
+  const char* const alone[] = {"int a = 3;",         "int *b = &a;",    "int (*f)(int, int) = 0;",
+                               "int c[2] = {1, 2};", "const int d(3);", "const int e{4};"};
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(all[i]["alone"], alone[i]);
+    if (i < 4)
+      EXPECT_EQ(all[i]["later"], later[i]);
+    else
+      EXPECT_TRUE(all[i]["later"].is_null());
+  }
+  const nlohmann::json tag = items("struct P { int x; } p{7}, *q = &p;");
+  ASSERT_EQ(tag.size(), 3u);
+  EXPECT_EQ(tag[0]["alone"], "struct P { int x; };");
+  EXPECT_EQ(tag[2]["alone"], "P *q = &p;");
+}
+
+TEST_F(CellItemsTest, members_of_a_namespace_stand_behind_it) {
+  const nlohmann::json all =
+      items("namespace n { int f() { return 1; } int x = 1, y; namespace m::l { struct S {}; } }");
+  ASSERT_EQ(all.size(), 6u);
+  EXPECT_FALSE(all[0].contains("outer"));
+  EXPECT_EQ(all[1]["later"], "int f();");
+  EXPECT_EQ(all[2]["names"], nlohmann::json({"n::x"}));
+  EXPECT_EQ(all[4]["outer"], 0);
+  EXPECT_EQ(all[5]["outer"], 4);
+  EXPECT_EQ(all[5]["names"], nlohmann::json({"n::m::l::S"}));
+}
+
+TEST_F(CellItemsTest, an_enumeration_names_its_values) {
+  EXPECT_EQ(items("enum E { A, B };")[0]["names"], nlohmann::json({"E", "A", "B"}));
+  EXPECT_EQ(items("enum class E { A, B };")[0]["names"], nlohmann::json({"E"}));
 }
 
 TEST_F(CellItemsTest, statements_become_nothing) {
@@ -76,8 +112,10 @@ TEST_F(CellItemsTest, what_conditions_leave_out_is_no_part_of_an_item) {
 
 TEST_F(CellItemsTest, an_unnamed_namespace_is_an_item) {
   const nlohmann::json all = items("namespace { int h() { return 1; } }\nh()");
-  ASSERT_EQ(all.size(), 2u);
+  ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0]["end"], 35);
+  EXPECT_EQ(all[1]["outer"], 0);
+  EXPECT_EQ(all[2]["kind"], "expression");
 }
 
 TEST_F(CellItemsTest, a_statement_whose_body_is_missing_is_an_error) {
