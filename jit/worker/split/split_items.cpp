@@ -242,9 +242,14 @@ class ItemReader::Impl {
       if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner))
         list_argument_types(function->getTemplateSpecializationArgsAsWritten(), item);
     }
-    if (item.end < tokens.size() && tokens[item.end].kind == clang::tok::semi) ++item.end;
+    if (item.end < tokens.size() && tokens[item.end].kind == clang::tok::semi &&
+        !has_directive(file.text.slice(tokens[item.end - 1].end, tokens[item.end].begin)))
+      ++item.end;
     file.items.push_back(std::move(item));
   }
+
+  // Whether there may be one, as before the semicolon with which a text is ended: no item reaches over it.
+  static bool has_directive(llvm::StringRef between) { return between.contains('#'); }
 
   static bool stepped_over(const clang::FunctionDecl& function) {
     return function.hasSkippedBody() || (is_device_only(function) && function.isThisDeclarationADefinition());

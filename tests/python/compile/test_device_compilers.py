@@ -370,6 +370,30 @@ def test_functions_that_cudas_headers_expect_of_the_compiler():
     assert b"dp4a.s32.s32" in ptx and b"isspacep.param" in ptx
 
 
+ATOMICS = r"""
+__global__ void k(int* x, float* f, unsigned char* c, long long* l) {
+  x[1] = __nv_atomic_load_n(x, __NV_ATOMIC_ACQUIRE);
+  __nv_atomic_store_n(x + 2, 3, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE);
+  x[3] = __nv_atomic_exchange_n(x + 4, 5, __NV_ATOMIC_ACQ_REL);
+  int expected = 6;
+  x[5] = __nv_atomic_compare_exchange_n(x + 6, &expected, 7, false, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_BLOCK);
+  x[7] = __nv_atomic_fetch_add(x + 8, 9, __NV_ATOMIC_SEQ_CST) + __nv_atomic_fetch_or(x + 9, 1, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  f[1] = __nv_atomic_fetch_add(f, 2.f, __NV_ATOMIC_RELAXED);
+  c[1] = __nv_atomic_load_n(c, __NV_ATOMIC_RELAXED);
+  l[1] = __nv_atomic_fetch_max(l, 5ll, __NV_ATOMIC_ACQUIRE);
+  __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_atomic_functions_with_an_order_and_a_scope(compiler):
+    library = tarsia.load_inline(ATOMICS, device_compiler=compiler, ptx=True, arch="sm_90")
+    ptx = next(data for arch, data in library.cubins.items() if arch == "compute_90")
+    for instruction in (rb"ld\.acquire\.sys", rb"st\.release\.(sys|gpu)", rb"fence\.acq_rel\.(sys|cta)", rb"atom\.([a-z]+\.)?(acq_rel|acquire)\.sys"):
+        assert re.search(instruction, ptx), instruction
+
+
 PRAGMAS_OF_MACROS = """
 #include "unroll.h"
 #define UNROLL #pragma unroll

@@ -184,6 +184,19 @@ TEST_F(SplitTest, host_functions_go_and_lines_stay) {
   EXPECT_THAT(kernels(slice), ElementsAre("k"));
 }
 
+TEST_F(SplitTest, an_include_at_the_end_of_the_text_stays) {
+  const std::vector<SourceFile> headers = {{"launch.cuh",
+                                            "template <class T> __global__ void r(T* x) { *x = 2; }\n"
+                                            "void run(float* x) { r<float><<<1, 1>>>(x); }\n"}};
+  for (const char* before :
+       {"void host() {\n}\n", "struct H { void f() {} };\n", "namespace n {\nvoid host() {}\n}\n"}) {
+    const DeviceSlice slice =
+        split("__global__ void k(float* x) { *x = 1; }\n" + std::string(before) + "#include \"launch.cuh\"\n",
+              headers);
+    EXPECT_THAT(texts_of(slice).front(), HasSubstr("\n#include \"launch.cuh\"")) << before;
+  }
+}
+
 TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
   DeviceSlice slice = split(
       "typedef float real;\nstruct Used { real a; };\nstruct Unused { int b; };\nstatic const int N = 4;\n"
