@@ -128,8 +128,9 @@ class ItemReader::Impl {
       m_last = next;
     }
     std::vector<clang::FileID> added;
-    for (auto& [id, file] : m_files) {
+    for (auto& [id, file] : m_files) {  // those that include others come before them
       merge(file);
+      adopt_inner(file);
       adopt_unseen_names(file);
       adopt_gaps(file);
       std::ranges::move(m_unseen_regions[&file], std::back_inserter(file.items));
@@ -454,6 +455,33 @@ class ItemReader::Impl {
     }
     for (Item& item : merged) std::ranges::sort(item.glances);
     items = std::move(merged);
+  }
+
+  // A file that is included amid a declaration, as within a class, is part of it: its tokens are one item,
+  // which stays as that declaration does.
+  void adopt_inner(File& file) {
+    const clang::SourceLocation include = m_sources.getIncludeLoc(file.id);
+    if (include.isInvalid() || !file.items.empty() || file.tokens->empty()) return;
+    const auto found = m_complete.find(m_sources.getFileID(include));
+    if (found == m_complete.end()) return;
+    const uint32_t offset = m_sources.getFileOffset(include);
+    const Tokens& tokens = *found->second.tokens;
+    const auto outer = std::ranges::find_if(found->second.items, [&](const Item& item) {
+      return item.inner || (item.begin < item.end && item.end <= tokens.size() &&
+                            tokens[item.begin].begin < offset && offset < tokens[item.end - 1].begin);
+    });
+    if (outer == found->second.items.end()) return;
+    Item item;
+    item.inner = true;
+    item.end = file.tokens->size();
+    item.use = outer->use;
+    item.root = outer->root;
+    item.at_glance = Item::ignores;
+    item.unnamed = outer->unnamed;
+    item.space = outer->space;
+    item.names = outer->names;
+    item.argument_types = outer->argument_types;
+    file.items.push_back(std::move(item));
   }
 
   // Names in regions that only the device sees belong to the declaration that holds the region. A region

@@ -48,6 +48,7 @@ struct SplitItem {
   bool function = false;
   bool kernel = false;
   bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
+  bool inner = false;     ///< all of a file that is included amid a declaration, whose names it has
   bool nameless = false;  ///< no declaration was made of these tokens
   uint32_t text_begin = 0,
            text_end = 0;  ///< of a region that the host's parse left out: no tokens, this text

@@ -197,6 +197,33 @@ TEST_F(SplitTest, an_include_at_the_end_of_the_text_stays) {
   }
 }
 
+TEST_F(SplitTest, files_included_amid_a_declaration_stay_or_go_with_it) {
+  const std::vector<SourceFile> headers = {
+      {"members.cuh",
+       "__device__ static int twice(int x) {\n  if (x > helper()) return 2;\n  return 2 * x;\n}\n"
+       "#include \"more.cuh\"\n"},
+      {"more.cuh",
+       "__device__ static int thrice(int x) {\n  if constexpr (N > 1) return 3 * x;\n  else return N;\n}\n"},
+      {"host.cuh", "int unused() { return twice(2); }\n"},
+      {"values.inc", "1, 2, 3\n"}};
+  const std::string text =
+      "__device__ int helper() { return 1; }\n"
+      "template <int N> struct Group {\n#include \"members.cuh\"\n};\n"
+      "struct OnlyHost {\n#include \"host.cuh\"\n};\n"
+      "__constant__ int values[] = {\n#include \"values.inc\"\n};\n"
+      "__global__ void k(int* x) { *x = Group<2>::twice(3) + Group<2>::thrice(4) + values[1]; }\n";
+  const std::vector<std::string> texts = texts_of(split(text, headers));
+  const auto text_of = [&](const std::string& name) {
+    for (const std::string& one : texts)
+      if (one.starts_with(name + "\n")) return one.substr(name.size() + 1);
+    return std::string();
+  };
+  EXPECT_EQ(text_of("members.cuh").substr(0, headers[0].text.size()), headers[0].text);
+  EXPECT_EQ(text_of("more.cuh").substr(0, headers[1].text.size()), headers[1].text);
+  EXPECT_EQ(text_of("values.inc").substr(0, headers[3].text.size()), headers[3].text);
+  EXPECT_THAT(text_of("host.cuh"), Not(HasSubstr("twice")));
+}
+
 TEST_F(SplitTest, types_and_constants_that_the_device_names_stay) {
   DeviceSlice slice = split(
       "typedef float real;\nstruct Used { real a; };\nstruct Unused { int b; };\nstatic const int N = 4;\n"
