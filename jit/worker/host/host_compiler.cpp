@@ -316,7 +316,7 @@ class HostConsumer final : public clang::SemaConsumer {
     pass_on();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
     {
-      const MissingReturnTraps traps = traps_of_generator();
+      const GeneratedTraps traps = traps_of_generator();
       m_generator->HandleTranslationUnit(context);
     }
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
@@ -413,7 +413,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void pass_on() {
     // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
-    const MissingReturnTraps traps = traps_of_generator();
+    const GeneratedTraps traps = traps_of_generator();
     for (const auto& step : std::exchange(m_held, {})) step();
   }
 
@@ -422,13 +422,17 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_holding) {
       m_held.emplace_back(step);
     } else {
-      const MissingReturnTraps traps = traps_of_generator();
+      const GeneratedTraps traps = traps_of_generator();
       step();
     }
   }
 
-  // nvcc's programs run on behind a missing return (clang_setup.cpp).
-  MissingReturnTraps traps_of_generator() { return {m_clang.getLangOpts(), !m_shared.cuda()}; }
+  // nvcc's programs run on behind a missing return (clang_setup.cpp). In a session, a division by zero is as
+  // little optimised away as a read through a null pointer.
+  GeneratedTraps traps_of_generator() {
+    return {m_clang.getLangOpts(),
+            {.missing_returns = !m_shared.cuda(), .divisions_by_zero = m_shared.cell != nullptr}};
+  }
 
   // Work-around: Clang says nothing of a brace that a skipped body leaves open.
   // Trigger: a '}' is missing in the body of a kernel, which is stepped over. Symptom: the body swallows all
