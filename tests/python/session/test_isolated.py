@@ -57,6 +57,11 @@ def test_a_crash_names_its_line(session):
     assert f"divided(int) at cell {cell.number}:3" in cell.error and "integer division by zero" in cell.error
 
 
+def test_a_crash_in_a_last_call_names_its_line(session):
+    cell = session.run("#include <cstdlib>\nvoid twice(double* p) {\n  delete[] p;\n  delete[] p;\n}\ntwice(new double[4]);")
+    assert "SIGABRT" in cell.error and f"twice(double*) at cell {cell.number}:4" in cell.error
+
+
 FORKS = """#include <cstdio>
 #include <sys/wait.h>
 #include <unistd.h>
