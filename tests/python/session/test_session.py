@@ -167,6 +167,23 @@ def test_recursion_and_forward_declarations(session):
     assert value(session, "user(1)") == "11"
 
 
+def test_what_no_cell_defines_is_named_with_the_lines_that_use_it(session):
+    ok(session, "int absent(const char* p, int n);\n\nint uses() {\n  return absent(\"a\", 2) + 1;\n}")
+    first = session.run("0").number - 1
+    assert f"absent(char const*, int), used at cell {first}:4, was called, which no cell" in session.run("uses()").error
+    own = session.run("absent(\"a\", 1) +\n  absent(\"b\", 2)")
+    assert f"absent(char const*, int), used at cell {own.number}:1, cell {own.number}:2, was" in own.error
+    ok(session, "namespace lib { struct A { int size(long) const; }; }\nlib::A a;")
+    assert "lib::A::size(long) const, used at cell" in session.run("a.size(3)").error
+    for text, name, line in [("extern int i;\nint get() {\n  return i; }", "i", 3), ("extern int i;\n\n\nint* p = &i;", "i", 4),
+                             ("namespace lib { extern long l; }\nlib::l", "lib::l", 2),
+                             ("extern thread_local int t;\nint get() {\n  return t; }", "t", 3),
+                             ("struct B { static int c; };\nB::c", "B::c", 2)]:
+        cell = session.run(text)
+        assert cell.error.startswith(f"{name}, used at cell {cell.number}:{line}, is declared"), cell.error
+        assert [(one.file, one.line) for one in cell.diagnostics] == [(f"cell {cell.number}", line)]
+
+
 def test_another_result_type_is_noted(session):
     ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }")
     cell = session.run("double f(int a) { return 0.5 * a; }").raise_if_failed()
