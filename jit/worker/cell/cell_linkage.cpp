@@ -61,6 +61,9 @@ class CellLinker {
       : m_generator(generator), m_module(module), m_context(context), m_pointer(pointer_type()) {}
 
   void link(const std::string& info) {
+    // As NoKeyFunctions leaves them.
+    for (llvm::Function& function : m_module)
+      function.setDLLStorageClass(llvm::GlobalValue::DefaultStorageClass);
     note_places();
     take_run();
     find_symbols();
@@ -201,6 +204,10 @@ class CellLinker {
         continue;
       }
       const clang::Decl* decl = decl_of(function);
+      // Thunks of virtual functions, which virtual tables name, are made where the functions are defined.
+      const bool is_thunk = !decl && is_virtual_thunk(function.getName());
+      if (is_thunk && function.hasAvailableExternallyLinkage()) function.deleteBody();
+      if (is_thunk && function.hasExternalLinkage()) m_symbols.push_back({&function, Kind::function, {}});
       if (!decl || !is_of_session(*decl)) continue;
       if (function.hasLocalLinkage() && !is_at_namespace_scope(*decl)) continue;
       m_symbols.push_back({&function, Kind::function, type_of(*decl)});
@@ -256,6 +263,10 @@ class CellLinker {
         "tarsia.slot." + value.getName());
     symbol.slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
     symbol.slot->setDSOLocal(true);
+  }
+
+  static bool is_virtual_thunk(llvm::StringRef name) {
+    return name.starts_with("_ZTh") || name.starts_with("_ZTv") || name.starts_with("_ZTc");
   }
 
   static bool is_missing_function(const Symbol& symbol) {
