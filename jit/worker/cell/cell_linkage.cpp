@@ -10,7 +10,6 @@
 #include "clang/AST/Decl.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/CodeGen/ModuleBuilder.h"
-#include "jit/worker/code/traps.h"
 #include "jit/worker/source/source_fs.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -668,7 +667,6 @@ class CellLinker {
 
 void link_cell(clang::CodeGenerator& generator, llvm::Module& module, clang::ASTContext& context,
                const std::string& info) {
-  fault_at_division_traps(module);
   CellLinker(generator, module, context).link(info);
 }
 
