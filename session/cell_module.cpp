@@ -1,7 +1,10 @@
 // Loads cells and fills their slots.
 #include "session/cell_module.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
+
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,12 +18,7 @@ namespace {
 
 constexpr char k_table[] = "tarsia_cell_table";
 constexpr char k_run[] = "tarsia_cell_run";
-constexpr std::int64_t k_version = 2;
-
-/// Stands for functions that are declared and not yet defined.
-[[noreturn]] void call_of_nothing() {
-  throw NotFound("a function was called that the session declares and no cell has defined: define it");
-}
+constexpr std::int64_t k_version = 3;
 
 }  // namespace
 
@@ -58,7 +56,7 @@ void CellModule::add_ops() {
   registry::add_late_ops(m_library);
 }
 
-std::string fill_slots(std::span<const LiveCell> cells) {
+const CellSymbol* fill_slots(std::span<const LiveCell> cells) {
   struct Definition {
     void* address;
     const char* type;
@@ -67,7 +65,7 @@ std::string fill_slots(std::span<const LiveCell> cells) {
   for (const LiveCell& cell : cells)
     for (const CellSymbol& symbol : cell.module->symbols())
       if (symbol.definition) defined[symbol.name].push_back({symbol.definition, symbol.type});
-  std::string missing;
+  const CellSymbol* missing = nullptr;
   for (const LiveCell& cell : cells)
     for (const CellSymbol& symbol : cell.module->symbols()) {
       void* address = nullptr;
@@ -81,11 +79,18 @@ std::string fill_slots(std::span<const LiveCell> cells) {
       if (!address) address = cell_builtin(symbol.name);
       if (!address && symbol.kind != k_cell_thread_variable)
         address = cell.module->find_elsewhere(symbol.name);
-      if (!address && symbol.kind == k_cell_function) address = reinterpret_cast<void*>(&call_of_nothing);
-      if (!address && missing.empty()) missing = symbol.name;
+      if (!address && symbol.kind == k_cell_function) address = symbol.complaint;
+      if (!address && !missing) missing = &symbol;
       *symbol.slot = address;
     }
   return missing;
+}
+
+std::string readable_name(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;  // a variable `i` is no int
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
+  return text ? text.get() : symbol;
 }
 
 void write_fixups(const CellModule& module) {

@@ -24,6 +24,8 @@ struct CellSymbol {
   void** slot;       ///< what the cell's code reads at each use
   void* definition;  ///< in this module, or the function that gives the calling thread's; null: elsewhere
   std::int64_t kind;
+  void* complaint;   ///< of a function: code that says that nobody defines it; null: this module does
+  const char* uses;  ///< of what this module does not define: "cell 1:4, cell 1:9"
 };
 inline constexpr std::int64_t k_cell_function = 0, k_cell_variable = 1, k_cell_shared = 2,
                               k_cell_thread_variable = 3;
@@ -35,7 +37,7 @@ struct CellFixup {
   std::int64_t offset, symbol, addend;
 };
 
-/// tarsia_cell_table, version 2.
+/// tarsia_cell_table, version 3.
 struct CellTable {
   std::int64_t version;
   const char* info;  ///< JSON: jit/worker/cell/cell_items.h
@@ -79,11 +81,14 @@ struct LiveCell {
 };
 
 /// Fills the slots: a function or variable is the newest of its name and type, what every module would have
-/// for itself is the oldest of its name and type. Returns the first variable that nobody defines, or "".
-std::string fill_slots(std::span<const LiveCell> cells);
+/// for itself is the oldest of its name and type. Returns the first variable that nobody defines, or null.
+const CellSymbol* fill_slots(std::span<const LiveCell> cells);
 
 /// Writes the newest cell's initial values that other cells define, after fill_slots().
 void write_fixups(const CellModule& module);
+
+/// What C++ calls a symbol: "f(int)" for "_Z1fi".
+std::string readable_name(const std::string& symbol);
 
 /// The address of a function of libtarsia that cells use; null if it is none.
 void* cell_builtin(std::string_view name);

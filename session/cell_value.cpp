@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "session/bench_clock.h"
 #include "session/cell_module.h"
 #include "session/ready_values.h"
@@ -225,6 +227,12 @@ void cell_note_place(const char* cell, int line) {
   t_line = line;
 }
 
+/// Stands for functions that are declared and not yet defined.
+[[noreturn]] void cell_call_of_nothing(const char* symbol, const char* uses) {
+  const std::string where = *uses ? ", used at " + std::string(uses) + "," : "";
+  throw NotFound(readable_name(symbol) + where + " was called, which no cell has defined: define it");
+}
+
 struct Builtin {
   std::string_view name;
   void* address;
@@ -256,6 +264,7 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_load_npy", cell_load_npy),
     BUILTIN("tarsia_cell_save_npy", cell_save_npy),
     BUILTIN("tarsia_cell_note_place", cell_note_place),
+    BUILTIN("tarsia_cell_call_of_nothing", cell_call_of_nothing),
 };
 #undef BUILTIN
 

@@ -225,6 +225,19 @@ std::vector<std::string> names_gone(const CellTexts& before, const CellTexts& no
   return gone;
 }
 
+/// Throws LoadError for a variable that nobody defines, and puts the first place that uses it into the
+/// result.
+[[noreturn]] void complain_of(const CellSymbol& missing, CellResult& result) {
+  const std::string uses = missing.uses, first = uses.substr(0, uses.find(','));
+  const std::string message = readable_name(missing.name) + (uses.empty() ? "" : ", used at " + uses + ",") +
+                              " is declared, and no cell and no library defines it: define it";
+  if (const std::size_t colon = first.rfind(':'); colon != first.npos)
+    result.diagnostics.insert(
+        result.diagnostics.begin(),
+        {.file = first.substr(0, colon), .line = std::stoi(first.substr(colon + 1)), .message = message});
+  throw LoadError(message);
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options) : m_options(std::move(options)) {
@@ -316,8 +329,7 @@ CellResult Session::run(const std::string& text, int number) {
     CellModule& made = *loaded;
     cell.take_items(made.info());
     live.push_back({std::make_shared<const CellText>(cell), loaded});
-    if (const std::string missing = relink(live); !missing.empty())
-      throw LoadError(missing + " is declared, and no cell and no library defines it: define it");
+    if (const CellSymbol* const missing = relink(live)) complain_of(*missing, result);
     write_fixups(made);
 
     // 4. Run.
@@ -518,7 +530,7 @@ registry::LaunchErrors Session::launch_errors(const CellModule& running) const {
   return all;
 }
 
-std::string Session::relink(const std::vector<Live>& live) const {
+const CellSymbol* Session::relink(const std::vector<Live>& live) const {
   std::vector<LiveCell> cells;
   for (const Live& one : live)
     if (one.module) cells.push_back({one.module.get(), one.text->name()});

@@ -118,7 +118,7 @@ class Session {
   std::string failure_of_gpu(CellResult& result);
   /// What launches in the cell that has run have left behind, in its module or in one whose code it called.
   registry::LaunchErrors launch_errors(const CellModule& running) const;
-  std::string relink(const std::vector<Live>& live) const;
+  const CellSymbol* relink(const std::vector<Live>& live) const;
   void note_stale(const std::vector<Live>& live, CellResult& result) const;
   void note_compiled_in(const std::vector<Live>& live, const std::vector<std::string>& undone,
                         CellResult& result) const;

@@ -517,4 +517,25 @@ void keep_definitions(clang::Decl& decl) {
   if (is_left_out) decl.addAttr(clang::UsedAttr::CreateImplicit(decl.getASTContext()));
 }
 
+// Clang takes a class for one without a key function if the first candidate is imported, and the class is
+// not.
+NoKeyFunctions::NoKeyFunctions(clang::ASTContext& context,
+                               const std::vector<clang::CXXRecordDecl*>& classes) {
+  for (clang::CXXRecordDecl* one : classes) {
+    if (!one->isCompleteDefinition() || one->isInvalidDecl() || one->isDependentType() ||
+        !one->isDynamicClass())
+      continue;
+    const clang::CXXMethodDecl* key = context.getCurrentKeyFunction(one);
+    if (!key) continue;
+    auto* first = const_cast<clang::CXXMethodDecl*>(key->getCanonicalDecl());
+    first->addAttr(clang::DLLImportAttr::CreateImplicit(context));
+    context.setNonKeyFunction(first);
+    m_marked.push_back(first);
+  }
+}
+
+NoKeyFunctions::~NoKeyFunctions() {
+  for (clang::CXXMethodDecl* one : m_marked) one->dropAttr<clang::DLLImportAttr>();
+}
+
 }  // namespace tarsia::jit

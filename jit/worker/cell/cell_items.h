@@ -19,6 +19,8 @@
 
 namespace clang {
 class ASTContext;
+class CXXMethodDecl;
+class CXXRecordDecl;
 class Decl;
 class DeclContext;
 class SourceManager;
@@ -106,5 +108,19 @@ void forget_definitions(clang::Decl& decl);
 
 /// Marks the definitions of the cell's own that Clang would leave out because nothing uses them here.
 void keep_definitions(clang::Decl& decl);
+
+/// While it lives, no class of the session has a key function: each cell that uses a virtual table or type
+/// information has its own, as it has of classes whose functions are all inline. The cell that defines what
+/// would be the key function need not have run. The parser must not read declarations meanwhile.
+class NoKeyFunctions {
+ public:
+  NoKeyFunctions(clang::ASTContext& context, const std::vector<clang::CXXRecordDecl*>& classes);
+  ~NoKeyFunctions();
+  NoKeyFunctions(const NoKeyFunctions&) = delete;
+  NoKeyFunctions& operator=(const NoKeyFunctions&) = delete;
+
+ private:
+  std::vector<clang::CXXMethodDecl*> m_marked;
+};
 
 }  // namespace tarsia::jit

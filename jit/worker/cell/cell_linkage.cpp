@@ -31,6 +31,8 @@ namespace tarsia::jit {
 namespace {
 
 constexpr char k_builtin_prefix[] = "tarsia_cell_";
+constexpr char k_call_of_nothing[] = "tarsia_cell_call_of_nothing";
+constexpr std::size_t k_most_uses = 5;          // that are told of what is not defined
 constexpr char k_initialiser[] = "__tls_init";  // of a module's thread_local variables, as Clang calls it
 
 enum class Kind { function, variable, shared, thread_variable };
@@ -44,7 +46,9 @@ struct Symbol {
       nullptr;  ///< gives the calling thread's; null: it is not thread_local, or not defined here
   /// Of a function: the slot of its address, which stays the same when another definition takes its place.
   llvm::GlobalVariable* address_slot = nullptr;
-  llvm::Function* thunk = nullptr;  ///< what lies there: it jumps to the newest definition
+  llvm::Function* thunk = nullptr;      ///< what lies there: it jumps to the newest definition
+  std::string uses;                     ///< of what this module does not define: "cell 1:4, cell 1:9"
+  llvm::Function* complaint = nullptr;  ///< of a function: what is called as long as nobody defines it
   bool defined() const { return !value->isDeclaration(); }
   /// What the slot of its own module holds at first.
   llvm::GlobalValue* definition() const { return accessor ? accessor : value; }
@@ -56,12 +60,16 @@ class CellLinker {
       : m_generator(generator), m_module(module), m_context(context), m_pointer(pointer_type()) {}
 
   void link(const std::string& info) {
+    // As NoKeyFunctions leaves them.
+    for (llvm::Function& function : m_module)
+      function.setDLLStorageClass(llvm::GlobalValue::DefaultStorageClass);
     note_places();
     take_run();
     find_symbols();
     find_initialisers();
     for (Symbol& symbol : m_symbols) add_accessor(symbol);
     for (Symbol& symbol : m_symbols) add_slot(symbol);
+    for (Symbol& symbol : m_symbols) add_complaint(symbol);
     for (Symbol& symbol : m_symbols) add_thunk(symbol);
     for (Symbol& symbol : m_symbols) use_slot(symbol);
     for (llvm::Function& function : m_module) keep_faults(function);
@@ -195,9 +203,20 @@ class CellLinker {
         continue;
       }
       const clang::Decl* decl = decl_of(function);
+      // Thunks of virtual functions, which virtual tables name, are made where the functions are defined.
+      const bool is_thunk = !decl && is_virtual_thunk(function.getName());
+      if (is_thunk && function.hasAvailableExternallyLinkage()) function.deleteBody();
+      if (is_thunk && function.hasExternalLinkage()) m_symbols.push_back({&function, Kind::function, {}});
       if (!decl || !is_of_session(*decl)) continue;
       if (function.hasLocalLinkage() && !is_at_namespace_scope(*decl)) continue;
       m_symbols.push_back({&function, Kind::function, type_of(*decl)});
+    }
+    if (llvm::any_of(m_symbols, is_missing_function)) {
+      auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m_module.getContext()),
+                                           {m_pointer, m_pointer}, false);
+      auto* complains =
+          llvm::cast<llvm::Function>(m_module.getOrInsertFunction(k_call_of_nothing, type).getCallee());
+      m_symbols.push_back({complains, Kind::function, {}});
     }
     // Constructors and destructors that are others' by another name.
     for (llvm::GlobalAlias& alias : m_module.aliases()) {
@@ -245,6 +264,93 @@ class CellLinker {
     symbol.slot->setDSOLocal(true);
   }
 
+  static bool is_virtual_thunk(llvm::StringRef name) {
+    return name.starts_with("_ZTh") || name.starts_with("_ZTv") || name.starts_with("_ZTc");
+  }
+
+  static bool is_missing_function(const Symbol& symbol) {
+    return symbol.kind == Kind::function && !symbol.defined() &&
+           !symbol.value->getName().starts_with(k_builtin_prefix);
+  }
+
+  /// "cell 3:2"; empty if the file is no cell.
+  static std::string place_in_cell(llvm::StringRef file, unsigned line) {
+    if (file.consume_front(k_source_dir)) file.consume_front("/");
+    return file.starts_with("cell ") && line > 0 ? (file + ":" + llvm::Twine(line)).str() : std::string();
+  }
+
+  std::string place_of(const clang::Decl& decl) const {
+    const clang::PresumedLoc place = m_context.getSourceManager().getPresumedLoc(decl.getLocation());
+    return place.isValid() ? place_in_cell(place.getFilename(), place.getLine()) : std::string();
+  }
+
+  /// The lines of the module's cell that use the value; if there is none, that of its declaration.
+  std::string uses_of(const llvm::GlobalValue& value) const {
+    std::set<std::pair<unsigned, std::string>> places;
+    std::vector<const llvm::User*> work(value.user_begin(), value.user_end());
+    llvm::SmallPtrSet<const llvm::User*, 16> seen;
+    while (!work.empty()) {
+      const llvm::User* user = work.back();
+      work.pop_back();
+      if (!seen.insert(user).second) continue;
+      if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user)) {
+        const llvm::DebugLoc& place = instruction->getDebugLoc();
+        if (std::string text = place ? place_in_cell(place->getFilename(), place.getLine()) : "";
+            !text.empty())
+          places.emplace(place.getLine(), std::move(text));
+        // The place of a thread's variable is asked for by a function of Clang's.
+        if (!place && instruction->getFunction()->getName().starts_with("_ZTW"))
+          work.insert(work.end(), instruction->getFunction()->user_begin(),
+                      instruction->getFunction()->user_end());
+      } else if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(user)) {
+        const clang::Decl* decl = decl_of(*variable);
+        if (std::string text = decl ? place_of(*decl) : ""; !text.empty())
+          places.emplace(m_context.getSourceManager().getPresumedLineNumber(decl->getLocation()),
+                         std::move(text));
+      } else {
+        work.insert(work.end(), user->user_begin(), user->user_end());
+      }
+    }
+    std::string all;
+    std::size_t n = 0;
+    for (const auto& [line, text] : places) {
+      if (n++ == k_most_uses) return all + ", ...";
+      all += (all.empty() ? "" : ", ") + text;
+    }
+    const clang::Decl* decl = all.empty() ? decl_of(value) : nullptr;
+    return decl ? place_of(*decl) : all;
+  }
+
+  /// What a slot holds as long as nobody defines the function: code that says so, and where it is used.
+  void add_complaint(Symbol& symbol) {
+    if (symbol.defined() || symbol.value->getName().starts_with(k_builtin_prefix)) return;
+    symbol.uses = uses_of(*symbol.value);
+    if (!is_missing_function(symbol)) return;
+    const auto complains =
+        llvm::find_if(m_symbols, [](const Symbol& one) { return one.value->getName() == k_call_of_nothing; });
+    symbol.complaint = jump_function("tarsia.undefined.", *symbol.value);
+    llvm::IRBuilder<> builder(&symbol.complaint->getEntryBlock());
+    auto* jump = llvm::InlineAsm::get(
+        llvm::FunctionType::get(builder.getVoidTy(), {m_pointer, m_pointer, m_pointer}, false),
+        "leaq ${0:P}(%rip), %rdi\n\tleaq ${1:P}(%rip), %rsi\n\tjmpq *${2:P}(%rip)", "s,s,s",
+        /*hasSideEffects=*/true);
+    builder.CreateCall(jump, {text(symbol.value->getName().str()), text(symbol.uses), complains->slot});
+    builder.CreateUnreachable();
+  }
+
+  /// A function that has an entry block alone, for assembly that jumps elsewhere.
+  llvm::Function* jump_function(const char* prefix, const llvm::GlobalValue& target) {
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(m_module.getContext()), false);
+    auto* made =
+        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, prefix + target.getName(), m_module);
+    made->addFnAttr(llvm::Attribute::Naked);
+    made->addFnAttr(llvm::Attribute::NoInline);
+    made->addFnAttr(llvm::Attribute::NoUnwind);
+    made->setAlignment(llvm::Align(16));  // the lowest bit of a pointer to a member means a virtual one
+    llvm::BasicBlock::Create(m_module.getContext(), "", made);
+    return made;
+  }
+
   /// Gives a function an address that is the same for all code and at all times: that of a jump through the
   /// slot. Of all modules that have such a jump, the oldest's is used.
   void add_thunk(Symbol& symbol) {
@@ -252,16 +358,8 @@ class CellLinker {
     // A launch finds a kernel by the address of its stub.
     const clang::Decl* decl = decl_of(*symbol.value);
     if (!decl || decl->hasAttr<clang::CUDAGlobalAttr>()) return;
-    llvm::LLVMContext& context = m_module.getContext();
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
-    symbol.thunk = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                          "tarsia.jump." + symbol.value->getName(), m_module);
-    symbol.thunk->addFnAttr(llvm::Attribute::Naked);
-    symbol.thunk->addFnAttr(llvm::Attribute::NoInline);
-    symbol.thunk->addFnAttr(llvm::Attribute::NoUnwind);
-    symbol.thunk->setAlignment(
-        llvm::Align(16));  // the lowest bit of a pointer to a member means a virtual one
-    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", symbol.thunk));
+    symbol.thunk = jump_function("tarsia.jump.", *symbol.value);
+    llvm::IRBuilder<> builder(&symbol.thunk->getEntryBlock());
     auto* jump = llvm::InlineAsm::get(llvm::FunctionType::get(builder.getVoidTy(), {m_pointer}, false),
                                       "jmpq *${0:P}(%rip)", "s", /*hasSideEffects=*/true);
     builder.CreateCall(jump, {symbol.slot});
@@ -500,7 +598,9 @@ class CellLinker {
 
   void add_table(const std::string& info) {
     llvm::LLVMContext& context = m_module.getContext();
-    auto* symbol_type = llvm::StructType::get(context, {m_pointer, m_pointer, m_pointer, m_pointer, int64()});
+    auto* symbol_type = llvm::StructType::get(
+        context, {m_pointer, m_pointer, m_pointer, m_pointer, int64(), m_pointer, m_pointer});
+    llvm::Constant* const null = llvm::ConstantPointerNull::get(m_pointer);
     std::vector<llvm::Constant*> symbols;
     for (const Symbol& symbol : m_symbols) {
       if (symbol.defined() && symbol.value->hasLocalLinkage()) {
@@ -509,9 +609,9 @@ class CellLinker {
       }
       symbols.push_back(llvm::ConstantStruct::get(
           symbol_type, {text(symbol.value->getName().str()), text(symbol.type), symbol.slot,
-                        symbol.defined() ? static_cast<llvm::Constant*>(symbol.definition())
-                                         : llvm::ConstantPointerNull::get(m_pointer),
-                        number(std::int64_t(symbol.kind))}));
+                        symbol.defined() ? static_cast<llvm::Constant*>(symbol.definition()) : null,
+                        number(std::int64_t(symbol.kind)), symbol.complaint ? symbol.complaint : null,
+                        text(symbol.uses)}));
     }
     std::vector<int> rows_of_address(m_symbols.size(), -1);
     for (std::size_t i = 0; i < m_symbols.size(); ++i) {
@@ -519,8 +619,9 @@ class CellLinker {
       if (!symbol.thunk) continue;
       rows_of_address[i] = int(symbols.size());
       symbols.push_back(llvm::ConstantStruct::get(
-          symbol_type, {text("address of " + symbol.value->getName().str()), text(symbol.type),
-                        symbol.address_slot, symbol.thunk, number(std::int64_t(Kind::shared))}));
+          symbol_type,
+          {text("address of " + symbol.value->getName().str()), text(symbol.type), symbol.address_slot,
+           symbol.thunk, number(std::int64_t(Kind::shared)), null, text("")}));
     }
     auto* fixup_type = llvm::StructType::get(context, {m_pointer, int64(), int64(), int64()});
     std::vector<llvm::Constant*> fixups;
@@ -540,7 +641,7 @@ class CellLinker {
         m_module, table_type, true, llvm::GlobalValue::ExternalLinkage,
         llvm::ConstantStruct::get(
             table_type,
-            {number(2), text(info), number(std::int64_t(symbols.size())), array_of(symbol_type, symbols),
+            {number(3), text(info), number(std::int64_t(symbols.size())), array_of(symbol_type, symbols),
              number(std::int64_t(fixups.size())), array_of(fixup_type, fixups), handle}),
         k_cell_table_symbol);
     table->setVisibility(llvm::GlobalValue::DefaultVisibility);

@@ -6,8 +6,10 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -89,6 +91,18 @@ bool has_long_chain(llvm::Function& function) {
   return false;
 }
 
+/// Whether the function's code lies outside of the module and may crash. Functions of numbers alone, as those
+/// of <cmath>, do not.
+bool can_crash_elsewhere(const llvm::Function& callee) {
+  if (callee.isIntrinsic())
+    return callee.getIntrinsicID() == llvm::Intrinsic::memcpy ||
+           callee.getIntrinsicID() == llvm::Intrinsic::memmove ||
+           callee.getIntrinsicID() == llvm::Intrinsic::memset;
+  if (!callee.isDeclaration()) return false;
+  return !callee.getReturnType()->isFloatingPointTy() ||
+         llvm::any_of(callee.args(), [](const llvm::Argument& one) { return one.getType()->isPointerTy(); });
+}
+
 }  // namespace
 
 // Work-around: Clang makes the code of a virtual function that a header defines inline after the class.
@@ -113,6 +127,19 @@ void trap_forbidden_returns(llvm::Module& module) {
         end->eraseFromParent();
       }
       trap_before_end(block);
+    }
+  }
+}
+
+// Calls within the module stay tail calls, and so do those through pointers: recursions may rely on it.
+void keep_callers(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.hasFnAttribute("thunk")) continue;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+      if (callee && can_crash_elsewhere(*callee) && !call->isMustTailCall())
+        call->setTailCallKind(llvm::CallInst::TCK_NoTail);
     }
   }
 }

@@ -202,6 +202,7 @@ std::vector<std::string> generate_host_code(clang::CompilerInstance& clang, clan
   guard_assembler();
   drop_unreached(*module);
   trap_forbidden_returns(*module);
+  keep_callers(*module);
   if (clang.getCodeGenOpts().OptimizationLevel > 0) warn_of_chains(clang, generator, shorten_chains(*module));
   CodeHalves halves;
   if (clang.getCodeGenOpts().OptimizationLevel == 2) keep_loop_nests_apart(*module);

@@ -3,9 +3,13 @@
 
 #include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/LangOptions.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 
@@ -55,6 +59,8 @@ void trap_before_end(llvm::BasicBlock& block) {
 void trap_unreachable_code(clang::CodeGenOptions& options, const clang::LangOptions& language) {
   if (!language.Sanitize.has(clang::SanitizerKind::Return))
     options.SanitizeTrap.set(clang::SanitizerKind::Return, true);
+  if (!language.Sanitize.has(clang::SanitizerKind::IntegerDivideByZero))
+    options.SanitizeTrap.set(clang::SanitizerKind::IntegerDivideByZero, true);
   options.setSanitizeDebugTrapReasons(clang::CodeGenOptions::SanitizeDebugTrapReasonKind::None);
   options.PassBuilderCallbacks.emplace_back([](llvm::PassBuilder& builder) {
     builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel,
@@ -62,13 +68,41 @@ void trap_unreachable_code(clang::CodeGenOptions& options, const clang::LangOpti
   });
 }
 
-MissingReturnTraps::MissingReturnTraps(clang::LangOptions& language, bool wanted)
-    : m_language(language), m_wanted(wanted && !language.Sanitize.has(clang::SanitizerKind::Return)) {
-  if (m_wanted) m_language.Sanitize.set(clang::SanitizerKind::Return, true);
+GeneratedTraps::GeneratedTraps(clang::LangOptions& language, Where where) : m_language(language) {
+  const auto set = [&](clang::SanitizerMask kind, bool wanted, bool& is_set) {
+    is_set = wanted && !language.Sanitize.has(kind);
+    if (is_set) m_language.Sanitize.set(kind, true);
+  };
+  set(clang::SanitizerKind::Return, where.missing_returns, m_set.missing_returns);
+  set(clang::SanitizerKind::IntegerDivideByZero, where.divisions_by_zero, m_set.divisions_by_zero);
 }
 
-MissingReturnTraps::~MissingReturnTraps() {
-  if (m_wanted) m_language.Sanitize.set(clang::SanitizerKind::Return, false);
+GeneratedTraps::~GeneratedTraps() {
+  if (m_set.missing_returns) m_language.Sanitize.set(clang::SanitizerKind::Return, false);
+  if (m_set.divisions_by_zero) m_language.Sanitize.set(clang::SanitizerKind::IntegerDivideByZero, false);
+}
+
+void fault_at_division_traps(llvm::Module& module) {
+  constexpr std::uint64_t k_division =
+      3;  // SanitizerHandler::DivremOverflow, a part of Clang's binary interface
+  llvm::SmallVector<llvm::CallInst*> traps;
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (call && call->getIntrinsicID() == llvm::Intrinsic::ubsantrap &&
+          llvm::cast<llvm::ConstantInt>(call->getArgOperand(0))->getZExtValue() == k_division)
+        traps.push_back(call);
+    }
+  for (llvm::CallInst* trap : traps) {
+    llvm::IRBuilder<> builder(trap);  // at its line
+    auto* divide = llvm::InlineAsm::get(llvm::FunctionType::get(builder.getVoidTy(), false),
+                                        "xorl %eax, %eax\n\tdivl %eax", "~{eax},~{edx},~{flags}",
+                                        /*hasSideEffects=*/true);
+    llvm::CallInst* made = builder.CreateCall(divide);
+    made->addFnAttr(llvm::Attribute::NoMerge);  // each has its own line
+    made->setDoesNotThrow();
+    trap->eraseFromParent();
+  }
 }
 
 }  // namespace tarsia::jit

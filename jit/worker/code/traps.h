@@ -11,7 +11,8 @@
 
 namespace llvm {
 class BasicBlock;
-}
+class Module;
+}  // namespace llvm
 namespace clang {
 class CodeGenOptions;
 class LangOptions;
@@ -27,19 +28,27 @@ void trap_before_end(llvm::BasicBlock& block);
 /// switch, which LLVM never jumps to.
 void trap_unreachable_code(clang::CodeGenOptions& options, const clang::LangOptions& language);
 
-/// While it lives, Clang makes a trap where a function ends without its return. It is Clang's check of that
-/// name, without the run-time library's help. `__has_feature(undefined_behavior_sanitizer)` asks for the same
-/// options, so it must not live while Clang reads a text. Where the check itself is asked for, it stays that.
-class MissingReturnTraps {
+/// While it lives, Clang makes a trap where a function ends without its return, or an integer is divided by
+/// zero. These are Clang's checks of that name, without the run-time library's help.
+/// `__has_feature(undefined_behavior_sanitizer)` asks for the same options, so it must not live while Clang
+/// reads a text. Where the checks themselves are asked for, they stay that.
+class GeneratedTraps {
  public:
-  MissingReturnTraps(clang::LangOptions& language, bool wanted);
-  ~MissingReturnTraps();
-  MissingReturnTraps(const MissingReturnTraps&) = delete;
-  MissingReturnTraps& operator=(const MissingReturnTraps&) = delete;
+  struct Where {
+    bool missing_returns = false;
+    bool divisions_by_zero = false;
+  };
+  GeneratedTraps(clang::LangOptions& language, Where where);
+  ~GeneratedTraps();
+  GeneratedTraps(const GeneratedTraps&) = delete;
+  GeneratedTraps& operator=(const GeneratedTraps&) = delete;
 
  private:
   clang::LangOptions& m_language;
-  bool m_wanted;
+  Where m_set;
 };
+
+/// Lets the traps of divisions by zero raise what the processor's own division raises, SIGFPE.
+void fault_at_division_traps(llvm::Module& module);
 
 }  // namespace tarsia::jit

@@ -15,6 +15,7 @@
 #include "clang/Sema/Sema.h"
 #include "jit/worker/cell/cell_linkage.h"
 #include "jit/worker/cell/cell_value.h"
+#include "jit/worker/code/traps.h"
 
 namespace tarsia::jit {
 
@@ -267,8 +268,10 @@ void generate_in_cell(HostParse& shared, clang::CodeGenerator& generator, clang:
 }
 
 void tie_cell(HostParse& shared, clang::CodeGenerator& generator) {
-  if (llvm::Module* const module = generator.GetModule())
-    link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
+  llvm::Module* const module = generator.GetModule();
+  if (!module) return;
+  fault_at_division_traps(*module);
+  link_cell(generator, *module, shared.clang->getASTContext(), shared.cell->json());
 }
 
 }  // namespace tarsia::jit

@@ -178,6 +178,7 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   // Virtual functions are instantiated with the tables that name them, and may use further tables.
+  const NoKeyFunctions no_keys(context, shared.classes_of_cells);
   do shared.sema->PerformPendingInstantiations();
   while (shared.sema->DefineUsedVTables());
   if (shared.cuda())
@@ -258,8 +259,11 @@ class HostConsumer final : public clang::SemaConsumer {
     });
   }
   void HandleTagDeclDefinition(clang::TagDecl* decl) override {
-    if (llvm::isa<clang::CXXRecordDecl>(decl) && is_in_request(m_clang.getSourceManager(), *decl))
+    if (auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(decl);
+        record && is_in_request(m_clang.getSourceManager(), *decl)) {
       m_own_types.note(decl);
+      if (m_shared.cell) m_shared.classes_of_cells.push_back(record);
+    }
     later([=, this] { m_generator->HandleTagDeclDefinition(decl); });
   }
   void HandleTagDeclRequiredDefinition(const clang::TagDecl* decl) override {
@@ -316,7 +320,7 @@ class HostConsumer final : public clang::SemaConsumer {
     pass_on();
     if (m_shared.cuda()) prepare_device_tables(*m_generator, m_shared.slice);
     {
-      const MissingReturnTraps traps = traps_of_generator();
+      const WhileGenerating scope = while_generating();
       m_generator->HandleTranslationUnit(context);
     }
     if (m_clang.getDiagnostics().hasErrorOccurred()) return;
@@ -413,7 +417,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void pass_on() {
     // A step may read declarations from the prelude. Clang passes these to this consumer at once.
     m_holding = false;
-    const MissingReturnTraps traps = traps_of_generator();
+    const WhileGenerating scope = while_generating();
     for (const auto& step : std::exchange(m_held, {})) step();
   }
 
@@ -422,13 +426,24 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_holding) {
       m_held.emplace_back(step);
     } else {
-      const MissingReturnTraps traps = traps_of_generator();
+      const WhileGenerating scope = while_generating();
       step();
     }
   }
 
-  // nvcc's programs run on behind a missing return (clang_setup.cpp).
-  MissingReturnTraps traps_of_generator() { return {m_clang.getLangOpts(), !m_shared.cuda()}; }
+  /// What is in force while Clang generates code, and not while it reads the text.
+  struct WhileGenerating {
+    GeneratedTraps traps;
+    NoKeyFunctions no_keys;
+  };
+
+  // nvcc's programs run on behind a missing return (clang_setup.cpp). In a session, a division by zero is as
+  // little optimised away as a read through a null pointer.
+  WhileGenerating while_generating() {
+    return {{m_clang.getLangOpts(),
+             {.missing_returns = !m_shared.cuda(), .divisions_by_zero = m_shared.cell != nullptr}},
+            {m_clang.getASTContext(), m_shared.classes_of_cells}};
+  }
 
   // Work-around: Clang says nothing of a brace that a skipped body leaves open.
   // Trigger: a '}' is missing in the body of a kernel, which is stepped over. Symptom: the body swallows all

@@ -45,10 +45,11 @@ struct HostParse {
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;
-  ParseWriter* writer = nullptr;               // Clang's, if the leading includes may be written
-  std::unique_ptr<CellItems> cell;             // the unit is a cell of a session
-  int closed_braces = 0;                       // that it left open
-  std::vector<clang::SourceLocation> returns;  // its `return`s, of macros too
+  ParseWriter* writer = nullptr;                        // Clang's, if the leading includes may be written
+  std::unique_ptr<CellItems> cell;                      // the unit is a cell of a session
+  int closed_braces = 0;                                // that it left open
+  std::vector<clang::SourceLocation> returns;           // its `return`s, of macros too
+  std::vector<clang::CXXRecordDecl*> classes_of_cells;  // those that the texts of the session define
   // What its statements at the top level declare belongs to these (give_locals_a_function).
   std::map<const clang::TopLevelStmtDecl*, clang::FunctionDecl*> statement_functions;
   clang::Decl* last_seen = nullptr;  // of the unit's declarations

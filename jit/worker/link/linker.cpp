@@ -268,10 +268,12 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
   // A static library of the user's may use it, too.
   if (of_openmp.empty() && request.options.openmp && !request.options.libraries.empty()) of_openmp = "OpenMP";
   const SupportObjects& support = support_objects();
+  // AddressSanitizer fills memory with what is no zero, and names the code that asked for it.
+  const bool checks_memory = has_checks(request.options, "address");
   if (parts.has_main) {
     add_support(support.main);
     args.push_back("--wrap=exit");
-    args.push_back("--wrap=malloc");
+    if (!checks_memory) args.push_back("--wrap=malloc");
   }
   if (parts.cuda) {
     add_support(support.cuda);
@@ -343,7 +345,7 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
   if (undefined && parts.has_main) {
     undefined->insert("exit");  // --wrap gives it to __real_exit
     for (const char* name : {"_Znwm", "_Znam"})
-      if (undefined->contains(name)) args.push_back(std::string("--wrap=") + name);
+      if (!checks_memory && undefined->contains(name)) args.push_back(std::string("--wrap=") + name);
   }
   if (!of_openmp.empty()) {
     const std::vector<std::string> found = openmp_libraries(parts.home);

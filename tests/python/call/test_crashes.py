@@ -221,6 +221,56 @@ def test_undefined_code_does_not_run_on_into_the_next_function(body, expected, o
     assert "#0 " in errors or "g(a)" in body, errors  # a jump to nowhere leaves no frame
 
 
+LAST_CALLS = '''
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+double* volatile kept;
+char* const low = (char*)8;
+__attribute__((noinline)) static void twice(double* p) {
+  delete[] p;
+  delete[] kept;
+}
+void deletes() { kept = new double[4]; twice(kept); }
+__attribute__((noinline)) static void give(void* p) {
+  std::free((char*)p + 4);
+}
+void frees() { void* volatile p = std::malloc(10); give(p); }
+void copies(int64_t n) {
+  std::memcpy(low, low + 800, n);
+}
+int64_t measures() {
+  char* volatile p = low; return strlen(p);
+}
+void raises() {
+  raise(SIGSEGV);
+}
+'''
+
+
+@pytest.mark.parametrize("call, expected, frame", [
+    ("deletes()", signal.SIGABRT, "twice(double*) at source:9"),
+    ("frees()", signal.SIGABRT, "give(void*) at source:13"),
+    ("copies(1 << 30)", signal.SIGSEGV, "copies(long) at source:17"),
+    ("measures()", signal.SIGSEGV, "measures() at source:20"),
+    ("raises()", signal.SIGSEGV, "raises() at source:23"),
+])
+def test_the_last_call_of_a_function_is_named(call, expected, frame):
+    errors = crash(f"library = load('''#include <cstdint>{LAST_CALLS}''')\nlibrary.{call}", expected)
+    assert frame in errors
+
+
+def test_recursions_within_a_module_need_no_stack():
+    library = tarsia.load_inline('''
+        #include <cstdint>
+        __attribute__((noinline)) static bool odd(int64_t n);
+        __attribute__((noinline)) static bool even(int64_t n) { return n == 0 || odd(n - 1); }
+        static bool odd(int64_t n) { return n != 0 && even(n - 1); }
+        bool is_even(int64_t n) { return even(n); }
+    ''')
+    assert library.is_even(100_000_000)
+
+
 def test_undefined_code_of_c_and_of_cuda_does_not_either():
     text = "int f(int a) { int* p = 0; *p = a; return a; }" + BEHIND
     assert "called with a = 3" in crash(f"load({{'a.c': {text!r}}}).f(3)")

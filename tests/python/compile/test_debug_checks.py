@@ -247,6 +247,34 @@ def test_the_command_starts_itself_again(tmp_path, flag):
     assert "heap-buffer-overflow" in done.stderr and "a.cc:6" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("flag", ["address", "thread"])
+def test_a_programs_memory_is_given_back_as_it_was_asked_for(tmp_path, flag):
+    file = tmp_path / "program.cc"
+    file.write_text('''
+        #include <cstdio>
+        #include <cstdlib>
+        #include <regex>
+        #include <string>
+        #include <thread>
+        int main() {
+          std::string text(100, 'x');
+          double* numbers = new double[100];
+          numbers[3] = 3;
+          int* one = new int(4);
+          void* bytes = std::malloc(10);
+          int sum = 0;
+          std::thread([&] { sum = int(numbers[3]) + *one; }).join();
+          const bool found = std::regex_search(text, std::regex("x+"));
+          std::free(bytes);
+          delete one;
+          delete[] numbers;
+          std::printf("%d %d\\n", sum, found);
+        }
+    ''')
+    done = subprocess.run([places.command(), "run", f"--debug={flag}", file], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "7 1\n", "")
+
+
 def test_the_command_says_what_is_undefined(tmp_path):
     (tmp_path / "a.cc").write_text("int main(int argc, char**) {\n  int large = 2147483647;\n  return (large + argc) & 0;\n}\n")
     done = subprocess.run([places.command(), "run", "--debug=undefined", "a.cc"], cwd=tmp_path, capture_output=True, text=True, timeout=300)

@@ -34,6 +34,11 @@ def value(session, text):
     ("void f() { int* p = nullptr; int unused = *p; } f();", "SIGSEGV"),
     ("#include <cstdlib>\nabort();", "SIGABRT"),
     ("int seven = 7, zero = 0; seven / zero", "SIGFPE"),
+    ("volatile int zero = 0; 1 / zero", "SIGFPE"),
+    ("int zero = 0; 0 % zero", "SIGFPE"),
+    ("int zero = 0; { long unused = 4l / zero; }", "SIGFPE"),
+    ("int f(unsigned a) { int unused = 5 / a; return 3; } f(0)", "SIGFPE"),
+    ("#include <chrono>\nstd::chrono::seconds(1) / int{}", "SIGFPE"),
     ("#include <cstdlib>\nexit(3);", "exit code 3"),
     ("#include <signal.h>\n#include <unistd.h>\nkill(getpid(), SIGKILL);", "SIGKILL"),
 ])
@@ -48,6 +53,13 @@ def test_a_crash_is_an_error_and_definitions_are_restored(session, text, how):
 def test_a_crash_names_its_line(session):
     cell = session.run("int* null = nullptr;\n\n*null = 1;")
     assert f"cell {cell.number}:3" in cell.error
+    cell = session.run("int divided(int a) {\n  return a > 3 ? 1 / (a - 4) :\n    1 / (a - 2);\n}\ndivided(2)")
+    assert f"divided(int) at cell {cell.number}:3" in cell.error and "integer division by zero" in cell.error
+
+
+def test_a_crash_in_a_last_call_names_its_line(session):
+    cell = session.run("#include <cstdlib>\nvoid twice(double* p) {\n  delete[] p;\n  delete[] p;\n}\ntwice(new double[4]);")
+    assert "SIGABRT" in cell.error and f"twice(double*) at cell {cell.number}:4" in cell.error
 
 
 FORKS = """#include <cstdio>

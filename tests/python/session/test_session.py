@@ -167,6 +167,42 @@ def test_recursion_and_forward_declarations(session):
     assert value(session, "user(1)") == "11"
 
 
+def test_what_no_cell_defines_is_named_with_the_lines_that_use_it(session):
+    ok(session, "int absent(const char* p, int n);\n\nint uses() {\n  return absent(\"a\", 2) + 1;\n}")
+    first = session.run("0").number - 1
+    assert f"absent(char const*, int), used at cell {first}:4, was called, which no cell" in session.run("uses()").error
+    own = session.run("absent(\"a\", 1) +\n  absent(\"b\", 2)")
+    assert f"absent(char const*, int), used at cell {own.number}:1, cell {own.number}:2, was" in own.error
+    ok(session, "namespace lib { struct A { int size(long) const; }; }\nlib::A a;")
+    assert "lib::A::size(long) const, used at cell" in session.run("a.size(3)").error
+    for text, name, line in [("extern int i;\nint get() {\n  return i; }", "i", 3), ("extern int i;\n\n\nint* p = &i;", "i", 4),
+                             ("namespace lib { extern long l; }\nlib::l", "lib::l", 2),
+                             ("extern thread_local int t;\nint get() {\n  return t; }", "t", 3),
+                             ("struct B { static int c; };\nB::c", "B::c", 2)]:
+        cell = session.run(text)
+        assert cell.error.startswith(f"{name}, used at cell {cell.number}:{line}, is declared"), cell.error
+        assert [(one.file, one.line) for one in cell.diagnostics] == [(f"cell {cell.number}", line)]
+
+
+def test_classes_whose_virtual_functions_are_defined_outside_of_them(session):
+    ok(session, "struct A { virtual int g(); int a = 5; virtual ~A() {} };\nint A::g() { return 1; }", "A a;")
+    assert value(session, "a.g()") == "1"
+    assert value(session, "struct B : A { int g() override { return 2; } }; B b; A& r = b; r.g()") == "2"
+    assert value(session, "#include <typeinfo>\ntypeid(r) == typeid(B) && dynamic_cast<B*>(&r)") == "true"
+    ok(session, "void throws() { throw B(); }")
+    assert value(session, "int n = 0; try { throws(); } catch (A& x) { n = x.g(); } n") == "2"
+    ok(session, "int A::g() { return 10; }")
+    assert value(session, "a.g() + A().g()") == "20"
+    ok(session, "struct K { virtual int later(); };", "K* k = new K;", "int K::later() { return 4; }")
+    assert value(session, "k->later() + K().later()") == "8"
+    ok(session, "struct L { virtual int l() { return 1; } int li = 4; };\n"
+                "struct R { virtual int r(); virtual ~R(); }; int R::r() { return 2; } R::~R() {}\n"
+                "struct LR : L, R { virtual int key(); int r() override; ~LR() override; int own = 6; };\n"
+                "int LR::key() { return 9; } int LR::r() { return own; } LR::~LR() {}")
+    assert value(session, "LR lr; R& as_r = lr; as_r.r() + lr.key()") == "15"
+    assert value(session, "struct D : LR { int key() override { return 7; } }; R* d = new D; int got = d->r(); delete d; got") == "6"
+
+
 def test_another_result_type_is_noted(session):
     ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }")
     cell = session.run("double f(int a) { return 0.5 * a; }").raise_if_failed()

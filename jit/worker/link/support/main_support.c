@@ -37,16 +37,19 @@ __attribute__((visibility("hidden"))) void* __wrap_malloc(size_t bytes) {
   return calloc(1, bytes);
 }
 
-// Where the program has no operator new of its own. In sections of their own, so that they go from programs
-// in C.
+// Larger blocks the C library maps anew, each time, as zeros: none of its thresholds is above this.
+enum { mapped = 32 << 20 };
+
+// Where the program has no operator new of its own. The memory is the process's operator new's, which its
+// operator delete takes back. In sections of their own, so that they go from programs in C.
 void *__real__Znwm(size_t), *__real__Znam(size_t);
 __attribute__((visibility("hidden"), section(".text.tarsia_new"))) void* __wrap__Znwm(size_t bytes) {
-  void* memory = calloc(1, bytes);
-  return memory ? memory : __real__Znwm(bytes);
+  void* memory = __real__Znwm(bytes);
+  return bytes <= mapped ? memset(memory, 0, bytes) : memory;
 }
 __attribute__((visibility("hidden"), section(".text.tarsia_new_array"))) void* __wrap__Znam(size_t bytes) {
-  void* memory = calloc(1, bytes);
-  return memory ? memory : __real__Znam(bytes);
+  void* memory = __real__Znam(bytes);
+  return bytes <= mapped ? memset(memory, 0, bytes) : memory;
 }
 
 // Also when an exception passes through.
