@@ -204,7 +204,7 @@ TEST_F(SplitTest, files_included_amid_a_declaration_stay_or_go_with_it) {
        "#include \"more.cuh\"\n"},
       {"more.cuh",
        "__device__ static int thrice(int x) {\n  if constexpr (N > 1) return 3 * x;\n  else return N;\n}\n"},
-      {"host.cuh", "int unused() { return twice(2); }\n"},
+      {"host.cuh", "int unused() { return sizeof(twice); }\nint twice;\n"},
       {"values.inc", "1, 2, 3\n"}};
   const std::string text =
       "__device__ int helper() { return 1; }\n"
