@@ -39,24 +39,22 @@ def test_thrust_sorts_transforms_and_reduces():
 @pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
 def test_atomic_functions_with_an_order_and_a_scope(compiler):
     lib = inline(r"""
-    template <class T> __global__ void all(T* x, T* sum, int n) {
-      const T one = x[blockIdx.x * blockDim.x + threadIdx.x];
+    __global__ void all(int* x, int* sum) {
+      const int one = x[blockIdx.x * blockDim.x + threadIdx.x];
       __nv_atomic_fetch_add(sum, one, __NV_ATOMIC_RELAXED);
       __nv_atomic_fetch_add(sum + 1, one, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE);
       __nv_atomic_fetch_max(sum + 2, one, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
       __nv_atomic_fetch_min(sum + 3, one, __NV_ATOMIC_SEQ_CST);
-      T old = __nv_atomic_load_n(sum + 4, __NV_ATOMIC_RELAXED);
-      while (!__nv_atomic_compare_exchange_n(sum + 4, &old, T(old + one), true, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED)) { }
+      int old = __nv_atomic_load_n(sum + 4, __NV_ATOMIC_RELAXED);
+      while (!__nv_atomic_compare_exchange_n(sum + 4, &old, old + one, true, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED)) { }
     }
-    void ints(int* x, int* sum, int n) { all<<<n / 128, 128>>>(x, sum, n); }
-    void longs(long long* x, long long* sum, int n) { all<<<n / 128, 128>>>(x, sum, n); }
+    void run(int* x, int* sum, int n) { all<<<n / 128, 128>>>(x, sum); }
     """, device_compiler=compiler)
-    for run, dtype in ((lib.ints, torch.int32), (lib.longs, torch.int64)):
-        x = torch.randint(-1000, 1000, (1 << 15,), device="cuda", dtype=dtype)
-        sums = torch.zeros(5, device="cuda", dtype=dtype)
-        run(x, sums, x.numel())
-        total = x.sum().to(dtype)
-        assert torch.equal(sums, torch.stack([total, total, x.max(), x.min(), total]))
+    x = torch.randint(-1000, 1000, (1 << 15,), device="cuda", dtype=torch.int32)
+    sums = torch.zeros(5, device="cuda", dtype=torch.int32)
+    lib.run(x, sums, x.numel())
+    total = x.sum().int()
+    assert torch.equal(sums, torch.stack([total, total, x.max(), x.min(), total]))
 
 
 def test_device_vectors_and_a_lambda():
