@@ -77,6 +77,7 @@ target_include_directories(tarsia_worker SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${CL
 target_compile_options(tarsia_worker PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -Wno-unused-parameter>)
 target_link_libraries(tarsia_worker PUBLIC tarsia_device tarsia_jit)
 target_link_libraries(tarsia_worker PUBLIC tarsia_llvm)
+include(${CMAKE_SOURCE_DIR}/cmake/worker_with_clang.cmake)
 
 add_executable(tarsia-compiler jit/worker/main.cpp)
 target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)

@@ -113,7 +113,7 @@ class Writer {
                "::mxnet::ext::tarsia_detail::announce();\n";
     for (const Skipped& skipped : exports.skipped)
       m_out << (m_light ? "TARSIA_LIGHT_SKIPPED(" : "TARSIA_DETAIL_SKIPPED(") << m_id++ << ", "
-            << quoted(skipped.name) << ", " << quoted(skipped.reason) << ")\n";
+            << string_literal(skipped.name) << ", " << string_literal(skipped.reason) << ")\n";
     if (!m_light) m_out << "TARSIA_DETAIL_MODULE();\n";
     if (!m_places) return m_text;
     std::string declared;
@@ -131,8 +131,8 @@ class Writer {
     for (const std::string& adapter : adapters) m_out << "#include <" << adapter << ">\n";
     m_out << "#include <tarsia/detail/adapter_light.h>\n";
     auto skip = [&](const Skipped& skipped) {
-      m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << quoted(skipped.name) << ", "
-            << quoted(skipped.reason) << ")\n";
+      m_out << "TARSIA_LIGHT_SKIPPED(" << m_id++ << ", " << string_literal(skipped.name) << ", "
+            << string_literal(skipped.reason) << ")\n";
     };
     for (const clang::FunctionDecl* function : exports.functions) {
       if (function->isMain()) continue;
@@ -179,7 +179,7 @@ class Writer {
   // The expression in the text for a function's "file:line".
   std::string place(const clang::FunctionDecl& function) {
     std::string place = location_of(m_context.getSourceManager(), function.getLocation());
-    if (!m_places) return quoted(place);
+    if (!m_places) return string_literal(place);
     m_places->push_back(std::move(place));
     return place_symbol(m_unit, m_places->size() - 1);
   }
@@ -215,11 +215,11 @@ class Writer {
           << m_id << "}}, {}};\n";
     int own_flags = TARSIA_FUNCTION_MAIN | (m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0);
     if (m_light)
-      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << quoted(signature_of(function)) << ", "
+      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << string_literal(signature_of(function)) << ", "
             << place(function) << ", 1, 1, " << own_flags << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
     else
       m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), "
-            << own_flags << ", \"main\", " << quoted(signature_of(function)) << ", " << place(function)
+            << own_flags << ", \"main\", " << string_literal(signature_of(function)) << ", " << place(function)
             << ", 1, 1, tarsia_params_" << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
             << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* "
                "tarsia_function_entry_"
@@ -232,11 +232,11 @@ class Writer {
       m_out << (parameter == function.getParamDecl(0) ? "" : ", ") << canonical(parameter->getType());
     std::string name = "::" + exported_name(function);
     if (name.find(',') != name.npos) name = "(" + name + ")";  // in an argument of a macro
-    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
-          << quoted(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", "
+    m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
+          << string_literal(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", "
           << name << ", " << function.getMinRequiredArguments() << ", " << flags();
     for (const clang::ParmVarDecl* parameter : function.parameters())
-      m_out << ", " << quoted(parameter->getName());
+      m_out << ", " << string_literal(parameter->getName());
     m_out << ")\n";
   }
 
@@ -262,8 +262,8 @@ class Writer {
     }
     m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
     add_params(function, own_flags);
-    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << quoted(exported_name(function)) << ", "
-          << quoted(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
+    m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
+          << string_literal(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
           << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
   }
 
@@ -272,7 +272,7 @@ class Writer {
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
       Light light = *light_of(parameter->getType(), m_context);
       if (light.kind == TARSIA_KIND_STREAM) own_flags |= TARSIA_FUNCTION_TAKES_STREAM;
-      m_out << "{" << quoted(parameter->getName()) << ", {" << light.text() << "}}, ";
+      m_out << "{" << string_literal(parameter->getName()) << ", {" << light.text() << "}}, ";
     }
     m_out << "{}};\n";
   }

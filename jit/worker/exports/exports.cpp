@@ -483,7 +483,7 @@ std::string location_of(const clang::SourceManager& sources, clang::SourceLocati
   return user_name(place.getFilename()) + ":" + std::to_string(place.getLine());
 }
 
-std::string quoted(llvm::StringRef text) {
+std::string string_literal(llvm::StringRef text) {
   std::string result = "\"";
   for (unsigned char c : text) {
     if (c == '"' || c == '\\') {

@@ -76,6 +76,6 @@ std::string signature_of(const clang::FunctionDecl& function);
 std::string location_of(const clang::SourceManager& sources, clang::SourceLocation location);
 
 /// A C++ string literal.
-std::string quoted(llvm::StringRef text);
+std::string string_literal(llvm::StringRef text);
 
 }  // namespace tarsia::jit
