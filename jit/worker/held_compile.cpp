@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/dependency.h"
 #include "jit/worker/link/user_libraries.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/main_text.h"
+#include "jit/worker/source/source_fs.h"
 
 namespace tarsia::jit {
 namespace {
@@ -37,6 +39,7 @@ Digest Compile::held_key(const SourceFile& file) const {
   plain.options.openmp = m_openmp;
   const size_t at = size_t(&file - m_request.files.data());
   plain.files[at].text.resize(end_of_leading_includes(file.text));
+  plain.files[at].name = folder_of(file.name);
   return Hasher("tarsia held parse").field(encode(plain)).field(std::uint64_t(at)).finish();
 }
 
@@ -55,12 +58,18 @@ bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const Le
   m_asked = &m_next;
   m_request.name = m_next.name;
   m_request.timeout_ms = m_next.timeout_ms;
-  m_request.files[at].text = prepared(m_next, m_marks_lambdas).files[at].text;
+  const SourceFile first = std::exchange(m_request.files[at], prepared(m_next, m_marks_lambdas).files[at]);
+  const SourceFile& file = m_request.files[at];
+  const bool is_renamed = file.name != first.name;
+  if (is_renamed) files.remove_text(std::string(k_source_dir) + "/" + first.name);
+  // Clang goes on knowing the first one's name.
+  const bool names_first =
+      is_renamed && file.text.find(first.name.substr(first.name.rfind('/') + 1)) != std::string::npos;
   FileStamp stamp;
   const auto has_changed = [&](const Dependency& one) {
     return check(one, stamp) == DependencyState::changed;
   };
-  if (m_request.files[at].text.size() > room || std::ranges::any_of(files.dependencies(), has_changed))
+  if (file.text.size() > room || names_first || std::ranges::any_of(files.dependencies(), has_changed) || !parse.show())
     HeldParses::refuse();
   m_result.timings.clear();
   m_result.timings.emplace_back("prelude held", milliseconds_since(start));

@@ -213,6 +213,7 @@ class HostConsumer final : public clang::SemaConsumer {
 
   void InitializeSema(clang::Sema& sema) override {
     m_shared.sema = &sema;
+    if (m_shared.unit.headers) name_leading_text(m_shared);
     if (m_shared.unit.unknown_references) take_unknown_references(sema);
     if (!m_shared.cuda()) return;
     // Work-around: Clang refuses unroll pragmas where no loop follows.
@@ -327,6 +328,7 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.cell) tie_cell(m_shared, *m_generator);
     std::unique_ptr<llvm::Module> module(m_generator->ReleaseModule());
     if (!module) return;
+    if (m_shared.leaves) name_line_tables(m_shared, *module);
     if (m_shared.cuda())
       add_device_tables(*module, m_shared.slice, list_header_kernels(*m_generator, *module, m_shared.slice),
                         m_shared.unit.number);
@@ -513,7 +515,7 @@ class HostAction final : public clang::ASTFrontendAction {
     }
     const HostUnit& unit = m_shared.unit;
     prepare_preprocessor(preprocessor, unit, *m_shared.files, m_shared.result.invalid);
-    preprocessor.addPPCallbacks(std::make_unique<Clocks>(m_shared.result.volatile_text));
+    preprocessor.addPPCallbacks(std::make_unique<Clocks>(m_shared.result.volatile_text, m_shared.names_main));
     if (m_shared.cuda())
       m_shared.tokens =
           std::make_unique<TokenRecorder>(preprocessor, unit.headers ? &unit.headers->leading : nullptr);

@@ -41,7 +41,9 @@ struct HostParse {
   bool described = false;
   bool led = false;               // the leading includes were read
   bool held = false;              // and the process may have forked there
+  bool names_main = false;        // so far, something depends on the name of the unit's file
   bool leaves = false;            // this is a child, which compiles one text
+  std::string begun_as = unit.file->name;
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
   std::unique_ptr<TokenRecorder> tokens;

@@ -8,6 +8,11 @@
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
+#include "clang/Serialization/ASTReader.h"
+#include "clang/Serialization/ModuleFile.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
 #include "jit/worker/source/end_of_headers.h"
 #include "jit/worker/source/source_fs.h"
 
@@ -18,14 +23,32 @@ namespace {
 // token ahead.
 constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
 
-// Clang shall see the text of the unit's file as it is now.
-void show_text(HostParse& parse, clang::SourceManager& sources) {
+// From here on, Clang knows a file that it has read by another path, at which one has to be.
+// False if Clang knows that there is none.
+bool name_file(HostParse& parse, clang::FileID file, const std::string& path) {
+  clang::SourceManager& sources = parse.clang->getSourceManager();
+  auto& content = const_cast<clang::SrcMgr::ContentCache&>(sources.getSLocEntry(file).getFile().getContentCache());
+  if (content.OrigEntry && content.OrigEntry->getName() == path) return true;
+  auto entry = parse.clang->getFileManager().getFileRef(path);
+  if (!entry) {
+    llvm::consumeError(entry.takeError());
+    return false;
+  }
+  content.OrigEntry = *entry;
+  content.ContentsEntry = *entry;
+  return true;
+}
+
+// Clang shall see the text of the unit's file as it is now, under its name.
+bool show_text(HostParse& parse, clang::SourceManager& sources) {
   const HostUnit& unit = parse.unit;
   parse.text.show_all();
   parse.diagnostics.set_main_text(unit.file->text);
   parse.files->add_text(main_path_of(unit), parse.text.bytes(), unit.file->text);
+  if (!name_file(parse, sources.getMainFileID(), main_path_of(unit))) return false;
   // Its lines may have been counted.
   sources.getSLocEntry(sources.getMainFileID()).getFile().getContentCache().SourceLineCache = {};
+  return true;
 }
 
 LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& preprocessor) {
@@ -52,6 +75,14 @@ LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& prepro
 
 }  // namespace
 
+void name_leading_text(HostParse& parse) {
+  auto reader = parse.clang->getASTReader();
+  clang::serialization::ModuleFile& form = reader->getModuleManager().getPrimaryModule();
+  // The text is the first of the form's own files. Clang gives no place to what comes before it.
+  const auto place = reader->TranslateSourceLocation(form, clang::SourceLocation::getFromRawEncoding(2));
+  name_file(parse, parse.clang->getSourceManager().getFileID(place), main_path_of(parse.unit));
+}
+
 // The lexer stands behind the leading includes, the parser perhaps one token before.
 void end_leading(HostParse& parse, clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   clang::SourceManager& sources = preprocessor.getSourceManager();
@@ -69,7 +100,8 @@ void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
   if (preprocessor.getDiagnostics().hasErrorOccurred() || !parse.sema->CurContext->isTranslationUnit())
     return;
   // Another text would have another time, and this one will be parsed anew with OpenMP.
-  if (parse.result.volatile_text || parse.lacks_openmp()) return;
+  // So would one of another name, where the headers say __BASE_FILE__.
+  if (parse.result.volatile_text || parse.names_main || parse.lacks_openmp()) return;
   LeadingParse leading;
   leading.prepare = [&] {
     end_headers(*parse.sema);
@@ -77,12 +109,27 @@ void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
     parse.pass_on();
   };
   leading.write = [&] { return write_leading(parse, preprocessor); };
+  leading.show = [&] {
+    clang::SourceManager& sources = preprocessor.getSourceManager();
+    parse.tokens->name(sources.getMainFileID(), main_path_of(parse.unit));
+    return show_text(parse, sources);
+  };
   if (!parse.hooks.on_leading(leading)) return;
   // This process ends with this compile, and the kernel takes its memory back faster.
   parse.leaves = true;
   parse.clang->getFrontendOpts().DisableFree = true;
   parse.start = std::chrono::steady_clock::now();
-  show_text(parse, preprocessor.getSourceManager());
+}
+
+void name_line_tables(const HostParse& parse, llvm::Module& module) {
+  for (llvm::DICompileUnit* unit : module.debug_compile_units()) {
+    const llvm::DIFile* file = unit->getFile();
+    llvm::StringRef folder = file->getFilename();
+    if (!folder.consume_back(parse.begun_as)) continue;
+    const std::string name = (folder + parse.unit.file->name).str();
+    unit->replaceOperandWith(0, llvm::DIFile::get(module.getContext(), name, file->getDirectory(),
+                                                  file->getChecksum(), file->getSource()));
+  }
 }
 
 }  // namespace tarsia::jit

@@ -87,7 +87,7 @@ class PreludeAction final : public clang::ASTFrontendAction {
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& clang,
                                                         llvm::StringRef) override {
     clang.getPreprocessor().addPPCallbacks(std::make_unique<IncludeNames>(m_names));
-    clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_refused));
+    clang.getPreprocessor().addPPCallbacks(std::make_unique<Clocks>(m_refused, m_refused));
     clang.getPreprocessor().addPPCallbacks(make_file_checks(clang.getPreprocessor(), m_files, m_invalid));
     take_pragmas_of_nvcc(clang.getPreprocessor());
     return std::make_unique<PreludeGenerator>(

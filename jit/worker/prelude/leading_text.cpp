@@ -44,4 +44,9 @@ std::size_t end_of_leading_includes(const std::string& text) {
   return end;
 }
 
+std::string folder_of(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == name.npos ? std::string() : name.substr(0, slash);
+}
+
 }  // namespace tarsia::jit

@@ -11,4 +11,7 @@ namespace tarsia::jit {
 /// if there is none.
 std::size_t end_of_leading_includes(const std::string& text);
 
+/// Of a text's name: "sub/a.cu" → "sub". Includes in quotes are searched there first.
+std::string folder_of(const std::string& name);
+
 }  // namespace tarsia::jit

@@ -346,8 +346,8 @@ std::optional<Digest> Preludes::key_of_leading(const CompileRequest& request, co
   Hasher hasher("tarsia leading includes");
   hasher.field(settings(request, Language::cuda, /*with_warnings=*/true)).field(below.key);
   for (const std::string& dir : request.options.include_dirs) hasher.field(dir);
-  // Its name is that of __BASE_FILE__.
-  return hasher.field(file.name).field(std::string_view(file.text).substr(0, end)).finish();
+  // Headers that say __BASE_FILE__ are not kept; its folder is searched for what it includes in quotes.
+  return hasher.field(folder_of(file.name)).field(std::string_view(file.text).substr(0, end)).finish();
 }
 
 Prelude Preludes::find_leading(const CompileRequest& request, const SourceFile& file, const Prelude& below,

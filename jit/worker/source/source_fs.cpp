@@ -92,6 +92,11 @@ void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text,
   if (original && *original != text) m_originals.try_emplace(normal(path), *original);
 }
 
+void SourceFileSystem::remove_text(const std::string& path) {
+  m_texts.erase(normal(path));
+  m_originals.erase(normal(path));
+}
+
 void SourceFileSystem::allow_root(const std::string& dir) {
   m_roots.push_back(normal(dir));
 }

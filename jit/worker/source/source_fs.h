@@ -44,6 +44,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// text. The first of several texts for a path counts.
   void add_text(const std::string& path, llvm::StringRef text,
                 std::optional<llvm::StringRef> original = std::nullopt);
+  /// It is as if the text had never been there.
+  void remove_text(const std::string& path);
   /// Files below it may be read, and so may those that they include by names relative to themselves
   /// ("../common.h"), and those that these include so.
   void allow_root(const std::string& dir);

@@ -46,6 +46,11 @@ class TokenRecorder {
     return m_files.insert_or_assign(id, std::move(file)).first->second;
   }
 
+  /// A file goes by another path from now on.
+  void name(clang::FileID id, const std::string& path) {
+    if (const auto file = m_files.find(id); file != m_files.end()) file->second.path = path;
+  }
+
   const std::map<clang::FileID, File>& files() const { return m_files; }
   /// As written between the quotes or brackets, by path of the file.
   const std::map<std::string, std::set<std::string>>& included_as() const { return m_included_as; }

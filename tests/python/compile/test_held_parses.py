@@ -81,6 +81,51 @@ print(tarsia.statistics()["last_compile"][0][0] == "prelude held")
     assert made[0] == made[1]
 
 
+NAMES = """const char* host_file() { return __FILE__; }
+__device__ const char* file_of_device() { return __FILE__; }
+__global__ void tell(char* to) { *to = *file_of_device(); }
+int thrower(int x) { if (x > 0) throw x; return x; }
+"""
+
+
+def test_texts_of_other_names_share_it(folder, tmp_path):
+    """Byte for byte, the module is the one that a new worker makes."""
+    program = """
+import sys, tarsia
+for name in sys.argv[4:]:
+    tarsia.compile({name: sys.argv[3]}, sys.argv[1], include_dirs=[sys.argv[2]], defines={"FACTOR": 2})
+    print(tarsia.statistics()["last_compile"][0][0] == "prelude held", tarsia.load(sys.argv[1]).host_file())
+"""
+    made = []
+    for names in (["second.cu"], ["first.cu", "second.cu"]):
+        output = tmp_path / f"made{len(names)}.so"
+        environment = os.environ | {"TARSIA_CACHE_DIR": str(tmp_path / f"cache{len(names)}")}
+        done = subprocess.run([sys.executable, "-c", program, str(output), str(folder), edited(8, NAMES), *names], env=environment,
+                              capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == [f"{i == 1} {name}" for i, name in enumerate(names)]
+        made.append(output.read_bytes())
+    assert made[0] == made[1]
+
+
+def test_errors_name_the_text_at_hand(folder):
+    compile_source(folder, {"first.cu": edited(1)})
+    with pytest.raises(tarsia.CompileError) as raised:
+        compile_source(folder, {"second.cu": edited(2) + "int wrong() { return undeclared; }\n"})
+    (error,) = [one for one in raised.value.diagnostics if one.severity == "error"]
+    assert (error.file, error.line) == ("second.cu", 5)
+    # The first one is no file of this source.
+    with pytest.raises(tarsia.CompileError, match="'first.cu' file not found"):
+        compile_source(folder, {"second.cu": edited(3) + '#include "first.cu"\n'})
+
+
+def test_headers_that_name_the_main_file_are_read_each_time(folder):
+    write(folder / "heavy.h", HEAVY + "inline const char* base() { return __BASE_FILE__; }\n")
+    for name in ("first.cu", "second.cu"):
+        lib = compile_source(folder, {name: edited(1) + "const char* main_file() { return base(); }\n"})
+        assert not is_held()
+        assert lib.main_file() == name
+
+
 def test_other_includes_options_and_macros_have_a_parse_of_their_own(folder):
     compile_source(folder, edited(1))
     compile_source(folder, "#define BEFORE 1\n" + edited(2))

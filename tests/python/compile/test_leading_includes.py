@@ -56,6 +56,31 @@ def test_a_new_process_does_not_read_them_again(folder):
     assert in_new_process(folder, 3, renamed) == [KEPT, expected(5, 3), ["other"]]
 
 
+NAMED = """
+import json, sys, tarsia
+text = sys.argv[2] + ("const char* file() { return __FILE__ ABOVE_FILE; }\\n"
+                      "__global__ void tell(const char** to) { *to = __FILE__ ABOVE_FILE; }\\n")
+lib = tarsia.load_inline({NAME: text}, include_dirs=[sys.argv[1]])
+print(json.dumps([tarsia.statistics()["last_compile"][0][0], lib.answer(5), lib.file()]))
+"""
+
+
+def test_a_text_of_another_name_takes_them(folder):
+    text = SOURCE.replace("#define ABOVE 2", "#define ABOVE 2\n#define ABOVE_FILE __FILE__")
+    for name, origin in (("first.cu", None), ("second.cu", KEPT)):
+        found, answer, file = in_new_process(folder, len(name), text, NAMED.replace("NAME", repr(name)))
+        assert (found == KEPT) == (origin == KEPT)
+        assert (answer, file) == (expected(5, len(name)), name + name)
+    # What is wrong within a macro above them is told by the name at hand.
+    wrong = text.replace("#define ABOVE 2", "#define ABOVE undeclared_above").replace("x, ADDED", "x, ADDED + ABOVE")
+    for name in ("first.cu", "second.cu"):
+        program = PROGRAM.replace("sys.argv[2]", f"{{{name!r}: sys.argv[2]}}")
+        message = in_new_process(folder, 1, wrong, program)
+        assert "undeclared_above" in message
+        assert name in message
+        assert ("first.cu" if name == "second.cu" else "second.cu") not in message
+
+
 @pytest.mark.parametrize("first", ["ABOVE", "HEAVY_SIZE"])
 def test_kernels_may_need_something_of_them(folder, first):
     in_new_process(folder, 1, SOURCE.replace("*= ABOVE", f"*= {first}"))
