@@ -47,7 +47,7 @@ def test_stats_count_the_requests_of_all_processes(cache):
     empty = stats(cache)
     assert empty["entries"] == empty["bytes"] == 0 and not any(empty["hits"].values()) and not any(empty["misses"].values())
     load = "import tarsia, json; lib = tarsia.load('op.cc'); lib = tarsia.load('op.cc'); "
-    print_counts = load + "print(json.dumps(tarsia.statistics()['cache']))"
+    print_counts = load + "print(json.dumps(tarsia.stats()['cache']))"
     first = json.loads(cache.python(print_counts))
     assert first["misses"]["absent"] == first["compiles"] == first["hits"]["memory"] == 1
     second = json.loads(cache.python(print_counts))
