@@ -101,6 +101,7 @@ struct CacheCommand {
                                        ///< export and import: the pack; keygen: the file
   std::string max_size;                ///< of prune
   bool remove = false;                 ///< of verify
+  bool as_prometheus = false;          ///< of stats
   bool as_json = false;
 };
 int cache(const CacheCommand& command);

@@ -60,7 +60,9 @@ CLI::App* add_cache(CLI::App& app, CacheCommand& command) {
     one->callback([&command, action] { command.action = action; });
     return one;
   };
-  add("stats", Action::stats, "Hits, misses, compiles, entries and bytes");
+  add("stats", Action::stats, "Hits, misses, compiles, entries and bytes")
+      ->add_flag("--prometheus", command.as_prometheus, "Print Prometheus's text format")
+      ->excludes("--json");
   add("ls", Action::ls, "Lists the entries, the one used last first");
   add("show", Action::show, "Tells of one entry: its inputs, and the files that it was compiled from")
       ->add_option("KEY", command.arguments, "The beginning of its key")

@@ -78,6 +78,7 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "seed",
     "sparse_parts",
     "statistics",
+    "stats",
 ]
 
 
@@ -137,13 +138,16 @@ def doctor():
 
 
 @_errors.told("it takes no arguments")
-def statistics():
+def stats():
     """Counters of the cache, the compiler and conversions of sparse tensors: a dict."""
     import json
 
     from . import _tarsia
 
     return json.loads(_tarsia.statistics())
+
+
+statistics = stats  # the same under its longer name
 
 
 @_errors.told("it takes no arguments")

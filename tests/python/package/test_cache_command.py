@@ -47,7 +47,7 @@ def test_stats_count_the_requests_of_all_processes(cache):
     empty = stats(cache)
     assert empty["entries"] == empty["bytes"] == 0 and not any(empty["hits"].values()) and not any(empty["misses"].values())
     load = "import tarsia, json; lib = tarsia.load('op.cc'); lib = tarsia.load('op.cc'); "
-    print_counts = load + "print(json.dumps(tarsia.statistics()['cache']))"
+    print_counts = load + "print(json.dumps(tarsia.stats()['cache']))"
     first = json.loads(cache.python(print_counts))
     assert first["misses"]["absent"] == first["compiles"] == first["hits"]["memory"] == 1
     second = json.loads(cache.python(print_counts))
@@ -58,6 +58,20 @@ def test_stats_count_the_requests_of_all_processes(cache):
     assert now["compiles"] == now["entries"] == 1
     assert now["bytes"] == sum(of["bytes"] for of in now["kinds"].values()) > modules(cache)[0].stat().st_size
     assert "hits       3 (disk 1, memory 2)" in cache("cache", "stats")
+
+
+def test_stats_speak_prometheus_text(cache):
+    cache.python("import tarsia; tarsia.load('op.cc'); tarsia.load('op.cc')")
+    lines = cache("cache", "stats", "--prometheus").splitlines()
+    samples = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert samples['tarsia_cache_hits_total{tier="memory"}'] == samples['tarsia_cache_misses_total{reason="absent"}'] == "1"
+    assert samples["tarsia_cache_compiles_total"] == samples["tarsia_cache_entries"] == "1"
+    now = stats(cache)
+    assert samples["tarsia_cache_bytes"] == str(now["bytes"]) and samples["tarsia_cache_max_bytes"] == str(now["max_bytes"])
+    kinds = {line.split()[2]: line.split()[3] for line in lines if line.startswith("# TYPE")}
+    assert {name.split("{")[0] for name in samples} == set(kinds)
+    assert all((kind == "counter") == name.endswith("_total") for name, kind in kinds.items())
+    assert "excludes" in cache("cache", "stats", "--json", "--prometheus", code=2)
 
 
 def test_ls_and_show_tell_of_the_entries(cache):

@@ -195,6 +195,7 @@ MISTAKES = {
     "sparse_parts()": "pass a sparse tensor",
     "doctor(5)": "it takes no arguments",
     "statistics(5)": "it takes no arguments",
+    "stats(5)": "it takes no arguments",
     "seed()": "pass an int from 0",
     "Range('a')": "at_least must be a number or None",
     "Range(5, 1)": "no number is at least 5 and at most 1",
