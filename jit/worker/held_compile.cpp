@@ -69,7 +69,8 @@ bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const Le
   const auto has_changed = [&](const Dependency& one) {
     return check(one, stamp) == DependencyState::changed;
   };
-  if (file.text.size() > room || names_first || std::ranges::any_of(files.dependencies(), has_changed) || !parse.show())
+  if (file.text.size() > room || names_first || std::ranges::any_of(files.dependencies(), has_changed) ||
+      !parse.show())
     HeldParses::refuse();
   m_result.timings.clear();
   m_result.timings.emplace_back("prelude held", milliseconds_since(start));

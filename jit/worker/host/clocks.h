@@ -7,8 +7,8 @@
 
 namespace tarsia::jit {
 
-/// Sets `met` where __TIME__, __DATE__ or __TIMESTAMP__ is expanded, and `names_main` where __BASE_FILE__ is, unless the
-/// source defines it.
+/// Sets `met` where __TIME__, __DATE__ or __TIMESTAMP__ is expanded, and `names_main` where __BASE_FILE__ is,
+/// unless the source defines it.
 class Clocks final : public clang::PPCallbacks {
  public:
   Clocks(bool& met, bool& names_main) : m_met(met), m_names_main(names_main) {}

@@ -207,7 +207,17 @@ std::string mangled_name(clang::ASTContext& context, const clang::NamedDecl& dec
   return text;
 }
 
-void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path) {
+std::vector<clang::Decl*> kernels_so_far(const clang::ASTContext& context) {
+  std::vector<clang::Decl*> all;
+  for_each_decl(context.getTranslationUnitDecl(), context.getSourceManager(), [&](clang::Decl* decl) {
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&templated(*decl));
+    if (function && function->hasAttr<clang::CUDAGlobalAttr>()) all.push_back(decl);
+  });
+  return all;
+}
+
+void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path,
+                          const std::vector<clang::Decl*>& precompiled) {
   const clang::SourceManager& sources = context.getSourceManager();
   std::map<std::string, int> overloads;
   auto add_kernel = [&](const clang::FunctionDecl* function) {
@@ -227,17 +237,20 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const 
     ++overloads[kernel.name];
     slice.kernels.push_back(std::move(kernel));
   };
-  for_each_decl(context.getTranslationUnitDecl(), sources, [&](clang::Decl* decl) {
+  const auto list = [&](clang::Decl* decl) {
     const bool is_earlier = !cell_path.empty() && is_in_earlier_cell(sources, *decl, cell_path);
     if (is_earlier && llvm::isa<clang::FunctionDecl>(decl)) return;
     if (auto* pattern = llvm::dyn_cast<clang::FunctionTemplateDecl>(decl)) {
       if (!pattern->getTemplatedDecl()->hasAttr<clang::CUDAGlobalAttr>()) return;
       if (pattern != pattern->getCanonicalDecl()) return;
       if (!is_earlier) slice.templates.push_back(describe_template(*pattern));
+      // By name, for Clang lists those of a precompiled form in another order than those that it has made.
+      std::map<std::string, const clang::FunctionDecl*> specials;
       for (const clang::FunctionDecl* special : pattern->specializations())
         if (!special->isDependentContext() &&
             (special->isUsed() || special->isReferenced() || special->isDefined()))
-          add_kernel(special);
+          specials.emplace(mangled_name(context, *special), special);
+      for (const auto& [name, special] : specials) add_kernel(special);
     } else if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
       if (function->hasAttr<clang::CUDAGlobalAttr>() && function->isThisDeclarationADefinition() &&
           !function->isTemplateInstantiation() &&
@@ -267,7 +280,9 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const 
       describe_elements(entry, context);
       (is_earlier ? slice.earlier_variables : slice.variables).push_back(std::move(entry));
     }
-  });
+  };
+  for (clang::Decl* decl : precompiled) list(decl);
+  for_each_decl(context.getTranslationUnitDecl(), sources, list);
   for (KernelUse& kernel : slice.kernels) kernel.overloaded |= overloads[kernel.name] > 1;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "jit/worker/split/split.h"
 
 namespace clang {
 class ASTContext;
+class Decl;
 class NamedDecl;
 class VarDecl;
 }  // namespace clang
@@ -15,8 +17,13 @@ namespace tarsia::jit {
 
 /// Kernels and device variables of the translation unit, in a fixed order. The caller calls it when all
 /// instantiations are known. `cell_path`: of a session's cell, if the unit is one. What stands in the texts
-/// of earlier cells is theirs, but for instantiations of their templates.
-void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path = {});
+/// of earlier cells is theirs, but for instantiations of their templates. `precompiled`: kernels and
+/// templates of them from headers that were not read here; they come first.
+void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const std::string& cell_path = {},
+                          const std::vector<clang::Decl*>& precompiled = {});
+
+/// The kernels that were parsed so far, and templates of them, in order.
+std::vector<clang::Decl*> kernels_so_far(const clang::ASTContext& context);
 
 /// Whether a variable is __managed__, by the mark that the host's prelude gives it.
 bool is_managed(const clang::VarDecl& variable);

@@ -182,7 +182,8 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
   do shared.sema->PerformPendingInstantiations();
   while (shared.sema->DefineUsedVTables());
   if (shared.cuda())
-    list_device_entities(context, shared.slice, shared.cell ? shared.cell->path() : std::string());
+    list_device_entities(context, shared.slice, shared.cell ? shared.cell->path() : std::string(),
+                         kernels_of_headers(shared));
   if (kernels_alone)
     return choose_kernels(shared.unit.request->options.kernels, context, shared.clang->getDiagnostics(),
                           shared.slice);
@@ -408,12 +409,7 @@ class HostConsumer final : public clang::SemaConsumer {
   }
 
   void order(clang::Decl* decl) {
-    const clang::SourceManager& sources = m_clang.getSourceManager();
-    const clang::SourceLocation place = sources.getExpansionLoc(decl->getLocation());
-    // A template of the user's headers may be precompiled.
-    const bool is_precompiled = m_shared.unit.headers && place.isValid() &&
-                                sources.isLoadedSourceLocation(place) && !sources.isInSystemHeader(place);
-    if (is_precompiled || is_user_file(sources, place)) order_arguments(*decl);
+    if (is_of_user(m_shared, decl->getLocation())) order_arguments(*decl);
   }
 
   void pass_on() {
@@ -467,7 +463,7 @@ class HostConsumer final : public clang::SemaConsumer {
   void note_instance(clang::FunctionDecl& function) {
     empty_kernel(function.getASTContext(), &function);
     if (function.isTemplateInstantiation() && function.hasAttr<clang::CUDAGlobalAttr>() &&
-        !is_user_file(m_clang.getSourceManager(), function.getLocation()))
+        !is_of_user(m_shared, function.getLocation()))
       m_shared.slice.has_header_kernels = true;
   }
 

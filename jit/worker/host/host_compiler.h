@@ -47,8 +47,8 @@ struct LeadingParse {
   /// After `prepare`, in a process of its own, which then ends. Without a `pch` if no prelude can stand for
   /// these includes.
   std::function<LeadingContent()> write;
-  /// In a process that goes on with another text: shows it, under its name. False if the headers have asked for a file of
-  /// that name.
+  /// In a process that goes on with another text: shows it, under its name. False if the headers have asked
+  /// for a file of that name.
   std::function<bool()> show;
 };
 

@@ -3,6 +3,7 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
+#include "clang/Frontend/CompilerInstance.h"
 #include "clang/Lex/Preprocessor.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/source/file_checks.h"
@@ -27,6 +28,14 @@ void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& uni
   // Removal: Clang names the builtins without looking them up in the prelude.
   preprocessor.getBuiltinInfo().initializeBuiltins(preprocessor.getIdentifierTable(),
                                                    preprocessor.getLangOpts());
+}
+
+bool is_of_user(const HostParse& parse, clang::SourceLocation place) {
+  const clang::SourceManager& sources = parse.clang->getSourceManager();
+  if (is_user_file(sources, place)) return true;
+  place = sources.getExpansionLoc(place);
+  return parse.unit.headers && place.isValid() && sources.isLoadedSourceLocation(place) &&
+         !sources.isInSystemHeader(place);
 }
 
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor) {

@@ -39,10 +39,10 @@ struct HostParse {
   clang::Sema* sema = nullptr;
   ExportChoice choice;
   bool described = false;
-  bool led = false;               // the leading includes were read
-  bool held = false;              // and the process may have forked there
-  bool names_main = false;        // so far, something depends on the name of the unit's file
-  bool leaves = false;            // this is a child, which compiles one text
+  bool led = false;         // the leading includes were read
+  bool held = false;        // and the process may have forked there
+  bool names_main = false;  // so far, something depends on the name of the unit's file
+  bool leaves = false;      // this is a child, which compiles one text
   std::string begun_as = unit.file->name;
   bool wanted = false;            // the text that instantiates the kernels that are wanted was entered
   std::function<void()> pass_on;  // lets code be generated for what was held back so far
@@ -73,6 +73,9 @@ std::string main_path_of(const HostUnit& unit);
 /// that it includes is no text.
 void prepare_preprocessor(clang::Preprocessor& preprocessor, const HostUnit& unit, SourceFileSystem& files,
                           bool& invalid);
+
+/// Whether a place lies in a file of the user's, be it one that the unit's precompiled leading includes hold.
+bool is_of_user(const HostParse& parse, clang::SourceLocation place);
 
 /// The macros that the user's files define.
 std::set<std::string> macros_of_user(const clang::Preprocessor& preprocessor);

@@ -10,11 +10,12 @@
 #include "clang/Sema/Sema.h"
 #include "clang/Serialization/ASTReader.h"
 #include "clang/Serialization/ModuleFile.h"
+#include "jit/worker/host/device_entities.h"
+#include "jit/worker/source/end_of_headers.h"
+#include "jit/worker/source/source_fs.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
-#include "jit/worker/source/end_of_headers.h"
-#include "jit/worker/source/source_fs.h"
 
 namespace tarsia::jit {
 namespace {
@@ -27,7 +28,8 @@ constexpr char k_at_leading[] = ";\n#pragma tarsia hold\n";
 // False if Clang knows that there is none.
 bool name_file(HostParse& parse, clang::FileID file, const std::string& path) {
   clang::SourceManager& sources = parse.clang->getSourceManager();
-  auto& content = const_cast<clang::SrcMgr::ContentCache&>(sources.getSLocEntry(file).getFile().getContentCache());
+  auto& content =
+      const_cast<clang::SrcMgr::ContentCache&>(sources.getSLocEntry(file).getFile().getContentCache());
   if (content.OrigEntry && content.OrigEntry->getName() == path) return true;
   auto entry = parse.clang->getFileManager().getFileRef(path);
   if (!entry) {
@@ -67,6 +69,8 @@ LeadingContent write_leading(HostParse& parse, const clang::Preprocessor& prepro
   headers.leading = parse.tokens->files().at(preprocessor.getSourceManager().getMainFileID());
   headers.leading.tokens.clear();
   headers.counter = preprocessor.getCounterValue();
+  for (const clang::Decl* decl : kernels_so_far(parse.sema->getASTContext()))
+    headers.entities.push_back(parse.writer->ast().getDeclID(decl).getRawValue());
   const std::string files = parse.slicer->take_headers(parse.writer->ast());
   headers.files = files;
   content.headers = headers.serialize();
@@ -119,6 +123,17 @@ void hold(HostParse& parse, clang::Preprocessor& preprocessor) {
   parse.leaves = true;
   parse.clang->getFrontendOpts().DisableFree = true;
   parse.start = std::chrono::steady_clock::now();
+}
+
+std::vector<clang::Decl*> kernels_of_headers(const HostParse& parse) {
+  std::vector<clang::Decl*> all;
+  if (!parse.unit.headers) return all;
+  const auto reader = parse.clang->getASTReader();
+  clang::serialization::ModuleFile& form = reader->getModuleManager().getPrimaryModule();
+  for (const std::uint64_t one : parse.unit.headers->entities)
+    if (clang::Decl* decl = reader->GetLocalDecl(form, clang::LocalDeclID::get(*reader, form, one)))
+      all.push_back(decl);
+  return all;
 }
 
 void name_line_tables(const HostParse& parse, llvm::Module& module) {

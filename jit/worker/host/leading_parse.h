@@ -16,11 +16,15 @@ void end_leading(HostParse& parse, clang::Preprocessor& preprocessor, clang::Sou
 /// At `#pragma tarsia hold`, between declarations: lets HostHooks::on_leading hold the parse.
 void hold(HostParse& parse, clang::Preprocessor& preprocessor);
 
-/// Where the unit stands on a precompiled form of its leading includes: the form was written for a file that began alike,
-/// and what it has of that file is this unit's. Called when the form has been opened.
+/// Where the unit stands on a precompiled form of its leading includes: the form was written for a file that
+/// began alike, and what it has of that file is this unit's. Called when the form has been opened.
 void name_leading_text(HostParse& parse);
 
-/// Line tables were begun in the name of the text with which the parse began. They get that of the unit's file.
+/// The kernels of the unit's precompiled leading includes, and templates of them.
+std::vector<clang::Decl*> kernels_of_headers(const HostParse& parse);
+
+/// Line tables were begun in the name of the text with which the parse began. They get that of the unit's
+/// file.
 void name_line_tables(const HostParse& parse, llvm::Module& module);
 
 }  // namespace tarsia::jit

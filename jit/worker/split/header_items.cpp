@@ -209,6 +209,9 @@ class Writer {
       m_to.number(Number(space.begin)).number(Number(space.end)).number(index_of_space(space.space));
     m_to.number(Number(one.items.items.size()));
     for (const SplitItem& item : one.items.items) write(item);
+    m_to.number(Number(one.items.unseen.size()));
+    for (auto [name, space] : one.items.unseen)
+      m_to.number(index_of_name(name)).number(index_of_space(space));
     m_to.text(one.host_text->name).raw(one.host_text->digest);
     m_to.number(Number(one.host_names->size()));
     for (const HostName& name : *one.host_names)
@@ -363,6 +366,11 @@ class Reader {
       opened.space = space();
     });
     repeat(m_from, [&] { read(one.items.items.emplace_back()); });
+    repeat(m_from, [&] {
+      const clang::IdentifierInfo* unseen = name();
+      const clang::NamespaceDecl* in = space();
+      if (unseen) one.items.unseen.emplace_back(unseen, in);
+    });
     const auto text = std::make_shared<HostText>();
     text->name = m_from.text();
     text->digest = m_from.raw<std::tuple_size_v<Digest>>();
@@ -395,6 +403,8 @@ std::string HeaderItems::serialize() const {
   LittleWriter to(bytes);
   to.number(Number(counter));
   write_directives(to, leading);
+  to.number(Number(entities.size()));
+  for (const std::uint64_t one : entities) to.number(one);
   to.number(std::uint64_t(files.size()));
   return bytes.append(files);
 }
@@ -404,6 +414,7 @@ std::optional<HeaderItems> HeaderItems::parse(std::string_view bytes, std::share
   LittleReader from(bytes);
   items.counter = from.number<Number>();
   items.leading = read_directives(from);
+  repeat(from, [&] { items.entities.push_back(from.number<std::uint64_t>()); });
   const auto size = from.number<std::uint64_t>();
   if (!from.good() || size > bytes.size()) return std::nullopt;
   items.files = bytes.substr(bytes.size() - size);

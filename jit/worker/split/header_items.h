@@ -1,6 +1,7 @@
 // What the split knows of the headers with which a text begins, as bytes that go with their precompiled form.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,8 +23,11 @@ namespace tarsia::jit {
 /// Tokens, declarations and directives of headers that a text begins with, and what was recorded of that
 /// beginning. Declarations and places are named as in the headers' precompiled form.
 struct HeaderItems {
-  TokenRecorder::File leading;        ///< of the main file, without tokens
-  unsigned counter = 0;               ///< what __COUNTER__ gives next
+  TokenRecorder::File leading;  ///< of the main file, without tokens
+  unsigned counter = 0;         ///< what __COUNTER__ gives next
+  /// Kernels of the user's headers and templates of them, in order, as the precompiled form names
+  /// declarations.
+  std::vector<std::uint64_t> entities;
   std::string_view files;             ///< what FilesOfHeaders::write made
   std::shared_ptr<const void> owner;  ///< of these bytes
 

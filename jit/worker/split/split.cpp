@@ -58,7 +58,7 @@ struct Slicer::Impl {
 
   void read(clang::FileID open);
   void slice(DeviceSlice& slice, size_t main_size);
-  bool has_what_each_slice_needs() const;
+  bool has_variables_in_headers() const;
   std::string take_headers(clang::ASTWriter& writer);
   void adopt(FilesOfHeaders headers);
 
@@ -232,12 +232,9 @@ void Slicer::Impl::find_roots(const DeviceSlice& slice) {
   closure.run();
 }
 
-// Whether a header has a kernel, a variable of the device, or what is kept wherever it stands.
-bool Slicer::Impl::has_what_each_slice_needs() const {
+bool Slicer::Impl::has_variables_in_headers() const {
   return std::ranges::any_of(items.files(), [](const auto& one) {
-    const File& file = one.second;
-    const auto is_needed = [](const Item& item) { return item.root || item.kernel; };
-    return !file.own && (!file.unseen.empty() || std::ranges::any_of(file.items, is_needed));
+    return !one.second.own && std::ranges::any_of(one.second.items, &Item::variable);
   });
 }
 
@@ -364,7 +361,7 @@ void Slicer::read_headers() {
 }
 
 bool Slicer::can_take_headers() const {
-  return !m_impl->has_what_each_slice_needs();
+  return !m_impl->has_variables_in_headers();
 }
 
 std::string Slicer::take_headers(clang::ASTWriter& writer) {

@@ -157,8 +157,7 @@ class Slicer {
   ~Slicer();
   /// Between declarations of the main file: all other files are complete.
   void read_headers();
-  /// Whether the headers that were read may be precompiled: none of them has what is the main file's alone to
-  /// have here, such as a kernel.
+  /// Whether the headers that were read may be precompiled: none of them has a variable of the device.
   bool can_take_headers() const;
   /// What it has of the headers, for parses on top of the precompiled form that this writer has just made.
   /// The slicer is spent then.

@@ -317,7 +317,6 @@ class ItemReader::Impl {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner)) {
       item.function = true;
       item.declared.push_back(key_of(function->getCanonicalDecl()));
-      item.kernel |= function->getCanonicalDecl()->hasAttr<clang::CUDAGlobalAttr>();
       if (const clang::IdentifierInfo* name = function->getIdentifier()) item.own_names.push_back(name);
       const bool may_stay = has_device_attribute(*function) || function->isConstexpr();
       if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function); method && may_stay) {
@@ -335,7 +334,8 @@ class ItemReader::Impl {
                llvm::isa<clang::CXXDeductionGuideDecl>(function))
         at_least(Item::soft);
     } else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&inner)) {
-      item.root |= has_device_attribute(*variable);  // the host may name it
+      item.variable |= has_device_attribute(*variable);
+      item.root |= item.variable;  // the host may name it
       if (has_device_attribute(*variable))
         at_least(Item::device);
       else if (m_host_types.is_host(variable->getType()))
@@ -432,7 +432,7 @@ class ItemReader::Impl {
         into.root |= item.root;
         into.unnamed |= item.unnamed;
         into.names.insert(into.names.end(), item.names.begin(), item.names.end());
-        into.kernel |= item.kernel;
+        into.variable |= item.variable;
         into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
         into.own_names.insert(into.own_names.end(), item.own_names.begin(), item.own_names.end());
         into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());

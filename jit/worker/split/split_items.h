@@ -46,7 +46,7 @@ struct SplitItem {
   bool only_declared = false;  ///< kept, but for its name alone: a class as `declaration` says
   enum AtGlance { keeps, declares, ignores } at_glance = keeps;  ///< if its name is only glanced at
   bool function = false;
-  bool kernel = false;
+  bool variable = false;  ///< of the device
   bool callable = false;  ///< the host's, which stays as a stub if a function of both sides calls it
   bool inner = false;     ///< all of a file that is included amid a declaration, whose names it has
   bool nameless = false;  ///< no declaration was made of these tokens

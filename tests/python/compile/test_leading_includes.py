@@ -132,13 +132,40 @@ def test_what_a_precompiled_form_does_not_say_is_the_same(folder):
     assert again == [KEPT, *whole[1:]]
 
 
-@pytest.mark.parametrize("more", [
-    "template <class T> __global__ void of_the_header(T* x) { *x = T(1); }\n",
-    "__device__ int variable_of_the_header;\n"])
-def test_headers_with_kernels_and_variables_are_read(folder, more):
-    (folder / "heavy.h").write_text(HEAVY + more)
+def test_headers_with_variables_of_the_device_are_read(folder):
+    (folder / "heavy.h").write_text(HEAVY + "__device__ int variable_of_the_header;\n")
     in_new_process(folder, 1)
     assert in_new_process(folder, 2)[0] != KEPT
+
+
+KERNELS = """
+#include <cuda_fp16.h>
+namespace deep { __device__ int twice(int x) { return 2 * x; } }
+using namespace deep;
+__global__ void plain(int* x) { *x = twice(HEAVY_SIZE); }
+static __global__ void hidden(int* x) { *x = 2; }
+namespace { __global__ void unnamed(int* x) { *x = 3; } }
+namespace of { template <class T, int N = 4> __global__ void pattern(T* x) { for (int i = 0; i < N; ++i) x[i] = T(i); } }
+template <class T> void run_pattern(T* x) { of::pattern<T><<<1, 1>>>(x); }
+inline void run_all(int* x) { plain<<<1, 1>>>(x); hidden<<<1, 1>>>(x); unnamed<<<1, 1>>>(x); run_pattern(x); }
+"""
+
+
+def test_headers_with_kernels_are_precompiled(folder):
+    (folder / "heavy.h").write_text(HEAVY + KERNELS)
+    text = SOURCE + "int more(int n) { if (n > 9) { run_all(nullptr); run_pattern<float>(nullptr); } return ADDED; }\n"
+    program = PROGRAM.replace("list(lib.kernels)", "sorted(lib.kernels), sorted(lib.templates), lib.more(1)")
+    whole = in_new_process(folder, 0, text, program)
+    assert whole[0] != KEPT
+    assert {"plain", "hidden", "unnamed", "scale", "of::pattern<int, 4>", "of::pattern<float, 4>"} == set(whole[2])
+    assert "of::pattern" in whole[3]
+    in_new_process(folder, 1, text, program)
+    again = in_new_process(folder, 0, text + "\n", program)
+    assert again == [KEPT, *whole[1:]]
+    # One more instance, by the text that stands on them.
+    more = text + "void third(double* x) { if (x) of::pattern<double, 7><<<1, 1>>>(x); }\n"
+    origin, _, kernels, *_ = in_new_process(folder, 0, more, program)
+    assert origin == KEPT and set(kernels) == {*whole[2], "of::pattern<double, 7>"}
 
 
 def test_texts_beside_the_source_are_not_precompiled(folder):

@@ -53,15 +53,26 @@ class SplitTest : public CompileTest {
     all.insert(all.end(), names.begin(), names.end());
     return all;
   }
+  static std::vector<std::string> descriptions(const DeviceSlice& slice) {
+    std::vector<std::string> all;
+    for (const KernelUse& one : slice.kernels)
+      all.push_back(one.name + " " + one.mangled + " " + one.signature + " " + one.location +
+                    (one.overloaded ? " o" : "") + (one.defined ? " d" : ""));
+    for (const KernelTemplate& one : slice.templates)
+      all.push_back(one.name + " " + one.signature + " " + one.location);
+    return all;
+  }
   // `slice` is that of the text.
   void compare_on_top(const DeviceSlice& slice, const std::string& text,
                       const std::vector<std::string>& include_dirs) {
     const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
-    if (m_pch.empty()) return;  // the headers have kernels
+    if (m_pch.empty()) return;  // the headers have variables of the device
     EXPECT_FALSE(m_needs_headers);
     EXPECT_EQ(texts_of(other), texts_of(slice));
     EXPECT_EQ(kernels(other), kernels(slice));
     EXPECT_EQ(other.takes_from_headers, slice.takes_from_headers);
+    EXPECT_EQ(other.has_header_kernels, slice.has_header_kernels);
+    EXPECT_EQ(descriptions(other), descriptions(slice));
   }
   // The leading includes are precompiled when another text is parsed.
   DeviceSlice split_on_top(std::size_t leading, const std::string& text,
@@ -136,7 +147,7 @@ class SplitTest : public CompileTest {
         else
           parse.prepare();
         m_request.files[0].text = text;
-        return replaced = true;
+        return replaced = parse.show();
       };
     }
     HostResult result = compile_host(unit, files, hooks);
@@ -262,6 +273,39 @@ TEST_F(SplitTest, members_of_precompiled_headers_are_told_apart) {
     SCOPED_TRACE(text);
     const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
     EXPECT_TRUE(slice.takes_from_headers);
+    compare_on_top(slice, begin + text, {folder.path()});
+    EXPECT_FALSE(m_pch.empty());
+  }
+}
+
+TEST_F(SplitTest, kernels_of_precompiled_headers_are_as_in_headers_that_were_read) {
+  TemporaryDir folder;
+  std::ofstream(folder.path() + "/kernels.h")
+      << "#pragma once\n#include <vector>\nnamespace deep { __device__ int twice(int x) { return 2 * x; }\n"
+         "template <class T> struct Box { T v; }; }\nusing namespace deep;\n"
+         "__global__ void plain(int* x) { *x = twice(3); }\n"
+         "__global__ void plain(float* x) { *x = 1; }\n"
+         "static __global__ void hidden(int* x);\n"
+         "static __global__ void hidden(int* x) { *x = 2; }\n"
+         "namespace { __global__ void unnamed(int* x) { *x = 3; } }\n"
+         "#ifdef __CUDA_ARCH__\n__device__ int only_device() { return 1; }\n#endif\n"
+         "namespace of {\ntemplate <class T, int N = 4> __global__ void pattern(T* x) { x[N] = T(1); }\n"
+         "template <class T> __global__ void idle(T* x) { *x = T(1); }\n"
+         "template __global__ void pattern<char, 3>(char*);\n}\n"
+         "template <class T> void run_pattern(T* x) { of::pattern<T><<<1, 1>>>(x); }\n"
+         "inline void run(int* x) { plain<<<1, 1>>>(x); hidden<<<1, 1>>>(x); unnamed<<<1, 1>>>(x); "
+         "run_pattern(x); }\n";
+  const std::string begin = "#include <cuda_runtime.h>\n#include \"kernels.h\"\n";
+  for (const char* text :
+       {"__global__ void k(int* x) { *x = 1; }\n", "void f(int* x) { run(x); }\n",
+        "void f(double* x) { run_pattern(x); }\n__global__ void k(int* x) { *x = twice(1); }\n",
+        "template <> __global__ void of::pattern<long, 1>(long* x) { *x = 1; }\n"
+        "void f(long* x) { of::pattern<long, 1><<<1, 1>>>(x); }\n",
+        "void f(Box<int>* x) { of::idle<Box<int>><<<1, 1>>>(x); }\n",
+        "__global__ void plain(double* x) { *x = 1; }\n"}) {
+    SCOPED_TRACE(text);
+    const DeviceSlice slice = split_behind(0, begin + text, {}, {folder.path()});
+    EXPECT_THAT(kernels(slice), Not(testing::IsEmpty()));
     compare_on_top(slice, begin + text, {folder.path()});
     EXPECT_FALSE(m_pch.empty());
   }
