@@ -215,12 +215,14 @@ class Writer {
           << m_id << "}}, {}};\n";
     int own_flags = TARSIA_FUNCTION_MAIN | (m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0);
     if (m_light)
-      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << string_literal(signature_of(function)) << ", "
-            << place(function) << ", 1, 1, " << own_flags << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
+      m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", \"main\", " << string_literal(signature_of(function))
+            << ", " << place(function) << ", 1, 1, " << own_flags
+            << ", TARSIA_LIGHT_TYPE(2, 0, 0, 0, 32, 1, 0))\n";
     else
       m_out << "static const tarsia_function tarsia_function_" << m_id << " = {sizeof(tarsia_function), "
-            << own_flags << ", \"main\", " << string_literal(signature_of(function)) << ", " << place(function)
-            << ", 1, 1, tarsia_params_" << m_id << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
+            << own_flags << ", \"main\", " << string_literal(signature_of(function)) << ", "
+            << place(function) << ", 1, 1, tarsia_params_" << m_id
+            << ", {2, 0, 0, {0, 32, 1}, 0}, &tarsia_call_" << m_id
             << "};\nTARSIA_DETAIL_SECTION(\"tarsia_functions\") static const tarsia_function* "
                "tarsia_function_entry_"
             << m_id << " = &tarsia_function_" << m_id << ";\n";
@@ -233,8 +235,8 @@ class Writer {
     std::string name = "::" + exported_name(function);
     if (name.find(',') != name.npos) name = "(" + name + ")";  // in an argument of a macro
     m_out << ");\nTARSIA_DETAIL_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
-          << string_literal(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id << ", "
-          << name << ", " << function.getMinRequiredArguments() << ", " << flags();
+          << string_literal(signature_of(function)) << ", " << place(function) << ", tarsia_type_" << m_id
+          << ", " << name << ", " << function.getMinRequiredArguments() << ", " << flags();
     for (const clang::ParmVarDecl* parameter : function.parameters())
       m_out << ", " << string_literal(parameter->getName());
     m_out << ")\n";
@@ -263,8 +265,8 @@ class Writer {
     m_out << "r->kind = " << result.kind << ";\nTARSIA_LIGHT_CATCH\n}\n";
     add_params(function, own_flags);
     m_out << "TARSIA_LIGHT_EXPORT(" << m_id << ", " << string_literal(exported_name(function)) << ", "
-          << string_literal(signature_of(function)) << ", " << place(function) << ", " << n << ", " << required
-          << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
+          << string_literal(signature_of(function)) << ", " << place(function) << ", " << n << ", "
+          << required << ", " << own_flags << ", TARSIA_LIGHT_TYPE(" << result.text() << "))\n";
   }
 
   void add_params(const clang::FunctionDecl& function, int& own_flags) {
