@@ -130,7 +130,8 @@ class Planner {
     if (include.macro.empty()) return headers;
     for (const SourceNames& text : m_names)
       for (const HeaderMacro& macro : text.header_macros)
-        if (macro.name == include.macro) headers.push_back(macro.header);
+        if (macro.name == include.macro && macro.parameter.empty() == include.argument.empty())
+          headers.push_back(header_of(macro, include.argument));
     for (const auto& [name, value] : m_request.defines)
       if (name == include.macro && value && value->size() > 2)
         headers.push_back(value->substr(1, value->size() - 2));

@@ -16,6 +16,16 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+bool is_name(std::string_view text) {
+  return !text.empty() && is_name_start(text[0]) &&
+         std::ranges::all_of(text, [](char c) { return is_name_start(c) || is_digit(c); });
+}
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : m_text(text) {}
@@ -153,10 +163,19 @@ class Scanner {
         line.begin();
     const std::string_view name = line.substr(0, end);
     line.remove_prefix(end);
+    std::string_view parameter;
+    if (line.starts_with('(')) {
+      const size_t last = line.find(')');
+      if (last == line.npos) return;
+      parameter = without_blanks(line.substr(1, last - 1));
+      if (!is_name(parameter)) return;
+      line.remove_prefix(last + 1);
+    }
     blank();
     if (name.empty() || line.empty() || (line[0] != '"' && line[0] != '<')) return;
     const size_t close = line.find(line[0] == '<' ? '>' : '"', 1);
-    if (close != line.npos) m_names.header_macros.push_back({name, std::string(line.substr(1, close - 1))});
+    if (close != line.npos)
+      m_names.header_macros.push_back({name, parameter, std::string(line.substr(1, close - 1))});
   }
 
   void include() {
@@ -173,8 +192,17 @@ class Scanner {
       while (is_name_start(peek(0)) || is_digit(peek(0))) ++m_at;
       const std::string_view name = m_text.substr(begin, m_at - begin);
       while (is_blank(peek(0))) ++m_at;
-      const bool lone = m_at >= m_text.size() || peek(0) == '\n' || peek(0) == '/';
-      m_names.computed_includes.push_back({lone ? name : std::string_view(), m_line});
+      std::string_view argument;
+      if (peek(0) == '(') {
+        const size_t end = m_text.find_first_of(")(,\n", m_at + 1);
+        if (end != m_text.npos && m_text[end] == ')') {
+          argument = without_blanks(m_text.substr(m_at + 1, end - m_at - 1));
+          m_at = end + 1;
+        }
+        while (is_blank(peek(0))) ++m_at;
+      }
+      const bool ends = m_at >= m_text.size() || peek(0) == '\n' || peek(0) == '/';
+      m_names.computed_includes.push_back({ends ? name : std::string_view(), argument, m_line});
     }
     while (m_at < m_text.size() && m_text[m_at] != '\n') ++m_at;
   }
@@ -259,6 +287,21 @@ class Scanner {
 
 SourceNames scan_source(std::string_view text) {
   return Scanner(text).run();
+}
+
+std::string header_of(const HeaderMacro& macro, std::string_view argument) {
+  if (macro.parameter.empty()) return macro.header;
+  std::string header;
+  for (size_t at = 0; at < macro.header.size();) {
+    size_t end = at + 1;
+    if (is_name_start(macro.header[at]))
+      while (end < macro.header.size() && (is_name_start(macro.header[end]) || is_digit(macro.header[end])))
+        ++end;
+    const std::string_view token = std::string_view(macro.header).substr(at, end - at);
+    header += token == macro.parameter ? argument : token;
+    at = end;
+  }
+  return header;
 }
 
 std::vector<IncludeLine> scan_includes(std::string_view text) {

@@ -19,15 +19,17 @@ struct IncludeLine {
   size_t end = 0;
 };
 
-/// "#define NAME "x.h"", which an "#include NAME" may mean.
+/// "#define NAME "x.h"", which an "#include NAME" may mean, and "#define NAME(x) <folder/x>".
 struct HeaderMacro {
   std::string_view name;
+  std::string_view parameter;  ///< empty if it has none
   std::string header;
 };
 
-/// "#include NAME": the line itself does not tell the header.
+/// "#include NAME" or "#include NAME(argument)": the line itself does not tell the header.
 struct ComputedInclude {
-  std::string_view macro;  ///< empty if it is no lone name
+  std::string_view macro;     ///< empty if the line has neither form
+  std::string_view argument;  ///< empty if there is none
   int line = 0;
 };
 
@@ -53,6 +55,9 @@ struct SourceNames {
 
 /// The views point into `text`.
 SourceNames scan_source(std::string_view text);
+
+/// The header that a macro makes of this argument.
+std::string header_of(const HeaderMacro& macro, std::string_view argument);
 
 /// The names that `text` includes, for files of which only these matter.
 std::vector<IncludeLine> scan_includes(std::string_view text);

@@ -20,6 +20,17 @@ void blank(const SplitFile& file, size_t begin, size_t end, std::string& gone) {
     if (!gone[i]) gone[i] = ' ';
 }
 
+// Blanks a region that the host's parse left out. What a header includes under the device's compiler, it
+// includes for all of itself.
+void blank_region(const SplitFile& file, const SplitItem& item, llvm::StringRef text, std::string& gone) {
+  const uint32_t region_end = std::min<uint32_t>(item.text_end, uint32_t(gone.size()));
+  std::fill(gone.begin() + item.text_begin, gone.begin() + region_end, ' ');
+  for (const FileRegions::Directive& directive : file.regions.directives)
+    if (directive.begin >= item.text_begin && directive.end <= region_end &&
+        text.substr(directive.word).starts_with("include") && !file.regions.is_dead(directive.begin))
+      std::fill(gone.begin() + directive.begin, gone.begin() + directive.end, '\0');
+}
+
 bool is_scalar(clang::tok::TokenKind kind) {
   using namespace clang::tok;
   return kind == kw_int || kind == kw_float || kind == kw_double || kind == kw_bool || kind == kw_char ||
@@ -158,8 +169,7 @@ std::string mask(const SplitFile& file, llvm::StringRef text, Words& words) {
   for (auto [begin, end] : file.regions.dead) std::fill(gone.begin() + begin, gone.begin() + end, ' ');
   for (const SplitItem& item : file.items) {
     if (!item.kept && item.text_end > 0)
-      std::fill(gone.begin() + item.text_begin, gone.begin() + std::min<size_t>(item.text_end, gone.size()),
-                ' ');
+      blank_region(file, item, text, gone);
     else if (!item.kept)
       blank(file, item.begin, item.end, gone);
     else if (item.only_declared && item.declaration)

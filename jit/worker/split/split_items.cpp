@@ -2,6 +2,7 @@
 #include "jit/worker/split/split_items.h"
 
 #include <iterator>
+#include <set>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
@@ -98,7 +99,22 @@ struct File : SplitFile {
   std::vector<std::pair<size_t, size_t>> opened;  // namespaces and linkage blocks: their token ranges
   llvm::StringRef text;
   const Ranges* skipped = nullptr;
+  std::set<const clang::IdentifierInfo*> asked;  // in the brackets behind decltype
 };
+
+std::set<const clang::IdentifierInfo*> names_in_decltype(const Tokens& tokens) {
+  std::set<const clang::IdentifierInfo*> names;
+  for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind != clang::tok::kw_decltype || tokens[i + 1].kind != clang::tok::l_paren) continue;
+    int depth = 0;
+    do {
+      ++i;
+      depth += (tokens[i].kind == clang::tok::l_paren) - (tokens[i].kind == clang::tok::r_paren);
+      if (tokens[i].identifier) names.insert(tokens[i].identifier);
+    } while (depth > 0 && i + 1 < tokens.size());
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -116,6 +132,7 @@ class ItemReader::Impl {
       File& file = m_files[id];
       file.id = id;
       file.tokens = &recorded.tokens;
+      file.asked = names_in_decltype(recorded.tokens);
       file.own = llvm::StringRef(recorded.path).starts_with(k_source_dir);
       file.text = m_sources.getBufferData(id);
       file.skipped = &recorded.skipped;
@@ -215,6 +232,10 @@ class ItemReader::Impl {
         inner = &templated(*child);
       }
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(inner)) {
+      // Nor does a template's include "= delete".
+      if (function->isDeletedAsWritten() && item.end < tokens.size() &&
+          tokens[item.end].kind == clang::tok::equal)
+        while (item.end < tokens.size() && tokens[item.end].kind != clang::tok::semi) ++item.end;
       // A declaration's range does not include a body that was skipped.
       if (stepped_over(*function)) {
         item.end = skip_body(tokens, item.end);
@@ -331,7 +352,7 @@ class ItemReader::Impl {
       if (has_device_attribute(*function))
         at_least(Item::device);
       else if ((function->isConstexpr() && !m_host_types.is_host(*function)) ||
-               llvm::isa<clang::CXXDeductionGuideDecl>(function))
+               llvm::isa<clang::CXXDeductionGuideDecl>(function) || is_only_asked(file, *function))
         at_least(Item::soft);
     } else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&inner)) {
       item.variable |= has_device_attribute(*variable);
@@ -371,6 +392,12 @@ class ItemReader::Impl {
         item.names.push_back(alias->getDeclName().getAsIdentifierInfo());
       at_least(Item::soft);
     }
+  }
+
+  // Whether a function is nothing but a trait: it has no body, and its file names it behind decltype.
+  bool is_only_asked(const File& file, const clang::FunctionDecl& function) {
+    return function.getIdentifier() && file.asked.contains(function.getIdentifier()) &&
+           !function.isDefined() && !m_host_types.is_host(function);
   }
 
   // What a function calls that the host and the device may run.

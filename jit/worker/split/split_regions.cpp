@@ -128,6 +128,11 @@ bool FileRegions::in_directive(uint32_t at) const {
   return next != directives.begin() && at < std::prev(next)->end;
 }
 
+bool FileRegions::is_dead(uint32_t at) const {
+  return std::ranges::any_of(dead,
+                             [at](const auto& range) { return range.first <= at && at < range.second; });
+}
+
 FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options) {
   return Reader(text, skipped, options).run();
 }

@@ -33,6 +33,7 @@ struct FileRegions {
   Ranges dead;
 
   bool in_directive(uint32_t at) const;
+  bool is_dead(uint32_t at) const;
 };
 
 /// `text` must be followed by a NUL. `skipped`: what the preprocessor left out, directives included, in

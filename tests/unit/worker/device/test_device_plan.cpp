@@ -206,8 +206,16 @@ TEST_F(DevicePlanTest, names_of_headers_made_by_macros) {
   DevicePlan plan = plan_device(asked);
   EXPECT_TRUE(plan.refused.empty());
   EXPECT_THAT(dependencies_of(plan), Contains("cuda/cuda_fp16.h"));
-  for (const char* text : {"#include NAME(x)\n", "#include UNKNOWN\n",
-                           "#define N(x) #x\n#include N(/etc/passwd)\n", "#embed \"x\"\n"})
+  for (const char* text : {"#define OF(x) <x.h>\n#include OF( cuda_fp16 ) // a header\n",
+                           "#define OF(name) \"cuda_fp16.h\"\n#include OF(x)\n"}) {
+    plan = plan_device(request(text));
+    EXPECT_TRUE(plan.refused.empty()) << text;
+    EXPECT_THAT(dependencies_of(plan), Contains("cuda/cuda_fp16.h")) << text;
+  }
+  for (const char* text :
+       {"#define OF(x) <x>\n#include OF\n", "#define OF <x>\n#include OF(x)\n",
+        "#define OF(x) <x>\n#include OF(a, b)\n", "#include NAME(x)\n", "#include UNKNOWN\n",
+        "#define N(x) #x\n#include N(/etc/passwd)\n", "#embed \"x\"\n"})
     EXPECT_EQ(plan_device(request(text)).refused.size(), 1u) << text;
   EXPECT_THAT(plan_device(request("#define P \"/etc/passwd\"\n#include P\n")).refused.at(0).message,
               HasSubstr("outside"));

@@ -619,6 +619,44 @@ TEST_F(SplitTest, what_no_kernel_reaches_in_a_header_goes) {
   EXPECT_THAT(text_of(slice, folder.path() + "/far.h"), HasSubstr("int far()"));
 }
 
+TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
+  TemporaryDir folder;
+  std::ofstream(folder / "theirs.h") << "#pragma once\n#define HEADER(x) <cuda/std/x>\n"
+                                        "#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
+                                        "#include <cuda/std/limits>\nstruct Unused { int n; };\n"
+                                        "#if 0\n#include \"never.h\"\n#endif\n"
+                                        "#else\n#include <type_traits>\n#endif\n"
+                                        "inline __device__ int f() { return 1; }\n";
+  DeviceSlice slice =
+      split("#include \"theirs.h\"\n__global__ void k(int* x) { *x = f(); }\n", {}, {folder.path()});
+  const std::string text = text_of(slice, folder.path() + "/theirs.h");
+  EXPECT_THAT(text, HasSubstr("#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
+                              "#include <cuda/std/limits>\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Unused")));
+}
+
+TEST_F(SplitTest, traits_made_of_functions_without_bodies_stay) {
+  DeviceSlice slice = split(
+      "template <int> struct No { static constexpr int v = 0; };\n"
+      "template <class T> auto size_of(T*) -> No<T::size>;\nauto size_of(...) -> No<0>;\n"
+      "int defined(int);\nint elsewhere(int);\n"
+      "template <class T> struct Size : decltype(size_of((T*)0)) {};\n"
+      "int defined(int x) { return x; }\n"
+      "__global__ void k(int* x) { decltype(defined(1)) elsewhere = Size<int>::v; *x = elsewhere; }\n");
+  const std::string text = text_of(slice);
+  EXPECT_THAT(text, HasSubstr("auto size_of(T*) -> No<T::size>;\nauto size_of(...) -> No<0>;\n"));
+  EXPECT_THAT(text, Not(HasSubstr("int defined(int")));
+  EXPECT_THAT(text, Not(HasSubstr("int elsewhere(int")));
+}
+
+TEST_F(SplitTest, deleted_templates_of_functions_stay_deleted) {
+  DeviceSlice slice = split(
+      "template <class T> __host__ __device__ constexpr int stride(T const& x) = delete;\n"
+      "template <class T> __host__ __device__ decltype(auto) size(T const& x) { return x.stride; }\n"
+      "struct S { int stride; };\n__global__ void k(S s, int* x) { *x = size(s); }\n");
+  EXPECT_THAT(text_of(slice), HasSubstr("constexpr int stride(T const& x) = delete;\n"));
+}
+
 TEST_F(SplitTest, namespaces_that_a_macro_opens_stay_open) {
   DeviceSlice slice = split(
       "#define OPEN namespace a { namespace b {\n#define CLOSE }}\nOPEN\n__device__ int f() { return 1; "
