@@ -591,6 +591,18 @@ TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   EXPECT_THAT(text, Not(HasSubstr("Unused")));
 }
 
+TEST_F(SplitTest, types_of_the_driver_come_through_headers_of_which_nothing_stays) {
+  TemporaryDir folder;
+  std::ofstream(folder / "all.h") << "#pragma once\n#include <cuda.h>\n#include <string>\n"
+                                     "#include \"map.h\"\ninline std::string host() { return \"\"; }\n";
+  std::ofstream(folder / "map.h") << "#pragma once\nstruct Map { CUtensorMap map; };\n";
+  DeviceSlice slice =
+      split("#include \"all.h\"\n__global__ void k(Map const* m, void const** x) { *x = &m->map; }\n", {},
+            {folder.path()});
+  EXPECT_EQ(text_of(slice, folder.path() + "/all.h"),
+            "#pragma once\n#include <cuda.h>\n#include \"map.h\"\n");
+}
+
 TEST_F(SplitTest, traits_made_of_functions_without_bodies_stay) {
   DeviceSlice slice = split(
       "template <int> struct No { static constexpr int v = 0; };\n"
