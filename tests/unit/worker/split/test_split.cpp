@@ -201,11 +201,12 @@ TEST_F(SplitTest, files_included_amid_a_declaration_stay_or_go_with_it) {
   const std::vector<SourceFile> headers = {
       {"members.cuh",
        "__device__ static int twice(int x) {\n  if (x > helper()) return 2;\n  return 2 * x;\n}\n"
-       "#include \"more.cuh\"\n"},
+       "#include \"leads.cuh\"\n"},
       {"more.cuh",
        "__device__ static int thrice(int x) {\n  if constexpr (N > 1) return 3 * x;\n  else return N;\n}\n"},
       {"host.cuh", "int unused() { return sizeof(twice); }\nint twice;\n"},
-      {"values.inc", "1, 2, 3\n"}};
+      {"values.inc", "1, 2, 3\n"},
+      {"leads.cuh", "// Nothing but an include.\n#include \"more.cuh\"\n"}};
   const std::string text =
       "__device__ int helper() { return 1; }\n"
       "template <int N> struct Group {\n#include \"members.cuh\"\n};\n"
