@@ -578,7 +578,8 @@ TEST_F(SplitTest, what_no_kernel_reaches_in_a_header_goes) {
 
 TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   TemporaryDir folder;
-  std::ofstream(folder / "theirs.h") << "#pragma once\n#define HEADER(x) <cuda/std/x>\n"
+  std::ofstream(folder / "macros.h") << "#pragma once\n#define HEADER(x) <cuda/std/x>\n";
+  std::ofstream(folder / "theirs.h") << "#pragma once\n#include \"macros.h\"\n"
                                         "#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
                                         "#include <cuda/std/limits>\nstruct Unused { int n; };\n"
                                         "#if 0\n#include \"never.h\"\n#endif\n"
@@ -590,6 +591,7 @@ TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   EXPECT_THAT(text, HasSubstr("#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
                               "#include <cuda/std/limits>\n"));
   EXPECT_THAT(text, Not(HasSubstr("Unused")));
+  EXPECT_THAT(text_of(slice, folder.path() + "/macros.h"), HasSubstr("#define HEADER(x)"));
 }
 
 TEST_F(SplitTest, types_of_the_driver_come_through_headers_of_which_nothing_stays) {
