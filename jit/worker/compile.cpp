@@ -15,6 +15,7 @@
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/completion.h"
 #include "jit/worker/link/th_routines.h"
+#include "jit/worker/nvptx/asm_percents.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
@@ -66,14 +67,26 @@ std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
   return objects;
 }
 
-void complete_launches(std::string& text) {
+// Of the request's texts, and of headers on disk; and the same where Clang is to compile the device code.
+void edit(std::string& text) {
   join_launch_brackets(text);
   name_braced_launches(text);
+  double_percents_of_names(text);
 }
 
 void edit_for_clang(std::string& text) {
-  complete_launches(text);
+  edit(text);
   mark_device_lambdas(text);
+}
+
+void edit_header(std::string& text) {
+  join_launch_brackets(text);
+  double_percents(text);
+}
+
+void edit_header_for_clang(std::string& text) {
+  edit_for_clang(text);
+  double_percents(text);
 }
 
 /// Why Clang is to compile the device code of which files, where NVRTC is not even asked.
@@ -96,7 +109,7 @@ CompileRequest prepared(CompileRequest request, bool marks_lambdas) {
   add_class_op_folders(request);
   if (request.cuda)
     for (auto* group : {&request.files, &request.headers})
-      for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : complete_launches)(file.text);
+      for (SourceFile& file : *group) (marks_lambdas ? edit_for_clang : edit)(file.text);
   if (!keeps_openmp_off(request.options))
     for (const auto* group : {&request.files, &request.headers})
       for (const SourceFile& file : *group)
@@ -441,7 +454,7 @@ llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::make_files() {
     files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
   for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
   files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
-  if (m_request.cuda) files->edit_real(m_marks_lambdas ? &edit_for_clang : &join_launch_brackets);
+  if (m_request.cuda) files->edit_real(m_marks_lambdas ? &edit_header_for_clang : &edit_header);
   return files;
 }
 

@@ -27,7 +27,13 @@ size_t end_of_line(std::string_view text, size_t at) {
   return at;
 }
 
-// Calls visit(word, its place) for each identifier outside of comments, strings and #include lines.
+// Whether the header's name stands behind the word "include"; else macros make it.
+bool has_header_name(std::string_view text, size_t at) {
+  at = text.find_first_not_of(" \t", at);
+  return at != text.npos && (text[at] == '<' || text[at] == '"');
+}
+
+// Calls visit(word, its place) for each identifier outside of comments, strings and names of headers.
 template <class Visit>
 void for_each_word(std::string_view text, const Visit& visit) {
   for (size_t i = 0; i < text.size();) {
@@ -43,7 +49,7 @@ void for_each_word(std::string_view text, const Visit& visit) {
       const size_t begin = i;
       while (i < text.size() && is_word(text[i])) ++i;
       const std::string_view word = text.substr(begin, i - begin);
-      if (word.starts_with("include") && is_behind_hash(text, begin))
+      if (word.starts_with("include") && is_behind_hash(text, begin) && has_header_name(text, i))
         i = std::min(text.find('\n', i), text.size());
       else if (!isdigit(static_cast<unsigned char>(c)))
         visit(word, begin);
@@ -70,9 +76,13 @@ const std::vector<Known>& known_headers() {
       {"cusolver", {"cusolver"}, true},
       {"cufft", {"cufft"}, true},
       {"cudnn", {"cudnn"}, true},
+      {"cuda.h",
+       {"CUtensorMap", "CUdevice", "CUtexObject", "CUsurfObject", "CUcontext", "CUstream", "CUevent"}},
       {"cuda_fp16.h", {"half"}},
       {"cuda_bf16.h", {"bfloat16"}},
       {"cuda_fp8.h", {"__nv_fp8"}},
+      {"cuda_fp6.h", {"__nv_fp6"}},
+      {"cuda_fp4.h", {"__nv_fp4"}},
       {"curand_kernel.h", {"curand"}},
       {"cooperative_groups.h", {"cooperative_groups"}},
       {"mma.h", {"wmma"}},

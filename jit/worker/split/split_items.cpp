@@ -487,9 +487,15 @@ class ItemReader::Impl {
   // A file that is included amid a declaration, as within a class, is part of it: its tokens are one item,
   // which stays as that declaration does.
   void adopt_inner(File& file) {
-    const clang::SourceLocation include = m_sources.getIncludeLoc(file.id);
+    clang::SourceLocation include = m_sources.getIncludeLoc(file.id);
     if (include.isInvalid() || !file.items.empty() || file.tokens->empty()) return;
-    const auto found = m_complete.find(m_sources.getFileID(include));
+    auto found = m_complete.find(m_sources.getFileID(include));
+    // What includes it may have nothing but includes.
+    while (found != m_complete.end() && found->second.tokens->empty()) {
+      include = m_sources.getIncludeLoc(found->first);
+      if (include.isInvalid()) return;
+      found = m_complete.find(m_sources.getFileID(include));
+    }
     if (found == m_complete.end()) return;
     const uint32_t offset = m_sources.getFileOffset(include);
     const Tokens& tokens = *found->second.tokens;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/cuda/cubin.h"
+#include "jit/worker/compile.h"
 #include "jit/worker/nvptx/nvptx_setup.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/worker/compile_fixture.h"
@@ -85,6 +86,15 @@ TEST_F(NvptxTest, variables_have_symbols_also_if_they_are_static_or_managed) {
   EXPECT_THAT(result.symbols, Contains("_ZN12_GLOBAL__N_15innerE"));
   EXPECT_THAT(result.symbols, Contains("_ZN1a6sharedE"));
   EXPECT_THAT(result.ptx, HasSubstr(".attribute(.managed)"));
+}
+
+TEST_F(NvptxTest, names_of_registers_need_no_second_percent_sign) {
+  CompileRequest asked =
+      request("a.cu", "__global__ void k(int* x) { asm volatile(\"mov.u32 %0, %laneid;\" : \"=r\"(*x)); }\n");
+  asked = prepared(asked, /*marks_lambdas=*/true);
+  const NvptxResult result = device(asked);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.ptx, HasSubstr(", %laneid;"));
 }
 
 TEST_F(NvptxTest, wanted_kernels_are_alone) {

@@ -212,11 +212,12 @@ TEST_F(SplitTest, files_included_amid_a_declaration_stay_or_go_with_it) {
   const std::vector<SourceFile> headers = {
       {"members.cuh",
        "__device__ static int twice(int x) {\n  if (x > helper()) return 2;\n  return 2 * x;\n}\n"
-       "#include \"more.cuh\"\n"},
+       "#include \"leads.cuh\"\n"},
       {"more.cuh",
        "__device__ static int thrice(int x) {\n  if constexpr (N > 1) return 3 * x;\n  else return N;\n}\n"},
       {"host.cuh", "int unused() { return sizeof(twice); }\nint twice;\n"},
-      {"values.inc", "1, 2, 3\n"}};
+      {"values.inc", "1, 2, 3\n"},
+      {"leads.cuh", "// Nothing but an include.\n#include \"more.cuh\"\n"}};
   const std::string text =
       "__device__ int helper() { return 1; }\n"
       "template <int N> struct Group {\n#include \"members.cuh\"\n};\n"
@@ -621,7 +622,8 @@ TEST_F(SplitTest, what_no_kernel_reaches_in_a_header_goes) {
 
 TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   TemporaryDir folder;
-  std::ofstream(folder / "theirs.h") << "#pragma once\n#define HEADER(x) <cuda/std/x>\n"
+  std::ofstream(folder / "macros.h") << "#pragma once\n#define HEADER(x) <cuda/std/x>\n";
+  std::ofstream(folder / "theirs.h") << "#pragma once\n#include \"macros.h\"\n"
                                         "#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
                                         "#include <cuda/std/limits>\nstruct Unused { int n; };\n"
                                         "#if 0\n#include \"never.h\"\n#endif\n"
@@ -633,6 +635,19 @@ TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   EXPECT_THAT(text, HasSubstr("#if defined(__CUDACC_RTC__)\n#include HEADER(type_traits)\n"
                               "#include <cuda/std/limits>\n"));
   EXPECT_THAT(text, Not(HasSubstr("Unused")));
+  EXPECT_THAT(text_of(slice, folder.path() + "/macros.h"), HasSubstr("#define HEADER(x)"));
+}
+
+TEST_F(SplitTest, types_of_the_driver_come_through_headers_of_which_nothing_stays) {
+  TemporaryDir folder;
+  std::ofstream(folder / "all.h") << "#pragma once\n#include <cuda.h>\n#include <string>\n"
+                                     "#include \"map.h\"\ninline std::string host() { return \"\"; }\n";
+  std::ofstream(folder / "map.h") << "#pragma once\nstruct Map { CUtensorMap map; };\n";
+  DeviceSlice slice =
+      split("#include \"all.h\"\n__global__ void k(Map const* m, void const** x) { *x = &m->map; }\n", {},
+            {folder.path()});
+  EXPECT_EQ(text_of(slice, folder.path() + "/all.h"),
+            "#pragma once\n#include <cuda.h>\n#include \"map.h\"\n");
 }
 
 TEST_F(SplitTest, traits_made_of_functions_without_bodies_stay) {

@@ -1,0 +1,16 @@
+// Percent signs of inline assembly that nvcc takes and Clang does not.
+#pragma once
+
+#include <string>
+
+namespace tarsia::jit {
+
+/// Doubles the percent sign of names in inline assembly with operands, `asm("mov.u32 %0, %laneid;" :
+/// "=r"(x))`: to every compiler, two of them mean one of the assembly's own. What follows on the line moves.
+void double_percents_of_names(std::string& text);
+
+/// The same; and that of an operand which the statement does not have, so that it is refused where code of it
+/// is made, and nowhere else. For headers: in the user's own text the front end's error says more.
+void double_percents(std::string& text);
+
+}  // namespace tarsia::jit
