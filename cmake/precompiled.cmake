@@ -1,6 +1,7 @@
 # A precompiled header of the build itself, for the tests alone: GoogleTest and the standard library, which take half of the
-# time of a test's compilation. Of the product, the worker alone has one (worker_with_clang.cmake): it hides a missing #include,
-# and g++ 12 warns of system headers that come precompiled. None of Tarsia's own headers are in it, so an edit costs what it touches.
+# time of a test's compilation. Of the product, the worker alone has one (worker_with_clang.cmake), for it hides a missing
+# #include, and g++ 12 warns of system headers that come precompiled. None of Tarsia's own headers are in it, so an edit costs
+# what it touches.
 if(TARGET test_unit_base AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(headers)
   foreach(header gmock/gmock.h gtest/gtest.h algorithm array atomic chrono condition_variable cstring filesystem fstream functional

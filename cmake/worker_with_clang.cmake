@@ -1,6 +1,6 @@
-# The worker is compiled by Clang, on top of a precompiled header of LLVM's and Clang's headers. g++ takes two and a half times as
-# long, most of it to read these headers, and the worker is four fifths of the build's work. Sanitizers' builds have g++'s
-# runtimes, so there it is g++. What the precompiled header hides, a missing #include, those builds tell.
+# Clang compiles the worker, on top of a precompiled header of LLVM's and Clang's headers. g++ spends most of its time on reading
+# these, and the worker is four fifths of the build's work. Builds with a sanitizer have g++'s runtimes, so there it is g++. They
+# also tell what the precompiled header hides: a missing #include.
 if(TARSIA_SANITIZE OR CMAKE_DISABLE_PRECOMPILE_HEADERS)
   return()
 endif()

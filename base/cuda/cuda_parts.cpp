@@ -2,8 +2,10 @@
 #include "base/cuda/cuda_parts.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/cuda/cuda_places.h"
 
@@ -227,6 +229,13 @@ CudaFindings find_cuda_parts_in(const CudaSearch& search) {
   if (!parts.nvrtc.empty()) parts.nvrtc_identity = identify_nvrtc(parts.nvrtc);
   explain(choice, findings);
   return findings;
+}
+
+bool has_headers_in(const CudaParts& parts, const std::string& dir) {
+  return std::ranges::any_of(parts.include_dirs, [&](const std::string& one) {
+    std::error_code error;
+    return one == dir || std::filesystem::equivalent(one, dir, error);
+  });
 }
 
 }  // namespace tarsia

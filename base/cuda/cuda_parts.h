@@ -66,6 +66,9 @@ inline CudaParts find_cuda_parts() {
   return cuda_findings()->parts;
 }
 
+/// Whether these parts have their headers in this folder, whatever path leads there.
+bool has_headers_in(const CudaParts& parts, const std::string& dir);
+
 /// Adds a folder in which NVIDIA's wheels may be installed. Thread-safe.
 void add_site_packages(const std::string& dir);
 
