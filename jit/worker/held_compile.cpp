@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "base/dependency.h"
@@ -62,9 +63,11 @@ bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const Le
   const SourceFile& file = m_request.files[at];
   const bool is_renamed = file.name != first.name;
   if (is_renamed) files.remove_text(std::string(k_source_dir) + "/" + first.name);
-  // Clang goes on knowing the first one's name.
-  const bool names_first =
-      is_renamed && file.text.find(first.name.substr(first.name.rfind('/') + 1)) != std::string::npos;
+  // Clang goes on knowing the first one's name, and would find it where the text includes it or asks for it.
+  const std::string first_name = first.name.substr(first.name.rfind('/') + 1);
+  const bool names_first = is_renamed && std::ranges::any_of(std::string_view("\">"), [&](char end) {
+    return file.text.find(first_name + end) != std::string::npos;
+  });
   FileStamp stamp;
   const auto has_changed = [&](const Dependency& one) {
     return check(one, stamp) == DependencyState::changed;

@@ -45,7 +45,7 @@ bool name_file(HostParse& parse, clang::FileID file, const std::string& path) {
 bool show_text(HostParse& parse, clang::SourceManager& sources) {
   const HostUnit& unit = parse.unit;
   parse.text.show_all();
-  parse.diagnostics.set_main_text(unit.file->text);
+  parse.diagnostics.set_main_text(unit.file->name, unit.file->text);
   parse.files->add_text(main_path_of(unit), parse.text.bytes(), unit.file->text);
   if (!name_file(parse, sources.getMainFileID(), main_path_of(unit))) return false;
   // Its lines may have been counted.

@@ -86,11 +86,12 @@ bool blames_unknown_reference(const clang::Diagnostic& info) {
 
 DiagnosticCollector::DiagnosticCollector(std::string main_file, llvm::StringRef main_text,
                                          bool system_headers)
-    : m_main_file(std::move(main_file)), m_system_headers(system_headers) {
-  set_main_text(main_text);
+    : m_system_headers(system_headers) {
+  set_main_text(std::move(main_file), main_text);
 }
 
-void DiagnosticCollector::set_main_text(llvm::StringRef main_text) {
+void DiagnosticCollector::set_main_text(std::string main_file, llvm::StringRef main_text) {
+  m_main_file = std::move(main_file);
   const llvm::StringRef text = main_text.rtrim();
   m_last_line = int(text.count('\n')) + 1;
   m_last_column = int(text.size() - (text.rfind('\n') + 1)) + 1;

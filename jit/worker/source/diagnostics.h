@@ -19,8 +19,8 @@ std::string user_name(llvm::StringRef path);
 class DiagnosticCollector final : public clang::DiagnosticConsumer {
  public:
   DiagnosticCollector(std::string main_file, llvm::StringRef main_text, bool system_headers);
-  /// The main text has changed behind what was read so far.
-  void set_main_text(llvm::StringRef main_text);
+  /// The main text has changed behind what was read so far, and so may have its file's name.
+  void set_main_text(std::string main_file, llvm::StringRef main_text);
   void BeginSourceFile(const clang::LangOptions& options, const clang::Preprocessor*) override {
     m_takes_unknown_references = options.CPlusPlus23;
     m_standard = options.CPlusPlus23   ? 23

@@ -204,6 +204,7 @@ class Writer {
                                (directive.holds ? k_directive_holds : 0)));
     }
     tarsia::jit::write(m_to, one.items.regions.dead);
+    tarsia::jit::write(m_to, one.items.regions.asking);
     m_to.number(Number(one.items.spaces.size()));
     for (const SplitSpace& space : one.items.spaces)
       m_to.number(Number(space.begin)).number(Number(space.end)).number(index_of_space(space.space));
@@ -359,6 +360,7 @@ class Reader {
       directive.holds = flags & k_directive_holds;
     });
     one.items.regions.dead = read_ranges(m_from);
+    one.items.regions.asking = read_ranges(m_from);
     repeat(m_from, [&] {
       SplitSpace& opened = one.items.spaces.emplace_back();
       opened.begin = m_from.number<Number>();

@@ -352,7 +352,8 @@ class ItemReader::Impl {
       if (has_device_attribute(*function))
         at_least(Item::device);
       else if ((function->isConstexpr() && !m_host_types.is_host(*function)) ||
-               llvm::isa<clang::CXXDeductionGuideDecl>(function) || is_only_asked(file, *function))
+               llvm::isa<clang::CXXDeductionGuideDecl>(function) || is_only_asked(file, *function) ||
+               is_of_both_to_nvrtc(*function))
         at_least(Item::soft);
     } else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&inner)) {
       item.variable |= has_device_attribute(*variable);
@@ -398,6 +399,27 @@ class ItemReader::Impl {
   bool is_only_asked(const File& file, const clang::FunctionDecl& function) {
     return function.getIdentifier() && file.asked.contains(function.getIdentifier()) &&
            !function.isDefined() && !m_host_types.is_host(function);
+  }
+
+  // Whether a macro makes it a function of the host, and is defined where the device's compiler may see
+  // another definition: `#if defined(__CUDACC_RTC__)`, as CuTe's CUTE_HOST_RTC.
+  bool is_of_both_to_nvrtc(const clang::FunctionDecl& function) {
+    const auto* attribute = function.getAttr<clang::CUDAHostAttr>();
+    if (!attribute || attribute->isImplicit() || !function.getIdentifier() ||
+        llvm::isa<clang::CXXMethodDecl>(function) || m_host_types.is_host(function))
+      return false;
+    for (clang::SourceLocation at = attribute->getLocation(); at.isMacroID();
+         at = m_sources.getImmediateMacroCallerLoc(at)) {
+      const auto [id, offset] = m_sources.getDecomposedLoc(m_sources.getImmediateSpellingLoc(at));
+      if (const FileRegions* regions = regions_of(id); regions && regions->is_asking(offset)) return true;
+    }
+    return false;
+  }
+
+  const FileRegions* regions_of(clang::FileID id) const {
+    if (const auto found = m_files.find(id); found != m_files.end()) return &found->second.regions;
+    const auto found = m_complete.find(id);
+    return found == m_complete.end() ? nullptr : &found->second.regions;
   }
 
   // What a function calls that the host and the device may run.

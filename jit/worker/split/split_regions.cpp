@@ -71,10 +71,15 @@ class Reader {
         std::any_of(words.begin(), words.end(), [&](const auto& word) { return is_arch(word.second); });
     if (kind == "if" || kind == "ifdef" || kind == "ifndef") {
       m_groups.push_back(asks);
+      m_begins.push_back(hash);
     } else if (kind.starts_with("elif")) {
       if (!m_groups.empty()) m_groups.back() = m_groups.back() || asks;
     } else if (kind == "endif") {
-      if (!m_groups.empty()) m_groups.pop_back();
+      if (!m_groups.empty()) {
+        if (m_groups.back()) m_result.asking.emplace_back(m_begins.back(), end);
+        m_groups.pop_back();
+        m_begins.pop_back();
+      }
     } else if (kind != "else") {
       if (kind == "define" && !words.empty() && in_arch_group()) m_arch_macros.insert(words[0].second.str());
       if (is_skipped(hash) && in_arch_group())
@@ -114,11 +119,17 @@ class Reader {
   const llvm::StringRef m_text;
   const Ranges& m_skipped;
   clang::Lexer m_lexer;
-  std::vector<bool> m_groups;
+  std::vector<bool> m_groups;      // that are open: whether they ask for the device
+  std::vector<uint32_t> m_begins;  // of these
   std::set<std::string> m_arch_macros, m_defined;
   std::map<size_t, std::vector<std::string>> m_asked;  // the words of conditions, by their directives
   FileRegions m_result;
 };
+
+bool is_within(const Ranges& ranges, uint32_t at) {
+  return std::ranges::any_of(ranges,
+                             [at](const auto& range) { return range.first <= at && at < range.second; });
+}
 
 }  // namespace
 
@@ -129,8 +140,11 @@ bool FileRegions::in_directive(uint32_t at) const {
 }
 
 bool FileRegions::is_dead(uint32_t at) const {
-  return std::ranges::any_of(dead,
-                             [at](const auto& range) { return range.first <= at && at < range.second; });
+  return is_within(dead, at);
+}
+
+bool FileRegions::is_asking(uint32_t at) const {
+  return is_within(asking, at);
 }
 
 FileRegions read_regions(llvm::StringRef text, const Ranges& skipped, const clang::LangOptions& options) {

@@ -31,9 +31,12 @@ struct FileRegions {
   std::vector<std::pair<uint32_t, std::string>> names;
   /// Tokens that the device does not see either.
   Ranges dead;
+  /// From an #if to its #endif, where a condition asks whether the device is compiled.
+  Ranges asking;
 
   bool in_directive(uint32_t at) const;
   bool is_dead(uint32_t at) const;
+  bool is_asking(uint32_t at) const;
 };
 
 /// `text` must be followed by a NUL. `skipped`: what the preprocessor left out, directives included, in

@@ -113,6 +113,10 @@ def test_errors_name_the_text_at_hand(folder):
         compile_source(folder, {"second.cu": edited(2) + "int wrong() { return undeclared; }\n"})
     (error,) = [one for one in raised.value.diagnostics if one.severity == "error"]
     assert (error.file, error.line) == ("second.cu", 5)
+    # A text that ends too soon is told at its own end.
+    with pytest.raises(tarsia.CompileError) as raised:
+        compile_source(folder, {"third.cu": edited(3).rstrip()[:-1]})
+    assert {(one.file, one.line) for one in raised.value.diagnostics if one.severity == "error"} == {("third.cu", 4)}
     # The first one is no file of this source.
     with pytest.raises(tarsia.CompileError, match="'first.cu' file not found"):
         compile_source(folder, {"second.cu": edited(3) + '#include "first.cu"\n'})

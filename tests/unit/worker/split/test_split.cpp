@@ -638,6 +638,22 @@ TEST_F(SplitTest, what_a_header_includes_for_nvrtc_alone_stays) {
   EXPECT_THAT(text_of(slice, folder.path() + "/macros.h"), HasSubstr("#define HEADER(x)"));
 }
 
+TEST_F(SplitTest, functions_of_the_host_that_are_of_both_sides_to_nvrtc_stay) {
+  TemporaryDir folder;
+  std::ofstream(folder / "config.h") << "#pragma once\n#define ONLY_HOST __host__ inline\n"
+                                        "#if defined(__CUDACC_RTC__)\n#define BOTH __host__ __device__\n"
+                                        "#else\n#define BOTH ONLY_HOST\n#endif\n";
+  std::ofstream(folder / "theirs.h") << "#pragma once\n#include \"config.h\"\n"
+                                        "ONLY_HOST auto never(int x) { return x; }\n"
+                                        "template <class T> BOTH auto make(T x) { return x; }\n";
+  DeviceSlice slice =
+      split("#include \"theirs.h\"\n__global__ void k(int* x) { decltype(make(3)) never = 1; *x = never; }\n",
+            {}, {folder.path()});
+  const std::string text = text_of(slice, folder.path() + "/theirs.h");
+  EXPECT_THAT(text, HasSubstr("template <class T> BOTH auto make(T x) { return x; }\n"));
+  EXPECT_THAT(text, Not(HasSubstr("auto never")));
+}
+
 TEST_F(SplitTest, types_of_the_driver_come_through_headers_of_which_nothing_stays) {
   TemporaryDir folder;
   std::ofstream(folder / "all.h") << "#pragma once\n#include <cuda.h>\n#include <string>\n"
