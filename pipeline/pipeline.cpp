@@ -450,7 +450,8 @@ jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string
       *lacks = findings->missing;
     }
     request.cuda_parts = findings->parts;
-    // It is searched in any case. As one of the source's folders it would make CUDA's headers the source's own.
+    // It is searched in any case. As one of the source's folders it would make CUDA's headers the source's
+    // own.
     if (request.cuda)
       std::erase_if(request.options.include_dirs,
                     [&](const std::string& folder) { return has_headers_in(request.cuda_parts, folder); });

@@ -66,8 +66,8 @@ bool Compile::hold_parse(const HostUnit& unit, SourceFileSystem& files, const Le
   // Clang goes on knowing the first one's name, and would find it where the text includes it or asks for it.
   const std::string first_name = first.name.substr(first.name.rfind('/') + 1);
   const bool names_first = is_renamed && std::ranges::any_of(std::string_view("\">"), [&](char end) {
-    return file.text.find(first_name + end) != std::string::npos;
-  });
+                             return file.text.find(first_name + end) != std::string::npos;
+                           });
   FileStamp stamp;
   const auto has_changed = [&](const Dependency& one) {
     return check(one, stamp) == DependencyState::changed;

@@ -9,12 +9,12 @@
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclFriend.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/source_fs.h"
 #include "jit/worker/split/host_cuts.h"
 #include "jit/worker/split/host_types.h"
+#include "jit/worker/split/item_calls.h"
+#include "jit/worker/split/item_joins.h"
 #include "jit/worker/split/split.h"
 
 namespace tarsia::jit {
@@ -40,59 +40,6 @@ bool is_host_directive(const clang::UsingDirectiveDecl& directive) {
     if (outer->getName() == "std") return true;  // chrono, literals, placeholders, filesystem
   return false;
 }
-
-// The functions that a function of both sides may call. What depends on a template's parameters counts by all
-// that its name may mean.
-class Calls final : public clang::RecursiveASTVisitor<Calls> {
- public:
-  /// `both`: the function is one of both sides, and not one that is only constexpr.
-  Calls(SplitItem& item, bool both) : m_item(item), m_both(both) {}
-  // The loop over a range calls functions that nobody wrote, and so do operators that are rewritten.
-  bool shouldVisitImplicitCode() const { return true; }
-  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
-    add(expression->getDecl());
-    return true;
-  }
-  bool VisitMemberExpr(clang::MemberExpr* expression) {
-    add(expression->getMemberDecl());
-    return true;
-  }
-  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* expression) {
-    m_item.called_names.push_back(expression->getMember());
-    if (expression->isArrow()) add(clang::OO_Arrow);
-    return true;
-  }
-  bool VisitExpr(clang::Expr* expression) {
-    if (!expression->isTypeDependent()) return true;
-    m_item.calls_conversions = true;
-    if (llvm::isa<clang::CallExpr>(expression)) add(clang::OO_Call);
-    if (llvm::isa<clang::ArraySubscriptExpr>(expression)) add(clang::OO_Subscript);
-    if (const auto* binary = llvm::dyn_cast<clang::BinaryOperator>(expression))
-      add(clang::BinaryOperator::getOverloadedOperator(binary->getOpcode()));
-    if (const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(expression))
-      add(clang::UnaryOperator::getOverloadedOperator(unary->getOpcode()));
-    return true;
-  }
-  bool VisitOverloadExpr(clang::OverloadExpr* expression) {
-    for (const clang::NamedDecl* one : expression->decls()) add(one);
-    return true;
-  }
-
- private:
-  void add(const clang::NamedDecl* decl) {
-    const clang::FunctionDecl* function = decl->getUnderlyingDecl()->getAsFunction();
-    if (!function) return;
-    if (const clang::FunctionDecl* pattern = function->getTemplateInstantiationPattern()) function = pattern;
-    const DeclKey key = key_of(function->getCanonicalDecl());
-    if (m_both) m_item.calls.push_back(key);
-    if (llvm::isa<clang::CXXMethodDecl>(function)) m_item.called_methods.push_back(key);
-  }
-  void add(clang::OverloadedOperatorKind kind) {
-    if (kind != clang::OO_None) m_item.called_operators.insert(kind);
-  }
-  SplitItem& m_item;
-  const bool m_both;
-};
 
 struct File : SplitFile {
   clang::FileID id;
@@ -146,10 +93,10 @@ class ItemReader::Impl {
     }
     std::vector<clang::FileID> added;
     for (auto& [id, file] : m_files) {  // those that include others come before them
-      merge(file);
+      merge_items(file.items, *file.tokens);
       adopt_inner(file);
       adopt_unseen_names(file);
-      adopt_gaps(file);
+      add_gaps(file.items, *file.tokens, file.opened);
       std::ranges::move(m_unseen_regions[&file], std::back_inserter(file.items));
       m_complete.emplace(id, std::move(file));
       added.push_back(id);
@@ -422,25 +369,6 @@ class ItemReader::Impl {
     return found == m_complete.end() ? nullptr : &found->second.regions;
   }
 
-  // What a function calls that the host and the device may run.
-  static void add_calls(const clang::FunctionDecl& function, Item& item) {
-    const bool both = has_device_attribute(function);
-    if (!is_device_only(function) && (both || function.isConstexpr()))
-      Calls(item, both).TraverseDecl(const_cast<clang::FunctionDecl*>(&function));
-  }
-
-  // What such members of a class call.
-  static void add_calls(const clang::CXXRecordDecl& record, Item& item) {
-    for (const clang::Decl* member : record.decls()) {
-      const clang::Decl& inner = templated(*member);
-      if (const auto* nested = llvm::dyn_cast<clang::CXXRecordDecl>(&inner);
-          nested && nested != &record && nested->isThisDeclarationADefinition())
-        add_calls(*nested, item);
-      const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&inner);
-      if (function && !function->isImplicit()) add_calls(*function, item);
-    }
-  }
-
   // Bodies of a class's device members.
   void add_bodies(const File& file, const clang::CXXRecordDecl& record,
                   std::vector<std::pair<size_t, size_t>>& bodies) {
@@ -456,54 +384,6 @@ class ItemReader::Impl {
       const size_t body = past(tokens, end_offset(member->getEndLoc()));
       bodies.emplace_back(body, skip_body(tokens, body));
     }
-  }
-
-  // Declarations of one group ("int a, b;") or of one macro's expansion share tokens. They go or stay
-  // together.
-  static void merge(File& file) {
-    auto& items = file.items;
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.begin < b.begin; });
-    // Attributes and specifiers may lie before a declaration's range. They reach back to the previous end.
-    const Tokens& tokens = *file.tokens;
-    std::vector<Item> merged;
-    for (Item& item : items) {
-      if (!merged.empty() && item.begin < merged.back().end) {
-        Item& into = merged.back();
-        into.callable = false;
-        into.declaration.reset();
-        into.at_glance = Item::keeps;
-        into.argument_types.clear();
-        into.glances.insert(into.glances.end(), item.glances.begin(), item.glances.end());
-        into.end = std::max(into.end, item.end);
-        into.use = std::max(into.use, item.use);
-        into.function |= item.function;
-        into.root |= item.root;
-        into.unnamed |= item.unnamed;
-        into.names.insert(into.names.end(), item.names.begin(), item.names.end());
-        into.variable |= item.variable;
-        into.declared.insert(into.declared.end(), item.declared.begin(), item.declared.end());
-        into.own_names.insert(into.own_names.end(), item.own_names.begin(), item.own_names.end());
-        into.calls.insert(into.calls.end(), item.calls.begin(), item.calls.end());
-        into.called_methods.insert(into.called_methods.end(), item.called_methods.begin(),
-                                   item.called_methods.end());
-        into.called_names.insert(into.called_names.end(), item.called_names.begin(), item.called_names.end());
-        into.calls_conversions |= item.calls_conversions;
-        into.called_operators.insert(item.called_operators.begin(), item.called_operators.end());
-        into.bodies.insert(into.bodies.end(), item.bodies.begin(), item.bodies.end());
-        into.cuts.insert(into.cuts.end(), item.cuts.begin(), item.cuts.end());
-        continue;
-      }
-      size_t floor = merged.empty() ? 0 : merged.back().end;
-      while (item.begin > floor) {
-        auto kind = tokens[item.begin - 1].kind;
-        if (kind == clang::tok::semi || kind == clang::tok::r_brace || kind == clang::tok::l_brace) break;
-        --item.begin;
-      }
-      merged.push_back(std::move(item));
-    }
-    for (Item& item : merged) std::ranges::sort(item.glances);
-    items = std::move(merged);
   }
 
   // A file that is included amid a declaration, as within a class, is part of it: its tokens are one item,
@@ -586,35 +466,6 @@ class ItemReader::Impl {
     for (const SplitSpace& one : file.spaces)
       if (one.begin <= at && at < one.end && (!innermost || one.begin >= innermost->begin)) innermost = &one;
     return innermost ? innermost->space : nullptr;
-  }
-
-  // Tokens between items are split at semicolons. A part stays if it names a function that stays.
-  //
-  // Work-around: Clang leaves no declaration for the explicit instantiation of a function.
-  // Trigger: `template __global__ void scale<float>(…);` in the user's text. Symptom: its tokens belong to
-  // nothing, and the device's compiler would not see them. Removal: Clang's tree holds these directives.
-  static void adopt_gaps(File& file) {
-    const Tokens& tokens = *file.tokens;
-    std::vector<char> owned(tokens.size(), 0);
-    for (const Item& item : file.items)
-      std::fill(owned.begin() + item.begin, owned.begin() + std::min(item.end, tokens.size()), 1);
-    for (auto [begin, end] : file.opened)
-      for (size_t i = begin; i < end && i < tokens.size(); ++i) owned[i] = 1;
-    std::vector<Item> gaps;
-    for (size_t i = 0; i < tokens.size();) {
-      if (owned[i]) {
-        ++i;
-        continue;
-      }
-      Item gap;
-      gap.nameless = true;
-      gap.begin = i;
-      while (i < tokens.size() && !owned[i] && tokens[i].kind != clang::tok::semi) ++i;
-      if (i < tokens.size() && !owned[i]) ++i;
-      gap.end = i;
-      gaps.push_back(std::move(gap));
-    }
-    for (Item& gap : gaps) file.items.push_back(std::move(gap));
   }
 
   clang::ASTContext& m_context;

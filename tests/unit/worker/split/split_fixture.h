@@ -1,0 +1,188 @@
+// Shared by the tests of the split: a text is parsed, and its slice compared with those of other ways.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/worker/host/host_compiler.h"
+#include "jit/worker/prelude/child_writer.h"
+#include "jit/worker/prelude/leading_text.h"
+#include "tests/unit/worker/compile_fixture.h"
+
+namespace tarsia::jit {
+
+class SplitTest : public CompileTest {
+ protected:
+  void SetUp() override {
+    if (!have_cuda_headers())
+      GTEST_SKIP() << "no CUDA headers on this machine (pip install nvidia-cuda-runtime)";
+  }
+  // Parses the text and returns the slice. A text that begins with includes is parsed once more behind those
+  // of another text, as children of a held parse do it; and, if they are of folders, on top of their
+  // precompiled form. The slice must be the same.
+  DeviceSlice split(const std::string& text, const std::vector<SourceFile>& headers = {},
+                    const std::vector<std::string>& include_dirs = {}) {
+    const std::size_t leading = end_of_leading_includes(text);
+    if (leading == 0) return split_behind(0, text, headers, include_dirs);
+    const std::vector<std::string> held = texts_of(split_behind(leading, text, headers, include_dirs));
+    DeviceSlice slice = split_behind(0, text, headers, include_dirs);
+    EXPECT_EQ(held, texts_of(slice));
+    if (!include_dirs.empty() && headers.empty()) compare_on_top(slice, text, include_dirs);
+    return slice;
+  }
+  static std::vector<std::string> texts_of(const DeviceSlice& slice) {
+    std::vector<std::string> all;
+    for (const SourceFile& file : slice.files) all.push_back(file.name + "\n" + file.text);
+    for (const auto& file : slice.host_texts) {
+      const std::string digest(file->digest.begin(), file->digest.end());
+      all.push_back(file->name + "\n" + digest);
+    }
+    for (const Doubt& doubt : slice.doubts)
+      all.push_back(doubt.file + ":" + std::to_string(doubt.first_line) + "-" +
+                    std::to_string(doubt.last_line));
+    for (const HostName& one : slice.refused) all.push_back(one.file + ": " + one.name);
+    std::set<std::string> names;
+    for (const auto& names_of_file : slice.host_names)
+      for (const HostName& one : *names_of_file) names.insert(one.file + ": " + one.name);
+    all.insert(all.end(), names.begin(), names.end());
+    return all;
+  }
+  static std::vector<std::string> descriptions(const DeviceSlice& slice) {
+    std::vector<std::string> all;
+    for (const KernelUse& one : slice.kernels)
+      all.push_back(one.name + " " + one.mangled + " " + one.signature + " " + one.location +
+                    (one.overloaded ? " o" : "") + (one.defined ? " d" : ""));
+    for (const KernelTemplate& one : slice.templates)
+      all.push_back(one.name + " " + one.signature + " " + one.location);
+    return all;
+  }
+  // `slice` is that of the text.
+  void compare_on_top(const DeviceSlice& slice, const std::string& text,
+                      const std::vector<std::string>& include_dirs) {
+    const DeviceSlice other = split_on_top(end_of_leading_includes(text), text, include_dirs);
+    if (m_pch.empty()) return;  // the headers have variables of the device
+    EXPECT_FALSE(m_needs_headers);
+    EXPECT_EQ(texts_of(other), texts_of(slice));
+    EXPECT_EQ(kernels(other), kernels(slice));
+    EXPECT_EQ(other.takes_from_headers, slice.takes_from_headers);
+    EXPECT_EQ(other.has_header_kernels, slice.has_header_kernels);
+    EXPECT_EQ(descriptions(other), descriptions(slice));
+  }
+  // The leading includes are precompiled when another text is parsed.
+  DeviceSlice split_on_top(std::size_t leading, const std::string& text,
+                           const std::vector<std::string>& include_dirs) {
+    if (m_precompiled != text.substr(0, leading)) precompile(leading, text, include_dirs);
+    if (m_pch.empty()) return {};
+    m_covered = leading;
+    DeviceSlice slice = split_behind(0, text, {}, include_dirs);
+    m_covered = 0;
+    return slice;
+  }
+  void precompile(std::size_t leading, const std::string& text,
+                  const std::vector<std::string>& include_dirs) {
+    ChildWriter writer;
+    m_on_leading = [&](const LeadingParse& parse) {
+      parse.prepare();
+      writer.start([&] {
+        const LeadingContent content = parse.write();
+        if (content.pch.empty()) return std::string();
+        return std::to_string(content.headers.size()) + " " + content.headers + content.pch + '\0';
+      });
+    };
+    split_behind(leading, text, {}, include_dirs);
+    m_on_leading = nullptr;
+    const std::optional<std::string> made = writer.finish();
+    m_pch.clear();
+    if (!made) return;
+    const std::size_t size = std::stoul(*made), at = made->find(' ') + 1;
+    const auto bytes = std::make_shared<const std::string>(made->substr(at, size));
+    const auto items = HeaderItems::parse(*bytes, bytes);
+    ASSERT_TRUE(items);
+    m_headers = std::make_shared<const HeaderItems>(*items);
+    m_pch = made->substr(at + size, made->size() - at - size);
+    m_precompiled = text.substr(0, leading);
+  }
+  // `leading`: so much of the text is read before the rest is there.
+  DeviceSlice split_behind(std::size_t leading, const std::string& text,
+                           const std::vector<SourceFile>& headers,
+                           const std::vector<std::string>& include_dirs) {
+    m_request = request("a.cu", text);
+    m_request.headers = headers;
+    m_request.options.include_dirs = include_dirs;
+    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
+    for (const auto* group : {&m_request.files, &m_request.headers})
+      for (const SourceFile& file : *group)
+        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+    for (const HostHeader& header : host_headers())
+      files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
+    for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
+    files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
+    HostUnit unit;
+    unit.request = &m_request;
+    unit.file = &m_request.files[0];
+    unit.language = Language::cuda;
+    unit.writes_leading = bool(m_on_leading);
+    if (m_covered > 0) {
+      unit.prelude = "/tarsia/leading.pch";
+      files->add_text(unit.prelude, std::string_view(m_pch).substr(0, m_pch.size() - 1));
+      unit.covered = m_covered;
+      unit.headers = m_headers;
+    }
+    DeviceSlice slice;
+    HostHooks hooks;
+    hooks.on_split = [&](DeviceSlice&& made) { slice = std::move(made); };
+    bool replaced = leading == 0;
+    if (leading > 0) {
+      unit.leading = leading;
+      m_request.files[0].text = text.substr(0, leading) + "__global__ void tarsia_other();\n";
+      hooks.on_leading = [&](const LeadingParse& parse) {
+        if (m_on_leading)
+          m_on_leading(parse);
+        else
+          parse.prepare();
+        m_request.files[0].text = text;
+        return replaced = parse.show();
+      };
+    }
+    HostResult result = compile_host(unit, files, hooks);
+    for (const Diagnostic& d : result.diagnostics)
+      EXPECT_LT(int(d.severity), int(Severity::error)) << d.line << ": " << d.message;
+    EXPECT_TRUE(replaced);
+    m_needs_headers = result.needs_headers;
+    return slice;
+  }
+  // How often the host's half of `before` and then of `after` is compiled.
+  int host_compiles(const std::string& before, const std::string& after) {
+    for (const std::string& text : {before, after}) {
+      CompileResult result = compile(request("a.cu", text));
+      EXPECT_TRUE(result.ok) << errors(result);
+      if (!result.ok) return -1;
+    }
+    return parts.kept[PartKind::host];
+  }
+  static std::string text_of(const DeviceSlice& slice, const std::string& name = "a.cu") {
+    for (const SourceFile& file : slice.files)
+      if (file.name == name) return file.text;
+    return "(no such file)";
+  }
+  static std::vector<std::string> kernels(const DeviceSlice& slice) {
+    std::vector<std::string> names;
+    for (const KernelUse& kernel : slice.kernels) names.push_back(kernel.name);
+    return names;
+  }
+  CompileRequest m_request;
+  std::function<void(const LeadingParse&)> m_on_leading;
+  std::string m_precompiled, m_pch;  ///< what was, and its form, with a NUL
+  std::shared_ptr<const HeaderItems> m_headers;
+  std::size_t m_covered = 0;
+  bool m_needs_headers = false;
+};
+
+}  // namespace tarsia::jit
