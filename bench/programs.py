@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compiles published CUDA programs, a file each, with nvcc and with Tarsia; with --run, compares the output of both builds.
 
-    bench/programs.py FOLDER_OR_FILE... [--run] [--jobs N]
+    bench/programs.py FOLDER_OR_FILE... [-I DIR]... [-D NAME[=VALUE]]... [--run] [--measure REGEX] [--jobs N]
 
 A file NAME.args beside NAME.cu holds the words that the program is run with.
 
-The reference is `nvcc -std=c++17 -arch=sm_90 FILE`: nvcc's own default standard and the architecture of --arch. Programs
+The reference is `nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 FILE`: its default standard, the architecture of --arch. Programs
 that nvcc refuses do not count. Tarsia compiles with a running worker and an empty cache, each text for the first time; its
 standard is --std. --jobs is the number of compiles at once, one by default. Times of several compiles at once are only good
 for comparisons under the same load. Programs run with a time limit. nvcc's build runs twice: where its two outputs differ
-(times, addresses), lines are compared without their numbers.
+(times, addresses), lines are compared without their numbers. --measure compares a speed that the programs print: the number
+that REGEX's group finds, the best of three runs of each build, one run at a time.
 
 Needs tarsia on Python's path, and nvcc on PATH or in /usr/local/cuda/bin.
 """
@@ -46,7 +47,10 @@ class Program:
 
 
 def compile_with_nvcc(nvcc, program, arguments):
-    command = [nvcc, "-std=c++17", f"-arch={arguments.arch}", "-w", "-I", program.path.parent, "-o", program.nvccs, program.path]
+    # -arch=sm_90a would make PTX for sm_90 as well, in which ptxas refuses what sm_90a alone has.
+    architecture = f"arch=compute_{arguments.arch.removeprefix('sm_')},code={arguments.arch}"
+    command = [nvcc, "-std=c++17", "-gencode", architecture, "-w", "-I", program.path.parent, "-o", program.nvccs, program.path]
+    command += [word for one in arguments.include for word in ("-I", one)] + [f"-D{one}" for one in arguments.define]
     start = time.perf_counter()
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=600)
@@ -69,7 +73,9 @@ def compile_with_tarsia(program, arguments):
         except UnicodeDecodeError:
             text = data.decode("latin-1")
         tarsia.compile({program.path.name: text}, program.ours, arch=arguments.arch, std=arguments.std,
-                       include_dirs=[program.path.parent.resolve()])
+                       include_dirs=[one.resolve() for one in (program.path.parent, *arguments.include)],
+                       defines={name: value or None for name, _, value in (one.partition("=") for one in arguments.define)},
+                       timeout=600)
     except Exception as error:  # whatever it is, it counts as refused
         program.result["tarsia"] = f"{type(error).__name__}: {error}"[:4000]
     program.result["tarsia_ms"] = 1000 * (time.perf_counter() - start)
@@ -116,6 +122,18 @@ def run_both(program, arguments):
         result["printed"] = [part.decode(errors="replace")[-3000:] for part in (first[1], ours[1], first[2], ours[2])]
 
 
+def measure_both(program, arguments):
+    """The best that each build prints of what --measure names."""
+    best = {}
+    for name, command in (("nvcc", [program.nvccs]), ("tarsia", [sys.executable, "-c", RUN, program.ours])):
+        found = []
+        for _ in range(3):
+            _, out, _ = run_build(command, program.ours.parent / "measured", arguments.limit)
+            found += [float(one) for one in re.findall(arguments.measure, out.decode(errors="replace"))]
+        best[name] = max(found, default=None)
+    program.result["measured"] = best
+
+
 def quantiles(values):
     values = sorted(values)
     return {q: values[min(len(values) - 1, int(q * len(values)))] for q in (0, 0.25, 0.5, 0.75, 0.9, 1)} if values else {}
@@ -129,6 +147,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     parser.add_argument("--run", action="store_true", help="run both builds and compare what they print")
+    parser.add_argument("--measure", metavar="REGEX", help="compare a speed that the programs print")
+    parser.add_argument("-I", dest="include", type=pathlib.Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=60, help="seconds for one run")
     parser.add_argument("--std", default="c++20", help="Tarsia's standard")
@@ -138,8 +159,8 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write all results into this file")
     arguments = parser.parse_args()
     nvcc = None if arguments.no_nvcc else find_nvcc()
-    if not nvcc and arguments.run:
-        sys.exit("programs.py: --run needs nvcc")
+    if not nvcc and (arguments.run or arguments.measure):
+        sys.exit("programs.py: --run and --measure need nvcc")
 
     with tempfile.TemporaryDirectory(prefix="tarsia-programs-") as temporary:
         os.environ["TARSIA_CACHE_DIR"] = temporary + "/cache"
@@ -166,12 +187,20 @@ def main():
             taken = [program for program in accepted if "tarsia" not in program.result]
             if arguments.run:
                 list(pool.map(lambda program: run_both(program, arguments), taken))
+        if arguments.measure:
+            for program in taken:
+                measure_both(program, arguments)
 
         for program in accepted:
             if "tarsia" in program.result:
                 print(f"REFUSED {program.path}\n    " + program.result["tarsia"].replace("\n", "\n    ")[:1500])
             elif program.result.get("run") == "different":
                 print(f"DIFFERENT {program.path}: exit codes {program.result['codes']}")
+        for program in taken:
+            if measured := program.result.get("measured"):
+                ours, theirs = measured["tarsia"], measured["nvcc"]
+                ratio = f"{ours / theirs:.3f} of nvcc's" if ours and theirs else "no speed printed"
+                print(f"{program.path}: {ours} with Tarsia, {theirs} with nvcc: {ratio}")
         print(f"{len(programs)} programs; nvcc takes {len(accepted)}" if nvcc else f"{len(programs)} programs")
         print(f"Tarsia takes {len(taken)} of {len(accepted)}: {100 * len(taken) / max(1, len(accepted)):.1f} %")
         show("Tarsia's time, ms", [program.result["tarsia_ms"] for program in taken], "{:.0f}")

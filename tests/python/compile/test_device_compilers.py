@@ -413,3 +413,15 @@ int f() { UNROLL return 3; }
 def test_a_macro_may_hold_a_pragma_as_for_nvcc(compiler):
     library = tarsia.load_inline(PRAGMAS_OF_MACROS, headers={"unroll.h": "#define UNROLL_2 #pragma unroll 2\n"}, arch="sm_90", device_compiler=compiler)
     assert library.f() == 3 and compiler in library.device_compilers["source"]
+
+
+@pytest.mark.parametrize("defines", [{}, {"NDEBUG": None}], ids=["", "NDEBUG"])
+def test_assertions_of_cccl_under_clang(defines):
+    lib = tarsia.load_inline(fresh("""
+#include <cuda/std/array>
+#include <cassert>
+__global__ void pick(int* x) { cuda::std::array<int, 4> a{1, 2, 3, 4}; assert(x); *x = a[x[0]]; }
+int host(int i) { cuda::std::array<int, 4> a{1, 2, 3, 4}; assert(i >= 0); return a[i]; }
+void run(int* x, cudaStream_t s) { pick<<<1, 1, 0, s>>>(x); }
+"""), device_compiler="clang", defines=defines)
+    assert lib.host(2) == 3
