@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jit/worker/device_limits.h"
 #include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/names/words.h"
 
@@ -82,6 +83,7 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
                                             "no operator",
                                             "static assertion failed",
                                             "ptxas",
+                                            k_limit_words,
                                             "no suitable",
                                             "missing closing",
                                             "unrecognized token",
