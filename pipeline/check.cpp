@@ -177,9 +177,15 @@ void check_arch(const std::string& arch) {
   const bool prefixed = number.starts_with("sm_");
   if (prefixed) number.remove_prefix(3);
   if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.remove_suffix(1);
+  // The worker asks the compiler itself. Sources without device code do not get so far.
   if (!prefixed || number.size() < 2 || number.size() > 3 ||
-      !std::all_of(number.begin(), number.end(), is_digit)) {
-    refuse("architecture " + quoted(arch) + " is unknown: write it as in 'sm_90'");
+      !std::all_of(number.begin(), number.end(), is_digit) || number[0] == '0' ||
+      (number.size() == 2 ? number < "50" : number > "299")) {
+    refuse(
+        "architecture " + quoted(arch) +
+        " is unknown: write it as in 'sm_90'; CUDA 13 makes code for sm_75, sm_80, sm_86, sm_87, sm_88, "
+        "sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 and sm_121, and with an 'a' or 'f' behind it for one "
+        "architecture or family alone");
   }
 }
 

@@ -758,3 +758,10 @@ def test_static_functions_are_called_directly_in_their_own_cell(session):
     cell = session.run("static int n() { return 5; }").raise_if_failed()
     assert cell.notes == ["'g' of cell 1 keeps the earlier 'n'"]
     assert (value(session, "g()"), value(session, "h()"), value(session, "n()")) == ("4", "5", "5")
+
+
+def test_a_missing_folder_is_told_once(tmp_path):
+    session = tarsia.Session(include_dirs=[tmp_path / "none"])
+    assert [one.message for one in session.run("int a = 1;").diagnostics] == [
+        f"include_dirs: '{tmp_path}/none' is no folder: it does not exist [-Wmissing-include-dirs]"]
+    assert session.run("a").diagnostics == []
