@@ -31,7 +31,6 @@
 #include "pipeline/inputs.h"
 #include "pipeline/key.h"
 #include "pipeline/meta.h"
-#include "pipeline/missing_folders.h"
 #include "pipeline/source_kind.h"
 
 namespace tarsia::pipeline {

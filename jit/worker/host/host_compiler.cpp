@@ -48,6 +48,7 @@
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
+#include "jit/worker/source/names/near_headers.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -553,6 +554,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
                 unit.language == Language::c ? std::string_view() : k_ending);
   files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
+  collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, *unit.request); });
   bool led = false;
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);

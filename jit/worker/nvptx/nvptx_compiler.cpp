@@ -30,6 +30,7 @@
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
+#include "jit/worker/source/names/near_headers.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -361,6 +362,7 @@ class Compile {
       Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, unknown_references};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
+      collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, m_request); });
       if (auto clang =
               make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector)) {
         Action action(task, *m_files);

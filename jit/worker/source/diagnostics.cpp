@@ -25,16 +25,20 @@ std::string user_name(llvm::StringRef path) {
 namespace {
 
 /// The remedy for a header that was not found.
-std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
+std::string missing_header_remedy(llvm::StringRef name, bool system_headers, const NearHeader& near) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
   if (name.starts_with("../"))
     return "; such a name leads from a file on disk, which a source string is not: give a folder that holds "
            "both "
            "in include_dirs, or compile the file by its path, as tarsia.load does";
-  if (system_headers || name.starts_with("/")) return remedy;
-  if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
-    return ", " + lacking;
-  if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
+  if (name.starts_with("/")) return remedy;
+  if (!system_headers) {
+    if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
+      return ", " + lacking;
+    if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
+  }
+  if (const std::string meant = near ? near(name) : std::string(); !meant.empty())
+    return "; did you mean " + meant + "? Otherwise" + remedy.substr(1);
   return remedy;
 }
 
@@ -130,8 +134,8 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     return;
   }
   if (info.getID() == clang::diag::err_pp_file_not_found)
-    diagnostic.message +=
-        missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);
+    diagnostic.message += missing_header_remedy(text.str().split('\'').second.rsplit('\'').first,
+                                                m_system_headers, m_near_header);
   if (info.getID() == clang::diag::err_pp_include_too_deep)
     diagnostic.message +=
         "; a header that includes itself begins with #pragma once, or guards itself by a macro";

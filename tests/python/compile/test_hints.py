@@ -369,3 +369,22 @@ def test_an_undefined_symbol_has_the_line_that_refers_to_it():
     error = error_of("int elsewhere();\nint f() {\n  return elsewhere(); }")
     assert error.diagnostics[0].line == 3 and "source:3: error: undefined symbol: elsewhere(); define it" in str(error)
     assert "in f()" in str(error) and "referenced by" not in str(error)
+
+
+@pytest.mark.parametrize("include, meant", [
+    ("<vectro>", "<vector>"), ("<iostrem>", "<iostream>"), ("<math>", "<cmath>"), ("<string.hpp>", "<string>"), ("<Vector>", "<vector>"),
+    ("<cuda_fp61.h>", "<cuda_fp16.h>"), ("<tarsia/ops.h>", "<tarsia/op.h>"), ('"hlper.h"', '"helper.h"'), ('"sub/deeep.h"', '"sub/deep.h"'),
+])
+@pytest.mark.parametrize("more", ["", "__global__ void k(int* x) { *x = 1; }"])
+def test_headers_that_are_not_found_have_the_one_that_is_meant(include, meant, more, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "deep.h").write_text("")
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(f"int a;\n#include {include}\n{more}", headers={"helper.h": ""}, include_dirs=[tmp_path])
+    (error,) = caught.value.diagnostics
+    assert error.line == 2 and f"file not found; did you mean {meant}? Otherwise give its folder in include_dirs" in error.message
+
+
+def test_headers_that_nothing_is_near_have_no_guess():
+    with pytest.raises(tarsia.CompileError, match="'absent_library/all.hpp' file not found; give its folder"):
+        tarsia.load_inline("#include <absent_library/all.hpp>\n")

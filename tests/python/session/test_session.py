@@ -765,3 +765,17 @@ def test_a_missing_folder_is_told_once(tmp_path):
     assert [one.message for one in session.run("int a = 1;").diagnostics] == [
         f"include_dirs: '{tmp_path}/none' is no folder: it does not exist [-Wmissing-include-dirs]"]
     assert session.run("a").diagnostics == []
+
+
+@pytest.mark.parametrize("cell, line, meant", [
+    ("int a = 1;\n#include <vectro>\nint b = 2;", 2, "<vector>"),
+    ("#include <iostrem>", 1, "<iostream>"),
+    ("#include <vector>\n\n  #  include <tarsia/ops.h>\nstd::vector<int>{1}", 3, "<tarsia/op.h>"),
+    ("#include <cuda_fp61.h>\n__global__ void k(float* x) {}", 1, "<cuda_fp16.h>"),
+])
+def test_a_missing_header_has_its_line_in_the_cell_and_what_is_meant(session, cell, line, meant):
+    ok(session, "int before = 4;")
+    result = session.run(cell)
+    (error,) = result.diagnostics
+    assert not result.ok and (error.file, error.line) == ("cell 2", line) and f"did you mean {meant}?" in error.message
+    assert value(session, "before") == "4"
