@@ -218,6 +218,7 @@ class HostConsumer final : public clang::SemaConsumer {
     if (m_shared.unit.headers) name_leading_text(m_shared);
     if (m_shared.unit.unknown_references) take_unknown_references(sema);
     if (!m_shared.cuda()) return;
+    demand_blocks(sema.getASTContext());
     // Work-around: Clang refuses unroll pragmas where no loop follows.
     // Trigger: `#pragma unroll` before something else in a CUDA source. Symptom: an error, though the pragma
     // speaks to the device's compiler. Clang's parser takes what it has registered out again by name, so
@@ -235,6 +236,7 @@ class HostConsumer final : public clang::SemaConsumer {
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    if (m_shared.cuda()) demand_blocks(m_clang.getASTContext());
     if (m_shared.cell) note_in_cell(m_shared, group);  // while bodies that were stepped over are known
     for (clang::Decl* decl : group) {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {

@@ -139,6 +139,8 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   if (info.getID() == clang::diag::err_pp_include_too_deep)
     diagnostic.message +=
         "; a header that includes itself begins with #pragma once, or guards itself by a macro";
+  if (text.str().starts_with("too few execution configuration arguments"))
+    diagnostic.message = "a kernel launch needs a grid and a block: write k<<<grid, block>>>(...)";
   if (info.getID() == clang::diag::err_function_needs_feature ||
       info.getID() == clang::diag::err_builtin_needs_feature)
     diagnostic.message +=
@@ -180,6 +182,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   // Where that lies which Clang offers for the name is of no use either.
   if (level == Level::Note && !m_refuted.empty() && diagnostic.message == "'" + m_refuted + "' declared here")
     return;
+  if (level == Level::Note && diagnostic.message == "'__cudaPushCallConfiguration' declared here") return;
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&

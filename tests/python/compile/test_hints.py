@@ -388,3 +388,19 @@ def test_headers_that_are_not_found_have_the_one_that_is_meant(include, meant, m
 def test_headers_that_nothing_is_near_have_no_guess():
     with pytest.raises(tarsia.CompileError, match="'absent_library/all.hpp' file not found; give its folder"):
         tarsia.load_inline("#include <absent_library/all.hpp>\n")
+
+
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+@pytest.mark.parametrize("source", [
+    "__global__ void k(int* p) { *p = 1; }\nvoid f(int* p) {\n  k<<<1>>>(p);\n}",
+    "template <class T> __global__ void k(T* p) { *p = 1; }\ntemplate <class T> void g(T* p) {\n  k<T><<<dim3(4)>>>(p);\n}\nvoid f(int* p) { g(p); }",
+    "__global__ void k(int* p) { *p = 1; }\n#define LAUNCH(n) k<<<n>>>(p)\nvoid f(int* p) { LAUNCH(3); }",
+    "#include <cuda_runtime.h>\n__global__ void k(int* p);\nvoid f(int* p) { k<<<3>>>(p); }\n__global__ void k(int* p) { *p = 1; }",
+    "#include <vector>\n__global__ void k(int* p) { *p = 1; }\nvoid f(int* p) { k<<<{1, 2}>>>(p); }",
+])
+def test_a_launch_without_a_block_is_refused_as_nvcc_does(source, compiler):
+    with pytest.raises(tarsia.CompileError, match=r"a kernel launch needs a grid and a block: write k<<<grid, block>>>\(...\)") as caught:
+        tarsia.load_inline(source, device_compiler=compiler)
+    assert caught.value.diagnostics[0].line == 3 and all(one.line <= 5 for one in caught.value.diagnostics)
+    assert tarsia.load_inline(source.replace("<<<1>>>", "<<<1, 2>>>").replace(")>>>", "), 3>>>").replace("<<<n>>>", "<<<n, n>>>")
+                              .replace("<<<3>>>", "<<<3, 4, 5>>>").replace("}>>>", "}, {5}>>>"), device_compiler=compiler).kernels

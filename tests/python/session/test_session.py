@@ -779,3 +779,10 @@ def test_a_missing_header_has_its_line_in_the_cell_and_what_is_meant(session, ce
     (error,) = result.diagnostics
     assert not result.ok and (error.file, error.line) == ("cell 2", line) and f"did you mean {meant}?" in error.message
     assert value(session, "before") == "4"
+
+
+def test_a_launch_without_a_block_has_its_line(session):
+    ok(session, "__global__ void k(int* p) { *p = 1; }")
+    for cell, line in (("int n = 1;\nk<<<1>>>(nullptr);", 2), ("void f(int* p) {\n\n  k<<<1>>>(p); }", 3)):
+        (error,) = session.run(cell).diagnostics
+        assert error.line == line and "a kernel launch needs a grid and a block" in error.message
