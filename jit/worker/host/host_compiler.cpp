@@ -176,6 +176,7 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
     return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels).append(k_exports_pragma),
                  k_wanted_path, place);
   shared.described = true;
+  if (shared.checks) shared.checks->end();
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   // Virtual functions are instantiated with the tables that name them, and may use further tables.
@@ -217,6 +218,7 @@ class HostConsumer final : public clang::SemaConsumer {
     m_shared.sema = &sema;
     if (m_shared.unit.headers) name_leading_text(m_shared);
     if (m_shared.unit.unknown_references) take_unknown_references(sema);
+    if (m_shared.cell) m_shared.checks = std::make_unique<StatementChecks>(sema);
     if (!m_shared.cuda()) return;
     demand_blocks(sema.getASTContext());
     // Work-around: Clang refuses unroll pragmas where no loop follows.
