@@ -492,9 +492,9 @@ def test_a_pickled_graph_brings_its_ops_along(tmp_path):
     g = tarsia.Graph()
     g.output(tarsia.ops.gr_brought(g.input("x")))
     (tmp_path / "graph.pickle").write_bytes(pickle.dumps(g))
-    code = f"import pickle, numpy\\nprint(float(pickle.load(open({str(tmp_path / 'graph.pickle')!r}, 'rb'))(x=numpy.float32([4]))[0]))"
+    code = f"import pickle, numpy\nprint(float(pickle.load(open({str(tmp_path / 'graph.pickle')!r}, 'rb'))(x=numpy.float32([4]))[0]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "8.0\\n", done.stderr
+    assert done.stdout == "8.0\n", done.stderr
     assert lib.ops == ("gr_brought",)
 
     tarsia.define_op(lambda x, y: None, name="gr_of_python")
