@@ -152,4 +152,12 @@ bool is_system_header(std::string_view name) {
   return is_standard_header(name) || is_posix_header(name) || std::ranges::binary_search(k_others, name);
 }
 
+std::vector<std::string_view> system_headers() {
+  std::vector<std::string_view> names(std::begin(k_cxx), std::end(k_cxx));
+  names.insert(names.end(), std::begin(k_c), std::end(k_c));
+  names.insert(names.end(), std::begin(k_posix), std::end(k_posix));
+  names.insert(names.end(), std::begin(k_others), std::end(k_others));
+  return names;
+}
+
 }  // namespace tarsia::jit

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace tarsia::jit {
 
@@ -14,5 +15,8 @@ bool is_posix_header(std::string_view name);
 
 /// One of these, or a header that glibc, the compiler, OpenMP or MPI brings along beside them.
 bool is_system_header(std::string_view name);
+
+/// All of these names.
+std::vector<std::string_view> system_headers();
 
 }  // namespace tarsia::jit

@@ -177,9 +177,15 @@ void check_arch(const std::string& arch) {
   const bool prefixed = number.starts_with("sm_");
   if (prefixed) number.remove_prefix(3);
   if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.remove_suffix(1);
+  // The worker asks the compiler itself. Sources without device code do not get so far.
   if (!prefixed || number.size() < 2 || number.size() > 3 ||
-      !std::all_of(number.begin(), number.end(), is_digit)) {
-    refuse("architecture " + quoted(arch) + " is unknown: write it as in 'sm_90'");
+      !std::all_of(number.begin(), number.end(), is_digit) || number[0] == '0' ||
+      (number.size() == 2 ? number < "50" : number > "299")) {
+    refuse(
+        "architecture " + quoted(arch) +
+        " is unknown: write it as in 'sm_90'; CUDA 13 makes code for sm_75, sm_80, sm_86, sm_87, sm_88, "
+        "sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 and sm_121, and with an 'a' or 'f' behind it for one "
+        "architecture or family alone");
   }
 }
 
@@ -266,6 +272,25 @@ void count_bytes(const std::string& name, std::uint64_t bytes, std::uint64_t& to
 void check(const Source& source) {
   check_options(source.options);
   check_files(source);
+}
+
+std::vector<Diagnostic> warn_of_missing_folders(const jit::CompileOptions& options) {
+  std::vector<Diagnostic> warnings;
+  for (const std::string& flag : options.cflags)
+    if (flag == "-w" || flag == "-Wno-missing-include-dirs") return warnings;
+  const auto look = [&](const char* option, const std::vector<std::string>& folders) {
+    for (const std::string& folder : folders) {
+      struct stat status;
+      const bool is_there = ::stat(folder.c_str(), &status) == 0;
+      if (is_there && S_ISDIR(status.st_mode)) continue;
+      warnings.push_back({.severity = Severity::warning,
+                          .message = std::string(option) + ": '" + folder + "' is no folder" +
+                                     (is_there ? "" : ": it does not exist") + " [-Wmissing-include-dirs]"});
+    }
+  };
+  look("include_dirs", options.include_dirs);
+  look("library_dirs", options.library_dirs);
+  return warnings;
 }
 
 }  // namespace tarsia::pipeline

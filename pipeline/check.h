@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "pipeline/source.h"
 
@@ -19,5 +20,9 @@ void check(const Source& source);
 
 /// The same for an architecture, "sm_90".
 void check_arch(const std::string& arch);
+
+/// A warning for each folder of `include_dirs` and `library_dirs` that is none. It is of this moment: nothing
+/// keeps it. "-w" and "-Wno-missing-include-dirs" turn it off.
+std::vector<Diagnostic> warn_of_missing_folders(const jit::CompileOptions& options);
 
 }  // namespace tarsia::pipeline

@@ -143,6 +143,7 @@ std::string listed(const std::vector<std::string>& names) {
   if (result.stage == Stage::source)
     for (jit::Diagnostic& diagnostic : result.diagnostics)
       if (diagnostic.severity == Severity::fatal) throw InvalidSource(std::move(diagnostic));
+  std::ranges::move(warn_of_missing_folders(request.options), std::back_inserter(result.diagnostics));
   const char* what = result.stage == Stage::link ? " does not link" : " does not compile";
   throw CompileError(named(request) + what, result.stage, std::move(result.diagnostics));
 }
@@ -191,7 +192,11 @@ Module Pipeline::compile(Source source) {
   cache::RemoteCache* const remote = this->remote(stores);  // drops what a revoked key signed
   std::string lacks;
   jit::CompileRequest request = resolve(std::move(source), stores, m_packs.is_empty() ? nullptr : &lacks);
-  return serve(std::move(request), lacks, given_ban, stores, remote);
+  std::vector<Diagnostic> missing = warn_of_missing_folders(request.options);
+  Module module = serve(std::move(request), lacks, given_ban, stores, remote);
+  module.warnings.insert(module.warnings.begin(), std::make_move_iterator(missing.begin()),
+                         std::make_move_iterator(missing.end()));
+  return module;
 }
 
 Module Pipeline::serve(jit::CompileRequest request, const std::string& lacks, Ban given_ban, Stores& stores,

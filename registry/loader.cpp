@@ -67,6 +67,7 @@ void* find_initialize(void* handle) {
 }
 
 std::string demangled(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;  // C's: "f" is no float
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                               &std::free);

@@ -1,6 +1,7 @@
 // Writes values as people read them.
 #include "session/cell_value.h"
 
+#include <pthread.h>
 #include <tarsia/abi.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "registry/resources/call_context.h"
 #include "session/bench_clock.h"
 #include "session/cell_module.h"
 #include "session/ready_values.h"
@@ -233,6 +235,15 @@ void cell_note_place(const char* cell, int line) {
   throw NotFound(readable_name(symbol) + where + " was called, which no cell has defined: define it");
 }
 
+/// Stands for pthread_exit and thrd_exit.
+[[noreturn]] void cell_exit_thread(void* value) {
+  if (*registry::call_slot())
+    throw Error(
+        "pthread_exit and thrd_exit would end the thread that runs the session: they end threads that a cell "
+        "has started; to leave a function write return, or throw");
+  ::pthread_exit(value);
+}
+
 struct Builtin {
   std::string_view name;
   void* address;
@@ -265,6 +276,8 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_save_npy", cell_save_npy),
     BUILTIN("tarsia_cell_note_place", cell_note_place),
     BUILTIN("tarsia_cell_call_of_nothing", cell_call_of_nothing),
+    BUILTIN("tarsia_cell_pthread_exit", cell_exit_thread),
+    BUILTIN("tarsia_cell_thrd_exit", cell_exit_thread),
 };
 #undef BUILTIN
 

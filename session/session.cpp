@@ -311,6 +311,10 @@ CellResult Session::run(const std::string& text, int number) {
   result.compile_ms = milliseconds_since(began);
   result.origin = module->origin;
   result.diagnostics = of_cell(module->warnings, earlier);
+  // What is about no text, such as a missing folder, is told once.
+  std::erase_if(result.diagnostics, [&](const Diagnostic& one) {
+    return one.file.empty() && one.severity == Severity::warning && !m_told.insert(one.message).second;
+  });
   for (Diagnostic& one : result.diagnostics) place_includes(one, earlier, cell);
 
   // 3. Load, and tie to the others. From here on the cell's code uses what earlier cells have defined.

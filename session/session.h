@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -124,7 +125,8 @@ class Session {
                         CellResult& result) const;
 
   SessionOptions m_options;
-  std::vector<Live> m_live;  ///< the first declares the ready values
+  std::set<std::string> m_told;  ///< warnings about no text
+  std::vector<Live> m_live;      ///< the first declares the ready values
   /// Before each live cell: the others as they were.
   std::vector<std::vector<Live>> m_before;
   int m_next = 1;

@@ -56,7 +56,8 @@ bool is_wanted(const ShowCommand& command, const std::string& text) {
 /// Whether a kernel or function of this symbol, as the compiler spells it, is asked for.
 bool is_wanted_symbol(const ShowCommand& command, const std::string& symbol) {
   int status = 0;
-  char* const plain = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  char* const plain =
+      symbol.starts_with("_Z") ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status) : nullptr;
   const std::string name = plain ? plain : symbol;
   std::free(plain);
   return is_wanted(command, name) || is_wanted(command, symbol);

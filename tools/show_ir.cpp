@@ -69,6 +69,7 @@ std::string_view name_at(std::string_view text, std::size_t at) {
 std::string readable(std::string_view symbol) {
   std::string name(symbol.substr(1));
   if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
+  if (!name.starts_with("_Z")) return name;  // C's: "f" is no float
   int status = 0;
   char* const demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   if (demangled && status == 0) name = demangled;

@@ -181,7 +181,11 @@ class OpDefinition {
             << m_attributes.last().name << "' with .choices({}), which no value fits: list at least one");
     const char** copy_ = new const char*[list_.size() + 1];
     uint32_t n_ = 0;
-    for (const char* text_ : list_) copy_[n_++] = text_ ? text_ : "";
+    for (const char* text_ : list_) {
+      if (!text_)
+        fault(Message("has attribute '") << m_attributes.last().name << "' with a choice whose text is null");
+      copy_[n_++] = text_ ? text_ : "";
+    }
     delete[] m_attributes.last().choices;
     m_attributes.last().choices = copy_;
     m_attributes.last().n_choices = n_;

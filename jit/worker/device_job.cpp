@@ -18,6 +18,7 @@
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
 #include "jit/worker/device/ptxas_log.h"
+#include "jit/worker/device_limits.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
 #include "jit/worker/source/source_fs.h"
@@ -25,13 +26,6 @@
 
 namespace tarsia::jit {
 namespace {
-
-// A place in the source, of the form "file:line", of a diagnostic.
-void set_place(Diagnostic& diagnostic, const std::string& place) {
-  const size_t colon = place.rfind(':');
-  diagnostic.file = place.substr(0, colon);
-  diagnostic.line = colon == std::string::npos ? 0 : std::atoi(place.c_str() + colon + 1);
-}
 
 // The CUDA C++ Programming Guide asks for the same instances on both sides, under "__CUDA_ARCH__".
 Diagnostic never_named(const KernelUse& kernel, const std::string& file) {
@@ -459,7 +453,10 @@ void DeviceJob::run_nvrtc(Outcome& outcome) {
   outcome.ok = result->ok;
   outcome.invalid = result->invalid;
   outcome.diagnostics = std::move(result->diagnostics);
-  if (!outcome.ok) messages().explain(outcome.diagnostics);
+  if (!outcome.ok) {
+    explain_limits(m_slice, outcome.diagnostics);
+    messages().explain(outcome.diagnostics);
+  }
   place_spills(outcome.diagnostics);
   for (Diagnostic& diagnostic : outcome.diagnostics)
     for (const SourceFile& file : m_slice.files)
@@ -497,6 +494,7 @@ void DeviceJob::run_clang(Outcome& outcome, const std::string& why) {
   outcome.ok = result.device.ok;
   outcome.invalid = result.device.invalid;
   outcome.diagnostics = std::move(result.device.diagnostics);
+  if (!outcome.ok) explain_limits(m_slice, outcome.diagnostics);
   place_spills(outcome.diagnostics);
   outcome.dependencies = std::move(result.device.dependencies);
   outcome.timings = std::move(result.device.timings);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jit/worker/device_limits.h"
 #include "jit/worker/source/missing_names.h"
 #include "jit/worker/source/names/words.h"
 
@@ -30,6 +31,21 @@ std::string NvrtcMessages::place_of(const HostName& one) const {
   return (one.file == m_slice.main_file ? "line " : one.file + ":") + std::to_string(one.line);
 }
 
+bool NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
+  const llvm::StringRef symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first;
+  const std::string name = symbol.split('(').first.str();
+  const size_t scope = name.rfind("::");
+  const HostName* found = find_host_name(scope == name.npos ? name : name.substr(scope + 2));
+  if (!found || !found->is_function) return false;
+  diagnostic.file = found->file;
+  diagnostic.line = found->line;
+  diagnostic.severity = Severity::error;
+  diagnostic.message =
+      "'" + name + "' is a host function (" + place_of(*found) +
+      "), and device code calls it: write __device__, or __host__ __device__, in front of it";
+  return true;
+}
+
 void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
   // ptxas says it twice.
   std::erase_if(diagnostics, [](const Diagnostic& one) {
@@ -46,7 +62,8 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
             "), and device code calls it: write __device__, or __host__ __device__, in front of it";
       continue;
     }
-    if (diagnostic.message.starts_with("ptxas: Unresolved extern function"))
+    if (diagnostic.message.starts_with("ptxas: Unresolved extern function") &&
+        !explain_unresolved(diagnostic))
       diagnostic.message +=
           "; if it is a host function, write __device__, or __host__ __device__, in front of it";
     const HostName* found = find_host_name(missing_name(diagnostic.message));
@@ -82,6 +99,7 @@ bool NvrtcMessages::may_be_nvrtcs_fault(const std::vector<Diagnostic>& diagnosti
                                             "no operator",
                                             "static assertion failed",
                                             "ptxas",
+                                            k_limit_words,
                                             "no suitable",
                                             "missing closing",
                                             "unrecognized token",

@@ -2,9 +2,12 @@
 #include "registry/op/op_description.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -67,12 +70,44 @@ bool holds_numbers(const tarsia_type& type) {
   return std::any_of(type.elements, type.elements + type.n_elements, holds_numbers);
 }
 
-/// Refuses bounds of what has no order, and choices that are listed twice.
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// Whether an integer of the type, or an item of a list of them, lies between the bounds. Other numbers: the
+/// least is not above the greatest.
+bool is_between(const tarsia_type& type, double least, double greatest) {
+  if (type.kind == TARSIA_KIND_LIST || type.kind == TARSIA_KIND_TUPLE)
+    return std::all_of(type.elements, type.elements + type.n_elements,
+                       [&](const tarsia_type& one) { return is_between(one, least, greatest); });
+  if (type.kind == TARSIA_KIND_INT && type.dtype.bits) {
+    const bool is_unsigned = type.dtype.code == TARSIA_UINT;
+    const double end = std::ldexp(1.0, type.dtype.bits - !is_unsigned);
+    least = std::max(std::ceil(least), is_unsigned ? 0.0 : -end);
+    greatest = std::min(std::floor(greatest), end - 1);
+  }
+  return least <= greatest;
+}
+
+/// Refuses bounds of what has no order or between which nothing lies, and choices that are listed twice.
 void check_bounds(const tarsia_attribute& attribute, const std::function<void(const std::string&)>& fail) {
   const std::string name = std::string("attribute '") + attribute.name + "'";
   if ((attribute.flags & (TARSIA_ATTRIBUTE_MIN | TARSIA_ATTRIBUTE_MAX)) && !holds_numbers(attribute.type))
     fail("bounds " + name + ", which is a " + describe(attribute.type) +
          ": .range(…), .at_least(…) and .at_most(…) are for numbers; .choices({…}) lists texts");
+  const bool has_min = attribute.flags & TARSIA_ATTRIBUTE_MIN,
+             has_max = attribute.flags & TARSIA_ATTRIBUTE_MAX;
+  if ((has_min && std::isnan(attribute.min)) || (has_max && std::isnan(attribute.max)))
+    fail("bounds " + name + " by NaN, which is neither less nor greater than a number");
+  constexpr double k_infinite = std::numeric_limits<double>::infinity();
+  if ((has_min || has_max) && !is_between(attribute.type, has_min ? attribute.min : -k_infinite,
+                                          has_max ? attribute.max : k_infinite))
+    fail("bounds " + name + " so that no " + describe(attribute.type) + " fits: it has to be " +
+         (has_min && has_max ? "from " + number(attribute.min) + " to " + number(attribute.max)
+          : has_min          ? "at least " + number(attribute.min)
+                             : "at most " + number(attribute.max)));
   for (unsigned i = 0; i < attribute.n_choices; ++i)
     for (unsigned k = 0; k < i; ++k)
       if (!std::strcmp(attribute.choices[i], attribute.choices[k]))
@@ -103,6 +138,26 @@ bool is_identifier(std::string_view name) {
   return !name.empty() && is_letter(name[0]) &&
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
+
+namespace {
+
+/// Whether it is one identifier, or several with "::" or "." between them. Letters may be of any language.
+bool is_op_name(std::string_view name) {
+  for (;;) {
+    const std::size_t end = std::min(name.find_first_of(":."), name.size());
+    std::string part(name.substr(0, end));
+    for (char& c : part)
+      if (static_cast<signed char>(c) < 0) c = '_';
+    if (!is_identifier(part)) return false;
+    name.remove_prefix(end);
+    if (name.empty()) return true;
+    const std::size_t between = name.starts_with("::") ? 2 : 1;
+    if (between == 1 && name[0] == ':') return false;
+    name.remove_prefix(between);
+  }
+}
+
+}  // namespace
 
 std::string located(const tarsia_op& op) {
   return op.location && *op.location ? std::string(" at ") + op.location : "";
@@ -163,9 +218,13 @@ void check_implementation(const tarsia_implementation& one, const Fault& fail) {
 void check_op(const tarsia_op& op, const std::string& library) {
   const Fault fail(op, library);
   if (!op.name || !*op.name) fail("has no name");
-  for (const char* c = op.name; *c; ++c)
-    if (*c == '"' || *c == '\'' || static_cast<unsigned char>(*c) <= ' ')
-      fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
+  // Libraries for MXNet's API tell no places, and name their ops as that one lets them.
+  const auto is_strange = [](char c) {
+    return c == '"' || c == '\'' || static_cast<unsigned char>(c) <= ' ';
+  };
+  const bool is_declared = op.location && *op.location;
+  if (is_declared ? !is_op_name(op.name) : std::ranges::any_of(std::string_view(op.name), is_strange))
+    fail("has a name that nobody can call it by: write letters, digits and underscores, without quotes");
   if (op.size < offsetof(tarsia_op, fault)) fail("is described for an older Tarsia: build the library again");
   if (op.size >= offsetof(tarsia_op, fault) + sizeof op.fault && op.fault) fail(op.fault);
   bool has_forward = false;

@@ -31,6 +31,7 @@ namespace tarsia::jit {
 namespace {
 
 constexpr char k_builtin_prefix[] = "tarsia_cell_";
+constexpr char k_prefix_of_run[] = "_GLOBAL__sub_I_";
 constexpr char k_call_of_nothing[] = "tarsia_cell_call_of_nothing";
 constexpr std::size_t k_most_uses = 5;          // that are told of what is not defined
 constexpr char k_initialiser[] = "__tls_init";  // of a module's thread_local variables, as Clang calls it
@@ -63,6 +64,7 @@ class CellLinker {
     // As NoKeyFunctions leaves them.
     for (llvm::Function& function : m_module)
       function.setDLLStorageClass(llvm::GlobalValue::DefaultStorageClass);
+    take_ends_of_threads();
     note_places();
     take_run();
     find_symbols();
@@ -81,6 +83,13 @@ class CellLinker {
   llvm::PointerType* pointer_type() const { return llvm::PointerType::getUnqual(m_module.getContext()); }
   llvm::IntegerType* int64() const { return llvm::Type::getInt64Ty(m_module.getContext()); }
 
+  /// The session's thread is the caller's: a cell must not end it. libtarsia stands for these functions.
+  void take_ends_of_threads() {
+    for (const char* name : {"pthread_exit", "thrd_exit"})
+      if (llvm::Function* function = m_module.getFunction(name); function && function->isDeclaration())
+        function->setName(std::string(k_builtin_prefix) + name);
+  }
+
   /// What runs when the module is loaded, in the order of the text, gets a name and is not run by the loader.
   void take_run() {
     llvm::GlobalVariable* list = m_module.getGlobalVariable("llvm.global_ctors");
@@ -90,7 +99,7 @@ class CellLinker {
     for (const llvm::Use& use : entries->operands()) {
       auto* entry = llvm::cast<llvm::ConstantStruct>(use.get());
       auto* function = llvm::dyn_cast<llvm::Function>(entry->getOperand(1)->stripPointerCasts());
-      if (!function || !function->getName().starts_with("_GLOBAL__sub_I_")) {
+      if (!function || !function->getName().starts_with(k_prefix_of_run)) {
         kept.push_back(entry);
         continue;
       }
@@ -153,6 +162,9 @@ class CellLinker {
     for (llvm::Function& function : m_module) {
       const bool is_run = function.getName().starts_with("__stmts__") ||
                           function.getName().starts_with("__cxx_global_var_init");
+      // A call that crashes, as through a null pointer, leaves the statement's line to be reported.
+      if (is_run || function.getName().starts_with(k_prefix_of_run))
+        function.addFnAttr("disable-tail-calls", "true");
       for (llvm::Instruction& instruction : llvm::instructions(function)) {
         auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
         const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;

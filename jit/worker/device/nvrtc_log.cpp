@@ -52,7 +52,7 @@ int number_at(std::string_view text) {
 std::optional<Severity> severity_of(std::string_view word) {
   if (const size_t number = word.find(" #"); number != word.npos) word = word.substr(0, number);
   word = trimmed(word);
-  if (word == "error") return Severity::error;
+  if (word == "error" || word == "Error") return Severity::error;
   if (word == "catastrophic error" || word == "Catastrophic error" || word == "internal error" ||
       word == "fatal")
     return Severity::fatal;
@@ -133,6 +133,7 @@ std::optional<Diagnostic> head(std::string_view line) {
 
 bool is_noise(std::string_view line) {
   return line.starts_with("Remark: ") || line == "Compilation terminated." ||
+         line.ends_with("Ptx assembly aborted due to errors") ||
          line.find(" detected in the compilation of ") != line.npos ||
          line.find("precompiled header file") != line.npos;
 }

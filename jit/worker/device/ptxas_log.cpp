@@ -25,6 +25,7 @@ long number_before(std::string_view line, std::string_view words) {
 }  // namespace
 
 std::string readable_symbol(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;  // C's names: "f" is no float
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);

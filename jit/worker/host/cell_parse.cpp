@@ -185,6 +185,7 @@ void complain_of_hiding(HostParse& shared, clang::DeclGroupRef group) {
 
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
+  if (shared.checks && group.begin() != group.end()) shared.checks->tell(**group.begin());
   complain_of_hiding(shared, group);
   for (const clang::Decl* decl : group)
     if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);

@@ -188,6 +188,13 @@ void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) 
 // shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
 // by the host route_managed() changes.
 // Removal: Clang takes __managed__ in CUDA and emits its registration.
+void demand_blocks(clang::ASTContext& context) {
+  clang::FunctionDecl* launch = context.getcudaConfigureCallDecl();
+  if (!launch || launch->getNumParams() < 2) return;
+  clang::ParmVarDecl& block = *launch->getParamDecl(1);
+  if (block.hasDefaultArg()) block.setDefaultArg(nullptr);
+}
+
 bool is_managed(const clang::VarDecl& variable) {
   for (const auto* mark : variable.specific_attrs<clang::AnnotateAttr>())
     if (mark->getAnnotation() == "tarsia_managed") return true;

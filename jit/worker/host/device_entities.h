@@ -25,6 +25,11 @@ void list_device_entities(clang::ASTContext& context, DeviceSlice& slice, const 
 /// The kernels that were parsed so far, and templates of them, in order.
 std::vector<clang::Decl*> kernels_so_far(const clang::ASTContext& context);
 
+/// Has Clang refuse launches that name no block, k<<<1>>>(x), from now on. CUDA's headers give one by
+/// default, of one thread, which nvcc does not take. Before the headers are read it does nothing, and it may
+/// be called again.
+void demand_blocks(clang::ASTContext& context);
+
 /// Whether a variable is __managed__, by the mark that the host's prelude gives it.
 bool is_managed(const clang::VarDecl& variable);
 

@@ -48,6 +48,7 @@
 #include "jit/worker/source/initializers.h"
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
+#include "jit/worker/source/names/near_headers.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -175,6 +176,7 @@ void describe_exports(HostParse& shared, clang::Preprocessor& preprocessor, clan
     return enter(preprocessor, text_of_wanted(shared.unit.request->options.kernels).append(k_exports_pragma),
                  k_wanted_path, place);
   shared.described = true;
+  if (shared.checks) shared.checks->end();
   clang::ASTContext& context = shared.sema->getASTContext();
   if (shared.cuda()) empty_kernels(context, context.getTranslationUnitDecl());
   // Virtual functions are instantiated with the tables that name them, and may use further tables.
@@ -216,7 +218,9 @@ class HostConsumer final : public clang::SemaConsumer {
     m_shared.sema = &sema;
     if (m_shared.unit.headers) name_leading_text(m_shared);
     if (m_shared.unit.unknown_references) take_unknown_references(sema);
+    if (m_shared.cell) m_shared.checks = std::make_unique<StatementChecks>(sema);
     if (!m_shared.cuda()) return;
+    demand_blocks(sema.getASTContext());
     // Work-around: Clang refuses unroll pragmas where no loop follows.
     // Trigger: `#pragma unroll` before something else in a CUDA source. Symptom: an error, though the pragma
     // speaks to the device's compiler. Clang's parser takes what it has registered out again by name, so
@@ -234,6 +238,7 @@ class HostConsumer final : public clang::SemaConsumer {
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    if (m_shared.cuda()) demand_blocks(m_clang.getASTContext());
     if (m_shared.cell) note_in_cell(m_shared, group);  // while bodies that were stepped over are known
     for (clang::Decl* decl : group) {
       if (auto* function = llvm::dyn_cast<clang::FunctionDecl>(decl)) {
@@ -553,6 +558,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
                 unit.language == Language::c ? std::string_view() : k_ending);
   files->add_text(main_path, text.bytes(), unit.file->text);
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
+  collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, *unit.request); });
   bool led = false;
   auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
                           collector, unit.language == Language::cuda);

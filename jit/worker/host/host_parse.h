@@ -11,6 +11,7 @@
 
 #include "clang/Basic/SourceLocation.h"
 #include "jit/worker/cell/cell_items.h"
+#include "jit/worker/cell/statement_checks.h"
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/host_compiler.h"
 #include "jit/worker/host/parse_writer.h"
@@ -49,6 +50,7 @@ struct HostParse {
   std::unique_ptr<TokenRecorder> tokens;
   ParseWriter* writer = nullptr;                        // Clang's, if the leading includes may be written
   std::unique_ptr<CellItems> cell;                      // the unit is a cell of a session
+  std::unique_ptr<StatementChecks> checks;              // of its statements
   int closed_braces = 0;                                // that it left open
   std::vector<clang::SourceLocation> returns;           // its `return`s, of macros too
   std::vector<clang::CXXRecordDecl*> classes_of_cells;  // those that the texts of the session define

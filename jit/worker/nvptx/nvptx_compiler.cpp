@@ -19,6 +19,7 @@
 #include "clang/Sema/SemaCUDA.h"
 #include "clang/Sema/SemaConsumer.h"
 #include "jit/build_id.h"
+#include "jit/worker/device/nvrtc_log.h"
 #include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/host/pragmas.h"
 #include "jit/worker/host/unknown_references.h"
@@ -29,6 +30,7 @@
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/file_checks.h"
+#include "jit/worker/source/names/near_headers.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -226,6 +228,23 @@ void append_new(std::vector<Diagnostic>& into, std::vector<Diagnostic> more) {
   }
 }
 
+/// What nvJitLink says went wrong, in the words of NVRTC's log. Not empty.
+std::vector<Diagnostic> errors_of_nvjitlink(const NvptxUnit& unit, const std::string& log) {
+  std::string messages;
+  const std::string text = without_figures(log);
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    const auto [line, more] = rest.split('\n');
+    rest = more;
+    if (!line.starts_with("ERROR ")) messages += line.str() + '\n';
+  }
+  std::vector<Diagnostic> errors = parse_nvrtc_log(messages);
+  std::erase_if(errors, [](const Diagnostic& one) { return one.severity < Severity::error; });
+  if (errors.empty()) errors.push_back(error_of(unit, "nvJitLink: " + log));
+  for (Diagnostic& error : errors)
+    if (error.file.empty()) error.file = unit.file->name;
+  return errors;
+}
+
 /// The cubin of a PTX text, from the parts that are kept or made by nvJitLink.
 NvJitLinkOutput cubin_of(const CompileRequest& request, const std::string& arch, const std::string& ptx,
                          PartStore& parts) {
@@ -343,6 +362,7 @@ class Compile {
       Task task{m_unit, m_cancelled, libdevice, pass, result.timings, result.invalid, unknown_references};
       DiagnosticCollector collector(m_unit.file->name, m_unit.file->text,
                                     has_system_headers(m_request.options));
+      collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, m_request); });
       if (auto clang =
               make_device_clang(nvptx_arguments(m_request, main_path, arch, prelude), m_files, collector)) {
         Action action(task, *m_files);
@@ -372,7 +392,9 @@ class Compile {
     NvJitLinkOutput made = cubin_of(m_request, arch, ptx, m_parts);
     result.timings.emplace_back("nvJitLink " + arch, milliseconds_since(start));
     if (!made.ok) {
-      result.diagnostics.push_back(error_of(m_unit, "nvJitLink: " + made.log));
+      std::vector<Diagnostic> errors = errors_of_nvjitlink(m_unit, made.log);
+      place_in_source(arch, errors);
+      append_new(result.diagnostics, std::move(errors));
       return false;
     }
     append_new(result.diagnostics, spills_of(made.log, m_unit.file->name, arch));
@@ -380,6 +402,38 @@ class Compile {
     if (m_request.options.ptx && &arch == &m_request.options.archs.back())
       result.images.push_back({"compute_" + arch.substr(3), ptx});
     return true;
+  }
+
+  /// ptxas tells lines of the PTX. Those of the source are in a PTX that is made once more, with its lines.
+  void place_in_source(const std::string& arch, std::vector<Diagnostic>& errors) {
+    if (ptxas_lines(errors).empty()) return;
+    if (!keeps_lines(m_request.options)) {
+      CompileRequest request = m_request;
+      request.options.lineinfo = true;
+      request.options.archs = {arch};
+      request.options.ptx = false;
+      NvptxUnit unit = m_unit;
+      unit.request = &request;
+      unit.preludes = nullptr;  // their debug information is none
+      NvptxResult again = Compile(unit, m_make_files, m_parts, m_cancelled).run();
+      if (is_cancelled() || !has_errors(again.device.diagnostics)) return;
+      std::erase_if(again.device.diagnostics,
+                    [](const Diagnostic& one) { return one.severity < Severity::error; });
+      errors = std::move(again.device.diagnostics);
+      return;
+    }
+    for (const PtxasMessage& message : ptxas_lines(errors)) {
+      Diagnostic& error = errors[message.diagnostic];
+      Diagnostic place = source_of_ptx_line(m_result.ptx, message.ptx_line);
+      if (place.line == 0) continue;
+      llvm::StringRef file = place.file;
+      for (const std::string& folder : {m_request.source_dir + "/", std::string("./")})
+        if (folder != "/") file.consume_front(folder);
+      error.file = file.str();
+      error.line = place.line;
+      error.column = place.column;
+      error.message = "ptxas: " + error.message.substr(error.message.find(": ") + 2);
+    }
   }
 
   const NvptxUnit& m_unit;

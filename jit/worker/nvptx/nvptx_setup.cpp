@@ -73,6 +73,7 @@ std::vector<std::string> nvptx_arguments(const CompileRequest& request, const st
                                    "-nostdsysteminc",
                                    "-nobuiltininc",
                                    "-fdebug-compilation-dir=.",
+                                   "-fno-dwarf-directory-asm",  // ptxas takes whole names alone
                                    "-ferror-limit",
                                    "50",
                                    "-fdiagnostics-absolute-paths",

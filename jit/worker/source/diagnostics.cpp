@@ -25,16 +25,20 @@ std::string user_name(llvm::StringRef path) {
 namespace {
 
 /// The remedy for a header that was not found.
-std::string missing_header_remedy(llvm::StringRef name, bool system_headers) {
+std::string missing_header_remedy(llvm::StringRef name, bool system_headers, const NearHeader& near) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
   if (name.starts_with("../"))
     return "; such a name leads from a file on disk, which a source string is not: give a folder that holds "
            "both "
            "in include_dirs, or compile the file by its path, as tarsia.load does";
-  if (system_headers || name.starts_with("/")) return remedy;
-  if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
-    return ", " + lacking;
-  if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
+  if (name.starts_with("/")) return remedy;
+  if (!system_headers) {
+    if (std::string lacking = lacking_header_remedy(name, system_headers); !lacking.empty())
+      return ", " + lacking;
+    if (std::string known = newcomer_header_remedy(name); !known.empty()) return known;
+  }
+  if (const std::string meant = near ? near(name) : std::string(); !meant.empty())
+    return "; did you mean " + meant + "? Otherwise" + remedy.substr(1);
   return remedy;
 }
 
@@ -131,11 +135,13 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     return;
   }
   if (info.getID() == clang::diag::err_pp_file_not_found)
-    diagnostic.message +=
-        missing_header_remedy(text.str().split('\'').second.rsplit('\'').first, m_system_headers);
+    diagnostic.message += missing_header_remedy(text.str().split('\'').second.rsplit('\'').first,
+                                                m_system_headers, m_near_header);
   if (info.getID() == clang::diag::err_pp_include_too_deep)
     diagnostic.message +=
         "; a header that includes itself begins with #pragma once, or guards itself by a macro";
+  if (text.str().starts_with("too few execution configuration arguments"))
+    diagnostic.message = "a kernel launch needs a grid and a block: write k<<<grid, block>>>(...)";
   if (info.getID() == clang::diag::err_function_needs_feature ||
       info.getID() == clang::diag::err_builtin_needs_feature)
     diagnostic.message +=
@@ -177,6 +183,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   // Where that lies which Clang offers for the name is of no use either.
   if (level == Level::Note && !m_refuted.empty() && diagnostic.message == "'" + m_refuted + "' declared here")
     return;
+  if (level == Level::Note && diagnostic.message == "'__cudaPushCallConfiguration' declared here") return;
   // A macro that stands before the includes: the note would show the prelude's copy of it.
   if (level == Level::Note && llvm::StringRef(diagnostic.file).starts_with("/tarsia/prelude")) return;
   if (level == Level::Note && diagnostic.message == "template is declared here" && !m_diagnostics.empty() &&

@@ -4,9 +4,11 @@
 #include "jit/worker/source/missing_names.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "jit/standard_headers.h"
+#include "jit/worker/source/names/device_names.h"
 #include "jit/worker/source/names/newcomers.h"
 #include "jit/worker/source/names/words.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -520,21 +522,29 @@ std::string missing_device_name_remedy(const Diagnostic& diagnostic, llvm::Strin
   const auto quoted = [](llvm::StringRef text) { return text.split('"').second.split('"').first; };
   if (message.starts_with("identifier \"") && message.contains("\" is undefined")) {
     const llvm::StringRef name = quoted(message);
-    if (is_of_hosts_headers(name))
-      return ("; " + name + " is a host function; device code cannot call it").str();
+    if (std::string remedy = host_function_remedy(name, is_of_hosts_headers(name)); !remedy.empty())
+      return remedy;
     for (const llvm::ArrayRef<Header> table : {llvm::ArrayRef<Header>(k_others), llvm::ArrayRef<Header>(k_c)})
       if (const llvm::StringRef header = header_of(table, name); !header.empty())
         return with_include(header, name, {.system_headers = system_headers}, whole);
     const llvm::StringRef macro = name.starts_with("TARSIA_") ? name : macro_around(line, column);
-    return macro.empty() ? std::string() : "; #include <tarsia/op.h>, where " + macro.str() + " is";
+    return macro.empty() ? near_builtin(name) : "; #include <tarsia/op.h>, where " + macro.str() + " is";
   }
+  if (std::string remedy = incomplete_cuda_type_remedy(message); !remedy.empty()) return remedy;
+  const auto remedy_of = [&](llvm::StringRef scope, llvm::StringRef member) {
+    std::string remedy = scope == "std" ? host_only_remedy(member) : std::string();
+    return remedy.empty() ? scoped_remedy(scope, member, {.system_headers = system_headers}, whole) : remedy;
+  };
   if (message.starts_with("name followed by \"::\" must be a class or namespace name")) {
-    const auto [scope, member] = scoped_at(place);
-    return scoped_remedy(scope, member, {.system_headers = system_headers}, whole);
+    auto [scope, member] = scoped_at(place);
+    // The message is about what stands in front of the last "::", such as this_thread.
+    if (line.take_front(column).rtrim().ends_with("std::")) std::tie(scope, member) = std::pair("std", scope);
+    return remedy_of(scope, member);
   }
   if (message.starts_with("namespace \"") && message.contains("\" has no member \""))
-    return scoped_remedy(quoted(message), quoted(message.split(" has no member ").second),
-                         {.system_headers = system_headers}, whole);
+    return remedy_of(quoted(message), quoted(message.split(" has no member ").second));
+  if (message.starts_with("device code does not support exception handling"))
+    return ": return a value that says so, or end the kernel by __trap()";
   return {};
 }
 

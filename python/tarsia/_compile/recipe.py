@@ -7,6 +7,7 @@ takes it from the cache as usual, or loads the file. Of several things of one li
 import copy
 import itertools
 import os
+import sys
 import weakref
 
 from .. import _errors, _tarsia
@@ -250,6 +251,11 @@ def _op(found):
         raise _errors.NotFound(f"op {name!r} cannot be pickled: its library was unloaded")
     recipe = _of_ops.get(name)
     if recipe is None:
+        sessions = sys.modules.get("tarsia._session.session")
+        if sessions is not None and sessions.defines_op(name):
+            raise _errors.ArgumentTypeError(
+                f"op {name!r} cannot be pickled: a cell of a session has registered it, and lives in this process; save the session, and "
+                "pickle the op of the library that tarsia.load makes of it")
         raise _errors.ArgumentTypeError(
             f"op {name!r} cannot be pickled: it was defined in Python, whose functions stay in this process; define it in a "
             f"module that the other process imports, and send its name for tarsia.op({name!r})")

@@ -91,6 +91,11 @@ def _spec_of_array(array):
     return (tuple(array.shape), dtype, place)
 
 
+def _revived(text, ops):
+    """The graph of a pickle. `ops` are there when its text is read."""
+    return Graph.from_json(text)
+
+
 @told_methods
 class Graph:
     """A graph of registered ops.
@@ -306,6 +311,13 @@ class Graph:
         except UnicodeEncodeError:
             raise ArgumentValueError("graph, JSON: the text cannot be encoded as UTF-8") from None
         return cls(_tarsia.GraphHandle(text))
+
+    def __reduce__(self):
+        """A copy, or a pickle, is another graph. A pickle brings the ops along; those that cannot be pickled are an error."""
+        from .. import op
+
+        names = {node["op"] for node in json.loads(self.to_json())["nodes"] if node.get("op")}
+        return _revived, (self.to_json(), [op(name) for name in sorted(names)])
 
     def __repr__(self):
         described = self._description()

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import weakref
 
 from .. import _errors, _tarsia
 from .._compile_options import ROWS, escapes, normalised, to_bytes, to_path, write_text
@@ -64,6 +65,14 @@ def compile_options(options):
     return _tarsia.CompileOptions("", normalised(options, "Session"), False)
 
 
+_live = weakref.WeakSet()
+
+
+def defines_op(name):
+    """Whether a cell of a session in this process has registered the op."""
+    return any(name in session.ops for session in list(_live) if not session.isolated)
+
+
 @_errors.told_methods
 class Session:
     """A session: cells of C++ and CUDA that share what they define.
@@ -99,8 +108,13 @@ class Session:
             self._handle = IsolatedHandle(options, keep_output, stdin)
         else:
             self._handle = _tarsia.SessionHandle(checked, bool(keep_output))
+        _live.add(self)
         self.isolated = bool(isolated)
         self.options = options
+
+    def __reduce__(self):
+        raise _errors.ArgumentTypeError("a session can be neither copied nor pickled: what its cells define lives in its process; "
+                                        "save(path) writes it as a source, which tarsia.load compiles anywhere")
 
     def run(self, text):
         """Compiles a cell, str or bytes of UTF-8, and runs it. Returns a Cell, whether it failed or not."""

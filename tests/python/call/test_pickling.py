@@ -172,6 +172,24 @@ def test_what_cannot_be_pickled_says_why_and_what_to_do():
         pickle.dumps(lib)
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_session_is_neither_copied_nor_pickled(isolated):
+    session = tarsia.Session(isolated=isolated)
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"a session can be neither copied nor pickled: .*save\(path\)") as caught:
+            way(session)
+        assert isinstance(caught.value, tarsia.Error)
+
+
+def test_an_op_of_a_session_says_that_it_is_one():
+    session = tarsia.Session()
+    session.run('#include <tarsia/op.h>\nTARSIA_OP(of_a_cell).forward("cpu", [](tarsia::Context& c) {});').raise_if_failed()
+    with pytest.raises(tarsia.Error, match="op 'of_a_cell' cannot be pickled: a cell of a session has registered it.*tarsia.load"):
+        pickle.dumps(tarsia.op("of_a_cell"))
+    assert copy.deepcopy(tarsia.op("of_a_cell")).name == "of_a_cell"
+    assert session.ops == ["of_a_cell"]
+
+
 def test_spawned_workers_get_functions_and_ops(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(f"""

@@ -157,3 +157,11 @@ def test_what_is_written_about_the_options_follows_the_table():
     path = os.pathsep.join([str(places.PACKAGE.parent), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("source", ["int f() { return 1; }", "__global__ void k(int* x) { *x = 1; }"])
+@pytest.mark.parametrize("arch", ["sm_999", "sm_12", "banana", "", "90", "sm_90x", "compute_90", ["sm_90", "sm_05"]])
+def test_architectures_that_do_not_exist_are_refused_with_those_that_do(source, arch):
+    wrong = arch[-1] if isinstance(arch, list) else arch
+    with pytest.raises(tarsia.ArgumentValueError, match=f"architecture '{wrong}' is unknown: .*sm_75, .*sm_121"):
+        tarsia.load_inline(source, arch=arch)

@@ -425,3 +425,92 @@ int host(int i) { cuda::std::array<int, 4> a{1, 2, 3, 4}; assert(i >= 0); return
 void run(int* x, cudaStream_t s) { pick<<<1, 1, 0, s>>>(x); }
 """), device_compiler="clang", defines=defines)
     assert lib.host(2) == 3
+
+
+LARGE = {
+    "shared": (r"""
+__global__ void small(float* p) { p[0] = 1; }
+
+__global__ void k(float* p) {
+  __shared__ float tile[16384];
+  tile[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = tile[100 - threadIdx.x];
+}
+""", 4, "kernel 'k' has 65536 bytes of __shared__ variables, and the limit is 49152: .*extern __shared__"),
+    "shared by a template": (r"""
+namespace a {
+template <int N> __global__ void k(float* p) {
+  __shared__ float tile[N];
+  tile[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = tile[100 - threadIdx.x];
+}
+}
+void f(float* p) { a::k<16384><<<1, 1>>>(p); }
+""", 3, "kernel 'a::k<16384>' has 65536 bytes of __shared__ variables"),
+    "shared by a function, for a kernel with C's name": (r"""
+__device__ float* tile() { __shared__ float t[20000]; return t; }
+extern "C" __global__ void i(float* p) {
+  float* q = tile();
+  q[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = q[100 - threadIdx.x];
+}
+""", 3, "kernel 'i' has 80000 bytes of __shared__ variables"),
+    "constants": (r"""
+__constant__ float table[8000];
+namespace n { __constant__ double other[8000]; }
+__global__ void k(float* p) { p[threadIdx.x] = table[threadIdx.x] + n::other[threadIdx.x]; }
+""", 3, r"96000 bytes of __constant__ variables \('n::other' has 64000, 'table' has 32000\), and the limit is 65536: write __device__ const"),
+    "parameters": (r"""
+struct Big { float v[10000]; };
+__global__ void k(Big b, float* p) { p[threadIdx.x] = b.v[threadIdx.x]; }
+""", 3, "kernel 'k' has 40008 bytes of parameters, and the limit is 3276.: pass the largest by a pointer"),
+}
+
+
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+@pytest.mark.parametrize("what", LARGE)
+def test_what_is_too_large_for_a_gpu_has_its_place(what, compiler):
+    source, line, words = LARGE[what]
+    with pytest.raises(tarsia.CompileError, match=words) as caught:
+        tarsia.load_inline(source, device_compiler=compiler, arch="sm_90")
+    (only_one,) = caught.value.diagnostics
+    assert only_one.line == line and only_one.file == "source" and "nvJitLink" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"lineinfo": True}])
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+def test_a_mistake_in_ptx_has_its_place(compiler, options):
+    source = r"""
+    #include "half.h"
+    __global__ void k(int* p) {
+      asm volatile("bogus.u32 %0, %1;" : "=r"(*p) : "r"(3));
+      second(p);
+    }
+    """
+    header = r"""
+    __device__ inline void second(int* p) { asm volatile("mov.u32 %0, %%nothing;" : "=r"(*p)); }
+    """
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(source, headers={"half.h": header}, device_compiler=compiler, arch="sm_90", **options)
+    found = {(one.file, one.line) for one in caught.value.diagnostics}
+    assert found == {("source", 4), ("half.h", 2)}
+    assert "Ptx assembly aborted" not in str(caught.value) and "nvJitLink" not in str(caught.value)
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+@pytest.mark.parametrize("option", ["lineinfo", "debug"])
+def test_cubins_know_their_lines(compiler, option):
+    lib = tarsia.load_inline(fresh(KERNEL), device_compiler=compiler, arch="sm_90", **{option: True})
+    cubin = lib.cubins["sm_90"]
+    assert b".debug_line" in cubin and b"source" in cubin
+
+
+@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
+def test_names_of_c_are_no_types(compiler):
+    """f is how a mangled name says float."""
+    with pytest.warns(tarsia.CompileWarning, match="source:2: f lacks registers on sm_90"):
+        tarsia.load_inline(SPILLS.replace("__global__ void busy", 'extern "C" __global__ void f'), device_compiler=compiler,
+                           maxrregcount=24, arch="sm_90")

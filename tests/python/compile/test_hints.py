@@ -369,3 +369,85 @@ def test_an_undefined_symbol_has_the_line_that_refers_to_it():
     error = error_of("int elsewhere();\nint f() {\n  return elsewhere(); }")
     assert error.diagnostics[0].line == 3 and "source:3: error: undefined symbol: elsewhere(); define it" in str(error)
     assert "in f()" in str(error) and "referenced by" not in str(error)
+
+
+@pytest.mark.parametrize("include, meant", [
+    ("<vectro>", "<vector>"), ("<iostrem>", "<iostream>"), ("<math>", "<cmath>"), ("<string.hpp>", "<string>"), ("<Vector>", "<vector>"),
+    ("<cuda_fp61.h>", "<cuda_fp16.h>"), ("<tarsia/ops.h>", "<tarsia/op.h>"), ('"hlper.h"', '"helper.h"'), ('"sub/deeep.h"', '"sub/deep.h"'),
+])
+@pytest.mark.parametrize("more", ["", "__global__ void k(int* x) { *x = 1; }"])
+def test_headers_that_are_not_found_have_the_one_that_is_meant(include, meant, more, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "deep.h").write_text("")
+    with pytest.raises(tarsia.CompileError) as caught:
+        tarsia.load_inline(f"int a;\n#include {include}\n{more}", headers={"helper.h": ""}, include_dirs=[tmp_path])
+    (error,) = caught.value.diagnostics
+    assert error.line == 2 and f"file not found; did you mean {meant}? Otherwise give its folder in include_dirs" in error.message
+
+
+def test_headers_that_nothing_is_near_have_no_guess():
+    with pytest.raises(tarsia.CompileError, match="'absent_library/all.hpp' file not found; give its folder"):
+        tarsia.load_inline("#include <absent_library/all.hpp>\n")
+
+
+@pytest.mark.parametrize("compiler", ["auto", "clang"])
+@pytest.mark.parametrize("source", [
+    "__global__ void k(int* p) { *p = 1; }\nvoid f(int* p) {\n  k<<<1>>>(p);\n}",
+    "template <class T> __global__ void k(T* p) { *p = 1; }\ntemplate <class T> void g(T* p) {\n  k<T><<<dim3(4)>>>(p);\n}\nvoid f(int* p) { g(p); }",
+    "__global__ void k(int* p) { *p = 1; }\n#define LAUNCH(n) k<<<n>>>(p)\nvoid f(int* p) { LAUNCH(3); }",
+    "#include <cuda_runtime.h>\n__global__ void k(int* p);\nvoid f(int* p) { k<<<3>>>(p); }\n__global__ void k(int* p) { *p = 1; }",
+    "#include <vector>\n__global__ void k(int* p) { *p = 1; }\nvoid f(int* p) { k<<<{1, 2}>>>(p); }",
+])
+def test_a_launch_without_a_block_is_refused_as_nvcc_does(source, compiler):
+    with pytest.raises(tarsia.CompileError, match=r"a kernel launch needs a grid and a block: write k<<<grid, block>>>\(...\)") as caught:
+        tarsia.load_inline(source, device_compiler=compiler)
+    assert caught.value.diagnostics[0].line == 3 and all(one.line <= 5 for one in caught.value.diagnostics)
+    assert tarsia.load_inline(source.replace("<<<1>>>", "<<<1, 2>>>").replace(")>>>", "), 3>>>").replace("<<<n>>>", "<<<n, n>>>")
+                              .replace("<<<3>>>", "<<<3, 4, 5>>>").replace("}>>>", "}, {5}>>>"), device_compiler=compiler).kernels
+
+
+@pytest.mark.parametrize("header, body, line, said", [
+    ("", "std::vector<int> v; x[0] = v.size();", 2, 'namespace "std" has no member "vector"; std::vector is not in device code: take a pointer and a size, or a std::array'),
+    ("#include <vector>", "std::vector<int> v; x[0] = v.size();", 2, "std::vector is not in device code"),
+    ("#include <string>", "std::string s; x[0] = s.size();", 2, "std::string is not in device code: texts are const char*"),
+    ("#include <iostream>", "std::cout << x[0];", 2, "std::cout is not in device code: printf writes"),
+    ("#include <functional>", "std::function<float(float)> f; x[0] = f(1);", 2, "by a template parameter"),
+    ("#include <atomic>", "std::atomic<int> a; a++;", 2, "use atomicAdd and its like, or cuda::atomic_ref"),
+    ("#include <random>", "std::mt19937 g(3); x[0] = g();", 2, "use curand_init and curand_uniform"),
+    ("#include <thread>", "std::this_thread::yield();", 2, "std::this_thread is not in device code"),
+    ("", "std::print(\"a\");", 2, "std::print is not in device code: printf writes"),
+    ("#include <cstdio>", "fprintf(stderr, \"a\");", 2, "stderr is the host's: printf writes"),
+    ("#include <cstdlib>", "x[0] = rand();", 2, "rand is a host function; device code cannot call it: curand_init"),
+    ("#include <cstdlib>", "abort();", 2, "abort is a host function; device code cannot call it: __trap() ends the kernel"),
+    ("", "cudaMalloc(&x, 3);", 2, "cudaMalloc is a host function; device code cannot call it"),
+    ("", "throw 3;", 2, "device code does not support exception handling: return a value"),
+    ("", "x[threadIx.x] = 1;", 2, "did you mean 'threadIdx'?"),
+    ("", "__syncthread();", 2, "did you mean '__syncthreads'?"),
+    ("", "atomicadd(x, 1.f);", 2, "did you mean 'atomicAdd'?"),
+    ("#include <cuda/std/utility>", "cuda::std::array<float, 2> f; x[0] = f[0];", 2, "#include <cuda/std/array>, where it is defined"),
+    ("", "half h = x[0];", 2, "#include <cuda_fp16.h>, where half is"),
+    ("", "using R = cub::BlockReduce<float, 128>;", 2, "#include <cub/cub.cuh>, where cub::BlockReduce is"),
+])
+def test_names_that_device_code_lacks_say_what_to_write_there(header, body, line, said):
+    cuda_or_skip()
+    first = error_of(f"{header}\n__global__ void k(float* x) {{ {body} }}", arch="sm_90").diagnostics[0]
+    assert said in first.message and first.line == line, first
+
+
+def test_what_c_has_in_device_code_needs_no_hint():
+    cuda_or_skip()
+    tarsia.load_inline("""__global__ void k(float* x) { printf("%f", x[0]); assert(x[0] > 0); x[1] = sqrt(x[0]) + std::sqrt(x[1]) + M_PI + FLT_MAX;
+    std::array<float, 2> a; std::pair<int, float> p; std::optional<int> o; x[2] = a[0] + p.second + *o + std::numeric_limits<float>::max(); std::swap(x[3], x[4]); }""",
+                       arch="sm_90", device_compiler="nvrtc")
+
+
+@pytest.mark.parametrize("host, use", [
+    ("struct S {\n  static float f(float);\n};\nfloat S::f(float x) { return x; }\n", "S::f(1)"),
+    ("namespace n {\nstruct S {\n  float f(float);\n}; }\nfloat n::S::f(float x) { return x; }\n", "n::S().f(1)"),
+])
+def test_a_hosts_member_that_is_defined_outside_of_its_class_has_its_line(host, use):
+    cuda_or_skip()
+    told = error_of(f"{host}__global__ void k(float* x) {{ x[0] = {use}; }}", arch="sm_90").diagnostics
+    first = told[0]
+    assert "S::f' is a host function (line " in first.message and first.line > 0 and first.severity == "error", told
+    assert all(one.line > 0 for one in told), told

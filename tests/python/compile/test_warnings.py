@@ -193,3 +193,29 @@ def test_a_cell_that_reads_a_variable_of_the_device():
     for text, n in (("number", 1), ("int f() { return number; }", 1), ("1 + 1", 0)):
         cell = session.run(text).raise_if_failed()
         assert len([one for one in cell.diagnostics if "host code reads 'number'" in one.message]) == n, text
+
+
+def test_folders_that_do_not_exist_warn(tmp_path):
+    (tmp_path / "file").write_text("")
+    source = "int with_folders() { return 3; }"
+    for options, words in [({"include_dirs": [tmp_path / "none"]}, f"include_dirs: '{tmp_path}/none' is no folder: it does not exist"),
+                           ({"include_dirs": [tmp_path, tmp_path / "file"]}, f"include_dirs: '{tmp_path}/file' is no folder"),
+                           ({"library_dirs": [tmp_path / "none"]}, f"library_dirs: '{tmp_path}/none' is no folder: it does not exist"),
+                           ({"cflags": [f"-I{tmp_path}/none2"]}, f"include_dirs: '{tmp_path}/none2' is no folder: it does not exist")]:
+        found, = shown_by(lambda: tarsia.load_inline(source, **options))
+        assert str(found.message) == words + " [-Wmissing-include-dirs]" and found.filename == __file__
+    assert shown_by(lambda: tarsia.load_inline(source, include_dirs=[tmp_path / "none3"], cflags=["-Wno-missing-include-dirs"])) == []
+
+
+def test_a_folder_that_appears_warns_no_more(tmp_path, monkeypatch):
+    """The module is the same, and comes from the cache."""
+    source = "int with_a_folder() { return 4; }"
+    assert len(shown_by(lambda: tarsia.load_inline(source, include_dirs=[tmp_path / "later"]))) == 1
+    monkeypatch.setattr(_warnings, "_shown", set())
+    (tmp_path / "later").mkdir()
+    assert shown_by(lambda: tarsia.load_inline(source, include_dirs=[tmp_path / "later"])) == []
+
+
+def test_a_failed_compile_names_missing_folders(tmp_path):
+    with pytest.raises(tarsia.CompileError, match=f"(?s)nothing_here.h.*'{tmp_path}/none' is no folder"):
+        tarsia.load_inline('#include "nothing_here.h"\n', include_dirs=[tmp_path / "none"])

@@ -470,3 +470,34 @@ print(json.dumps(counts))
 """)
     counts = json.loads(out.strip().splitlines()[-1])
     assert counts["refused"] > 200 and counts["bound"] > 5
+
+
+def test_graphs_are_copied_and_pickled():
+    import copy
+    import pickle
+
+    g = read(json.dumps(small()))
+    x = np.arange(6.0).reshape(2, 3)
+    others = copy.copy(g), copy.deepcopy({"g": g})["g"], pickle.loads(pickle.dumps(g))
+    given = [one.tobytes() for one in g(x=x)]  # once: it has a state
+    for other in others:
+        assert other is not g and other.nodes == g.nodes and [one.tobytes() for one in other(x=x)] == given
+
+
+def test_a_pickled_graph_brings_its_ops_along(tmp_path):
+    import pickle
+
+    lib = tarsia.load_inline("""#include <tarsia/op.h>
+    TARSIA_OP(gr_brought).forward("cpu", [](tarsia::Context& c) { c.output(0).data<float>()[0] = 2 * c.input(0).data<const float>()[0]; });""")
+    g = tarsia.Graph()
+    g.output(tarsia.ops.gr_brought(g.input("x")))
+    (tmp_path / "graph.pickle").write_bytes(pickle.dumps(g))
+    code = f"import pickle, numpy\nprint(float(pickle.load(open({str(tmp_path / 'graph.pickle')!r}, 'rb'))(x=numpy.float32([4]))[0]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "8.0\n", done.stderr
+    assert lib.ops == ("gr_brought",)
+
+    tarsia.define_op(lambda x, y: None, name="gr_of_python")
+    g.output(tarsia.ops.gr_of_python(g.input("z")))
+    with pytest.raises(TypeError, match="op 'gr_of_python' cannot be pickled"):
+        pickle.dumps(g)

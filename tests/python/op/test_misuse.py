@@ -65,6 +65,17 @@ def test_what_has_nothing_before_it_is_refused_at_load(call):
     ('.attribute("k", true).at_least(0)', "bounds attribute 'k', which is a "),
     ('.attribute("k", "a").choices({})', r"attribute 'k' with .choices\({}\), which no value fits"),
     ('.attribute("k", "a").choices({"a", "b", "a"})', "attribute 'k' with choice 'a' twice"),
+    ('.attribute("k", 3).range(5, 1)', "bounds attribute 'k' so that no int32 fits: it has to be from 5 to 1$"),
+    ('.attribute<double>("k").range(5, 1)', "so that no float64 fits: it has to be from 5 to 1$"),
+    ('.attribute<int>("k").at_least(5).at_most(1)', "from 5 to 1$"),
+    ('.attribute<int>("k").range(0.2, 0.7)', "so that no int32 fits: it has to be from 0.2 to 0.7$"),
+    ('.attribute<unsigned>("k").at_most(-1)', "so that no uint32 fits: it has to be at most -1$"),
+    ('.attribute<unsigned char>("k").at_least(300)', "so that no uint8 fits: it has to be at least 300$"),
+    ('.attribute("k", 1.0).at_least(__builtin_nan(""))', "bounds attribute 'k' by NaN"),
+    ('.attribute<float>("k").range(0, __builtin_nan(""))', "bounds attribute 'k' by NaN"),
+    ('.attribute("k", 7).range(0, 5)', "a default that does not fit: .* has to be from 0 to 5, not 7"),
+    ('.attribute("k", __builtin_nan("")).at_least(0)', "a default that does not fit: .* has to be at least 0, not nan"),
+    ('.attribute("k", "a").choices({"a", nullptr})', "attribute 'k' with a choice whose text is null"),
     ('.attribute("k", 1).required()', r"attribute 'k' with a default and .required\(\)"),
 ])
 def test_declarations_that_do_not_hold_together_are_refused_at_load(text, said):
@@ -165,7 +176,21 @@ def test_names_with_quotes_and_declarations_in_functions_do_not_compile(text, sa
         load_text(f"#include <tarsia/op.h>\n{text}")
 
 
-@pytest.mark.parametrize("name", ['a"b', "a b", "a'b", "a\tb"])
+@pytest.mark.parametrize("name", ["a b", "a::", "::a", "a::::b", "1a", "a-b", "a:b", "a%", "a.", "ns::2d", "a, b", ""])
+def test_declared_names_that_are_no_identifiers_are_refused(name, load_text):
+    said = r"op '' \(.*:2\) has no name" if not name else rf"op '{re.escape(name)}' \(.*:2\) has a name that nobody can call it by"
+    with pytest.raises(tarsia.LoadError, match=said):
+        tarsia.load_inline(f"#include <tarsia/op.h>\nTARSIA_OP({name}){FORWARD};")
+    with pytest.raises(tarsia.LoadError, match=said):
+        load_text(f"#include <tarsia/op.h>\nTARSIA_OP({name}){FORWARD};")
+
+
+@pytest.mark.parametrize("name", ["named_well", "_named", "ns::named", "ns.named", "n2::d2.x", "größe"])
+def test_names_of_identifiers_are_taken(name):
+    assert name in tarsia.load_inline(f"#include <tarsia/op.h>\nTARSIA_OP({name}){FORWARD};").ops
+
+
+@pytest.mark.parametrize("name", ['a"b', "a b", "a'b", "a\tb", "a::", "1a", "a-b"])
 def test_names_that_nobody_can_write_are_refused(name):
     with pytest.raises(tarsia.LoadError, match="has a name that nobody can call it by"):
         tarsia.define_op(lambda x, y: None, name=name)

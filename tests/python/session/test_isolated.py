@@ -57,6 +57,32 @@ def test_a_crash_names_its_line(session):
     assert f"divided(int) at cell {cell.number}:3" in cell.error and "integer division by zero" in cell.error
 
 
+@pytest.mark.parametrize("text, line", [
+    ("int (*fp)(int) = nullptr;\n\nfp(3)", 3),
+    ("int (*fp)(int) = nullptr; int before = 1;\nfp(3);", 2),
+    ("void (*fp)() = nullptr;\nvoid calls() { fp(); }\n\ncalls();", 4),
+    ("void (*fp)() = nullptr;\nvoid calls() { fp(); }\n\ncalls()", 4),
+    ("struct Node { void (*go)(); } node{};\n\nnode.go()", 3),
+    ("1 / 0", 1),
+    ("int a = 4;\na = 7 % 0;", 2),
+])
+def test_a_call_through_a_null_pointer_and_a_literal_division_name_their_line(session, text, line):
+    cell = session.run(text)
+    assert not cell.ok and f"at cell {cell.number}:{line}\n" in cell.error
+
+
+@pytest.mark.parametrize("call", ["pthread_exit(nullptr)", "thrd_exit(3)"])
+def test_a_cell_does_not_end_the_sessions_thread(session, call):
+    value(session, "#include <pthread.h>\n#include <threads.h>\n#include <thread>\nint kept = 5;")
+    for text, line in ((f"int a = 1;\n{call};", 2), (f"void leaves() {{\n  {call};\n}}\n\nleaves()", 5)):
+        cell = session.run(text)
+        (error,) = cell.diagnostics
+        assert not cell.ok and not cell.notes and error.line == line
+        assert "pthread_exit and thrd_exit would end the thread that runs the session" in cell.error
+    assert value(session, "kept") == "5"
+    assert value(session, f"std::thread t([] {{ kept = 6; {call}; kept = 7; }});\nt.join();\nkept") == "6"
+
+
 def test_a_crash_in_a_last_call_names_its_line(session):
     cell = session.run("#include <cstdlib>\nvoid twice(double* p) {\n  delete[] p;\n  delete[] p;\n}\ntwice(new double[4]);")
     assert "SIGABRT" in cell.error and f"twice(double*) at cell {cell.number}:4" in cell.error

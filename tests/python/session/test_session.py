@@ -758,3 +758,61 @@ def test_static_functions_are_called_directly_in_their_own_cell(session):
     cell = session.run("static int n() { return 5; }").raise_if_failed()
     assert cell.notes == ["'g' of cell 1 keeps the earlier 'n'"]
     assert (value(session, "g()"), value(session, "h()"), value(session, "n()")) == ("4", "5", "5")
+
+
+def test_a_missing_folder_is_told_once(tmp_path):
+    session = tarsia.Session(include_dirs=[tmp_path / "none"])
+    assert [one.message for one in session.run("int a = 1;").diagnostics] == [
+        f"include_dirs: '{tmp_path}/none' is no folder: it does not exist [-Wmissing-include-dirs]"]
+    assert session.run("a").diagnostics == []
+
+
+@pytest.mark.parametrize("cell, line, meant", [
+    ("int a = 1;\n#include <vectro>\nint b = 2;", 2, "<vector>"),
+    ("#include <iostrem>", 1, "<iostream>"),
+    ("#include <vector>\n\n  #  include <tarsia/ops.h>\nstd::vector<int>{1}", 3, "<tarsia/op.h>"),
+    ("#include <cuda_fp61.h>\n__global__ void k(float* x) {}", 1, "<cuda_fp16.h>"),
+])
+def test_a_missing_header_has_its_line_in_the_cell_and_what_is_meant(session, cell, line, meant):
+    ok(session, "int before = 4;")
+    result = session.run(cell)
+    (error,) = result.diagnostics
+    assert not result.ok and (error.file, error.line) == ("cell 2", line) and f"did you mean {meant}?" in error.message
+    assert value(session, "before") == "4"
+
+
+def test_a_launch_without_a_block_has_its_line(session):
+    ok(session, "__global__ void k(int* p) { *p = 1; }")
+    for cell, line in (("int n = 1;\nk<<<1>>>(nullptr);", 2), ("void f(int* p) {\n\n  k<<<1>>>(p); }", 3)):
+        (error,) = session.run(cell).diagnostics
+        assert error.line == line and "a kernel launch needs a grid and a block" in error.message
+
+
+@pytest.mark.parametrize("cell, shown, where", [
+    ("old()", "3", "1:1"), ("q::old_too(2);", None, "1:4"), ("q::old_value", "5", "1:4"), ("int a = 1;\nif (old()) { a = q::old_value; }\na", "5", "2:5"),
+    ("for (int i = 0; i < old(); ++i) {}", None, "1:21"), ("auto f = [] { return old(); };\nf()", "3", "1:22"), ("{ int b = old(); }", None, "1:11"),
+    ("[] { return old(); }()", "3", "1:13"),
+])
+def test_what_is_deprecated_warns_in_statements(session, cell, shown, where):
+    ok(session, "[[deprecated(\"use new_one\")]] int old() { return 3; }\n"
+       "namespace q { template <class T> [[deprecated]] T old_too(T x) { return x; } [[deprecated]] int old_value = 5; }")
+    result = session.run(cell).raise_if_failed()
+    first = result.diagnostics[0]
+    assert result.value == shown and f"{first.line}:{first.column}" == where and first.severity == "warning"
+    assert "deprecated" in first.message and len([one for one in result.diagnostics if one.line == first.line and one.severity == "warning"]) == 1 + ("value; }" in cell)
+
+
+def test_a_guess_at_a_deprecated_name_is_an_error(session):
+    """<future> declares std::unexpected(), which is near."""
+    result = session.run("#include <future>\nstd::expected<int, int>(3)")
+    assert not result.ok and result.diagnostics[0].line == 2 and "std=\"c++23\" or later" in result.diagnostics[0].message
+
+
+@pytest.mark.parametrize("cell", ["c.hidden", "c.hidden = 2;", "C::secret()", "{ int x = c.hidden; }", "if (c.hidden) {}", "[] { return c.hidden; }()",
+                                  "int y = c.hidden;", "sizeof(C::Inner)", "&C::hidden"])
+def test_private_members_are_refused_in_statements(session, cell):
+    ok(session, "class C { int hidden = 1; static int secret() { return 3; } struct Inner {}; friend int sees(C&); public: int open = 2; };\n"
+                "int sees(C& c) { return c.hidden; } C c;")
+    result = session.run(cell)
+    assert not result.ok and "is a private member of 'C'" in result.diagnostics[0].message and result.diagnostics[0].line == 1
+    assert value(session, "sees(c) + c.open") == "3"

@@ -82,6 +82,15 @@ TEST(NvrtcLog, messages_without_a_place_are_kept) {
   EXPECT_TRUE(parse_nvrtc_log("").empty());
 }
 
+TEST(NvrtcLog, too_many_parameters_have_a_place) {
+  const auto diagnostics = parse_nvrtc_log(
+      "a.cu(3): Error: Formal parameter space overflowed (40008 bytes required, max 32764 bytes allowed) in "
+      "function _Z1k3BigPf\n\nptxas fatal   : Ptx assembly aborted due to errors\n");
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].severity, Severity::error);
+  EXPECT_EQ(diagnostics[0].line, 3);
+}
+
 TEST(NvrtcLog, names_in_messages_of_ptxas_are_demangled) {
   auto got = parse_nvrtc_log(
       "ptxas error   : Entry function '_Z1kPi' uses too much shared data (0x61a80 bytes, 0xc000 max)\n");

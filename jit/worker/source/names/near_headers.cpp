@@ -1,0 +1,98 @@
+// Finds the nearest name by its edits, of at most a third of its letters, as Clang does for other names.
+#include "jit/worker/source/names/near_headers.h"
+
+#include <filesystem>
+
+#include "jit/standard_headers.h"
+
+namespace tarsia::jit {
+namespace {
+
+/// Headers of CUDA and of Tarsia that sources include.
+constexpr const char* k_brought[] = {"cuda_runtime.h",
+                                     "cuda_fp16.h",
+                                     "cuda_bf16.h",
+                                     "cuda_fp8.h",
+                                     "cuda.h",
+                                     "cooperative_groups.h",
+                                     "cooperative_groups/reduce.h",
+                                     "mma.h",
+                                     "curand_kernel.h",
+                                     "math_constants.h",
+                                     "cub/cub.cuh",
+                                     "cub/block/block_reduce.cuh",
+                                     "cub/block/block_scan.cuh",
+                                     "cub/warp/warp_reduce.cuh",
+                                     "cub/device/device_reduce.cuh",
+                                     "cub/device/device_scan.cuh",
+                                     "cuda/atomic",
+                                     "cuda/barrier",
+                                     "cuda/pipeline",
+                                     "cuda/std/array",
+                                     "cuda/std/complex",
+                                     "cuda/std/cstdint",
+                                     "cuda/std/tuple",
+                                     "cuda/std/type_traits",
+                                     "cuda/std/utility",
+                                     "thrust/device_vector.h",
+                                     "thrust/host_vector.h",
+                                     "thrust/reduce.h",
+                                     "thrust/scan.h",
+                                     "thrust/sort.h",
+                                     "thrust/transform.h",
+                                     "tarsia/elementwise.h",
+                                     "tarsia/gtest.h",
+                                     "tarsia/op.h",
+                                     "tarsia/tarsia.h",
+                                     "tarsia/testing.h"};
+
+/// A name's end after a dot, which people forget or add.
+llvm::StringRef without_ending(llvm::StringRef name) {
+  const llvm::StringRef stem = name.rsplit('.').first;
+  return stem.contains('/') || !name.contains('/') ? stem : name;
+}
+
+class Search {
+ public:
+  explicit Search(llvm::StringRef name) : m_name(name), m_least(name.size() / 3 + 1) {}
+  /// `quoted`: it is included by quotation marks.
+  void look_at(llvm::StringRef candidate, bool quoted) {
+    if (candidate == m_name) return;
+    unsigned edits = m_name.edit_distance(candidate, /*AllowReplacements=*/true, m_least);
+    if (edits >= m_least && candidate.equals_insensitive(m_name)) edits = 1;
+    if (without_ending(candidate) == without_ending(m_name)) edits = std::min(edits, 1u);
+    if (edits >= m_least) return;
+    m_least = edits;
+    m_found = (quoted ? "\"" + candidate + "\"" : "<" + candidate + ">").str();
+  }
+  const std::string& found() const { return m_found; }
+
+ private:
+  llvm::StringRef m_name;
+  unsigned m_least;  ///< fewer edits than these count
+  std::string m_found;
+};
+
+}  // namespace
+
+std::string near_header(llvm::StringRef name, const CompileRequest& request) {
+  Search search(name);
+  for (const SourceFile& one : request.headers) search.look_at(one.name, true);
+  const size_t slash = name.rfind('/');
+  const llvm::StringRef below = slash == name.npos ? llvm::StringRef() : name.take_front(slash + 1);
+  constexpr int k_most_files = 10000;
+  int files = 0;
+  for (const std::string& folder : request.options.include_dirs) {
+    std::error_code error;
+    std::filesystem::directory_iterator at(folder + "/" + below.str(), error), end;
+    for (; !error && at != end && files < k_most_files; at.increment(error), ++files) {
+      std::error_code other;
+      if (!at->is_directory(other)) search.look_at(below.str() + at->path().filename().string(), true);
+    }
+  }
+  for (const std::string_view one : system_headers()) search.look_at(one, false);
+  for (const char* one : k_brought) search.look_at(one, false);
+  return search.found();
+}
+
+}  // namespace tarsia::jit
