@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+import tarsia
 
 FAKE = """
 #include <stdlib.h>
@@ -15,6 +16,11 @@ int cuEventElapsedTime(float* milliseconds, void* begin, void* end) { *milliseco
 int cuStreamQuery(void* stream) { return number("FAKE_QUERY"); }
 int cuCtxSynchronize() { return number("FAKE_WAIT"); }
 """
+
+
+@pytest.fixture
+def session():
+    return tarsia.Session()
 
 
 @pytest.fixture(scope="module")

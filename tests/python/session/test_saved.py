@@ -4,17 +4,14 @@ import pathlib
 import random
 import shutil
 import subprocess
+import sys
 
+import numpy as np
 import pytest
-
 import tarsia
+from cells import ok
 
 INCLUDE = pathlib.Path(tarsia.__file__).parent / "include"
-
-
-def ok(session, *texts):
-    for text in texts:
-        session.run(text).raise_if_failed()
 
 
 def saved(tmp_path, texts, suffix=".cc"):
@@ -122,3 +119,81 @@ def test_generated_sessions_are_saved_as_sources_that_compile(tmp_path, seed):
     except tarsia.CompileError as error:
         raise AssertionError(f"{error}\n{done}\n{path.read_text()}") from None
     compile_with_gcc(path)
+
+
+VALUES = ["#include <vector>", "tarsia::Tensor x = arange(6), y = x; const tarsia::Tensor ones_of_them = ones({2, 3});", "float* data = x.data<float>();",
+          "std::vector<tarsia::Tensor> many{randn({4}), rand_uniform({4})};", "float at(int i) { return data[i]; }",
+          "bool same() { return allclose(x, y) && !allclose(many[0], many[1]); }", "tarsia::Tensor filled(long n) { return full({n}, 7); }",
+          'void keep(const char* path) { save_npy(path, ones_of_them); }', 'long read(const char* path) { return load_npy(path).numel(); }',
+          "data[2] = 9;", "image(ones_of_them)", "x"]
+
+
+@pytest.mark.parametrize("suffix", [".cc", ".so"])
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_session_with_tensors_is_saved_and_loads(tmp_path, suffix, isolated):
+    session = tarsia.Session(isolated=isolated)
+    ok(session, *VALUES)
+    path = tmp_path / f"saved{suffix}"
+    session.save(path)
+    library = tarsia.load(path)
+    assert (library.at(2), library.same()) == (9, True)
+    assert np.asarray(library.filled(3)).tolist() == [7, 7, 7]
+    library.keep(str(tmp_path / "kept.npy"))
+    assert np.load(tmp_path / "kept.npy").shape == (2, 3) and library.read(str(tmp_path / "kept.npy")) == 6
+    with pytest.raises(tarsia.Error, match="cannot read /nowhere"):
+        library.read("/nowhere/x.npy")
+    # In a process of its own, it takes from Tarsia what it needs.
+    done = subprocess.run([sys.executable, "-c", f"import tarsia; l = tarsia.load({str(path)!r}); print(l.at(5), l.same())"],
+                          capture_output=True, text=True)
+    assert done.stdout == "5.0 True\n", done.stderr
+
+
+def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
+    ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }", "int f(int a) { return 10 * a; }",
+       "int x = 3; x++;", "g(1)")
+    session.save(tmp_path / "session.cc")
+    library = tarsia.load(str(tmp_path / "session.cc"))
+    assert library.g(2) == 21
+    session.save(tmp_path / "session.so")
+    assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
+
+
+# Each was defined again as something else after code had used it, and is used by what came later.
+REDEFINED = [
+    "struct P { int x; }; P p{1};", "int use() { return p.x; }", "int scale = 3;", "struct P { int x, y; }; P p{scale, 2};",
+    "template <class T> T sq(T a) { return a * a; }", "int q() { return sq(3); }", "#define ONE_MORE(a) ((a) + 1)",
+    "template <class T> T sq(T a) { return ONE_MORE(a * a); }", "p.x", "enum E { A, B };", "int last() { return B; }", "enum E { A, N, B };",
+    "using U = int; U u = 1;", "double v() { return u; }", "using U = double; U u = 1.5;", "auto l = [](int a) { return a + 1; };",
+    "int of_l() { return l(1); }", "auto l = [](int a) { return a + 2; };", "namespace n { int f() { return 1; } }",
+    "int of_n() { return n::f(); }", "namespace n { int f() { return 2; } }", "int runs = 0;", "runs += 2;",
+    "for (int i = 0; i < 3; ++i) { runs += 1; }", "P{1, 2}.y", "u + runs"]
+
+
+@pytest.mark.parametrize("suffix", [".cc", ".so"])
+def test_a_session_in_which_much_was_defined_again_is_saved(session, tmp_path, suffix):
+    ok(session, *REDEFINED)
+    path = tmp_path / f"session{suffix}"
+    session.save(path)
+    library = tarsia.load(path)
+    # All code has what there is now.
+    assert (library.use(), library.q(), library.last(), library.v(), library.of_l(), library.of_n()) == (3, 10, 2, 1.5, 3, 2)
+    if suffix == ".cc":
+        assert tarsia.load_inline(path.read_text() + "int n_runs() { return runs; }").n_runs() == 5
+
+
+def test_statements_that_no_longer_compile_are_comments_of_a_saved_session(session):
+    ok(session, "struct P { int old; }; P p{4};", "p.old += 1;", "p.old", "struct P { int now; }; P p{7};", "p.now += 1;", "int get() { return p.now; }")
+    text = session.source
+    for number, statement in ((2, "p.old += 1;"), (3, "p.old;")):
+        assert f"// cell {number}, no longer compiles: no member named 'old' in 'P'\n// {statement}\n" in text
+    assert tarsia.load_inline(text).get() == 8
+
+
+def test_a_session_with_kernels_is_saved_as_what_is_compiled_as_cuda(session, tmp_path):
+    ok(session, "__global__ void k(float* x) { x[0] = 1; }")
+    for suffix in (".cc", ".cpp", ".c"):
+        with pytest.raises(tarsia.ArgumentValueError, match=r"save it as \.cu"):
+            session.save(tmp_path / f"session{suffix}")
+        assert not (tmp_path / f"session{suffix}").exists()
+    session.save(tmp_path / "session.cu")
+    assert list(tarsia.load(tmp_path / "session.cu").kernels) == ["k"]

@@ -5,22 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-
 import tarsia
-
-
-@pytest.fixture
-def session():
-    return tarsia.Session()
-
-
-def value(session, text):
-    return session.run(text).raise_if_failed().value
-
-
-def ok(session, *texts):
-    for text in texts:
-        session.run(text).raise_if_failed()
+from cells import ok, value
 
 
 def test_expressions_have_values(session):
@@ -89,27 +75,11 @@ def test_conditions_signs_and_unnamed_namespaces(session, text, values):
     assert [value(session, one) for one in text] == values
 
 
-def test_a_statement_without_a_body_is_an_error(session):
-    for text in ("for (int i = 0; i < 3; ++i)", "if (true)", "if (true) 1; else", "while (false) // none"):
-        cell = session.run(text)
-        assert not cell.ok and "ends before the body" in cell.diagnostics[0].message and cell.diagnostics[0].line == 1, text
-    ok(session, "for (int i = 0; i < 3; ++i);", "while (false) { }")
-
-
 def test_labels_and_their_goto_stand_in_a_block(session):
     cell = session.run("int y = 1;\nagain: y++; if (y < 5) goto again;")
     assert not cell.ok and "between { and }" in cell.diagnostics[0].message
     ok(session, "int y = 1;\n{ again: y++; if (y < 5) goto again; }")
     assert value(session, "y") == "5"
-
-
-def test_a_comment_that_does_not_end_is_an_error(session):
-    for text, line, column in (("/* open", 1, 1), ("1;\n  2 /* open\n", 2, 5), ('"/*"; int x = 1; /* a */ /*/', 1, 26)):
-        cell = session.run(text)
-        assert not cell.ok and cell.error_class == "CompileError"
-        assert [(one.line, one.column, one.severity) for one in cell.diagnostics] == [(line, column, "error")]
-        assert "comment" in cell.diagnostics[0].message
-    assert value(session, "1 /* whole */ + 1 // rest /*") == "2"
 
 
 @pytest.mark.parametrize("isolated", [False, True])
@@ -165,23 +135,6 @@ def test_recursion_and_forward_declarations(session):
     assert not missing.ok and "no cell has defined" in missing.error
     ok(session, "int later(int a) { return a * 10; }")
     assert value(session, "user(1)") == "11"
-
-
-def test_what_no_cell_defines_is_named_with_the_lines_that_use_it(session):
-    ok(session, "int absent(const char* p, int n);\n\nint uses() {\n  return absent(\"a\", 2) + 1;\n}")
-    first = session.run("0").number - 1
-    assert f"absent(char const*, int), used at cell {first}:4, was called, which no cell" in session.run("uses()").error
-    own = session.run("absent(\"a\", 1) +\n  absent(\"b\", 2)")
-    assert f"absent(char const*, int), used at cell {own.number}:1, cell {own.number}:2, was" in own.error
-    ok(session, "namespace lib { struct A { int size(long) const; }; }\nlib::A a;")
-    assert "lib::A::size(long) const, used at cell" in session.run("a.size(3)").error
-    for text, name, line in [("extern int i;\nint get() {\n  return i; }", "i", 3), ("extern int i;\n\n\nint* p = &i;", "i", 4),
-                             ("namespace lib { extern long l; }\nlib::l", "lib::l", 2),
-                             ("extern thread_local int t;\nint get() {\n  return t; }", "t", 3),
-                             ("struct B { static int c; };\nB::c", "B::c", 2)]:
-        cell = session.run(text)
-        assert cell.error.startswith(f"{name}, used at cell {cell.number}:{line}, is declared"), cell.error
-        assert [(one.file, one.line) for one in cell.diagnostics] == [(f"cell {cell.number}", line)]
 
 
 def test_classes_whose_virtual_functions_are_defined_outside_of_them(session):
@@ -240,20 +193,6 @@ def test_a_failed_cell_changes_nothing(session):
     assert failed.diagnostics[0].file == "cell 2" and failed.diagnostics[0].line == 1
     assert not session.run("y").ok
     assert value(session, "x") == "1"
-
-
-def test_an_exception_is_an_error_and_the_session_goes_on(session):
-    ok(session, "#include <stdexcept>", "int x = 1;")
-    cell = session.run("x = 2;\nthrow std::invalid_argument(\"bad\");\nx = 3;")
-    assert (cell.ok, cell.error, cell.error_class) == (False, "bad", "OpValueError")
-    assert [(d.file, d.line, d.message) for d in cell.diagnostics] == [("cell 3", 2, "bad")]
-    assert value(session, "x") == "2"
-
-
-def test_an_exception_of_an_earlier_cell_or_a_library_names_a_line(session):
-    ok(session, "#include <stdexcept>\n#include <vector>", "void f() {\n  throw std::runtime_error(\"no\");\n}")
-    assert [(d.file, d.line) for d in session.run("f();").diagnostics] == [("cell 2", 2)]
-    assert [(d.file, d.line) for d in session.run("std::vector<int> v;\n\nv.at(3)").diagnostics] == [("cell 4", 3)]
 
 
 def test_containers_strings_and_pairs_are_shown(session):
@@ -324,13 +263,6 @@ def test_classes_with_virtual_functions(session):
     assert value(session, "a->f()") == "2"
 
 
-def test_an_open_brace_is_an_error_with_its_place(session):
-    cell = session.run("int bad() {\n  return 1")
-    assert [(d.line, d.message) for d in cell.diagnostics] == [(2, "expected '}'"), (1, "to match this '{'")]
-    assert not session.run("}}").ok
-    assert value(session, "1") == "1"
-
-
 def test_ready_values(session):
     assert value(session, "zeros({2, 3})") == "float32[2, 3] cpu\n{{0, 0, 0},\n {0, 0, 0}}"
     assert value(session, "arange(5)") == "float32[5] cpu {0, 1, 2, 3, 4}"
@@ -389,33 +321,6 @@ def test_the_same_cell_runs_again(session):
     assert value(session, "x") == "2"
 
 
-VALUES = ["#include <vector>", "tarsia::Tensor x = arange(6), y = x; const tarsia::Tensor ones_of_them = ones({2, 3});", "float* data = x.data<float>();",
-          "std::vector<tarsia::Tensor> many{randn({4}), rand_uniform({4})};", "float at(int i) { return data[i]; }",
-          "bool same() { return allclose(x, y) && !allclose(many[0], many[1]); }", "tarsia::Tensor filled(long n) { return full({n}, 7); }",
-          'void keep(const char* path) { save_npy(path, ones_of_them); }', 'long read(const char* path) { return load_npy(path).numel(); }',
-          "data[2] = 9;", "image(ones_of_them)", "x"]
-
-
-@pytest.mark.parametrize("suffix", [".cc", ".so"])
-@pytest.mark.parametrize("isolated", [False, True])
-def test_a_session_with_tensors_is_saved_and_loads(tmp_path, suffix, isolated):
-    session = tarsia.Session(isolated=isolated)
-    ok(session, *VALUES)
-    path = tmp_path / f"saved{suffix}"
-    session.save(path)
-    library = tarsia.load(path)
-    assert (library.at(2), library.same()) == (9, True)
-    assert np.asarray(library.filled(3)).tolist() == [7, 7, 7]
-    library.keep(str(tmp_path / "kept.npy"))
-    assert np.load(tmp_path / "kept.npy").shape == (2, 3) and library.read(str(tmp_path / "kept.npy")) == 6
-    with pytest.raises(tarsia.Error, match="cannot read /nowhere"):
-        library.read("/nowhere/x.npy")
-    # In a process of its own, it takes from Tarsia what it needs.
-    done = subprocess.run([sys.executable, "-c", f"import tarsia; l = tarsia.load({str(path)!r}); print(l.at(5), l.same())"],
-                          capture_output=True, text=True)
-    assert done.stdout == "5.0 True\n", done.stderr
-
-
 def test_static_initialisers_of_a_source_may_make_tensors():
     library = tarsia.load_inline("""
         #include <tarsia/op.h>
@@ -424,16 +329,6 @@ def test_static_initialisers_of_a_source_may_make_tensors():
         long n() { return made.numel() + shared.numel(); }
     """)
     assert library.n() == 6
-
-
-def test_a_session_is_saved_as_a_source_that_compiles(session, tmp_path):
-    ok(session, "int f(int a) { return a; }", "int g(int a) { return f(a) + 1; }", "int f(int a) { return 10 * a; }",
-       "int x = 3; x++;", "g(1)")
-    session.save(tmp_path / "session.cc")
-    library = tarsia.load(str(tmp_path / "session.cc"))
-    assert library.g(2) == 21
-    session.save(tmp_path / "session.so")
-    assert tarsia.load(str(tmp_path / "session.so")).f(2) == 20
 
 
 def test_a_macro_that_is_defined_again_names_what_keeps_the_earlier_one(session):
@@ -450,103 +345,6 @@ def test_an_op_that_is_defined_again_with_another_signature_is_noted(session):
     assert session.run(op.replace("@", "")).raise_if_failed().notes == []
     (note,) = session.run(op.replace("@", '.input("z")')).raise_if_failed().notes
     assert "noted_again(x) -> y at cell 2:1, now noted_again(x, z) -> y at cell 3:1" in note
-
-
-def test_warnings_are_of_the_cell_that_ran(session):
-    cell = session.run("#define TWICE 1\nstatic inline int f(unsigned a) { int b; return a < 0 ? b : 1; }").raise_if_failed()
-    assert cell.diagnostics and all(one.file == "cell 1" for one in cell.diagnostics)
-    assert session.run("f(1)").raise_if_failed().diagnostics == []
-
-
-# Each was defined again as something else after code had used it, and is used by what came later.
-REDEFINED = [
-    "struct P { int x; }; P p{1};", "int use() { return p.x; }", "int scale = 3;", "struct P { int x, y; }; P p{scale, 2};",
-    "template <class T> T sq(T a) { return a * a; }", "int q() { return sq(3); }", "#define ONE_MORE(a) ((a) + 1)",
-    "template <class T> T sq(T a) { return ONE_MORE(a * a); }", "p.x", "enum E { A, B };", "int last() { return B; }", "enum E { A, N, B };",
-    "using U = int; U u = 1;", "double v() { return u; }", "using U = double; U u = 1.5;", "auto l = [](int a) { return a + 1; };",
-    "int of_l() { return l(1); }", "auto l = [](int a) { return a + 2; };", "namespace n { int f() { return 1; } }",
-    "int of_n() { return n::f(); }", "namespace n { int f() { return 2; } }", "int runs = 0;", "runs += 2;",
-    "for (int i = 0; i < 3; ++i) { runs += 1; }", "P{1, 2}.y", "u + runs"]
-
-
-@pytest.mark.parametrize("suffix", [".cc", ".so"])
-def test_a_session_in_which_much_was_defined_again_is_saved(session, tmp_path, suffix):
-    ok(session, *REDEFINED)
-    path = tmp_path / f"session{suffix}"
-    session.save(path)
-    library = tarsia.load(path)
-    # All code has what there is now.
-    assert (library.use(), library.q(), library.last(), library.v(), library.of_l(), library.of_n()) == (3, 10, 2, 1.5, 3, 2)
-    if suffix == ".cc":
-        assert tarsia.load_inline(path.read_text() + "int n_runs() { return runs; }").n_runs() == 5
-
-
-def test_statements_that_no_longer_compile_are_comments_of_a_saved_session(session):
-    ok(session, "struct P { int old; }; P p{4};", "p.old += 1;", "p.old", "struct P { int now; }; P p{7};", "p.now += 1;", "int get() { return p.now; }")
-    text = session.source
-    for number, statement in ((2, "p.old += 1;"), (3, "p.old;")):
-        assert f"// cell {number}, no longer compiles: no member named 'old' in 'P'\n// {statement}\n" in text
-    assert tarsia.load_inline(text).get() == 8
-
-
-def test_a_session_with_kernels_is_saved_as_what_is_compiled_as_cuda(session, tmp_path):
-    ok(session, "__global__ void k(float* x) { x[0] = 1; }")
-    for suffix in (".cc", ".cpp", ".c"):
-        with pytest.raises(tarsia.ArgumentValueError, match=r"save it as \.cu"):
-            session.save(tmp_path / f"session{suffix}")
-        assert not (tmp_path / f"session{suffix}").exists()
-    session.save(tmp_path / "session.cu")
-    assert list(tarsia.load(tmp_path / "session.cu").kernels) == ["k"]
-
-
-def test_bad_texts(session):
-    assert "NUL" in session.run(b"int x\0;").error
-    assert not session.run(b"int \xff;").ok
-    assert session.run("").ok and session.run("  // nothing\n").ok
-    with pytest.raises(tarsia.ArgumentTypeError, match="text of a cell"):
-        session.run(3)
-    with pytest.raises(tarsia.NotFound, match="no cell"):
-        tarsia.Session().undo()
-    with pytest.raises(tarsia.ArgumentTypeError, match="functions"):
-        tarsia.Session(functions=["f"])
-    with pytest.raises(TypeError, match="fastmath"):
-        tarsia.Session(fastmath=True)
-
-
-def test_kernels_are_declared_and_launched_in_cells_of_their_own(session):
-    ok(session, "__global__ void twice(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }",
-       "__device__ float one_more(float a) { return a + 1; }",
-       "__global__ void more(float* x) { x[threadIdx.x] = one_more(x[threadIdx.x]); }",
-       "void go(float* p, int n) { twice<<<1, n>>>(p, n); more<<<1, n>>>(p); }",
-       "template <class T> __global__ void fill(T* x, T v) { x[threadIdx.x] = v; }",
-       "void filled(float* p) { fill<<<1, 32>>>(p, 1.0f); }")
-
-
-@pytest.mark.skipif(any(line["part"] == "CUDA driver" and line["found"] for line in tarsia.doctor()["lines"]),
-                    reason="there is a GPU: launches do not fail")
-def test_launches_of_earlier_kernels_fail_as_those_of_the_cell(session):
-    ok(session, "__global__ void kernel(float* x) { x[0] = 1; }", "void go() { kernel<<<1, 1>>>(nullptr); }")
-    for text in ("kernel<<<1, 1>>>(nullptr);", "go();", "__global__ void own() {}\nown<<<1, 1>>>();"):
-        cell = session.run(text)
-        assert not cell.ok and cell.error_class == "CudaError" and "launches a kernel" in cell.error, text
-    assert session.run("1").value == "1"
-
-
-@pytest.mark.parametrize("text, line", [("return 3;", 1), ("int b = 1;\nreturn;", 2), ("{\n  return; }", 2), ("if (1)\n return; else 2;", 2),
-                                        ("{ auto f = [] { return 1; }; f(); return; }", 1),
-                                        ("#define GIVE(x) return x\n\nGIVE(3);", 3), ("#define GIVE(x) return x\n{\n GIVE(3); }", 3),
-                                        ("#define GIVE(x) return x\n{ auto f = [] { GIVE(1); };\n f(); GIVE(f()); }", 3),
-                                        ("#define ALL if (1) { return; }\nALL", 2), ("#define SAME(x) x\nSAME(if (1) {\n return; })", 3),
-                                        ("__global__ void k() { return; }\n#define GIVE return\n{ GIVE; }", 3)])
-def test_statements_that_belong_into_a_function(session, text, line):
-    cell = session.run(text)
-    assert not cell.ok and cell.error_class == "CompileError" and cell.diagnostics[0].line == line, cell
-    assert session.run("[] { struct A { int f() { return 1; } }; return A().f(); }()").value == "1"
-    ok(session, "#define NEGATED(x) [&] { return -(x); }()")
-    assert session.run("NEGATED([] { return 4; }())").value == "-4"
-    ok(session, "#define NOTHING(x)", "#define GIVE(x) return x", "{ NOTHING(return 1) auto f = [](auto a) { GIVE(a); }; f(1); }",
-       "#define BOTH(x) int both() { return x; } int from_both = both();", "BOTH(7) from_both += both();")
-    assert session.run("from_both").value == "14"
 
 
 @pytest.mark.parametrize("text, name", [
@@ -581,54 +379,6 @@ def test_thread_local_objects_end_with_their_thread(session):
     assert session.run("100 * within + alive").value == "1200"
     cell = session.run("extern thread_local int nowhere;\nnowhere")
     assert not cell.ok and "nowhere" in cell.error and "define it" in cell.error
-
-
-def test_a_kernel_with_another_body_is_another_cell():
-    for body in ("x[0] = 1;", "if (x) { x[0] = 1; }", "x[0] = 1; x[1] = 2;"):
-        session = tarsia.Session()  # the host's half of these cells is the same
-        ok(session, "__global__ void same_host_half(float* x) { " + body + " }", "int after;", "auto* at = &same_host_half;")
-
-
-def test_kernels_have_what_op_h_gives_them(session, tmp_path):
-    ok(session, "__global__ void twice(const float* x, float* y, long n) { TARSIA_GRID_LOOP(i, n) y[i] = 2 * x[i]; }",
-       "void go(float* x, long n) { twice<<<tarsia::blocks(n), 256>>>(x, x, n); }")
-    session.save(tmp_path / "saved.cu")
-    assert tarsia.load(str(tmp_path / "saved.cu")).twice
-
-
-def test_a_kernel_replaces_one_that_earlier_code_launches(session):
-    ok(session, "__global__ void k(float* x, int n) { if (n) { x[0] = n; } }", "auto* before = &k; auto* at() { return &k; }",
-       "__global__ void k(float* x, int n) { x[0] = n + 1; }", "__global__ void other(int* a) { *a = 1; } int between = 3;")
-    assert session.run("at() == &k").value == "true" and session.run("before == &k").value == "false"
-    session.undo(), session.undo(), session.undo(), session.undo()
-    assert session.run("before == &k").value == "true"
-
-
-@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
-def test_statements_stand_between_kernels(compiler):
-    session = tarsia.Session(device_compiler=compiler)
-    ok(session, "template <class T> __global__ void fill(T* x, T v) { x[0] = v; }\nint a = 3; a += 4;\n__global__ void k(float* x) { x[0] = 1; }",
-       "for (int i = 0; i < 3; ++i) { auto same = [](int x) { return x; }; a += same(1); }",
-       "if (a > 100) fill<<<1, 1>>>((double*)nullptr, 1.0);", "if (a > 100) k<<<1, 1>>>(nullptr);")
-    assert session.run("a").value == "10"
-    cell = session.run("void open() { int x;")
-    assert not cell.ok and {one.file for one in cell.diagnostics} == {f"cell {cell.number}"}, cell.diagnostics
-    assert session.run("k").value == "(void (float *)) function"
-
-
-@pytest.mark.parametrize("compiler", ["nvrtc", "clang"])
-def test_a_device_variable_belongs_to_the_kernels_of_its_cell(compiler):
-    session = tarsia.Session(device_compiler=compiler)
-    ok(session, "__device__ float total; __constant__ float unused = 1; __device__ void add(float a) { total += a; }\n"
-                "__global__ void own(float* x) { add(x[0]); }",
-       "__device__ float total_of(float a) { return total + a; }",
-       "__global__ void other(float* unused) { unused[0] = 1; }", "float* where() { void* at; cudaGetSymbolAddress(&at, total); return (float*)at; }")
-    for text in ("__global__ void direct(float* x) { x[0] = total; }", "__global__ void by_another(float* x) { x[0] = total_of(1); }",
-                 "__global__ void added(float* x) { add(x[0]); }"):
-        cell = session.run(text)
-        assert not cell.ok and "'total' (cell 1:1)" in cell.error and "define it together" in cell.error
-        assert [(one.file, one.line) for one in cell.diagnostics] == [(f"cell {cell.number}", 1)]
-    assert session.run("3").value == "3"
 
 
 def test_statements_have_lambdas_classes_and_static_variables(session):
@@ -732,87 +482,8 @@ def test_an_op_that_was_replaced_is_there_again_after_undo(session):
     assert session.ops == [] and "undone_op" not in tarsia.ops
 
 
-def test_tensors_are_made_on_a_device(session):
-    ok(session, 'auto a = zeros({2}, "cpu"), b = ones({2}, "cpu"), c = full({2}, 3, "cpu"), d = randn({2}, "cpu"), e = rand_uniform({2}, "cpu");')
-    assert value(session, 'arange(3, "cpu")') == "float32[3] cpu {0, 1, 2}"
-    assert value(session, "allclose(c, c) && !allclose(a, b)") == "true"
-
-
-@pytest.mark.parametrize("before, after", [
-    ("const int n = 4;", "const int n = 5;"),
-    ("inline int n() { return 4; }", "inline int n() { return 5; }"),
-    ("template <class T> T n() { return 4; }", "template <class T> T n() { return 5; }"),
-    ("struct n { int x = 4; };", "struct n { int x = 5; };"),
-    ("constexpr int n() { return 4; }", "constexpr int n() { return 5; }"),
-])
-def test_what_was_compiled_with_the_earlier_one_is_named(session, before, after):
-    use = {"const": "n", "struc": "n{}.x", "templ": "n<int>()"}.get(before[:5], "n()") if "constexpr" not in before else "n()"
-    ok(session, before + " int same() { return 1; }", f"int g() {{ return {use}; }}\nint h(int nn) {{ return nn; }}")
-    cell = session.run(after).raise_if_failed()
-    assert cell.notes == ["'g' of cell 2 keeps the earlier 'n'"]
-    assert value(session, "g()") == "4" and value(session, use) == "5"
-
-
 def test_static_functions_are_called_directly_in_their_own_cell(session):
     ok(session, "static int n() { return 4; } int g() { return n(); }", "int h() { return n(); }")
     cell = session.run("static int n() { return 5; }").raise_if_failed()
     assert cell.notes == ["'g' of cell 1 keeps the earlier 'n'"]
     assert (value(session, "g()"), value(session, "h()"), value(session, "n()")) == ("4", "5", "5")
-
-
-def test_a_missing_folder_is_told_once(tmp_path):
-    session = tarsia.Session(include_dirs=[tmp_path / "none"])
-    assert [one.message for one in session.run("int a = 1;").diagnostics] == [
-        f"include_dirs: '{tmp_path}/none' is no folder: it does not exist [-Wmissing-include-dirs]"]
-    assert session.run("a").diagnostics == []
-
-
-@pytest.mark.parametrize("cell, line, meant", [
-    ("int a = 1;\n#include <vectro>\nint b = 2;", 2, "<vector>"),
-    ("#include <iostrem>", 1, "<iostream>"),
-    ("#include <vector>\n\n  #  include <tarsia/ops.h>\nstd::vector<int>{1}", 3, "<tarsia/op.h>"),
-    ("#include <cuda_fp61.h>\n__global__ void k(float* x) {}", 1, "<cuda_fp16.h>"),
-])
-def test_a_missing_header_has_its_line_in_the_cell_and_what_is_meant(session, cell, line, meant):
-    ok(session, "int before = 4;")
-    result = session.run(cell)
-    (error,) = result.diagnostics
-    assert not result.ok and (error.file, error.line) == ("cell 2", line) and f"did you mean {meant}?" in error.message
-    assert value(session, "before") == "4"
-
-
-def test_a_launch_without_a_block_has_its_line(session):
-    ok(session, "__global__ void k(int* p) { *p = 1; }")
-    for cell, line in (("int n = 1;\nk<<<1>>>(nullptr);", 2), ("void f(int* p) {\n\n  k<<<1>>>(p); }", 3)):
-        (error,) = session.run(cell).diagnostics
-        assert error.line == line and "a kernel launch needs a grid and a block" in error.message
-
-
-@pytest.mark.parametrize("cell, shown, where", [
-    ("old()", "3", "1:1"), ("q::old_too(2);", None, "1:4"), ("q::old_value", "5", "1:4"), ("int a = 1;\nif (old()) { a = q::old_value; }\na", "5", "2:5"),
-    ("for (int i = 0; i < old(); ++i) {}", None, "1:21"), ("auto f = [] { return old(); };\nf()", "3", "1:22"), ("{ int b = old(); }", None, "1:11"),
-    ("[] { return old(); }()", "3", "1:13"),
-])
-def test_what_is_deprecated_warns_in_statements(session, cell, shown, where):
-    ok(session, "[[deprecated(\"use new_one\")]] int old() { return 3; }\n"
-       "namespace q { template <class T> [[deprecated]] T old_too(T x) { return x; } [[deprecated]] int old_value = 5; }")
-    result = session.run(cell).raise_if_failed()
-    first = result.diagnostics[0]
-    assert result.value == shown and f"{first.line}:{first.column}" == where and first.severity == "warning"
-    assert "deprecated" in first.message and len([one for one in result.diagnostics if one.line == first.line and one.severity == "warning"]) == 1 + ("value; }" in cell)
-
-
-def test_a_guess_at_a_deprecated_name_is_an_error(session):
-    """<future> declares std::unexpected(), which is near."""
-    result = session.run("#include <future>\nstd::expected<int, int>(3)")
-    assert not result.ok and result.diagnostics[0].line == 2 and "std=\"c++23\" or later" in result.diagnostics[0].message
-
-
-@pytest.mark.parametrize("cell", ["c.hidden", "c.hidden = 2;", "C::secret()", "{ int x = c.hidden; }", "if (c.hidden) {}", "[] { return c.hidden; }()",
-                                  "int y = c.hidden;", "sizeof(C::Inner)", "&C::hidden"])
-def test_private_members_are_refused_in_statements(session, cell):
-    ok(session, "class C { int hidden = 1; static int secret() { return 3; } struct Inner {}; friend int sees(C&); public: int open = 2; };\n"
-                "int sees(C& c) { return c.hidden; } C c;")
-    result = session.run(cell)
-    assert not result.ok and "is a private member of 'C'" in result.diagnostics[0].message and result.diagnostics[0].line == 1
-    assert value(session, "sees(c) + c.open") == "3"
