@@ -5,8 +5,8 @@
 
 A file NAME.args beside NAME.cu holds the words that the program is run with.
 
-The reference is `nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 FILE`: its default standard, the architecture of --arch. Programs
-that nvcc refuses do not count. Tarsia compiles with a running worker and an empty cache, each text for the first time; its
+The reference is `nvcc -std=c++17 -gencode arch=compute_90,code=sm_90 FILE`: nvcc's own default standard, and the architecture
+of --arch. Programs that nvcc refuses do not count. Tarsia compiles with a running worker and an empty cache, each text for the first time; its
 standard is --std. --jobs is the number of compiles at once, one by default. Times of several compiles at once are only good
 for comparisons under the same load. Programs run with a time limit. nvcc's build runs twice: where its two outputs differ
 (times, addresses), lines are compared without their numbers. --measure compares a speed that the programs print: the number
