@@ -9,20 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <climits>
 #include <cstdlib>
-#include <filesystem>
-#include <limits>
 #include <mutex>
 #include <thread>
-#include <type_traits>
 
-#include "base/cuda/cuda_driver.h"
-#include "base/cuda/cuda_parts.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/machine/cpu.h"
 #include "base/paths.h"
 #include "cache/mark.h"
 #include "jit/build_id.h"
@@ -35,24 +28,6 @@
 
 namespace tarsia::pipeline {
 namespace {
-
-std::string absolute(const std::string& path) {
-  if (path[0] == '/') return path;
-  char here[PATH_MAX];
-  if (::getcwd(here, sizeof here) == nullptr)
-    throw Error(errno_message("the working directory is unknown", errno));
-  return std::string(here) + '/' + path;
-}
-
-/// As the compiler understands a folder of headers: it takes ".." off by the path's text and looks at no
-/// links.
-std::string plain(const std::string& folder) {
-  const bool is_plain = folder.find("/.") == folder.npos && folder.find("//") == folder.npos;
-  if (is_plain && (folder.size() == 1 || !folder.ends_with('/'))) return folder;
-  std::string path = std::filesystem::path(folder).lexically_normal().string();
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
-}
 
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
   // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
@@ -77,24 +52,6 @@ Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
 
 std::string named(const jit::CompileRequest& request) {
   return request.name.empty() ? request.files.front().name : request.name;
-}
-
-/// The folder among these that holds all of the texts as files: those of a source that was read from there,
-/// as tarsia.load and the command do. "" if none does.
-std::string folder_of(const std::vector<std::string>& folders,
-                      const std::vector<std::pair<std::string_view, std::string_view>>& texts) {
-  for (const std::string& folder : folders) {
-    const auto is_there = [&](const auto& text) {
-      const std::string path = folder + '/' + std::string(text.first);
-      UniqueFd file;
-      struct stat status;
-      std::string bytes;
-      return open_regular(path, file, status, Links::follow) == 0 &&
-             read_all(file.get(), bytes, text.second.size() + 1) == 0 && bytes == text.second;
-    };
-    if (!folder.empty() && std::ranges::all_of(texts, is_there)) return absolute(folder);
-  }
-  return {};
 }
 
 using namespace std::chrono_literals;
@@ -425,68 +382,6 @@ std::optional<std::string> Pipeline::find_fact(const cache::Key& key) {
 
 void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
   stores().disk.keep(cache::Kind::fact, key, text, {});
-}
-
-jit::CompileRequest Pipeline::resolve(Source source, Stores& stores, std::string* lacks) {
-  jit::CompileRequest request;
-  request.name = std::move(source.name);
-  request.options = std::move(source.options);
-  request.timeout_ms = static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(source.timeout.count(), 0, std::numeric_limits<std::uint32_t>::max()));
-  jit::for_each_option(request.options, [](const OptionRow& row, auto& value) {
-    if constexpr (std::is_same_v<decltype(value), std::vector<std::string>&>)
-      for (std::string& path : value)
-        if (row.kind == OptionKind::dirs || (row.kind == OptionKind::paths && path.find('/') != path.npos))
-          path = absolute(path);
-  });
-  for (std::string& folder : request.options.include_dirs) folder = plain(folder);
-
-  if (request.options.march.empty())
-    request.host_cpu = cpu_level();
-  else if (request.options.march == k_native_cpu)
-    request.host_cpu = cpu_identity();
-
-  const Kind kind = kind_of(source.files, source.headers);
-  request.cuda = kind == Kind::cuda;
-  if (kind != Kind::host) {
-    const std::shared_ptr<const CudaFindings> findings = cuda_findings();
-    if (request.cuda && !findings->missing.empty()) {
-      if (!lacks) throw NotFound("the source holds CUDA, and this machine lacks " + findings->missing);
-      *lacks = findings->missing;
-    }
-    request.cuda_parts = findings->parts;
-    // It is searched in any case. As one of the source's folders it would make CUDA's headers the source's
-    // own.
-    if (request.cuda)
-      std::erase_if(request.options.include_dirs,
-                    [&](const std::string& folder) { return has_headers_in(request.cuda_parts, folder); });
-  } else if (!request.options.libraries.empty()) {
-    // One of the libraries may be NVIDIA's.
-    request.cuda_parts.library_dirs = find_cuda_parts().library_dirs;
-  }
-  if (!request.cuda) {
-    request.options.archs.clear();
-    request.options.ptx = false;
-  } else if (request.options.archs.empty()) {
-    request.options.archs = m_archs.defaults(stores.disk, [&] {
-      // A worker answers, so that CUDA need not be initialised here. An image without a compiler has none.
-      try {
-        return cuda_initialised() ? cuda_architectures() : m_pool.archs();
-      } catch (const NotFound&) {
-        return cuda_architectures();
-      }
-    });
-  }
-  request.files = std::move(source.files);
-  request.headers = std::move(source.headers);
-  if (jit::keeps_lines(request.options)) {
-    std::vector<std::pair<std::string_view, std::string_view>> texts;
-    for (const auto* group : {&request.files, &request.headers})
-      for (const jit::SourceFile& file : *group) texts.emplace_back(file.name, file.text);
-    request.source_dir = folder_of(request.options.include_dirs, texts);
-    if (request.source_dir.empty()) request.source_dir = stores.disk.keep_copies(texts);
-  }
-  return request;
 }
 
 std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const cache::Request& asked,

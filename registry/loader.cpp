@@ -4,7 +4,6 @@
 // directories mounted noexec do no harm.
 #include "registry/loader.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <tarsia/detail/argument_rules.h>
@@ -14,13 +13,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string_view>
 #include <system_error>
 
+#include "base/demangle.h"
 #include "base/error.h"
 #include "base/fork.h"
 #include "base/log.h"
@@ -67,11 +66,8 @@ void* find_initialize(void* handle) {
 }
 
 std::string demangled(const std::string& symbol) {
-  if (!symbol.starts_with("_Z")) return symbol;  // C's: "f" is no float
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                              &std::free);
-  return status == 0 ? std::string(text.get()) + " [" + symbol + "]" : symbol;
+  const std::string name = readable_symbol(symbol);
+  return name == symbol ? symbol : name + " [" + symbol + "]";
 }
 
 /// What stands in `text` behind `before` and in front of the first of the characters `ends`, if `after`

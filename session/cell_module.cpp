@@ -1,10 +1,7 @@
 // Loads cells and fills their slots.
 #include "session/cell_module.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
-
-#include <cstdlib>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -84,13 +81,6 @@ const CellSymbol* fill_slots(std::span<const LiveCell> cells) {
       *symbol.slot = address;
     }
   return missing;
-}
-
-std::string readable_name(const std::string& symbol) {
-  if (!symbol.starts_with("_Z")) return symbol;  // a variable `i` is no int
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-  return text ? text.get() : symbol;
 }
 
 void write_fixups(const CellModule& module) {

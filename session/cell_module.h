@@ -87,9 +87,6 @@ const CellSymbol* fill_slots(std::span<const LiveCell> cells);
 /// Writes the newest cell's initial values that other cells define, after fill_slots().
 void write_fixups(const CellModule& module);
 
-/// What C++ calls a symbol: "f(int)" for "_Z1fi".
-std::string readable_name(const std::string& symbol);
-
 /// The address of a function of libtarsia that cells use; null if it is none.
 void* cell_builtin(std::string_view name);
 

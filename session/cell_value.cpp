@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/demangle.h"
 #include "base/error.h"
 #include "registry/resources/call_context.h"
 #include "session/bench_clock.h"
@@ -232,7 +233,7 @@ void cell_note_place(const char* cell, int line) {
 /// Stands for functions that are declared and not yet defined.
 [[noreturn]] void cell_call_of_nothing(const char* symbol, const char* uses) {
   const std::string where = *uses ? ", used at " + std::string(uses) + "," : "";
-  throw NotFound(readable_name(symbol) + where + " was called, which no cell has defined: define it");
+  throw NotFound(readable_symbol(symbol) + where + " was called, which no cell has defined: define it");
 }
 
 /// Stands for pthread_exit and thrd_exit.

@@ -1,5 +1,4 @@
 // `tarsia show`: prints the code that the compiler made of a source.
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,12 +54,7 @@ bool is_wanted(const ShowCommand& command, const std::string& text) {
 
 /// Whether a kernel or function of this symbol, as the compiler spells it, is asked for.
 bool is_wanted_symbol(const ShowCommand& command, const std::string& symbol) {
-  int status = 0;
-  char* const plain =
-      symbol.starts_with("_Z") ? abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status) : nullptr;
-  const std::string name = plain ? plain : symbol;
-  std::free(plain);
-  return is_wanted(command, name) || is_wanted(command, symbol);
+  return is_wanted(command, readable_symbol(symbol)) || is_wanted(command, symbol);
 }
 
 /// The head of a text of device code, and those of its parts that are asked for. `symbol_of` gives the symbol

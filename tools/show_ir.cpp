@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -65,16 +66,11 @@ std::string_view name_at(std::string_view text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-/// A C++ name as people write it.
-std::string readable(std::string_view symbol) {
-  std::string name(symbol.substr(1));
+/// What C++ calls a name of LLVM's: @_Z1fi, or @"_Z1fi".
+std::string readable(std::string_view name) {
+  name.remove_prefix(1);
   if (name.size() > 1 && name[0] == '"') name = name.substr(1, name.size() - 2);
-  if (!name.starts_with("_Z")) return name;  // C's: "f" is no float
-  int status = 0;
-  char* const demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (demangled && status == 0) name = demangled;
-  std::free(demangled);
-  return name;
+  return readable_symbol(std::string(name));
 }
 
 struct Function {
@@ -140,6 +136,13 @@ class Ir {
 };
 
 }  // namespace
+
+std::string readable_symbol(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) return symbol;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
+  return text ? text.get() : symbol;
+}
 
 bool print_ir(const std::string& path, const std::function<bool(const std::string& name)>& is_shown) {
   std::string library;

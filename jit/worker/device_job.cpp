@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cuda/cubin.h"
+#include "base/demangle.h"
 #include "base/hash.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "jit/build_id.h"
 #include "jit/worker/device/nvrtc_includes.h"
 #include "jit/worker/device/ptx.h"
-#include "jit/worker/device/ptxas_log.h"
 #include "jit/worker/device_limits.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"

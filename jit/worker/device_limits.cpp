@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <string_view>
 
-#include "jit/worker/device/ptxas_log.h"
+#include "base/demangle.h"
 
 namespace tarsia::jit {
 namespace {

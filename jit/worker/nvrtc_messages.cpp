@@ -31,6 +31,11 @@ std::string NvrtcMessages::place_of(const HostName& one) const {
   return (one.file == m_slice.main_file ? "line " : one.file + ":") + std::to_string(one.line);
 }
 
+std::string NvrtcMessages::call_of_host(const std::string& name, const HostName& one) const {
+  return "'" + name + "' is a host function (" + place_of(one) +
+         "), and device code calls it: write __device__, or __host__ __device__, in front of it";
+}
+
 bool NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
   const llvm::StringRef symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first;
   const std::string name = symbol.split('(').first.str();
@@ -40,9 +45,7 @@ bool NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
   diagnostic.file = found->file;
   diagnostic.line = found->line;
   diagnostic.severity = Severity::error;
-  diagnostic.message =
-      "'" + name + "' is a host function (" + place_of(*found) +
-      "), and device code calls it: write __device__, or __host__ __device__, in front of it";
+  diagnostic.message = call_of_host(name, *found);
   return true;
 }
 
@@ -56,10 +59,7 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
       const std::string symbol = diagnostic.message.substr(at, diagnostic.message.find('\'', at) - at);
       const auto is_meant = [&](const HostName& one) { return refused_symbol(one.name) == symbol; };
       const auto method = std::ranges::find_if(m_slice.refused, is_meant);
-      if (method != m_slice.refused.end())
-        diagnostic.message =
-            "'" + method->name + "' is a host function (" + place_of(*method) +
-            "), and device code calls it: write __device__, or __host__ __device__, in front of it";
+      if (method != m_slice.refused.end()) diagnostic.message = call_of_host(method->name, *method);
       continue;
     }
     if (diagnostic.message.starts_with("ptxas: Unresolved extern function") &&

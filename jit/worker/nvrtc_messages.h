@@ -27,6 +27,8 @@ class NvrtcMessages {
  private:
   const HostName* find_host_name(std::string_view name) const;
   std::string place_of(const HostName& one) const;
+  /// What is said of a call of the host function, which the source calls `name`.
+  std::string call_of_host(const std::string& name, const HostName& one) const;
   /// Says of ptxas' message which host function it means, with its place. False if it is not known.
   bool explain_unresolved(Diagnostic& diagnostic) const;
 

@@ -10,13 +10,11 @@
 #include "clang/AST/Decl.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/CodeGen/ModuleBuilder.h"
+#include "jit/worker/cell/cell_code.h"
 #include "jit/worker/source/source_fs.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -30,8 +28,6 @@
 namespace tarsia::jit {
 namespace {
 
-constexpr char k_builtin_prefix[] = "tarsia_cell_";
-constexpr char k_prefix_of_run[] = "_GLOBAL__sub_I_";
 constexpr char k_call_of_nothing[] = "tarsia_cell_call_of_nothing";
 constexpr std::size_t k_most_uses = 5;          // that are told of what is not defined
 constexpr char k_initialiser[] = "__tls_init";  // of a module's thread_local variables, as Clang calls it
@@ -64,9 +60,9 @@ class CellLinker {
     // As NoKeyFunctions leaves them.
     for (llvm::Function& function : m_module)
       function.setDLLStorageClass(llvm::GlobalValue::DefaultStorageClass);
-    take_ends_of_threads();
-    note_places();
-    take_run();
+    take_ends_of_threads(m_module);
+    note_places(m_module);
+    take_run(m_module);
     find_symbols();
     find_initialisers();
     for (Symbol& symbol : m_symbols) add_accessor(symbol);
@@ -82,104 +78,6 @@ class CellLinker {
  private:
   llvm::PointerType* pointer_type() const { return llvm::PointerType::getUnqual(m_module.getContext()); }
   llvm::IntegerType* int64() const { return llvm::Type::getInt64Ty(m_module.getContext()); }
-
-  /// The session's thread is the caller's: a cell must not end it. libtarsia stands for these functions.
-  void take_ends_of_threads() {
-    for (const char* name : {"pthread_exit", "thrd_exit"})
-      if (llvm::Function* function = m_module.getFunction(name); function && function->isDeclaration())
-        function->setName(std::string(k_builtin_prefix) + name);
-  }
-
-  /// What runs when the module is loaded, in the order of the text, gets a name and is not run by the loader.
-  void take_run() {
-    llvm::GlobalVariable* list = m_module.getGlobalVariable("llvm.global_ctors");
-    const auto* entries = list ? llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer()) : nullptr;
-    if (!entries) return;
-    std::vector<llvm::Constant*> kept;
-    for (const llvm::Use& use : entries->operands()) {
-      auto* entry = llvm::cast<llvm::ConstantStruct>(use.get());
-      auto* function = llvm::dyn_cast<llvm::Function>(entry->getOperand(1)->stripPointerCasts());
-      if (!function || !function->getName().starts_with(k_prefix_of_run)) {
-        kept.push_back(entry);
-        continue;
-      }
-      function->setLinkage(llvm::GlobalValue::ExternalLinkage);
-      function->setVisibility(llvm::GlobalValue::DefaultVisibility);
-      function->setName(k_cell_run_symbol);
-    }
-    const std::string name = list->getName().str();
-    auto* type = llvm::ArrayType::get(entries->getType()->getElementType(), kept.size());
-    list->eraseFromParent();
-    if (kept.empty()) return;
-    new llvm::GlobalVariable(m_module, type, false, llvm::GlobalValue::AppendingLinkage,
-                             llvm::ConstantArray::get(type, kept), name);
-  }
-
-  /// Keeps reads and writes that nobody needs, so that a null pointer is found out: those of the cell's own
-  /// statements but for loops, and in functions what is read and then forgotten.
-  static void keep_faults(llvm::Function& function) {
-    if (function.isDeclaration()) return;
-    const bool is_run = function.getName().starts_with("__stmts__");
-    std::optional<llvm::DominatorTree> tree;
-    std::optional<llvm::LoopInfo> loops;
-    if (is_run) loops.emplace(tree.emplace(function));
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-      if (!load && !store) continue;
-      const llvm::Value* memory = llvm::getUnderlyingObject(llvm::getLoadStorePointerOperand(&instruction));
-      if (llvm::isa<llvm::AllocaInst, llvm::GlobalVariable>(memory)) continue;
-      if (!(is_run && !loops->getLoopFor(instruction.getParent())) && !(load && is_forgotten(*load)))
-        continue;
-      if (load)
-        load->setVolatile(true);
-      else
-        store->setVolatile(true);
-    }
-  }
-
-  /// Whether what is read is used by nobody, or written to a variable that nobody reads.
-  static bool is_forgotten(const llvm::LoadInst& load) {
-    return llvm::all_of(load.users(), [](const llvm::User* user) {
-      const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
-      const auto* variable = store ? llvm::dyn_cast<llvm::AllocaInst>(store->getPointerOperand()) : nullptr;
-      return variable && llvm::all_of(variable->users(), [](const llvm::User* one) {
-               const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(one);
-               return llvm::isa<llvm::StoreInst>(one) || (call && call->isLifetimeStartOrEnd());
-             });
-    });
-  }
-
-  /// Lets the session know where an exception came from: the line of a `throw` in any cell, or of what the
-  /// cell itself does.
-  void note_places() {
-    llvm::LLVMContext& context = m_module.getContext();
-    llvm::Type* const line_type = llvm::Type::getInt32Ty(context);
-    llvm::FunctionCallee note = m_module.getOrInsertFunction(
-        "tarsia_cell_note_place",
-        llvm::FunctionType::get(llvm::Type::getVoidTy(context), {m_pointer, line_type}, false));
-    std::vector<llvm::CallBase*> calls;
-    for (llvm::Function& function : m_module) {
-      const bool is_run = function.getName().starts_with("__stmts__") ||
-                          function.getName().starts_with("__cxx_global_var_init");
-      // A call that crashes, as through a null pointer, leaves the statement's line to be reported.
-      if (is_run || function.getName().starts_with(k_prefix_of_run))
-        function.addFnAttr("disable-tail-calls", "true");
-      for (llvm::Instruction& instruction : llvm::instructions(function)) {
-        auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-        const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
-        if (!call || (callee && callee->isIntrinsic()) || !call->getDebugLoc()) continue;
-        if (is_run || (callee && callee->getName() == "__cxa_throw")) calls.push_back(call);
-      }
-    }
-    for (llvm::CallBase* call : calls) {
-      const llvm::DILocation& place = *call->getDebugLoc();
-      if (!place.getFilename().starts_with("cell ")) continue;
-      llvm::IRBuilder<> builder(call);
-      builder.CreateCall(
-          note, {text(place.getFilename().str()), llvm::ConstantInt::get(line_type, place.getLine())});
-    }
-  }
 
   const clang::Decl* decl_of(const llvm::GlobalValue& value) const {
     return m_generator.GetDeclForMangledName(value.getName());
@@ -593,11 +491,7 @@ class CellLinker {
     return symbol.thunk ? symbol.address_slot : symbol.slot;
   }
 
-  llvm::Constant* text(const std::string& bytes) {
-    auto* data = llvm::ConstantDataArray::getString(m_module.getContext(), bytes);
-    return new llvm::GlobalVariable(m_module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
-                                    "tarsia.cell.text");
-  }
+  llvm::Constant* text(const std::string& bytes) { return cell_text(m_module, bytes); }
 
   llvm::Constant* number(std::int64_t value) { return llvm::ConstantInt::getSigned(int64(), value); }
 

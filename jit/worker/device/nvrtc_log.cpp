@@ -14,12 +14,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <optional>
 
-#include <cxxabi.h>
+#include "base/demangle.h"
 
 namespace tarsia::jit {
 namespace {
@@ -73,10 +71,7 @@ std::string demangled(std::string text) {
   for (size_t at = 0; (at = text.find("'_Z", at)) != std::string::npos;) {
     const size_t end = text.find('\'', at + 1);
     if (end == std::string::npos) break;
-    int status = 0;
-    std::unique_ptr<char, void (*)(void*)> name(
-        abi::__cxa_demangle(text.substr(at + 1, end - at - 1).c_str(), nullptr, nullptr, &status), std::free);
-    if (status == 0 && name) text.replace(at + 1, end - at - 1, name.get());
+    text.replace(at + 1, end - at - 1, readable_symbol(text.substr(at + 1, end - at - 1)));
     at = text.find('\'', at + 1) + 1;
   }
   return text;

@@ -1,12 +1,10 @@
 // Reads ptxas' log.
 #include "jit/worker/device/ptxas_log.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <memory>
+
+#include "base/demangle.h"
 
 namespace tarsia::jit {
 namespace {
@@ -23,14 +21,6 @@ long number_before(std::string_view line, std::string_view words) {
 }
 
 }  // namespace
-
-std::string readable_symbol(const std::string& symbol) {
-  if (!symbol.starts_with("_Z")) return symbol;  // C's names: "f" is no float
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? text.get() : symbol;
-}
 
 std::vector<Diagnostic> spills_of(std::string_view log, const std::string& file, const std::string& arch) {
   std::vector<Diagnostic> spills;

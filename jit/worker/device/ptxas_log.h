@@ -13,9 +13,6 @@ namespace tarsia::jit {
 /// "-v". They name `file`.
 std::vector<Diagnostic> spills_of(std::string_view log, const std::string& file, const std::string& arch);
 
-/// What a symbol is called in these warnings: "busy(float*)".
-std::string readable_symbol(const std::string& symbol);
-
 /// The log without what "-v" added to it.
 std::string without_figures(std::string_view log);
 

@@ -183,11 +183,6 @@ void describe_elements(DeviceVariable& entry, const clang::ASTContext& context) 
 
 }  // namespace
 
-// Work-around: Clang knows managed variables for HIP alone.
-// Trigger: `__managed__` in a CUDA source. Symptom: Clang ignores the attribute, and the host would use a
-// shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
-// by the host route_managed() changes.
-// Removal: Clang takes __managed__ in CUDA and emits its registration.
 void demand_blocks(clang::ASTContext& context) {
   clang::FunctionDecl* launch = context.getcudaConfigureCallDecl();
   if (!launch || launch->getNumParams() < 2) return;
@@ -195,6 +190,11 @@ void demand_blocks(clang::ASTContext& context) {
   if (block.hasDefaultArg()) block.setDefaultArg(nullptr);
 }
 
+// Work-around: Clang knows managed variables for HIP alone.
+// Trigger: `__managed__` in a CUDA source. Symptom: Clang ignores the attribute, and the host would use a
+// shadow that the CUDA runtime does not know. So __managed__ makes a device variable with a mark, whose uses
+// by the host route_managed() changes.
+// Removal: Clang takes __managed__ in CUDA and emits its registration.
 bool is_managed(const clang::VarDecl& variable) {
   for (const auto* mark : variable.specific_attrs<clang::AnnotateAttr>())
     if (mark->getAnnotation() == "tarsia_managed") return true;

@@ -16,7 +16,6 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/Basic/SourceManagerInternals.h"
 #include "clang/CodeGen/ModuleBuilder.h"
 #include "clang/Frontend/CompilerInstance.h"
 #include "clang/Frontend/FrontendActions.h"
@@ -105,24 +104,6 @@ bool runs_at_load(const clang::SourceManager& sources, const clang::Decl& decl) 
     return variable->isThisDeclarationADefinition() == clang::VarDecl::Definition &&
            !variable->isTemplated() && variable->hasInit() && !variable->hasConstantInitialization();
   return llvm::isa<clang::FunctionDecl>(decl) && decl.hasAttr<clang::ConstructorAttr>();
-}
-
-// From here on, debug information names the file that the unit's text stands in, and its lines. Diagnostics
-// were given before.
-void tell_debug_lines(clang::SourceManager& sources, const SourceFile& file) {
-  if (file.debug_lines.empty()) return;
-  const clang::FileID text = sources.getMainFileID();
-  if (sources.hasLineTable())
-    for (const auto& [noted, lines] : sources.getLineTable())
-      if (noted == text) return;  // it has #line directives
-  const int name = static_cast<int>(sources.getLineTableFilenameID(file.debug_file));
-  for (std::size_t i = 0; i < file.debug_lines.size(); ++i) {
-    const std::uint32_t line = file.debug_lines[i];
-    if (i > 0 && file.debug_lines[i - 1] + 1 == line) continue;  // the last note says so
-    // A note speaks of the line behind it.
-    sources.AddLineNote(sources.translateLineCol(text, static_cast<unsigned>(i + 1), 1), line + 1, name,
-                        false, false, clang::SrcMgr::C_User);
-  }
 }
 
 // Empties the kernels of the user's texts.

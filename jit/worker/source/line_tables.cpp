@@ -13,6 +13,7 @@
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/Basic/SourceManager.h>
+#include <clang/Basic/SourceManagerInternals.h>
 
 #include "jit/worker/source/source_fs.h"
 
@@ -105,6 +106,22 @@ void LineTables::choose(clang::Decl& decl) {
 void LineTables::DeclRead(clang::GlobalDeclID, const clang::Decl* decl) {
   if (m_preludes_are_headers && llvm::isa<clang::FunctionDecl>(decl))
     leave_out(const_cast<clang::Decl&>(*decl));
+}
+
+void tell_debug_lines(clang::SourceManager& sources, const SourceFile& file) {
+  if (file.debug_lines.empty()) return;
+  const clang::FileID text = sources.getMainFileID();
+  if (sources.hasLineTable())
+    for (const auto& [noted, lines] : sources.getLineTable())
+      if (noted == text) return;  // it has #line directives
+  const int name = static_cast<int>(sources.getLineTableFilenameID(file.debug_file));
+  for (std::size_t i = 0; i < file.debug_lines.size(); ++i) {
+    const std::uint32_t line = file.debug_lines[i];
+    if (i > 0 && file.debug_lines[i - 1] + 1 == line) continue;  // the last note says so
+    // A note speaks of the line behind it.
+    sources.AddLineNote(sources.translateLineCol(text, static_cast<unsigned>(i + 1), 1), line + 1, name,
+                        false, false, clang::SrcMgr::C_User);
+  }
 }
 
 }  // namespace tarsia::jit

@@ -1,4 +1,4 @@
-// Which functions the line tables describe.
+// Which functions the line tables describe, and which lines they name.
 #pragma once
 
 #include <clang/AST/DeclGroup.h>
@@ -8,9 +8,12 @@ namespace clang {
 class ASTContext;
 class Decl;
 class FunctionDecl;
+class SourceManager;
 }  // namespace clang
 
 namespace tarsia::jit {
+
+struct SourceFile;
 
 /// Leaves the functions of system headers out of a compile unit's debug information, unless they may contain
 /// code of the user's. Where they are inlined, their code has the line of the user's that calls them.
@@ -28,5 +31,9 @@ class LineTables final : public clang::ASTDeserializationListener {
  private:
   bool m_preludes_are_headers;
 };
+
+/// From here on, debug information names the file that the unit's text stands in, and its lines. Diagnostics
+/// were given before.
+void tell_debug_lines(clang::SourceManager& sources, const SourceFile& file);
 
 }  // namespace tarsia::jit

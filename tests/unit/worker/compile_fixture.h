@@ -72,6 +72,18 @@ class CompileTest : public testing::Test {
     if (!s_worker) s_worker = std::make_unique<Worker>(test_pack(), TARSIA_TEST_PRELUDES);
     return s_worker->compile(asked, parts);
   }
+  /// What Clang may read for a request.
+  static llvm::IntrusiveRefCntPtr<SourceFileSystem> files_of(const CompileRequest& asked) {
+    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
+    for (const auto* group : {&asked.files, &asked.headers})
+      for (const SourceFile& file : *group)
+        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
+    for (const HostHeader& header : host_headers())
+      files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
+    for (const std::string& root : readable_roots(asked)) files->allow_root(root);
+    files->set_cuda_dirs(asked.cuda_parts.include_dirs);
+    return files;
+  }
   /// Of the request's first file, in C++.
   static std::vector<LinkInput> host_objects(const CompileRequest& asked) {
     HostUnit unit;

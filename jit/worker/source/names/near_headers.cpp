@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "jit/standard_headers.h"
+#include "llvm/ADT/Twine.h"
 
 namespace tarsia::jit {
 namespace {

@@ -25,11 +25,6 @@ TEST(PtxasLog, spills_are_warnings_with_the_kernels_name) {
               testing::StartsWith("busy(float*) lacks registers on sm_90: it stores 16 and loads 24 bytes"));
 }
 
-TEST(PtxasLog, names_of_c_are_no_types) {
-  EXPECT_EQ(readable_symbol("f"), "f");
-  EXPECT_EQ(readable_symbol("_Z1fi"), "f(int)");
-}
-
 TEST(PtxasLog, figures_are_left_out) {
   EXPECT_EQ(without_figures(k_log), "ptxas warning : something else\n");
   EXPECT_EQ(without_figures(std::string_view("ptxas info    : x\n\0ptxas error : y\n", 35)),

@@ -23,21 +23,11 @@ class NvptxTest : public CompileTest {
   void SetUp() override {
     if (!have_cuda_headers()) GTEST_SKIP() << "the CUDA headers are not installed here";
   }
-  static MakeFiles files_of(const CompileRequest& asked) {
-    return [&asked] {
-      auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
-      for (const auto* group : {&asked.files, &asked.headers})
-        for (const SourceFile& file : *group)
-          files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
-      for (const HostHeader& header : host_headers())
-        files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
-      for (const std::string& root : readable_roots(asked)) files->allow_root(root);
-      files->set_cuda_dirs(asked.cuda_parts.include_dirs);
-      return files;
-    };
+  static MakeFiles maker_of(const CompileRequest& asked) {
+    return [&asked] { return files_of(asked); };
   }
   NvptxResult device(const CompileRequest& asked, std::set<std::string> kernels = {}) {
-    return compile_nvptx({&asked, &asked.files[0], std::move(kernels), preludes}, files_of(asked), parts);
+    return compile_nvptx({&asked, &asked.files[0], std::move(kernels), preludes}, maker_of(asked), parts);
   }
   DevicePreludes* preludes = nullptr;
   NvptxResult device(const std::string& text) { return device(request("a.cu", text)); }
@@ -125,7 +115,7 @@ TEST_F(NvptxTest, an_unknown_architecture_is_an_error) {
 TEST_F(NvptxTest, a_compile_that_is_cancelled_says_nothing) {
   const CompileRequest asked = request("a.cu", "__global__ void k() { error }\n");
   const std::atomic<bool> cancelled = true;
-  const NvptxResult result = compile_nvptx({&asked, &asked.files[0]}, files_of(asked), parts, &cancelled);
+  const NvptxResult result = compile_nvptx({&asked, &asked.files[0]}, maker_of(asked), parts, &cancelled);
   EXPECT_FALSE(result.device.ok);
   EXPECT_TRUE(result.device.diagnostics.empty());
 }

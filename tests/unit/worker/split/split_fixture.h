@@ -116,14 +116,7 @@ class SplitTest : public CompileTest {
     m_request = request("a.cu", text);
     m_request.headers = headers;
     m_request.options.include_dirs = include_dirs;
-    auto files = llvm::makeIntrusiveRefCnt<SourceFileSystem>(test_pack());
-    for (const auto* group : {&m_request.files, &m_request.headers})
-      for (const SourceFile& file : *group)
-        files->add_text(std::string(k_source_dir) + "/" + file.name, file.text);
-    for (const HostHeader& header : host_headers())
-      files->add_text(std::string(k_host_headers_dir) + "/" + header.name, header.text);
-    for (const std::string& root : readable_roots(m_request)) files->allow_root(root);
-    files->set_cuda_dirs(m_request.cuda_parts.include_dirs);
+    auto files = files_of(m_request);
     HostUnit unit;
     unit.request = &m_request;
     unit.file = &m_request.files[0];
