@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "cache/disk_store.h"
+#include "jit/client/isolation.h"
 #include "pipeline/pipeline.h"
 #include "registry/resources/last_error.h"
 
@@ -153,6 +154,18 @@ void look_at_cache(Report& report) {
   }
 }
 
+void look_at_isolation(Report& report) {
+  try {
+    const jit::IsolationFinding found = jit::isolation_here();
+    if (jit::wanted_isolation() == jit::Isolation::off)
+      report.add("isolation", true, "", "the compiler is not isolated: TARSIA_ISOLATION is off");
+    else
+      report.add("isolation", found.complete, "", found.text);
+  } catch (const Error& error) {
+    report.add("isolation", false, "", error.what());
+  }
+}
+
 void try_compiler(Report& report) {
   std::string path;
   try {
@@ -228,6 +241,7 @@ int32_t tarsia_doctor(char** text) {
     look_at_library(report);
     look_at_headers(report);
     look_at_cache(report);
+    look_at_isolation(report);
     try_compiler(report);
     const bool has_parts = look_at_cuda_parts(report);
     const int n_gpus = look_at_gpus(report);

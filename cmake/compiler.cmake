@@ -2,7 +2,7 @@
 include(cmake/llvm.cmake)
 
 set(worker_sources)
-foreach(room "" source/ cell/ split/ types/ exports/ code/ host/ prelude/ nvptx/ link/)
+foreach(room "" source/ cell/ split/ types/ exports/ code/ host/ prelude/ nvptx/ link/ isolation/)
   file(GLOB room_sources CONFIGURE_DEPENDS jit/worker/${room}*.cpp)
   list(APPEND worker_sources ${room_sources})
 endforeach()
@@ -81,6 +81,10 @@ include(${CMAKE_SOURCE_DIR}/cmake/worker_with_clang.cmake)
 
 add_executable(tarsia-compiler jit/worker/main.cpp)
 target_link_libraries(tarsia-compiler PRIVATE tarsia_worker)
+# Also for libraries that it opens, such as NVRTC: jit/worker/isolation/interposed.cpp.
+foreach(function open open64 openat openat64 fopen fopen64 opendir)
+  target_link_options(tarsia-compiler PRIVATE -Wl,--export-dynamic-symbol=${function})
+endforeach()
 
 # The preludes that lie beside the worker, made by itself (docs/preludes.md).
 set(TARSIA_PRELUDES_PACK ${CMAKE_BINARY_DIR}/tarsia-preludes.pack)

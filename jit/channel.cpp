@@ -159,7 +159,7 @@ Channel::Status Channel::receive(Message& message, Deadline deadline) {
   if (status != Status::ok) return status;
   const auto length = LittleReader({head.data(), 4}).number<std::uint32_t>();
   const auto type = static_cast<std::uint8_t>(head[4]);
-  if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::ended)) {
+  if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::file)) {
     throw Error("the other side of the compiler's socket does not speak its protocol");
   }
   message.type = static_cast<MessageType>(type);

@@ -4,6 +4,7 @@
 #include "base/cuda/cuda_parts.h"
 #include "base/dependency.h"
 #include "base/diagnostic.h"
+#include "base/file.h"
 #include "jit/compile_options.h"
 
 #include <array>
@@ -88,7 +89,16 @@ struct PartBytes {
   std::shared_ptr<const void> owner;
 };
 
-/// The worker's questions while it compiles. The client answers them from its cache.
+/// A file or folder on disk that the worker may not open itself.
+struct OpenFile {
+  std::string path;
+  bool folder = false;
+  /// Why the request may read it, if it lies in none of its folders: the file that includes it, the file that
+  /// includes that one, and so on to one that lies in a folder.
+  std::vector<std::string> named_by = {};
+};
+
+/// The worker's questions while it compiles. The client answers them from its cache, and opens files.
 struct PartStore {
   virtual ~PartStore() = default;
   /// The part's bytes, if they are kept. Keys are 32 bytes.
@@ -102,6 +112,8 @@ struct PartStore {
   }
   /// Keeps a part. A failure to keep it is no error of the compile.
   virtual void keep(PartKind, const std::array<unsigned char, 32>& key, std::string bytes) = 0;
+  /// The file, open for reading; none if the request may not read it, or it cannot be opened.
+  virtual UniqueFd open(const OpenFile&) { return {}; }
 };
 
 /// Keeps nothing.

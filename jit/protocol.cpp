@@ -125,7 +125,55 @@ CompileOptions options_of(const Json& json) {
   return options;
 }
 
+Json cuda_json(const CudaParts& cuda) {
+  return {{"include_dirs", cuda.include_dirs},
+          {"nvrtc", cuda.nvrtc},
+          {"cudart", cuda.cudart},
+          {"nvrtc_identity", cuda.nvrtc_identity},
+          {"major", cuda.major},
+          {"library_dirs", cuda.library_dirs},
+          {"libdevice", cuda.libdevice},
+          {"nvjitlink", cuda.nvjitlink},
+          {"clang_identity", cuda.clang_identity}};
+}
+
+CudaParts cuda_of(const Json& json) {
+  CudaParts cuda;
+  json.at("include_dirs").get_to(cuda.include_dirs);
+  json.at("nvrtc").get_to(cuda.nvrtc);
+  json.at("cudart").get_to(cuda.cudart);
+  json.at("nvrtc_identity").get_to(cuda.nvrtc_identity);
+  json.at("major").get_to(cuda.major);
+  json.at("library_dirs").get_to(cuda.library_dirs);
+  json.at("libdevice").get_to(cuda.libdevice);
+  json.at("nvjitlink").get_to(cuda.nvjitlink);
+  json.at("clang_identity").get_to(cuda.clang_identity);
+  return cuda;
+}
+
 }  // namespace
+
+std::string encode(const CudaParts& cuda) {
+  return pack(cuda_json(cuda));
+}
+
+CudaParts decode_cuda_parts(std::string_view payload) {
+  return unpack("confine", payload, [](const Json& json) { return cuda_of(json); });
+}
+
+std::string encode(const OpenFile& message) {
+  return pack({{"path", message.path}, {"folder", message.folder}, {"named_by", message.named_by}});
+}
+
+OpenFile decode_open_file(std::string_view payload) {
+  return unpack("open_file", payload, [](const Json& json) {
+    OpenFile message;
+    json.at("path").get_to(message.path);
+    json.at("folder").get_to(message.folder);
+    json.at("named_by").get_to(message.named_by);
+    return message;
+  });
+}
 
 std::string encode(const Hello& hello) {
   return pack({{"protocol", hello.protocol}, {"build_id", hello.build_id}, {"compilers", hello.compilers}});
@@ -144,7 +192,6 @@ Hello decode_hello(std::string_view payload) {
 }
 
 std::string encode(const CompileRequest& request) {
-  const CudaParts& cuda = request.cuda_parts;
   return pack({{"name", request.name},
                {"files", files_json(request.files)},
                {"headers", files_json(request.headers)},
@@ -155,16 +202,7 @@ std::string encode(const CompileRequest& request) {
                {"after_crash", request.after_crash},
                {"complete_line", request.complete_line},
                {"complete_column", request.complete_column},
-               {"cuda_parts",
-                {{"include_dirs", cuda.include_dirs},
-                 {"nvrtc", cuda.nvrtc},
-                 {"cudart", cuda.cudart},
-                 {"nvrtc_identity", cuda.nvrtc_identity},
-                 {"major", cuda.major},
-                 {"library_dirs", cuda.library_dirs},
-                 {"libdevice", cuda.libdevice},
-                 {"nvjitlink", cuda.nvjitlink},
-                 {"clang_identity", cuda.clang_identity}}},
+               {"cuda_parts", cuda_json(request.cuda_parts)},
                {"timeout_ms", request.timeout_ms}});
 }
 
@@ -181,16 +219,7 @@ CompileRequest decode_request(std::string_view payload) {
     json.at("after_crash").get_to(request.after_crash);
     json.at("complete_line").get_to(request.complete_line);
     json.at("complete_column").get_to(request.complete_column);
-    const Json& cuda = json.at("cuda_parts");
-    cuda.at("include_dirs").get_to(request.cuda_parts.include_dirs);
-    cuda.at("nvrtc").get_to(request.cuda_parts.nvrtc);
-    cuda.at("cudart").get_to(request.cuda_parts.cudart);
-    cuda.at("nvrtc_identity").get_to(request.cuda_parts.nvrtc_identity);
-    cuda.at("major").get_to(request.cuda_parts.major);
-    cuda.at("library_dirs").get_to(request.cuda_parts.library_dirs);
-    cuda.at("libdevice").get_to(request.cuda_parts.libdevice);
-    cuda.at("nvjitlink").get_to(request.cuda_parts.nvjitlink);
-    cuda.at("clang_identity").get_to(request.cuda_parts.clang_identity);
+    request.cuda_parts = cuda_of(json.at("cuda_parts"));
     json.at("timeout_ms").get_to(request.timeout_ms);
     return request;
   });
@@ -289,7 +318,7 @@ std::string encode(const std::vector<std::string>& archs) {
   return pack(archs);
 }
 
-std::vector<std::string> decode_archs(std::string_view payload) {
+std::vector<std::string> decode_strings(std::string_view payload) {
   return unpack("archs", payload, [](const Json& json) { return json.get<std::vector<std::string>>(); });
 }
 

@@ -16,7 +16,7 @@
 
 namespace tarsia::jit {
 
-inline constexpr std::uint32_t k_protocol_version = 2;
+inline constexpr std::uint32_t k_protocol_version = 3;
 /// The worker finds its end of the socket pair here.
 inline constexpr int k_worker_fd = 3;
 /// A worker that runs out of memory leaves with this code.
@@ -42,6 +42,10 @@ enum class MessageType : std::uint8_t {
   pong = 10,
   started = 11,
   ended = 12,  ///< within one worker: a child of a held parse crashed
+  confine = 13,
+  confined = 14,
+  open_file = 15,
+  file = 16,
 };
 
 struct Message {
@@ -116,13 +120,17 @@ std::string encode(const CompileResult& result);
 std::string encode(const FindPart& message);
 std::string encode(const Part& message);
 std::string encode(const KeepPart& message);
-std::string encode(const std::vector<std::string>& archs);
+std::string encode(const OpenFile& message);
+std::string encode(const CudaParts& cuda);
+std::string encode(const std::vector<std::string>& strings);
 Hello decode_hello(std::string_view payload);
 CompileRequest decode_request(std::string_view payload);
 CompileResult decode_result(std::string_view payload);
 FindPart decode_find_part(std::string_view payload);
 Part decode_part(std::string_view payload);
 KeepPart decode_keep_part(std::string_view payload);
-std::vector<std::string> decode_archs(std::string_view payload);
+OpenFile decode_open_file(std::string_view payload);
+CudaParts decode_cuda_parts(std::string_view payload);
+std::vector<std::string> decode_strings(std::string_view payload);
 
 }  // namespace tarsia::jit

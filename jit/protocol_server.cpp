@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 
@@ -45,6 +46,22 @@ class RemotePartStore final : public PartStore {
         throw Error("a part is shorter than announced");
       return PartBytes{mapping->bytes().substr(part.offset, part.size), mapping};
     });
+  }
+
+  UniqueFd open(const OpenFile& asked) override {
+    try {
+      Message answer;
+      {
+        const std::lock_guard lock(m_mutex);
+        expect_client(m_channel.send(MessageType::open_file, encode(asked)));
+        expect_client(m_channel.receive(answer));
+      }
+      if (answer.type != MessageType::file) throw Error("the client answered with another message than file");
+      return answer.descriptors.size() == 1 ? std::move(answer.descriptors[0]) : UniqueFd();
+    } catch (const Error& error) {
+      say(error.what());
+      return {};
+    }
   }
 
   void keep(PartKind kind, const std::array<unsigned char, 32>& key, std::string bytes) override {
@@ -97,7 +114,7 @@ Channel::Status answer_compile(Channel& channel, const Message& message, Handler
   try {
     RemotePartStore parts(channel);
     const CompileRequest request = decode_request(message.payload);
-    if (handler.answer_elsewhere(request)) return Channel::Status::ok;
+    if (handler.answer_elsewhere(request, parts)) return Channel::Status::ok;
     result = handler.compile(request, parts);
     if (result.ok) module = make_memfd("tarsia-module", result.module);
   } catch (const std::bad_alloc&) {
@@ -128,6 +145,8 @@ Channel::Status answer(Channel& channel, const Message& message, Handler& handle
       status = say_started(channel);
       return status == Channel::Status::ok ? channel.send(MessageType::archs, encode(handler.archs()))
                                            : status;
+    case MessageType::confine:
+      return channel.send(MessageType::confined, encode(handler.confine(decode_cuda_parts(message.payload))));
     case MessageType::ping:
       return channel.send(MessageType::pong, {});
     default:
@@ -154,11 +173,14 @@ int serve(UniqueFd socket, const Hello& hello, Handler& handler) {
   Channel channel(std::move(socket));
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the one who writes it
   try {
-    if (watched >= 0) watch_client(watched);
+    // There is one thread as long as the client may still confine the process.
+    bool is_watched = false;
     if (channel.send(MessageType::hello, encode(hello)) != Channel::Status::ok) return 0;
     for (;;) {
       Message message;
       if (channel.receive(message, Clock::now() + k_worker_idle) != Channel::Status::ok) return 0;
+      if (message.type == MessageType::compile && !std::exchange(is_watched, true) && watched >= 0)
+        watch_client(watched);
       if (answer(channel, message, handler) != Channel::Status::ok) return 0;
       if (message.type == MessageType::compile) handler.answered();
       if (!handler.usable()) return 0;

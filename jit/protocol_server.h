@@ -23,7 +23,10 @@ class Handler {
   /// process with k_exit_out_of_memory.
   virtual CompileResult compile(const CompileRequest& request, PartStore& parts) = 0;
   /// Called before compile. Whether another process has taken the request and sent the client its result.
-  virtual bool answer_elsewhere(const CompileRequest&) { return false; }
+  virtual bool answer_elsewhere(const CompileRequest&, PartStore&) { return false; }
+  /// Called before the first compile, if the client wants that. Gives up what compiles do not need, for good;
+  /// returns what the kernel lacks for it, for people.
+  virtual std::vector<std::string> confine(const CudaParts&) { return {}; }
   /// Called when a compile's result has been sent, before anything else.
   virtual void answered() {}
   /// "sm_90", … of the GPUs present, without doubles; empty if there is none.

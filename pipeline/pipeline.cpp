@@ -29,14 +29,6 @@
 namespace tarsia::pipeline {
 namespace {
 
-jit::WorkerProgram own_compiler(const std::string& cache_dir) {
-  // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
-  return {.path = compiler_path(cache_dir),
-          .arguments = {"--serve", library_dir()},
-          .build_id = std::string(jit::build_id()),
-          .memory_bytes = jit::compiler_memory_limit()};
-}
-
 Module ready(cache::CachedModule&& found, const jit::CompileRequest& request) {
   Module module{.key = hex(found.key),
                 .origin = found.origin,
@@ -106,6 +98,16 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+jit::WorkerProgram own_compiler(const std::string& cache_dir) {
+  // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
+  return {.path = compiler_path(cache_dir),
+          .arguments = {"--serve", library_dir()},
+          .build_id = std::string(jit::build_id()),
+          .memory_bytes = jit::compiler_memory_limit(),
+          .isolation = jit::wanted_isolation(),
+          .cuda = &find_cuda_parts};
+}
 
 Pipeline::Pipeline(Settings settings)
     : m_settings(std::move(settings)),

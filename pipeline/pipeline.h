@@ -39,6 +39,10 @@ struct Module {
   std::vector<std::pair<std::string, double>> timings;  ///< step, milliseconds; empty unless compiled
 };
 
+/// tarsia-compiler beside the library, as the environment wants it; `cache_dir` may hold an unpacked one.
+/// Throws NotFound, and ArgumentError for an environment variable's value.
+jit::WorkerProgram own_compiler(const std::string& cache_dir);
+
 /// Settings that tests change. The defaults are those of the library.
 struct Settings {
   /// The worker's program, given the cache's folder. Empty: tarsia-compiler beside the library.
@@ -51,8 +55,8 @@ struct Settings {
 };
 
 /// Thread-safe, and safe across fork. Each call reads the environment: TARSIA_CACHE_DIR,
-/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, CUDA_VISIBLE_DEVICES, and what names
-/// shared stores (cache/remote/settings.h).
+/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, TARSIA_ISOLATION,
+/// CUDA_VISIBLE_DEVICES, and what names shared stores (cache/remote/settings.h).
 class Pipeline final : public ForkAware {
  public:
   explicit Pipeline(Settings settings = {});

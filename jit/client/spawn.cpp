@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <initializer_list>
 #include <string_view>
 
 #include "base/file.h"
@@ -153,6 +154,26 @@ pid_t start_child(Child& child, int& pidfd) {
   return pid < 0 ? -errno : pid;
 }
 
+bool is_one_of(std::string_view variable, std::initializer_list<std::string_view> names) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// What the loader, LLVM's OpenMP, the CUDA driver, __DATE__ and a sanitizer need to know. What reads sources
+/// need not know the rest.
+bool is_for_workers(std::string_view variable) {
+  return is_one_of(variable,
+                   {"LD_LIBRARY_PATH", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "TZ",
+                    "TMPDIR", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"});
+}
+
+/// Where the key lies that signs modules, and the passwords of shared stores. A sanitizer watches the
+/// program, not the compiler.
+bool is_secret(std::string_view variable, bool watched) {
+  return is_one_of(variable, {"TARSIA_SIGN_KEY", "TARSIA_TRUST", "TARSIA_REMOTE"}) ||
+         (watched && is_one_of(variable, {"LD_PRELOAD"}));
+}
+
 }  // namespace
 
 int spawn(const SpawnPlan& plan, ChildProcess& started) {
@@ -165,14 +186,10 @@ int spawn(const SpawnPlan& plan, ChildProcess& started) {
   std::vector<char*> arguments{const_cast<char*>(plan.program.c_str())};
   for (const std::string& argument : plan.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  // A sanitizer watches the program, not the compiler. And what reads sources need not know where the key
-  // lies that signs modules, nor the passwords of shared stores.
   std::vector<char*> environment;
-  for (char** variable = environ; *variable; ++variable) {
-    const auto is = [&](std::string_view start) { return std::string_view(*variable).starts_with(start); };
-    const bool secret = is("TARSIA_SIGN_KEY=") || is("TARSIA_TRUST=") || is("TARSIA_REMOTE=");
-    if (!secret && !(watched && is("LD_PRELOAD="))) environment.push_back(*variable);
-  }
+  for (char** variable = environ; *variable; ++variable)
+    if (plan.bare ? is_for_workers(*variable) : !is_secret(*variable, watched))
+      environment.push_back(*variable);
   environment.push_back(nullptr);
   Child child{plan.program.c_str(), arguments.data(), environment.data(), socket.get(),
               words.get(),          null.get(),       plan.memory_bytes};

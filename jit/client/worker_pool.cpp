@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/size_setting.h"
+#include "jit/client/readable_files.h"
 
 namespace tarsia::jit {
 
@@ -152,8 +153,12 @@ std::string seconds(std::chrono::milliseconds span) {
 }
 
 /// Sends a request and waits until the worker has begun with it.
-Channel::Status begin(Channel& channel, MessageType request, std::string_view payload, Deadline deadline) {
-  Channel::Status status = channel.send(request, payload, {}, deadline);
+Channel::Status begin(WorkerProcess& worker, const CompileRequest* request, std::string_view payload,
+                      Deadline deadline) {
+  Channel& channel = worker.channel();
+  const MessageType type = request == nullptr ? MessageType::query_archs : MessageType::compile;
+  Channel::Status status = request == nullptr ? Channel::Status::ok : worker.confine(*request, deadline);
+  if (status == Channel::Status::ok) status = channel.send(type, payload, {}, deadline);
   Message message;
   if (status == Channel::Status::ok) status = channel.receive(message, deadline);
   if (status == Channel::Status::ok && message.type != MessageType::started)
@@ -170,9 +175,10 @@ std::chrono::milliseconds patience_for(std::chrono::milliseconds least, std::siz
 }  // namespace
 
 template <typename Talk>
-void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds limit, MessageType request,
-                          std::string_view payload, Talk talk) {
+void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds limit,
+                          const CompileRequest* request, std::string_view payload, Talk talk) {
   Lease lease = acquire(what);
+  if (lease.has_worker() && !lease.worker().suits(request)) lease.end_worker();
   // An idle worker may have been stopped or killed, or may leave just as it is asked. As long as it has not
   // begun, its end says nothing about the request. A new worker is then asked, once.
   for (bool first = true;; first = false) {
@@ -186,11 +192,13 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
     bool begun = false;
     Channel::Status status;
     try {
-      status = begin(worker.channel(), request, payload, begin_by);
+      status = begin(worker, request, payload, begin_by);
       begun = status == Channel::Status::ok;
       if (begun) status = talk(worker.channel(), deadline);
     } catch (const ResourceLimit&) {
       throw;  // of this process
+    } catch (const Unsupported&) {
+      throw;  // of this machine
     } catch (const Error& error) {
       throw CompilerCrashed("the compiler answered out of turn during " + what + ": " + error.what());
     }
@@ -237,6 +245,15 @@ Channel::Status answer_find(Channel& channel, const Message& message, PartFileSt
   return channel.send(MessageType::part, encode(Part{true, found->offset, found->size}), {&fd, 1}, deadline);
 }
 
+Channel::Status answer_open(Channel& channel, const Message& message, const ReadableFiles& readable,
+                            Deadline deadline) {
+  const OpenFile asked = decode_open_file(message.payload);
+  const UniqueFd file = readable.open(asked);
+  log().debug("the compiler asks for {}: {}", asked.path, file ? "opened" : "refused");
+  const int fd = file.get();
+  return channel.send(MessageType::file, {}, {&fd, file ? std::size_t{1} : 0}, deadline);
+}
+
 void take_part(const Message& message, PartFileStore& parts) {
   const KeepPart made = decode_keep_part(message.payload);
   if (message.descriptors_lost) {
@@ -268,7 +285,8 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
   const std::string what = "the compile of " + (request.name.empty() ? "a source" : request.name);
   CompileResult result;
   bool lost = false;
-  exchange(what, limit, MessageType::compile, encode(request), [&](Channel& channel, Deadline deadline) {
+  const ReadableFiles readable(request);
+  exchange(what, limit, &request, encode(request), [&](Channel& channel, Deadline deadline) {
     Channel::Status status = Channel::Status::ok;
     Message message;
     while (status == Channel::Status::ok &&
@@ -276,6 +294,9 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
       switch (message.type) {
         case MessageType::find_part:
           status = answer_find(channel, message, parts, deadline);
+          break;
+        case MessageType::open_file:
+          status = answer_open(channel, message, readable, deadline);
           break;
         case MessageType::keep_part:
           take_part(message, parts);
@@ -297,13 +318,13 @@ CompileResult WorkerPool::compile(const CompileRequest& request, PartFileStore& 
 
 std::vector<std::string> WorkerPool::archs() {
   std::vector<std::string> archs;
-  exchange("the query of the GPUs' architectures", m_settings.start_timeout, MessageType::query_archs, {},
+  exchange("the query of the GPUs' architectures", m_settings.start_timeout, nullptr, {},
            [&](Channel& channel, Deadline deadline) {
              Message message;
              const Channel::Status status = channel.receive(message, deadline);
              if (status != Channel::Status::ok) return status;
              if (message.type != MessageType::archs) throw Error("unexpected message");
-             archs = decode_archs(message.payload);
+             archs = decode_strings(message.payload);
              return status;
            });
   return archs;

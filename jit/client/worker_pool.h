@@ -68,9 +68,10 @@ class WorkerPool final : public ForkAware {
   /// A lease with an idle worker, or of a slot without one.
   Lease acquire(const std::string& what);
   void start_worker(Lease& lease);
-  /// Sends the request to a worker and runs `talk(channel, deadline)` once the worker has begun with it.
+  /// Sends the request, null for a query of the GPUs, to a worker and runs `talk(channel, deadline)` once the
+  /// worker has begun with it.
   template <typename Talk>
-  void exchange(const std::string& what, std::chrono::milliseconds limit, MessageType request,
+  void exchange(const std::string& what, std::chrono::milliseconds limit, const CompileRequest* request,
                 std::string_view payload, Talk talk);
   void before_fork() override;
   void after_fork_in_parent() override;

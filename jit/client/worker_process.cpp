@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "jit/client/spawn.h"
+#include "jit/scratch.h"
 
 namespace tarsia::jit {
 namespace {
@@ -64,7 +65,8 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
                                .arguments = program.arguments,
                                .socket = far.get(),
                                .standard_error = words_end.get(),
-                               .memory_bytes = program.memory_bytes},
+                               .memory_bytes = program.memory_bytes,
+                               .bare = program.isolation != Isolation::off},
                               child)) {
     const std::string what = "the compiler " + program.path + " cannot be started";
     if (error == ENOENT || error == EACCES || error == ENOEXEC) {
@@ -79,6 +81,12 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
 
   std::unique_ptr<WorkerProcess> worker(
       new WorkerProcess(std::move(near), std::move(words), std::move(child), program.memory_bytes));
+  worker->m_isolation = program.isolation;
+  if (program.isolation != Isolation::off && program.cuda) try {
+      worker->m_cuda = program.cuda();
+    } catch (const Error& error) {
+      log().debug("CUDA's parts are not known to the compiler: {}", error.what());
+    }
   Message message;
   const Channel::Status status = worker->m_channel.receive(message, deadline);
   if (status == Channel::Status::interrupted) {
@@ -105,6 +113,27 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
         " belongs to another build of Tarsia: install both from one package, or correct TARSIA_COMPILER");
   }
   return worker;
+}
+
+Channel::Status WorkerProcess::confine(const CompileRequest& request, Deadline deadline) {
+  if (m_confined || m_isolation == Isolation::off) return Channel::Status::ok;
+  m_confined = true;
+  if (request.cuda) m_cuda = request.cuda_parts;
+  Channel::Status status = m_channel.send(MessageType::confine, encode(m_cuda), {}, deadline);
+  Message message;
+  if (status == Channel::Status::ok) status = m_channel.receive(message, deadline);
+  if (status != Channel::Status::ok) return status;
+  if (message.type != MessageType::confined) throw Error("unexpected message");
+  tell_of_lacking_isolation(m_isolation, decode_strings(message.payload));
+  return status;
+}
+
+bool WorkerProcess::suits(const CompileRequest* request) const {
+  if (!m_confined) return true;
+  if (request == nullptr) return false;
+  const CudaParts& wanted = request->cuda_parts;
+  return !request->cuda || (wanted.nvrtc == m_cuda.nvrtc && wanted.nvjitlink == m_cuda.nvjitlink &&
+                            wanted.libdevice == m_cuda.libdevice);
 }
 
 WorkerProcess::~WorkerProcess() {
@@ -173,7 +202,9 @@ ChildProcess::End WorkerProcess::await_end() {
 }
 
 WorkerProcess::Death WorkerProcess::bury() {
+  const pid_t gone = pid();
   const ChildProcess::End end = await_end();
+  if (m_confined) remove_scratch(gone);
   drain();
   if (m_tail.size() > k_tail) m_tail.erase(0, m_tail.size() - k_tail);
   while (!m_tail.empty() && m_tail.back() == '\n') m_tail.pop_back();

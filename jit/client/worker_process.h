@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "jit/client/child.h"
+#include "jit/client/isolation.h"
 #include "jit/protocol.h"
 
 namespace tarsia::jit {
@@ -16,6 +18,9 @@ struct WorkerProgram {
   std::vector<std::string> arguments;  ///< without the program's name
   std::string build_id;                ///< what its hello has to say
   std::uint64_t memory_bytes = 0;      ///< limit of its data (RLIMIT_DATA); 0: none
+  Isolation isolation = Isolation::off;
+  /// Which parts of CUDA a confined worker will need. Asked while it starts; may throw.
+  std::function<CudaParts()> cuda = {};
 };
 
 /// The process, its socket, and the text that it wrote to standard error. Not thread-safe.
@@ -29,6 +34,13 @@ class WorkerProcess {
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Takes from it what compiles do not need, once, before its first source, as the program wants it. Throws
+  /// Unsupported if the kernel lacks some of it that is required; else the log tells of it, once.
+  Channel::Status confine(const CompileRequest& request, Deadline deadline);
+  /// Whether it can take the request, or null: ask the CUDA driver. A confined worker cannot open the driver,
+  /// nor another NVRTC than it was confined with.
+  bool suits(const CompileRequest* request) const;
 
   Channel& channel() { return m_channel; }
   const Hello& hello() const { return m_hello; }
@@ -64,6 +76,9 @@ class WorkerProcess {
   std::uint64_t m_oom_kills;  ///< the machine's count when the worker started
   std::string m_tail;
   Hello m_hello;
+  Isolation m_isolation = Isolation::off;
+  CudaParts m_cuda;
+  bool m_confined = false;
 };
 
 }  // namespace tarsia::jit

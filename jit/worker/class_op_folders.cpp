@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "jit/worker/isolation/files_beyond.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/source/source_fs.h"
 
@@ -57,18 +58,22 @@ class Search {
       ++m_n_read;
       std::ifstream file(path, std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(file), {}};
-      if (includes_one(text, std::filesystem::path(path).parent_path().string())) return true;
+      if (includes_one(text, path)) return true;
     }
     return false;
   }
 
  private:
-  /// The text is of a file in the folder. What else it includes is looked at later.
-  bool includes_one(std::string_view text, const std::string& folder) {
+  /// The text is of a file on disk, if it has a path. What else it includes is looked at later.
+  bool includes_one(std::string_view text, const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path();
     return any_include(text, [&](std::string_view name, bool is_angled) {
       if (is_one(name)) return true;
       for (const std::string& dir : m_request.options.include_dirs) open(dir + "/" + std::string(name));
-      if (!is_angled && !folder.empty()) open(folder + "/" + std::string(name));
+      if (!is_angled && !folder.empty()) {
+        FilesBeyond::note(folder + "/" + std::string(name), path);
+        open(folder + "/" + std::string(name));
+      }
       return false;
     });
   }

@@ -422,6 +422,8 @@ llvm::IntrusiveRefCntPtr<SourceFileSystem> Compile::files_behind(const Prelude& 
   if (!prelude.top) return files;
   prelude.top->add_to(*files);
   files->inherit(prelude.absent);
+  for (const PreludeLayer* layer = prelude.top.get(); layer; layer = layer->base.get())
+    files->find_again(layer->dependencies);
   unit.prelude = prelude_path(prelude.top->depth);
   unit.covered = prelude.covered;
   unit.macros = &prelude.macros;

@@ -2,8 +2,12 @@
 #include "jit/worker/worker.h"
 
 #include "base/cuda/cuda_driver.h"
+#include "base/error.h"
 #include "jit/worker/compile.h"
+#include "jit/worker/isolation/confine.h"
+#include "jit/worker/isolation/files_beyond.h"
 #include "jit/worker/link/linker.h"
+#include "jit/worker/prelude/child_writer.h"
 
 namespace tarsia::jit {
 namespace {
@@ -16,16 +20,27 @@ bool has_kernels(const CompileRequest& request) {
   return false;
 }
 
+/// What a forked child gives: the process itself never holds the GPUs' devices, which sources have no use
+/// for. Throws Error if the child ends otherwise.
+std::vector<std::string> in_a_child(std::vector<std::string> (*ask)()) {
+  ChildWriter child;
+  child.start([&] { return encode(ask()); });
+  const std::optional<std::string> answer = child.finish();
+  if (!answer) throw Error("the process that asked the CUDA driver has failed");
+  return decode_strings(*answer);
+}
+
 }  // namespace
 
 CompileResult Worker::compile(const CompileRequest& request, PartStore& parts) {
+  const FilesBeyond files(parts);
   if (!m_state.prepared.valid()) m_state.prepared = std::async(std::launch::async, prepare_links);
   if (has_kernels(request)) m_state.device.warm_up(request.cuda_parts.nvrtc);
   return Compile(request, parts, m_state).run();
 }
 
-bool Worker::answer_elsewhere(const CompileRequest& request) {
-  NoParts parts;
+bool Worker::answer_elsewhere(const CompileRequest& request, PartStore& parts) {
+  const FilesBeyond files(parts);
   return m_state.held.has_any() && Compile(request, parts, m_state).answer_elsewhere();
 }
 
@@ -38,8 +53,12 @@ void Worker::idle() {
   m_state.device.precompile_headers();
 }
 
+std::vector<std::string> Worker::confine(const CudaParts& cuda) {
+  return jit::confine(m_state.home, cuda);
+}
+
 std::vector<std::string> Worker::archs() {
-  return cuda_architectures();
+  return in_a_child(&cuda_architectures);
 }
 
 }  // namespace tarsia::jit

@@ -36,7 +36,8 @@ class Worker final : public Handler {
          std::string home = library_dir())
       : m_state{pack, Preludes(pack, std::move(shipped_preludes)), std::move(home)} {}
   CompileResult compile(const CompileRequest& request, PartStore& parts) override;
-  bool answer_elsewhere(const CompileRequest& request) override;
+  bool answer_elsewhere(const CompileRequest& request, PartStore& parts) override;
+  std::vector<std::string> confine(const CudaParts& cuda) override;
   void answered() override { m_state.held.leave(); }
   /// For a worker that serves a client: sources that begin with the same includes share their parse.
   void hold_parses() { m_state.held.turn_on(); }

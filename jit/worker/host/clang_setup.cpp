@@ -29,8 +29,6 @@ const char* const k_own_cxx[] = {"/tarsia/sysroot/usr/include/c++/12",
 const char* const k_own_c[] = {"/tarsia/sysroot/usr/include/x86_64-linux-gnu", "/tarsia/sysroot/usr/include"};
 
 /// Where the machine keeps headers of its own, in the order of a search.
-const char* const k_machine_dirs[] = {"/usr/local/include", "/usr/include/x86_64-linux-gnu", "/usr/include"};
-
 std::string c_standard(const std::string&) {
   return "gnu17";
 }
@@ -270,14 +268,6 @@ std::string fault_of_warnings(const CompileOptions& options) {
     return fault;
   }
   return {};
-}
-
-std::vector<std::string> readable_roots(const CompileRequest& request) {
-  std::vector<std::string> roots = request.options.include_dirs;
-  if (request.cuda)
-    roots.insert(roots.end(), request.cuda_parts.include_dirs.begin(), request.cuda_parts.include_dirs.end());
-  roots.insert(roots.end(), std::begin(k_machine_dirs), std::end(k_machine_dirs));
-  return roots;
 }
 
 std::unique_ptr<clang::CompilerInstance> make_clang(const std::vector<std::string>& args,

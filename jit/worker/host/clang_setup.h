@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/compile.h"
+#include "jit/readable.h"
 #include "jit/worker/source/source_fs.h"
 
 namespace clang {
@@ -59,9 +60,6 @@ void add_extended_lambda(const CompileOptions& options, std::vector<std::string>
 /// Says what is wrong with the -W options among options.cflags, and what may stand there. Empty if nothing
 /// is.
 std::string fault_of_warnings(const CompileOptions& options);
-
-/// Folders of the real file system that a compile of this request may read.
-std::vector<std::string> readable_roots(const CompileRequest& request);
 
 /// Initialises LLVM's X86 target; any number of times, from one thread.
 void initialize_llvm();

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <exception>
 
+#include "jit/worker/isolation/files_beyond.h"
+
 namespace tarsia::jit {
 namespace {
 
@@ -47,6 +49,7 @@ void ChildWriter::start(const std::function<std::string()>& make) {
   if (m_child != 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
+  FilesBeyond::forbid();
   bool made = false;
   try {
     made = write_all(m_file.get(), make());

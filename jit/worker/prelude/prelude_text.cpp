@@ -9,6 +9,7 @@
 
 #include "base/dependency.h"
 #include "jit/standard_headers.h"
+#include "jit/worker/isolation/files_beyond.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tarsia::jit {
@@ -340,10 +341,11 @@ class Weight {
       const bool angled = line.consume_front("<");
       if (!angled && !line.consume_front("\"")) continue;
       const std::string inner = line.take_until([](char c) { return c == '>' || c == '"'; }).str();
-      if (const std::string near = std::string(beside) + inner;
-          !angled && !folder_of(m_request, near).empty())
+      const std::string near = std::string(beside) + inner;
+      if (const std::string dir = angled ? std::string() : folder_of(m_request, near); !dir.empty()) {
+        FilesBeyond::note(dir + "/" + near, folder + "/" + std::string(name));
         add(near, depth + 1);
-      else
+      } else
         add(inner, depth + 1);
     }
   }

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/dependency.h"
+#include "jit/readable.h"
+#include "jit/worker/isolation/files_beyond.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -112,15 +114,14 @@ bool SourceFileSystem::allowed(llvm::StringRef path) const {
 // would quote what it includes.
 void SourceFileSystem::allow_named_by(const std::string& path, llvm::StringRef content) {
   const bool inside = llvm::any_of(m_roots, [&](const std::string& root) { return below(path, root); });
-  for (size_t at = 0; (at = content.find("include", at)) != llvm::StringRef::npos; at += 7) {
-    if (!content.take_front(at).rtrim(" \t").ends_with("#")) continue;
-    llvm::StringRef rest = content.drop_front(at + 7).ltrim(" \t");
-    if (!rest.consume_front("\"")) continue;
-    const llvm::StringRef name = rest.take_until([](char c) { return c == '"' || c == '\n'; });
+  for (const std::string_view name : quoted_includes(content)) {
     // What lies below the roots may be read already.
-    if (name.starts_with("/") || (inside && !name.contains(".."))) continue;
-    const std::string target = normal(llvm::sys::path::parent_path(path) + "/" + name);
-    if (!allowed(target)) m_named.insert(target);
+    if (name.starts_with("/") || (inside && name.find("..") == name.npos)) continue;
+    const std::string target =
+        normal(llvm::sys::path::parent_path(path) + "/" + llvm::StringRef(name.data(), name.size()));
+    if (allowed(target)) continue;
+    m_named.insert(target);
+    FilesBeyond::note(target, path);
   }
 }
 
@@ -133,6 +134,20 @@ std::vector<Dependency> SourceFileSystem::dependencies() const {
 void SourceFileSystem::inherit(const std::vector<Dependency>& read_earlier) {
   for (const Dependency& dependency : read_earlier)
     m_dependencies.insert_or_assign(dependency.path, dependency);
+}
+
+void SourceFileSystem::find_again(const std::vector<Dependency>& of_prelude) {
+  const auto is_in = [&](const Dependency& one) {
+    const auto holds = [&](const std::string& root) { return below(one.path, root); };
+    return one.absent || llvm::any_of(m_roots, holds) || llvm::any_of(m_cuda_dirs, holds);
+  };
+  if (llvm::all_of(of_prelude, is_in)) return;
+  for (size_t known = 0, before = 1; known != before;) {
+    before = m_real.size();
+    for (const Dependency& one : of_prelude)
+      if (!one.absent && allowed(one.path)) find(one.path);
+    known = m_real.size();
+  }
 }
 
 SourceFileSystem::Found SourceFileSystem::find(llvm::StringRef path) {

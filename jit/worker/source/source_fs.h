@@ -56,6 +56,9 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// The files read or missed so far, sorted by path. `inherited` ones count as read.
   std::vector<Dependency> dependencies() const;
   void inherit(const std::vector<Dependency>& read_earlier);
+  /// Files that were read for a prelude may be read again, also those outside of the folders, which only the
+  /// files that include them make readable.
+  void find_again(const std::vector<Dependency>& of_prelude);
 
   /// Takes note of a name as a source writes it: a whole path that leads into one of the folders means a file
   /// of this machine, wherever the folder may lie on others.

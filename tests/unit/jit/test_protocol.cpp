@@ -146,8 +146,8 @@ TEST(Protocol, small_messages_survive) {
   EXPECT_TRUE(part.found);
   EXPECT_EQ(part.offset, 5'000'000'000u);
   EXPECT_EQ(part.size, 7u);
-  EXPECT_EQ(decode_archs(encode(std::vector<std::string>{"sm_90"})), std::vector<std::string>{"sm_90"});
-  EXPECT_TRUE(decode_archs(encode(std::vector<std::string>{})).empty());
+  EXPECT_EQ(decode_strings(encode(std::vector<std::string>{"sm_90"})), std::vector<std::string>{"sm_90"});
+  EXPECT_TRUE(decode_strings(encode(std::vector<std::string>{})).empty());
 }
 
 TEST(Protocol, a_payload_cut_anywhere_is_an_error) {
@@ -297,7 +297,7 @@ TEST_F(Pair, serve_answers_compiles_whose_threads_share_the_parts) {
   near.send(MessageType::query_archs, {});
   expect_started();
   ASSERT_EQ(near.receive(message), Channel::Status::ok);
-  EXPECT_EQ(decode_archs(message.payload), std::vector<std::string>{"sm_75"});
+  EXPECT_EQ(decode_strings(message.payload), std::vector<std::string>{"sm_75"});
 
   near.send(MessageType::compile, encode(CompileRequest{.name = "throw"}));
   expect_started();

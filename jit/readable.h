@@ -1,0 +1,28 @@
+// Which files of the user's a request may read: the rules that the worker's file system and its client share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/compile.h"
+
+namespace tarsia::jit {
+
+/// The machine's folders of headers, searched last.
+inline constexpr const char* k_machine_dirs[] = {"/usr/local/include", "/usr/include/x86_64-linux-gnu",
+                                                 "/usr/include"};
+/// The machine's folders of libraries, searched last.
+inline constexpr const char* k_machine_library_dirs[] = {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu",
+                                                         "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"};
+
+/// The folders whose headers a request may read.
+std::vector<std::string> readable_roots(const CompileRequest& request);
+
+/// Whether a path is the folder or lies below it, by the text of both.
+bool is_below(std::string_view path, std::string_view folder);
+
+/// The names that lines `#include "…"` have in a text, whether a condition excludes them or not.
+std::vector<std::string_view> quoted_includes(std::string_view text);
+
+}  // namespace tarsia::jit
