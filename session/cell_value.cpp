@@ -1,6 +1,7 @@
 // Writes values as people read them.
 #include "session/cell_value.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <tarsia/abi.h>
 
@@ -9,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -195,7 +198,21 @@ void cell_put_type(const char* pretty) {
   const std::size_t at = text.find("T_ = ");
   if (at != text.npos) text.remove_prefix(at + 5);
   if (text.ends_with("]")) text.remove_suffix(1);
+  // "(lambda at cell 2:1)"
+  if (text.starts_with("(") && text.ends_with(")") && text.find('(', 1) == text.npos)
+    text = text.substr(1, text.size() - 2);
   put(text);
+}
+
+void cell_put_type_info(const char* name) {
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, nullptr),
+                                                         &std::free);
+  std::string readable = text ? text.get() : name;
+  constexpr std::string_view k_string =
+      "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+  for (std::size_t at; (at = readable.find(k_string)) != readable.npos;)
+    readable.replace(at, k_string.size(), "std::string");
+  put(readable);
 }
 
 int cell_has_room() {
@@ -264,6 +281,7 @@ const Builtin k_builtins[] = {
     BUILTIN("tarsia_cell_put_long_double", cell_put_long_double),
     BUILTIN("tarsia_cell_put_pointer", cell_put_pointer),
     BUILTIN("tarsia_cell_put_type", cell_put_type),
+    BUILTIN("tarsia_cell_put_type_info", cell_put_type_info),
     BUILTIN("tarsia_cell_put_tensor", cell_put_tensor),
     BUILTIN("tarsia_cell_put_image", cell_put_image),
     BUILTIN("tarsia_cell_check_image", cell_check_image),

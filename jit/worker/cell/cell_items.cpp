@@ -111,6 +111,16 @@ void add_names(const clang::Decl& decl, std::vector<std::string>& names) {
     for (const clang::BindingDecl* one : bindings->bindings()) names.push_back(one->getNameAsString());
 }
 
+/// Whether a declaration that Clang ends before its attributes, as it does with `typedef int a
+/// __attribute__((aligned(16)));`, goes on to a semicolon.
+bool has_semicolon(const clang::Decl& decl) {
+  if (decl.getEndLoc().isMacroID()) return false;
+  if (const clang::FunctionDecl* function = decl.getAsFunction())
+    return !function->doesThisDeclarationHaveABody() && !function->isTemplateInstantiation();
+  return llvm::isa<clang::TypedefNameDecl, clang::TypeAliasTemplateDecl, clang::TagDecl,
+                   clang::ClassTemplateDecl>(decl);
+}
+
 /// The names that an enumeration leaves in the scope around it.
 void add_enumerators(const clang::Decl& decl, CellItem& item) {
   const auto* all = llvm::dyn_cast<clang::EnumDecl>(&decl);
@@ -310,7 +320,9 @@ std::size_t CellItems::add(std::span<clang::Decl* const> group, std::size_t done
     if (const clang::FunctionTypeLoc type = code->getFunctionTypeLoc())
       skipped_body = begin_of_body(last_offset_of(sources, type.getRParenLoc()));
   item.kind = kind_of(last);
-  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body, item.kind == "variable");
+  const bool has_body = skipped_body != m_text.size();
+  item.end = end_of_item(last_offset_of(sources, last.getEndLoc()), skipped_body,
+                         item.kind == "variable" || (!has_body && has_semicolon(last)));
   // A declaration that Clang passes on in several groups.
   if (item.end <= item.begin || item.end <= done) return done;
   for (const clang::Decl* decl : group) {

@@ -36,6 +36,12 @@ void show_value(clang::Sema& sema, clang::TopLevelStmtDecl& statement) {
     expression = full->getSubExpr();
     sema.Cleanup.setExprNeedsCleanups(true);
   }
+  // No reference binds to a bit-field or to an element of a vector: show takes a copy of it.
+  if (expression->refersToBitField() || expression->refersToVectorElement()) {
+    const clang::ExprResult value = sema.DefaultLvalueConversion(expression);
+    if (value.isInvalid()) return;
+    expression = value.get();
+  }
   const clang::ExprResult function =
       sema.BuildDeclarationNameExpr(clang::CXXScopeSpec(), found, /*NeedsADL=*/false);
   if (function.isInvalid()) return;

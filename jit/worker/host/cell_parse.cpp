@@ -136,6 +136,45 @@ bool check_returns(HostParse& shared, const clang::TopLevelStmtDecl& decl) {
   return false;
 }
 
+/// The closing bracket of `T(x)` and `T(x[3])`, where what the brackets hold is what is declared, without an
+/// initial value.
+clang::SourceLocation end_of_brackets(const clang::VarDecl& variable) {
+  if (!variable.getTypeSourceInfo()) return {};
+  if (const clang::Expr* init = variable.getInit()) {
+    const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(init->IgnoreImplicit());
+    if (!made || made->getParenOrBraceRange().isValid() || variable.getInitStyle() == clang::VarDecl::CInit)
+      return {};
+  }
+  clang::TypeLoc type = variable.getTypeSourceInfo()->getTypeLoc();
+  while (const auto array = type.getAs<clang::ArrayTypeLoc>()) type = array.getElementLoc();
+  const auto brackets = type.getAs<clang::ParenTypeLoc>();
+  if (!brackets) return {};
+  const clang::TypeLoc inner = brackets.getInnerLoc().getUnqualifiedLoc();
+  if (inner.getAs<clang::FunctionTypeLoc>() || inner.getAs<clang::PointerTypeLoc>() ||
+      inner.getAs<clang::ReferenceTypeLoc>())
+    return {};
+  return variable.getLocation() > brackets.getLParenLoc() ? brackets.getRParenLoc() : clang::SourceLocation();
+}
+
+/// C++ takes `T(x)` for a declaration of x. Whoever ends a cell by it, without a semicolon, means a value.
+bool check_meant(HostParse& shared, clang::DeclGroupRef group) {
+  if (!shared.unit.request->options.cell_shows || !group.isSingleDecl()) return true;
+  const auto* variable = llvm::dyn_cast<clang::VarDecl>(group.getSingleDecl());
+  const clang::SourceManager& sources = shared.clang->getSourceManager();
+  if (!variable || variable->getLocation().isMacroID() ||
+      !is_in_cell(sources, *variable, shared.cell->path()))
+    return true;
+  const clang::SourceLocation end = end_of_brackets(*variable);
+  if (end.isInvalid() || !shared.cell->ends_at(sources.getFileOffset(end))) return true;
+  clang::DiagnosticsEngine& diagnostics = shared.clang->getDiagnostics();
+  diagnostics.Report(variable->getBeginLoc(),
+                     diagnostics.getCustomDiagID(clang::DiagnosticsEngine::Error, "%0"))
+      << "C++ reads this as a declaration of '" + variable->getNameAsString() +
+             "': write braces, T{x}, or brackets around it, (T(x)), to see the value, and a semicolon to "
+             "declare";
+  return false;
+}
+
 }  // namespace
 
 void watch_conditions(HostParse& shared, clang::Preprocessor& preprocessor) {
@@ -186,6 +225,7 @@ void complain_of_hiding(HostParse& shared, clang::DeclGroupRef group) {
 void note_in_cell(HostParse& shared, clang::DeclGroupRef group) {
   const clang::SourceManager& sources = shared.clang->getSourceManager();
   if (shared.checks && group.begin() != group.end()) shared.checks->tell(**group.begin());
+  if (!check_meant(shared, group)) return;
   complain_of_hiding(shared, group);
   for (const clang::Decl* decl : group)
     if (const auto* statement = llvm::dyn_cast<clang::TopLevelStmtDecl>(decl);

@@ -21,42 +21,6 @@ def test_expressions_have_values(session):
     assert value(session, "(unsigned char)7") == "7"
 
 
-@pytest.mark.parametrize("text, shown", [
-    ('L"wi\\u00e4de"', '"wi\N{LATIN SMALL LETTER A WITH DIAERESIS}de"'), ('u"a\\U0001F600c"', '"a\N{GRINNING FACE}c"'),
-    ('U"\\u20ac"', '"\N{EURO SIGN}"'), ('u8"x"', '"x"'), ("L'x'", "'x'"), ("char16_t(0xd800)", r"'\x{d800}'"), ("char32_t(0x20ac)", "'\N{EURO SIGN}'"),
-    ('#include <string>\nstd::u32string(U"x\\n")', r'"x\n"'), ('#include <string_view>\nstd::wstring_view(L"abc")', '"abc"'),
-    ("(const wchar_t*)nullptr", "nullptr"), ("wchar_t b[8] = L\"xy\"; b", '"xy"'), ("char c[2] = {'a', 'b'}; c", '"ab"'),
-    ("(__int128)1 << 100", str(1 << 100)), ("-((__int128)1 << 126) - ((__int128)1 << 126)", str(-(1 << 127))),
-    ("~(unsigned __int128)0", str((1 << 128) - 1)), ("(__int128)0", "0"), ("1.5L", "1.5"), ("1.0L / 3", "0.33333333333333333334")])
-def test_wide_text_and_numbers_are_shown_whole(session, text, shown):
-    assert value(session, text) == shown
-
-
-@pytest.mark.parametrize("text, shown", [
-    ("struct B { operator bool() const { return true; } }; B()", None), ("struct I { operator int() const { return 3; } }; I()", None),
-    ("[] { return 1; }", None), ("struct P { operator const void*() const { return nullptr; } }; P()", None),
-    ("enum E { one, two }; two", "(E) 1"), ("enum class F : short { one = 7 }; F::one", "(F) 7"),
-    ("enum G { g }; std::ostream& operator<<(std::ostream& out, G) { return out << \"gee\"; }\ng", "gee"),
-    ("struct S { operator int() const { return 3; } friend std::ostream& operator<<(std::ostream& out, const S&) { return out << 'S'; } }; S()", "S"),
-    ("struct Base { }; std::ostream& operator<<(std::ostream& out, const Base&) { return out << \"base\"; }\nstruct D : Base { operator bool() const { return true; } }; D()", "base"),
-    ("namespace n { template <class T> struct V { T a; }; template <class T> std::ostream& operator<<(std::ostream& out, const V<T>& v) { return out << v.a; } }\nn::V<int>{4}", "4"),
-    ("#include <vector>\nstd::vector<bool> v{true, false}; v", "{true, false}"), ("#include <vector>\nstd::vector<bool> w{true, false}; w[1]", "false"),
-    ("#include <atomic>\nstd::atomic<int> a{5}; a", "5"), ("#include <bitset>\nstd::bitset<3>(5)", "101"), ("#include <complex>\nstd::complex<float>(1, 2)", "(1,2)"),
-    ("#include <filesystem>\nstd::filesystem::path(\"a\")", '"a"'), ("#include <string>\nstd::string(\"a\")", '"a"'),
-    ("#include <variant>\nstd::variant<int, double> x = 2.5; x", "2.5"), ("#include <variant>\n#include <string>\nstd::variant<int, std::string> y = \"s\"; y", '"s"'),
-    ("#include <ranges>\n#include <vector>\nstd::vector<int> u{1, 2, 3, 4}; u | std::views::filter([](int i) { return i % 2 == 0; })", "{2, 4}"),
-    ("#include <ranges>\nstd::views::iota(1, 7) | std::views::filter([](int i) { return i % 2; }) | std::views::transform([](int i) { return i * i; })", "{1, 9, 25}"),
-    ("#include <ranges>\nstd::views::iota(0)", "{" + "".join(f"{i}, " for i in range(200)) + "…}"),
-    ("#include <vector>\nstd::vector<int>(200, 7)", "{" + ", ".join(["7"] * 200) + "}"),
-])
-def test_values_are_shown_as_their_types_say(session, text, shown):
-    cell = session.run("#include <iostream>\n" + text).raise_if_failed()
-    if shown is None:
-        assert cell.value.startswith("(") and ") at 0x" in cell.value
-    else:
-        assert cell.value == shown
-
-
 def test_a_stream_has_no_value(session):
     cell = session.run("#include <iostream>\n#include <sstream>\nstd::cout << \"x\"").raise_if_failed()
     assert cell.value is None and cell.stdout == "x"
@@ -487,3 +451,19 @@ def test_static_functions_are_called_directly_in_their_own_cell(session):
     cell = session.run("static int n() { return 5; }").raise_if_failed()
     assert cell.notes == ["'g' of cell 1 keeps the earlier 'n'"]
     assert (value(session, "g()"), value(session, "h()"), value(session, "n()")) == ("4", "5", "5")
+
+
+@pytest.mark.parametrize("declared", [
+    "typedef float v4 __attribute__((vector_size(16)));", "typedef int al __attribute__((aligned(16)));", "using v4 = float __attribute__((vector_size(16)));",
+    "template <class T> using ptr = T* __attribute__((aligned(16)));", "int f() __attribute__((noinline));", "int f(int) __asm__(\"named\");",
+    "struct S { int a; } __attribute__((packed));", "template <class T> struct S { T a; } __attribute__((packed));", "enum E { e } __attribute__((packed));",
+    "typedef struct { int a; } Q __attribute__((aligned(16)));", "#define WHOLE typedef int whole;\nWHOLE", "namespace n { typedef int al __attribute__((aligned(16))); int f() __attribute__((pure)); }",
+    "extern \"C\" int f(int) __attribute__((const));", "template <class T> T g(T x) __attribute__((noinline));", "struct F;", "int h() noexcept;",
+])
+@pytest.mark.parametrize("follows", [" int a = 3;", "\nint a = 3;\na += 0;", " static int a = 3;", " int* p = nullptr; int a = 3;"])
+def test_attributes_behind_a_declaration_are_its_own(session, declared, follows):
+    """What follows in the cell stands for itself in later ones."""
+    ok(session, declared + follows)
+    assert value(session, "a") == "3"
+    ok(session, "int later = 4;", "int a = 5;")
+    assert value(session, "a + later") == "9"
