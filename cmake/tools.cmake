@@ -1,7 +1,7 @@
 # The program of the command `tarsia`. In a wheel it lies in the package, and what is put on the path is a launcher that
 # knows where its Python keeps the package.
 file(GLOB tool_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tools/*.cpp ${CMAKE_SOURCE_DIR}/tools/process/*.cpp
-     ${CMAKE_SOURCE_DIR}/tools/sanitize/*.cpp)
+     ${CMAKE_SOURCE_DIR}/tools/sanitize/*.cpp ${CMAKE_SOURCE_DIR}/tools/service/*.cpp)
 if(NOT tool_sources)
   return()
 endif()

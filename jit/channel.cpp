@@ -14,12 +14,14 @@
 #include "base/interrupt.h"
 #include "base/little_endian.h"
 #include "jit/protocol.h"
+#include "jit/service_protocol.h"
 
 namespace tarsia::jit {
 namespace {
 
 constexpr std::size_t k_header = 5;
 constexpr std::size_t k_max_descriptors = 4;
+constexpr auto k_last_type = static_cast<std::uint8_t>(ServiceMessage::worker_ended);
 
 bool is_end(int error) {
   return error == EPIPE || error == ECONNRESET;
@@ -159,7 +161,7 @@ Channel::Status Channel::receive(Message& message, Deadline deadline) {
   if (status != Status::ok) return status;
   const auto length = LittleReader({head.data(), 4}).number<std::uint32_t>();
   const auto type = static_cast<std::uint8_t>(head[4]);
-  if (length > k_max_frame || type < 1 || type > static_cast<std::uint8_t>(MessageType::file)) {
+  if (length > k_max_frame || type < 1 || type > k_last_type) {
     throw Error("the other side of the compiler's socket does not speak its protocol");
   }
   message.type = static_cast<MessageType>(type);

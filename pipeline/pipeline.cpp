@@ -100,13 +100,15 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 jit::WorkerProgram own_compiler(const std::string& cache_dir) {
+  const char* const service = std::getenv("TARSIA_SERVICE");
   // An unpacked worker does not lie beside the files that it needs, so it gets their paths.
   return {.path = compiler_path(cache_dir),
           .arguments = {"--serve", library_dir()},
           .build_id = std::string(jit::build_id()),
           .memory_bytes = jit::compiler_memory_limit(),
           .isolation = jit::wanted_isolation(),
-          .cuda = &find_cuda_parts};
+          .cuda = &find_cuda_parts,
+          .service = service ? service : ""};
 }
 
 Pipeline::Pipeline(Settings settings)

@@ -55,7 +55,7 @@ struct Settings {
 };
 
 /// Thread-safe, and safe across fork. Each call reads the environment: TARSIA_CACHE_DIR,
-/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, TARSIA_ISOLATION,
+/// TARSIA_CACHE_SIZE_MB, TARSIA_COMPILER, TARSIA_COMPILER_MEMORY_MB, TARSIA_ISOLATION, TARSIA_SERVICE,
 /// CUDA_VISIBLE_DEVICES, and what names shared stores (cache/remote/settings.h).
 class Pipeline final : public ForkAware {
  public:

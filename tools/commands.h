@@ -106,4 +106,11 @@ struct CacheCommand {
 };
 int cache(const CacheCommand& command);
 
+struct ServeCommand {
+  std::string socket;
+  unsigned workers = 0, per_client = 0, queue = 0;
+  bool metrics = false;
+};
+int serve(const ServeCommand& command);
+
 }  // namespace tarsia::tools

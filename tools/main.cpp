@@ -272,6 +272,22 @@ int call(int argc, char** argv) {
   CLI::App* explain_app = add_cache(app, cache_command);
   CLI::App* cache_app = explain_app->get_parent();
 
+  ServeCommand serve_command;
+  CLI::App* serve_app =
+      app.add_subcommand("serve",
+                         "Keeps compilers warm for all processes of this user that have the socket's "
+                         "path in TARSIA_SERVICE; until SIGINT or SIGTERM");
+  serve_app->add_option("--socket", serve_command.socket, "The Unix socket to make")
+      ->required()
+      ->type_name("PATH");
+  serve_app->add_option("--workers", serve_command.workers, "Compilers; otherwise one for each core");
+  serve_app->add_option("--per-client", serve_command.per_client,
+                        "Compilers that one process has at a time; otherwise all");
+  serve_app->add_option("--queue", serve_command.queue,
+                        "Requests that wait, beyond which processes are told that it is busy; 64 by default");
+  serve_app->add_flag("--metrics", serve_command.metrics,
+                      "Serve nothing: print the figures of the service at the socket, in Prometheus's text");
+
   bool as_json = false;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "Tells what is found or missing on this machine and what to do about it");
@@ -327,6 +343,7 @@ int call(int argc, char** argv) {
   if (*check_app) start_again_for_sanitizer(check_command.options, argv);
   if (*bench_app) start_again_for_sanitizer(bench_command.options, argv);
   if (*run_app) return run(run_command);
+  if (*serve_app) return serve(serve_command);
   if (*compile_app) return compile(compile_command);
   if (*pack_app) return pack(pack_command);
   if (*check_app) return check(check_command);

@@ -573,3 +573,4 @@ TARSIA_API void tarsia_free(void* memory);
 
 #include <tarsia/c_check.h>
 #include <tarsia/cache/c_cache.h>
+#include <tarsia/cache/c_service.h>

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/size_setting.h"
 #include "jit/client/readable_files.h"
+#include "jit/client/service_client.h"
 
 namespace tarsia::jit {
 
@@ -54,6 +55,7 @@ class WorkerPool::Lease {
     m_worker.reset();
   }
   void give_back() {
+    if (m_worker->is_borrowed()) return m_worker->give_back();  // the slot is free as this ends
     if (m_worker->resident_bytes() > m_pool->m_settings.max_resident_bytes) return;
     State* state = std::exchange(m_state, nullptr);
     {
@@ -179,6 +181,9 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
                           const CompileRequest* request, std::string_view payload, Talk talk) {
   Lease lease = acquire(what);
   if (lease.has_worker() && !lease.worker().suits(request)) lease.end_worker();
+  if (!lease.has_worker() && request != nullptr)
+    if (const WorkerProgram program = m_settings.program(); !program.service.empty())
+      if (auto lent = borrow_worker(program.service, program, *request)) lease.take(std::move(lent));
   // An idle worker may have been stopped or killed, or may leave just as it is asked. As long as it has not
   // begun, its end says nothing about the request. A new worker is then asked, once.
   for (bool first = true;; first = false) {

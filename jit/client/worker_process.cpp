@@ -115,6 +115,54 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const WorkerProgram& program
   return worker;
 }
 
+std::unique_ptr<WorkerProcess> WorkerProcess::borrowed(UniqueFd socket, Channel service,
+                                                       const LeasedWorker& lent, Isolation isolation) {
+  std::unique_ptr<WorkerProcess> worker(
+      new WorkerProcess(std::move(socket), UniqueFd(), ChildProcess(), lent.memory_bytes));
+  worker->m_service.emplace(std::move(service));
+  worker->m_lent_pid = static_cast<pid_t>(lent.pid);
+  worker->m_isolation = isolation;
+  if (lent.confined_with) worker->set_confined(*lent.confined_with);
+  return worker;
+}
+
+std::optional<CudaParts> WorkerProcess::confined_with() const {
+  return m_confined ? std::optional(m_cuda) : std::nullopt;
+}
+
+void WorkerProcess::set_confined(CudaParts cuda) {
+  m_confined = true;
+  m_cuda = std::move(cuda);
+}
+
+void WorkerProcess::give_back() {
+  const LeasedWorker state{.confined_with = confined_with()};
+  static_cast<void>(m_service->send(frame_type(ServiceMessage::give_back), encode(state)));
+  m_service.reset();
+}
+
+void WorkerProcess::kill() {
+  if (m_service)
+    static_cast<void>(m_service->send(frame_type(ServiceMessage::end_worker), {}));
+  else
+    m_child.kill();
+}
+
+WorkerProcess::Death WorkerProcess::end_borrowed() {
+  Message answer;
+  WorkerEnd told{static_cast<int>(End::crashed), "ended, and its service with it", {}};
+  try {
+    kill();
+    if (m_service->receive(answer, Clock::now() + 5s) == Channel::Status::ok &&
+        answer.type == frame_type(ServiceMessage::worker_ended))
+      told = decode_worker_end(answer.payload);
+  } catch (const Error& error) {
+    log().debug("the service does not tell how a worker ended: {}", error.what());
+  }
+  m_service.reset();
+  return {static_cast<End>(told.end), told.how, told.last_words};
+}
+
 Channel::Status WorkerProcess::confine(const CompileRequest& request, Deadline deadline) {
   if (m_confined || m_isolation == Isolation::off) return Channel::Status::ok;
   m_confined = true;
@@ -145,6 +193,7 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::abandon() {
   m_child.abandon();
+  m_service.reset();
   m_channel = Channel(UniqueFd());
   m_stderr.reset();
 }
@@ -202,6 +251,7 @@ ChildProcess::End WorkerProcess::await_end() {
 }
 
 WorkerProcess::Death WorkerProcess::bury() {
+  if (m_service) return end_borrowed();
   const pid_t gone = pid();
   const ChildProcess::End end = await_end();
   if (m_confined) remove_scratch(gone);

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jit/client/child.h"
 #include "jit/client/isolation.h"
 #include "jit/protocol.h"
+#include "jit/service_protocol.h"
 
 namespace tarsia::jit {
 
@@ -21,6 +23,7 @@ struct WorkerProgram {
   Isolation isolation = Isolation::off;
   /// Which parts of CUDA a confined worker will need. Asked while it starts; may throw.
   std::function<CudaParts()> cuda = {};
+  std::string service = {};  ///< the socket of a node's service whose workers are used where it has some
 };
 
 /// The process, its socket, and the text that it wrote to standard error. Not thread-safe.
@@ -30,7 +33,11 @@ class WorkerProcess {
   /// ends or is silent beyond `deadline`, Unsupported if it is of another build, ResourceLimit if memory or
   /// file descriptors do not suffice, and Interrupted.
   static std::unique_ptr<WorkerProcess> start(const WorkerProgram& program, Deadline deadline);
-  /// Ends the process: an idle worker leaves by itself, a busy one is killed.
+  /// A worker of the service at the other end of `service`, reached by `socket`.
+  static std::unique_ptr<WorkerProcess> borrowed(UniqueFd socket, Channel service, const LeasedWorker& lent,
+                                                 Isolation isolation);
+  /// Ends the process: an idle worker leaves by itself, a busy one is killed. A service does that to one that
+  /// is borrowed.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -44,13 +51,23 @@ class WorkerProcess {
 
   Channel& channel() { return m_channel; }
   const Hello& hello() const { return m_hello; }
-  pid_t pid() const { return m_child.pid(); }
+  pid_t pid() const { return m_service ? m_lent_pid : m_child.pid(); }
+  bool is_borrowed() const { return m_service.has_value(); }
+  /// Gives a borrowed worker, which waits for an exchange, back to its service.
+  void give_back();
+  /// What it was confined with; none if it is not confined.
+  std::optional<CudaParts> confined_with() const;
+  /// For a service: another process has confined it so.
+  void set_confined(CudaParts cuda);
+  /// For a service: what is to be read beside, and reads it. Returns false at its end.
+  int words_fd() const { return m_stderr.get(); }
+  bool drain();
   /// Whether it waits for an exchange. False if it has ended, or has sent something unasked.
   bool idle() const;
   /// Its memory in use, in bytes; 0 if unknown.
   std::uint64_t resident_bytes() const;
   /// Kills it.
-  void kill() { m_child.kill(); }
+  void kill();
 
   enum class End { left, crashed, out_of_memory };
   struct Death {
@@ -66,8 +83,8 @@ class WorkerProcess {
 
  private:
   WorkerProcess(UniqueFd socket, UniqueFd standard_error, ChildProcess child, std::uint64_t memory_bytes);
-  bool drain();
   ChildProcess::End await_end();
+  Death end_borrowed();
 
   Channel m_channel;
   UniqueFd m_stderr;
@@ -79,6 +96,8 @@ class WorkerProcess {
   Isolation m_isolation = Isolation::off;
   CudaParts m_cuda;
   bool m_confined = false;
+  std::optional<Channel> m_service;  ///< of a borrowed worker
+  pid_t m_lent_pid = -1;
 };
 
 }  // namespace tarsia::jit

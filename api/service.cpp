@@ -1,0 +1,33 @@
+// The node's service.
+#include <tarsia/cache/c_service.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "jit/service/service.h"
+#include "pipeline/pipeline.h"
+#include "registry/resources/last_error.h"
+
+using namespace tarsia;
+
+int32_t tarsia_serve(const tarsia_serve_options* options) {
+  return registry::guarded([&] {
+    tarsia_serve_options given{};
+    std::memcpy(&given, options, std::min<std::size_t>(options->size, sizeof given));
+    if (given.socket == nullptr || *given.socket == '\0')
+      throw ArgumentError::value_error("tarsia_serve() needs the path of a socket");
+    jit::ServiceSettings settings{.socket = given.socket,
+                                  .program =
+                                      [] {
+                                        const std::string dir = cache_dir_name();
+                                        const bool usable = !dir.empty() && prepare_private_dir(dir).empty();
+                                        return pipeline::own_compiler(usable ? dir : "");
+                                      },
+                                  .workers = given.workers,
+                                  .per_client = given.per_client};
+    if (given.queue != 0) settings.queue = given.queue;
+    jit::Service(std::move(settings)).run(given.stop);
+  });
+}

@@ -1,0 +1,70 @@
+// Binds, and knows its peers by SO_PEERCRED.
+#include "jit/service/listener.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace tarsia::jit {
+namespace {
+
+constexpr int k_backlog = 128;
+
+UniqueFd make_socket() {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) raise_errno("cannot make a socket", errno);
+  return socket;
+}
+
+}  // namespace
+
+Listener::Listener(std::string path) : m_path(std::move(path)), m_socket(make_socket()) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  const auto* as_address = reinterpret_cast<const sockaddr*>(&address);
+  if (m_path.empty() || m_path.size() >= sizeof address.sun_path)
+    throw Error("the socket's path " + m_path + " must have 1 to " +
+                std::to_string(sizeof address.sun_path - 1) + " bytes");
+  std::memcpy(address.sun_path, m_path.c_str(), m_path.size() + 1);
+
+  struct stat status{};
+  if (::lstat(m_path.c_str(), &status) == 0) {
+    if (!S_ISSOCK(status.st_mode)) throw Error(m_path + " is there already, and is no socket");
+    if (::connect(make_socket().get(), as_address, sizeof address) == 0 || errno == EAGAIN)
+      throw Error("a service listens at " + m_path + " already");
+    ::unlink(m_path.c_str());
+  }
+  // Nobody can connect before it listens, and by then it has its mode.
+  if (::bind(m_socket.get(), as_address, sizeof address) != 0 || ::chmod(m_path.c_str(), 0600) != 0 ||
+      ::listen(m_socket.get(), k_backlog) != 0) {
+    const int error = errno;
+    throw Error(errno_message("cannot listen at " + m_path, error) +
+                ": give the path of a socket in a folder of yours, such as $XDG_RUNTIME_DIR/tarsia.sock");
+  }
+}
+
+Listener::~Listener() {
+  ::unlink(m_path.c_str());
+}
+
+UniqueFd Listener::accept(pid_t& peer) const {
+  UniqueFd connection(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!connection) return {};
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != ::geteuid()) {
+    log().warn("a process of user {} was sent away", who.uid);
+    return {};
+  }
+  peer = who.pid;
+  return connection;
+}
+
+}  // namespace tarsia::jit

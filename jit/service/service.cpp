@@ -1,0 +1,362 @@
+// The service's loop: connections, each with one request at most, and workers.
+#include "jit/service/service.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <list>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "jit/protocol_server.h"
+#include "jit/service/figures.h"
+#include "jit/service/listener.h"
+#include "jit/service_protocol.h"
+
+namespace tarsia::jit {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto k_message_time = 200ms;  // a client that stops in the middle of a message is let go
+constexpr auto k_start_time = 20s;
+constexpr auto k_start_again = 5s;               // after a worker could not be started
+constexpr auto k_keep_warm = k_worker_idle / 2;  // by itself an idle worker leaves
+
+constexpr std::size_t k_most_known = 10'000;  // processes whose last turn is known
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Worker {
+  std::unique_ptr<WorkerProcess> process;
+  bool lent = false;
+  bool open = false;  ///< it has compiled without being confined
+  Clock::time_point used = Clock::now();
+};
+
+struct Connection {
+  Channel channel;
+  pid_t pid = -1;
+  enum { quiet, waiting, served, over } state = quiet;
+  LeaseRequest wanted{};
+  std::uint64_t number = 0;  ///< the order of requests
+  Clock::time_point since{};
+  Worker* worker = nullptr;
+};
+
+}  // namespace
+
+class Service::Loop {
+ public:
+  explicit Loop(ServiceSettings settings) : m_settings(std::move(settings)), m_listener(m_settings.socket) {
+    if (m_settings.workers == 0) m_settings.workers = std::max(1u, std::thread::hardware_concurrency());
+    if (m_settings.per_client == 0) m_settings.per_client = m_settings.workers;
+    while (m_workers.size() < m_settings.workers) start_worker();
+  }
+
+  void run(int stop) {
+    while (wait(stop)) {
+      std::erase_if(m_workers, [](const Worker& one) { return !one.process; });
+      for (Connection& one : m_connections)
+        if (one.state == Connection::served && Clock::now() - one.since > m_settings.longest_lease) drop(one);
+      keep_workers();
+      while (lend_one()) {
+      }
+      std::erase_if(m_connections, [](const Connection& one) { return one.state == Connection::over; });
+    }
+  }
+
+ private:
+  /// Waits for something to do, and does what concerns one connection or worker. False once it is to stop.
+  bool wait(int stop) {
+    std::vector<pollfd> watched{{stop, POLLIN, 0}, {m_listener.fd(), POLLIN, 0}};
+    std::vector<Connection*> connections;
+    std::vector<Worker*> workers;
+    for (Connection& one : m_connections) {
+      watched.push_back({one.channel.fd(), POLLIN, 0});
+      connections.push_back(&one);
+    }
+    for (Worker& one : m_workers) {
+      watched.push_back({one.process->words_fd(), POLLIN, 0});
+      // What a lent worker says is its client's to read.
+      watched.push_back({one.lent ? -1 : one.process->channel().fd(), POLLIN, 0});
+      workers.push_back(&one);
+    }
+    if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR)
+      raise_errno("the service cannot wait for its sockets", errno);
+    if (watched[0].revents != 0) return false;
+    if (watched[1].revents != 0) accept();
+    for (std::size_t i = 0; i < connections.size(); ++i)
+      if (watched[2 + i].revents != 0) hear(*connections[i]);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      const std::size_t at = 2 + connections.size() + 2 * i;
+      if (workers[i]->process == nullptr) continue;
+      if (watched[at].revents != 0) workers[i]->process->drain();
+      if (watched[at + 1].revents != 0 && !workers[i]->lent) end(*workers[i], m_figures.crashed);
+    }
+    return true;
+  }
+
+  void accept() {
+    for (pid_t peer = -1;;) {
+      UniqueFd socket = m_listener.accept(peer);
+      if (!socket) return;
+      m_connections.push_back({Channel(std::move(socket)), peer});
+    }
+  }
+
+  void hear(Connection& one) {
+    char start[4] = {};
+    if (::recv(one.channel.fd(), start, sizeof start, MSG_PEEK | MSG_DONTWAIT) == 4 &&
+        std::string_view(start, 4) == "GET ")
+      return answer_http(one);
+    try {
+      Message message;
+      if (one.channel.receive(message, Clock::now() + k_message_time) != Channel::Status::ok)
+        return drop(one);
+      if (message.type == frame_type(ServiceMessage::lease) && one.state == Connection::quiet)
+        return queue(one, decode_lease_request(message.payload));
+      if (message.type == frame_type(ServiceMessage::give_back) && one.state == Connection::served)
+        return take_back(one, decode_leased_worker(message.payload));
+      if (message.type == frame_type(ServiceMessage::end_worker) && one.state == Connection::served)
+        return end_for(one);
+      if (message.type != frame_type(ServiceMessage::end_worker)) throw Error("a message out of turn");
+    } catch (const Error& error) {
+      log().info("process {} is sent away: {}", one.pid, error.what());
+      ++m_figures.refused;
+      drop(one);
+    }
+  }
+
+  void answer_http(Connection& one) {
+    const std::string text = http_answer(figures());
+    static_cast<void>(::send(one.channel.fd(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    ::shutdown(one.channel.fd(), SHUT_WR);
+    char rest[4096];  // unread bytes would make the kernel reset the connection, and the answer with it
+    while (::recv(one.channel.fd(), rest, sizeof rest, MSG_DONTWAIT) > 0) {
+    }
+    one.state = Connection::over;
+  }
+
+  void say(Connection& one, ServiceMessage type, const std::string& payload, int descriptor = -1) {
+    const std::size_t count = descriptor >= 0 ? 1 : 0;
+    if (one.channel.send(frame_type(type), payload, {&descriptor, count}, Clock::now() + k_message_time) !=
+        Channel::Status::ok)
+      drop(one);
+  }
+
+  void refuse(Connection& one, const std::string& why) {
+    say(one, ServiceMessage::busy, why);
+    drop(one);
+  }
+
+  void queue(Connection& one, LeaseRequest wanted) {
+    const WorkerProgram program = m_settings.program();
+    if (wanted.build_id != program.build_id) {
+      ++m_figures.refused;
+      return refuse(one, "it belongs to another build of Tarsia");
+    }
+    std::size_t waiting = 0, of_this = 0;
+    for (const Connection& other : m_connections) {
+      if (other.state != Connection::waiting) continue;
+      ++waiting;
+      of_this += other.pid == one.pid ? 1 : 0;
+    }
+    if (waiting >= m_settings.queue || of_this >= m_settings.queue_per_client) {
+      ++m_figures.busy;
+      return refuse(one, "it is busy: " + std::to_string(waiting) + " requests wait");
+    }
+    one.state = Connection::waiting;
+    one.wanted = std::move(wanted);
+    one.number = ++m_requests;
+    one.since = Clock::now();
+    say(one, ServiceMessage::queued, {});
+  }
+
+  /// Whether a worker can take the request as it is. A confined one cannot be confined again, and one that
+  /// has compiled without that is no longer to be trusted with others' files.
+  static bool suits(const Worker& worker, const LeaseRequest& wanted) {
+    if (!wanted.isolated) return !worker.process->confined_with();
+    if (worker.open) return false;
+    const CompileRequest asked{.cuda = wanted.cuda, .cuda_parts = wanted.cuda_parts};
+    return worker.process->suits(&asked);
+  }
+
+  std::size_t lent_to(pid_t pid) const {
+    return static_cast<std::size_t>(std::ranges::count_if(m_connections, [&](const Connection& one) {
+      return one.state == Connection::served && one.pid == pid;
+    }));
+  }
+
+  /// The request whose turn it is; null if none may have a worker now.
+  Connection* next() {
+    Connection* best = nullptr;
+    std::size_t best_has = 0;
+    for (Connection& one : m_connections) {
+      if (one.state != Connection::waiting) continue;
+      const std::size_t has = lent_to(one.pid);
+      if (has >= m_settings.per_client) continue;
+      const auto rank = std::tuple(has, m_last_served[one.pid], one.number);
+      if (best == nullptr || rank < std::tuple(best_has, m_last_served[best->pid], best->number))
+        best = &one, best_has = has;
+    }
+    return best;
+  }
+
+  bool lend_one() {
+    Connection* const one = next();
+    if (one == nullptr) return false;
+    Worker* free = nullptr;
+    for (Worker& worker : m_workers) {
+      if (!worker.process || worker.lent) continue;
+      // The one used last: its memory is warm.
+      const bool better =
+          free == nullptr || (suits(worker, one->wanted) && !suits(*free, one->wanted)) ||
+          (suits(worker, one->wanted) == suits(*free, one->wanted) && worker.used > free->used);
+      if (better) free = &worker;
+    }
+    if (free == nullptr) return false;
+    if (!suits(*free, one->wanted)) {
+      end(*free, m_figures.ended);
+      std::erase_if(m_workers, [](const Worker& worker) { return !worker.process; });
+      if (!start_worker()) return false;
+      free = &m_workers.back();
+    }
+    free->lent = true;
+    free->open |= !one->wanted.isolated;
+    m_figures.seconds_waited += seconds_since(one->since);
+    ++m_figures.leases;
+    one->state = Connection::served;
+    one->since = Clock::now();
+    one->worker = free;
+    if (m_last_served.size() > k_most_known) m_last_served.clear();
+    m_last_served[one->pid] = ++m_requests;
+    const LeasedWorker lent{free->process->pid(), m_memory_bytes, free->process->confined_with()};
+    say(*one, ServiceMessage::leased, encode(lent), free->process->channel().fd());
+    return true;
+  }
+
+  void take_back(Connection& one, const LeasedWorker& state) {
+    Worker& worker = *one.worker;
+    m_figures.seconds_lent += seconds_since(one.since);
+    one.worker = nullptr;
+    one.state = Connection::over;
+    worker.lent = false;
+    worker.used = Clock::now();
+    if (state.confined_with) worker.process->set_confined(*state.confined_with);
+    if (worker.process->resident_bytes() > m_settings.max_resident_bytes || !answers(worker))
+      end(worker, m_figures.ended);
+  }
+
+  /// Whether nothing is left of the last exchange.
+  static bool answers(Worker& worker) {
+    try {
+      const Deadline soon = Clock::now() + k_message_time;
+      Channel& channel = worker.process->channel();
+      Message answer;
+      return channel.send(MessageType::ping, {}, {}, soon) == Channel::Status::ok &&
+             channel.receive(answer, soon) == Channel::Status::ok && answer.type == MessageType::pong;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  /// The worker of a client that gave it up, or whose worker has ended.
+  void end_for(Connection& one) {
+    WorkerProcess& process = *one.worker->process;
+    pollfd watched{process.channel().fd(), POLLRDHUP, 0};
+    if (::poll(&watched, 1, 0) == 0) process.kill();  // else it ends by itself, and tells how
+    const WorkerProcess::Death death = process.bury();
+    if (death.end == WorkerProcess::End::crashed) ++m_figures.crashed;
+    m_figures.seconds_lent += seconds_since(one.since);
+    one.worker->process.reset();
+    one.worker = nullptr;
+    one.state = Connection::quiet;
+    say(one, ServiceMessage::worker_ended,
+        encode(WorkerEnd{static_cast<int>(death.end), death.how, death.last_words}));
+    one.state = Connection::over;
+  }
+
+  /// A client that is gone, or does not keep to the protocol. Nobody knows what its worker is at.
+  void drop(Connection& one) {
+    if (one.worker != nullptr) end(*one.worker, m_figures.ended);
+    one.worker = nullptr;
+    one.state = Connection::over;
+  }
+
+  static void end(Worker& worker, std::uint64_t& counter) {
+    ++counter;
+    worker.process.reset();
+  }
+
+  void keep_workers() {
+    for (Worker& one : m_workers) {
+      if (one.lent || Clock::now() - one.used < k_keep_warm) continue;
+      one.used = Clock::now();
+      if (!answers(one)) end(one, m_figures.crashed);
+    }
+    std::erase_if(m_workers, [](const Worker& one) { return !one.process; });
+    while (m_workers.size() < m_settings.workers && Clock::now() >= m_start_after && start_worker()) {
+    }
+    // Nobody else starts one for them.
+    if (!m_workers.empty()) return;
+    for (Connection& one : m_connections)
+      if (one.state == Connection::waiting) refuse(one, "its compilers cannot be started");
+  }
+
+  bool start_worker() {
+    try {
+      const WorkerProgram program = m_settings.program();
+      m_memory_bytes = program.memory_bytes;
+      m_workers.push_back({WorkerProcess::start(program, Clock::now() + k_start_time)});
+      ++m_figures.started;
+      return true;
+    } catch (const Error& error) {
+      if (m_figures.started == 0) throw;
+      log().warn("a compiler cannot be started: {}", error.what());
+      m_start_after = Clock::now() + k_start_again;
+      return false;
+    }
+  }
+
+  ServiceFigures figures() {
+    ServiceFigures now = m_figures;
+    for (const Worker& one : m_workers)
+      if (one.process) ++(one.lent ? now.workers_lent : now.workers_idle);
+    std::map<pid_t, bool> clients;
+    for (const Connection& one : m_connections) {
+      if (one.state == Connection::waiting) ++now.waiting;
+      if (one.state == Connection::waiting || one.state == Connection::served) clients[one.pid] = true;
+    }
+    now.clients = clients.size();
+    return now;
+  }
+
+  ServiceSettings m_settings;
+  Listener m_listener;
+  std::list<Worker> m_workers;
+  std::list<Connection> m_connections;
+  std::map<pid_t, std::uint64_t> m_last_served;
+  std::uint64_t m_requests = 0;
+  std::uint64_t m_memory_bytes = 0;
+  Clock::time_point m_start_after{};
+  ServiceFigures m_figures;
+};
+
+Service::Service(ServiceSettings settings) : m_loop(std::make_unique<Loop>(std::move(settings))) {}
+Service::~Service() = default;
+
+void Service::run(int stop) {
+  m_loop->run(stop);
+}
+
+}  // namespace tarsia::jit

@@ -1,0 +1,91 @@
+// Converts the structs to msgpack and back.
+#include "jit/service_protocol.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace tarsia::jit {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string pack(const Json& json) {
+  std::string bytes;
+  Json::to_msgpack(json, bytes);
+  return bytes;
+}
+
+template <typename Build>
+auto unpack(std::string_view payload, Build build) {
+  try {
+    return build(Json::from_msgpack(payload.begin(), payload.end()));
+  } catch (const Json::exception& error) {
+    throw Error(std::string("a message of the service's protocol is malformed: ") + error.what());
+  }
+}
+
+/// CUDA's parts travel as in the worker's protocol.
+Json nested(const std::string& bytes) {
+  return Json::binary({bytes.begin(), bytes.end()});
+}
+
+CudaParts parts_of(const Json& json) {
+  const Json::binary_t& bytes = json.get_binary();
+  return decode_cuda_parts({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+std::string encode(const LeaseRequest& message) {
+  return pack({{"build_id", message.build_id},
+               {"isolated", message.isolated},
+               {"cuda", message.cuda},
+               {"cuda_parts", nested(encode(message.cuda_parts))}});
+}
+
+LeaseRequest decode_lease_request(std::string_view payload) {
+  return unpack(payload, [](const Json& json) {
+    LeaseRequest message;
+    json.at("build_id").get_to(message.build_id);
+    json.at("isolated").get_to(message.isolated);
+    json.at("cuda").get_to(message.cuda);
+    message.cuda_parts = parts_of(json.at("cuda_parts"));
+    return message;
+  });
+}
+
+std::string encode(const LeasedWorker& message) {
+  const auto& parts = message.confined_with;
+  return pack({{"pid", message.pid},
+               {"memory_bytes", message.memory_bytes},
+               {"confined_with", parts ? nested(encode(*parts)) : Json()}});
+}
+
+LeasedWorker decode_leased_worker(std::string_view payload) {
+  return unpack(payload, [](const Json& json) {
+    LeasedWorker message;
+    json.at("pid").get_to(message.pid);
+    json.at("memory_bytes").get_to(message.memory_bytes);
+    if (const Json& parts = json.at("confined_with"); !parts.is_null())
+      message.confined_with = parts_of(parts);
+    return message;
+  });
+}
+
+std::string encode(const WorkerEnd& message) {
+  // A compiler's last words may be no UTF-8, which msgpack does not mind.
+  return pack({{"end", message.end}, {"how", message.how}, {"last_words", message.last_words}});
+}
+
+WorkerEnd decode_worker_end(std::string_view payload) {
+  return unpack(payload, [](const Json& json) {
+    WorkerEnd message;
+    json.at("end").get_to(message.end);
+    json.at("how").get_to(message.how);
+    json.at("last_words").get_to(message.last_words);
+    return message;
+  });
+}
+
+}  // namespace tarsia::jit

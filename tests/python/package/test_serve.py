@@ -1,0 +1,92 @@
+"""`tarsia serve`, and processes that compile with its compilers."""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import sys
+
+import pytest
+
+COMPILE = """
+import os, pathlib, tarsia
+print(tarsia.load_inline({source!r}).f())
+for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+    try: fields = dict(line.split(":\\t", 1) for line in status.read_text().splitlines())
+    except OSError: continue
+    if fields["PPid"] == str(os.getpid()): print("started", fields["Name"])"""
+
+
+class Service:
+    def __init__(self, folder, *options):
+        self.socket = str(folder / "tarsia.sock")
+        self.folder = folder
+        self.process = subprocess.Popen([sys.executable, "-m", "tarsia", "serve", "--socket", self.socket, *options],
+                                        env={**os.environ, "TARSIA_CACHE_DIR": str(folder / "service")})
+        while not os.path.exists(self.socket) or not self.metrics():
+            assert self.process.poll() is None
+
+    def metrics(self):
+        out = subprocess.run([sys.executable, "-m", "tarsia", "serve", "--metrics", "--socket", self.socket], text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        return dict(line.rsplit(" ", 1) for line in out.splitlines() if not line.startswith("#"))
+
+    def start_client(self, name, value, include=""):
+        source = f"{include}\nint f() {{ return {value}; }} // {name}"
+        return subprocess.Popen([sys.executable, "-c", COMPILE.format(source=source)], text=True, stdout=subprocess.PIPE,
+                                env={**os.environ, "TARSIA_CACHE_DIR": str(self.folder / name), "TARSIA_SERVICE": self.socket})
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def service(tmp_path):
+    one = Service(tmp_path, "--workers", "2")
+    yield one
+    if one.process.poll() is None:
+        one.stop()
+
+
+def test_processes_compile_with_its_compilers_and_start_none(service):
+    clients = [service.start_client(f"client{i}", i) for i in range(6)]
+    assert [client.communicate(timeout=120)[0].split() for client in clients] == [[str(i)] for i in range(6)]
+    figures = service.metrics()
+    assert figures["tarsia_service_leases_total"] == "6" and figures["tarsia_service_workers_started_total"] == "2"
+    assert figures['tarsia_service_workers{state="idle"}'] == "2"
+
+
+def test_it_is_this_users_alone_and_leaves_nothing(service):
+    assert stat.S_IMODE(os.stat(service.socket).st_mode) == 0o600
+    assert service.stop() == 0
+    assert not os.path.exists(service.socket)
+
+
+def test_clients_go_on_when_it_is_gone(service):
+    service.process.kill()
+    service.process.wait()
+    out = service.start_client("later", 5).communicate(timeout=120)[0].split("\n")
+    assert out[0] == "5" and out[1].startswith("started tarsia-compil")
+
+
+def test_clients_open_their_own_headers(service, tmp_path):
+    (tmp_path / "value.h").write_text("#define VALUE 17\n")
+    code = f"""
+import tarsia
+print(tarsia.load_inline('#include "value.h"\\nint f() {{ return VALUE; }}', include_dirs=[{str(tmp_path)!r}]).f())"""
+    out = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, check=True,
+                         env={**os.environ, "TARSIA_CACHE_DIR": str(tmp_path / "own"), "TARSIA_SERVICE": service.socket}).stdout
+    assert out.split() == ["17"] and service.metrics()["tarsia_service_leases_total"] == "1"
+
+
+def test_a_second_service_is_refused(service):
+    second = subprocess.run([sys.executable, "-m", "tarsia", "serve", "--socket", service.socket], text=True,
+                            stderr=subprocess.PIPE, timeout=60)
+    assert second.returncode != 0 and "listens" in second.stderr
+
+
+def test_the_unit_names_the_command():
+    unit = pathlib.Path(__file__).parents[3] / "tools/service/tarsia.service"
+    assert "tarsia serve --socket %t/tarsia.sock" in unit.read_text()

@@ -1,0 +1,254 @@
+// A service and its clients: who gets which worker, and what happens when either goes.
+#include "jit/service/service.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "jit/client/service_client.h"
+#include "jit/service/figures.h"
+#include "tests/unit/base/forked_child.h"
+#include "tests/unit/base/temporary_dir.h"
+#include "tests/unit/jit/client/pool_fixture.h"
+
+namespace tarsia::jit {
+namespace {
+
+using testing::HasSubstr;
+
+struct ServiceTest : testing::Test {
+  TemporaryDir dir;
+  std::string socket = dir / "socket";
+  int stop[2] = {-1, -1};
+  std::unique_ptr<Service> service;
+  std::thread thread;
+
+  void SetUp() override { ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0); }
+  void TearDown() override { finish(); }
+  void start(ServiceSettings settings) {
+    settings.socket = socket;
+    if (!settings.program) settings.program = [] { return test_program(); };
+    service = std::make_unique<Service>(std::move(settings));
+    thread = std::thread([this] { service->run(stop[0]); });
+  }
+  void finish() {
+    if (!thread.joinable()) return;
+    EXPECT_EQ(::write(stop[1], "", 1), 1);
+    thread.join();
+    service.reset();
+  }
+  PoolSettings with_service(unsigned max_workers = 2) {
+    PoolSettings all = settings(max_workers);
+    all.program = [this] {
+      WorkerProgram program = test_program();
+      program.service = socket;
+      return program;
+    };
+    return all;
+  }
+  std::unique_ptr<WorkerProcess> borrow() {
+    return borrow_worker(socket, test_program(), request("compile"));
+  }
+  std::string metrics() {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strcpy(address.sun_path, socket.c_str());
+    const UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM, 0));
+    EXPECT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(write_all(peer.get(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 0);
+    std::string text;
+    read_all(peer.get(), text, 1 << 20);
+    return text;
+  }
+  bool says(const std::string& line) { return metrics().find(line) != std::string::npos; }
+};
+
+TEST_F(ServiceTest, pools_compile_with_its_workers_and_start_none) {
+  start({.workers = 1});
+  WorkerPool a(with_service()), b(with_service());
+  for (WorkerPool* pool : {&a, &b, &a})
+    EXPECT_EQ(compile(*pool, "compile x"),
+              "\x7f"
+              "ELF op compile x");
+  EXPECT_EQ(a.started() + b.started(), 0u);
+  wait_until([&] { return says("tarsia_service_leases_total 3\n"); });
+  EXPECT_THAT(metrics(), HasSubstr("tarsia_service_workers_started_total 1\n"));
+}
+
+TEST_F(ServiceTest, its_socket_is_this_users_and_goes_with_it) {
+  start({.workers = 1});
+  struct stat status{};
+  ASSERT_EQ(::stat(socket.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_THROW(Service({.socket = socket, .program = [] { return test_program(); }}), Error);
+  finish();
+  EXPECT_NE(::stat(socket.c_str(), &status), 0);
+}
+
+TEST_F(ServiceTest, a_socket_that_is_left_behind_is_replaced_and_a_file_is_not) {
+  {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strcpy(address.sun_path, socket.c_str());
+    const UniqueFd left(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  start({.workers = 1});
+  EXPECT_TRUE(borrow());
+  finish();
+  std::ofstream(socket) << "a file";
+  EXPECT_THROW(Service({.socket = socket, .program = [] { return test_program(); }}), Error);
+  EXPECT_EQ(read_file(socket), "a file");
+}
+
+TEST_F(ServiceTest, a_crash_is_told_and_the_worker_replaced) {
+  start({.workers = 1});
+  WorkerPool pool(with_service());
+  EXPECT_THAT(message_of<CompilerCrashed>([&] { compile(pool, "crash"); }), HasSubstr("signal 11"));
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 0u);
+  EXPECT_THAT(metrics(), HasSubstr("tarsia_service_crashed_total 1\n"));
+}
+
+TEST_F(ServiceTest, a_time_limit_ends_the_worker) {
+  start({.workers = 1});
+  WorkerPool pool(with_service());
+  EXPECT_THROW(compile(pool, "spin", 100ms), CompileTimeout);
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 0u);
+}
+
+TEST_F(ServiceTest, a_client_that_goes_loses_its_worker) {
+  start({.workers = 1});
+  pid_t its = -1;
+  {
+    const auto lent = borrow();
+    ASSERT_TRUE(lent);
+    its = lent->pid();
+  }
+  wait_until([&] { return ::kill(its, 0) != 0; });
+  const auto next = borrow();
+  ASSERT_TRUE(next);
+  EXPECT_NE(next->pid(), its);
+}
+
+TEST_F(ServiceTest, a_worker_that_is_given_back_in_mid_exchange_is_lent_to_nobody) {
+  start({.workers = 1});
+  auto lent = borrow();
+  ASSERT_TRUE(lent);
+  const pid_t its = lent->pid();
+  ASSERT_EQ(lent->channel().send(MessageType::compile, encode(request("compile"))), Channel::Status::ok);
+  lent->give_back();
+  const auto next = borrow();
+  ASSERT_TRUE(next);
+  EXPECT_NE(next->pid(), its);
+}
+
+TEST_F(ServiceTest, beyond_its_queue_it_is_busy_and_clients_start_their_own) {
+  start({.workers = 1, .queue = 1, .queue_per_client = 1});
+  const auto lent = borrow();
+  ASSERT_TRUE(lent);
+  std::unique_ptr<WorkerProcess> second;
+  std::thread waiter([&] { second = borrow(); });
+  wait_until([&] { return says("tarsia_service_waiting 1\n"); });
+  EXPECT_FALSE(borrow());
+  WorkerPool pool(with_service());
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 1u);
+  EXPECT_THAT(metrics(), HasSubstr("tarsia_service_busy_total 2\n"));
+  lent->give_back();
+  waiter.join();
+  EXPECT_TRUE(second);
+}
+
+TEST_F(ServiceTest, one_process_has_no_more_than_its_share) {
+  start({.workers = 2, .per_client = 1});
+  const auto lent = borrow();
+  ASSERT_TRUE(lent);
+  std::unique_ptr<WorkerProcess> second;
+  std::thread waiter([&] { second = borrow(); });
+  wait_until([&] { return says("tarsia_service_waiting 1\n"); });
+  EXPECT_THAT(metrics(), HasSubstr("tarsia_service_workers{state=\"idle\"} 1\n"));
+  EXPECT_EQ(in_forked_child([&] { return borrow() ? "lent" : "none"; }), "lent");
+  lent->give_back();
+  waiter.join();
+  EXPECT_TRUE(second);
+}
+
+TEST_F(ServiceTest, the_process_that_has_fewer_comes_first) {
+  start({.workers = 2});
+  auto a = borrow(), b = borrow();
+  ASSERT_TRUE(a && b);
+  std::unique_ptr<WorkerProcess> third;
+  std::thread waiter([&] { third = borrow(); });
+  wait_until([&] { return says("tarsia_service_waiting 1\n"); });
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::alarm(60);
+    const auto its = borrow();
+    const bool sent = ::write(told[1], its ? "y" : "n", 1) == 1;
+    ::pause();
+    ::_exit(sent ? 0 : 1);
+  }
+  wait_until([&] { return says("tarsia_service_waiting 2\n"); });
+  a->give_back();
+  char answer = 0;
+  EXPECT_EQ(::read(told[0], &answer, 1), 1);  // it asked later, and has none
+  EXPECT_EQ(answer, 'y');
+  EXPECT_FALSE(third);
+  b->give_back();
+  waiter.join();
+  EXPECT_TRUE(third);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+TEST_F(ServiceTest, another_build_gets_none) {
+  start({.workers = 1});
+  WorkerProgram program = test_program();
+  program.build_id = "another";
+  EXPECT_FALSE(borrow_worker(socket, program, request("compile")));
+}
+
+TEST_F(ServiceTest, what_is_no_message_does_no_harm) {
+  start({.workers = 1});
+  for (const std::string& bytes : {std::string("\xff\xff\xff\xff\xff"), std::string("\1\0\0\0\x40x", 6),
+                                   std::string("\0\0\0\0\x44", 5), std::string("GET ")}) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strcpy(address.sun_path, socket.c_str());
+    const UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(write_all(peer.get(), bytes), 0);
+  }
+  const auto lent = borrow();
+  EXPECT_TRUE(lent);
+}
+
+TEST_F(ServiceTest, without_a_service_clients_start_their_own) {
+  WorkerPool pool(with_service());
+  EXPECT_EQ(compile(pool, "compile"),
+            "\x7f"
+            "ELF op compile");
+  EXPECT_EQ(pool.started(), 1u);
+}
+
+}  // namespace
+}  // namespace tarsia::jit
