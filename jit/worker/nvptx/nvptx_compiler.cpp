@@ -142,7 +142,9 @@ class Consumer final : public clang::SemaConsumer {
   void HandleTranslationUnit(clang::ASTContext& context) override {
     m_task.timings.emplace_back("clang parse", milliseconds_since(m_start));
     const clang::DiagnosticsEngine& diagnostics = m_clang.getDiagnostics();
-    if (diagnostics.hasErrorOccurred() || m_task.is_cancelled()) return;
+    // The client may know of errors that Clang has passed over.
+    const bool failed = diagnostics.hasErrorOccurred() || m_clang.getDiagnosticClient().getNumErrors() != 0;
+    if (failed || m_task.is_cancelled()) return;
     auto start = Clock::now();
     m_generator->HandleTranslationUnit(context);
     if (diagnostics.hasErrorOccurred()) return;

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "clang/Basic/DiagnosticSema.h"
 #include "clang/Basic/OffloadArch.h"
 #include "clang/Basic/Stack.h"
 #include "clang/Frontend/CompilerInstance.h"
@@ -149,6 +150,8 @@ std::unique_ptr<clang::CompilerInstance> make_device_clang(const std::vector<std
   auto clang = std::make_unique<clang::CompilerInstance>(std::move(invocation));
   clang->setVirtualFileSystem(std::move(files));
   clang->createDiagnostics(&collector, /*ShouldOwnClient=*/false);
+  // As in nvcc. The collector makes errors of those where Clang has not read on.
+  clang->getDiagnostics().setSeverity(clang::diag::err_typename_missing, clang::diag::Severity::Warning, {});
   clang->createFileManager();
   clang->createSourceManager();
   return clang;

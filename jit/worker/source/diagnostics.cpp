@@ -6,6 +6,7 @@
 #include "clang/Basic/DiagnosticFrontend.h"
 #include "clang/Basic/DiagnosticIDs.h"
 #include "clang/Basic/DiagnosticParse.h"
+#include "clang/Basic/DiagnosticSema.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/LexDiagnostic.h"
 #include "jit/worker/source/missing_names.h"
@@ -108,6 +109,13 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     m_passed_over = true;
     m_follow = false;
     return;
+  }
+  // sizeof(T::type): nvcc's parser takes it for a value, and then for the type that it finds. So does Clang
+  // where it says how to write it; elsewhere it has no code.
+  if (level == Level::Warning && info.getID() == clang::diag::err_typename_missing) {
+    m_follow = false;
+    if (info.getNumFixItHints() != 0 && info.getArgKind(0) == clang::DiagnosticsEngine::ak_qualtype) return;
+    level = Level::Error;
   }
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;
