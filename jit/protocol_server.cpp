@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "jit/scratch.h"
 
 namespace tarsia::jit {
 namespace {
@@ -22,8 +23,14 @@ void say(const char* what) {
   static_cast<void>(write_all(STDERR_FILENO, std::string("tarsia-compiler: ") + what + '\n'));
 }
 
+/// Without a client nothing is left to do.
+[[noreturn]] void leave() {
+  remove_own_scratch();
+  ::_exit(0);
+}
+
 void expect_client(Channel::Status status) {
-  if (status != Channel::Status::ok) ::_exit(0);
+  if (status != Channel::Status::ok) leave();
 }
 
 /// The client's cache, seen through the socket. One exchange at a time. Nothing is thrown, because the
@@ -161,7 +168,7 @@ void watch_client(int socket) {
     pollfd watched{socket, POLLRDHUP, 0};
     while (::poll(&watched, 1, -1) < 0 && errno == EINTR) {
     }
-    ::_exit(0);
+    leave();
   }).detach();
 }
 

@@ -41,6 +41,16 @@ void remove_those(const std::string& parent, Condition is_over) {
   }
 }
 
+/// The folder that this process has made, and its number then.
+struct Own {
+  std::string path;
+  pid_t pid = -1;
+};
+Own& own() {
+  static Own s_own;
+  return s_own;
+}
+
 }  // namespace
 
 std::string make_scratch() {
@@ -48,7 +58,17 @@ std::string make_scratch() {
   if (parent.empty()) return {};
   remove_those(parent, [](pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; });
   std::string path = parent + "/" + std::to_string(::getpid()) + "-XXXXXX";
-  return ::mkdtemp(path.data()) ? path : std::string();
+  if (!::mkdtemp(path.data())) return {};
+  own() = {path, ::getpid()};
+  return path;
+}
+
+void remove_own_scratch() {
+  if (own().pid != ::getpid()) return;
+  std::error_code ignored;
+  for (fs::directory_iterator at(own().path, ignored), end; at != end; at.increment(ignored))
+    fs::remove_all(at->path(), ignored);
+  ::rmdir(own().path.c_str());  // remove_all() would try unlink(), and may not
 }
 
 void remove_scratch(pid_t pid) {

@@ -11,6 +11,9 @@ namespace tarsia::jit {
 /// of processes that are gone. Returns its path; empty if there can be none.
 std::string make_scratch();
 
+/// Removes the folder that this process has made, as it ends; a child of it removes nothing.
+void remove_own_scratch();
+
 /// Removes what a process, which has ended, has left of its folder.
 void remove_scratch(pid_t pid);
 

@@ -31,6 +31,7 @@
 #include "base/paths.h"
 #include "clang/Basic/Version.h"
 #include "jit/build_id.h"
+#include "jit/scratch.h"
 #include "jit/worker/frames.h"
 #include "jit/worker/out_of_memory.h"
 #include "jit/worker/worker.h"
@@ -157,7 +158,9 @@ int main(int argc, char** argv) {
     hello.build_id = jit::build_id();
     hello.compilers = {{"clang", clang::getClangFullVersion()}};
     worker.hold_parses();
-    return jit::serve(UniqueFd(jit::k_worker_fd), hello, worker);
+    const int status = jit::serve(UniqueFd(jit::k_worker_fd), hello, worker);
+    jit::remove_own_scratch();
+    return status;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tarsia-compiler: %s\n", error.what());
     return 1;

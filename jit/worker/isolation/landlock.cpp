@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -29,7 +30,8 @@ struct __attribute__((packed)) PathBeneath {
   std::int32_t folder;
 };
 constexpr std::uint64_t k_write_file = 1 << 1, k_read_file = 1 << 2, k_read_dir = 1 << 3;
-constexpr std::uint64_t k_remove_file = 1 << 5, k_make_file = 1 << 8, k_truncate = 1 << 14;
+constexpr std::uint64_t k_remove_dir = 1 << 4, k_remove_file = 1 << 5, k_make_file = 1 << 8,
+                        k_truncate = 1 << 14;
 constexpr std::uint64_t k_bind_and_connect = 3, k_abstract_sockets_and_signals = 3;
 
 /// The rights on files that a version knows: each came with new ones.
@@ -72,9 +74,12 @@ std::string restrict_files(const OpenPaths& paths) {
   for (const std::string& path : paths.read) rules.allow(path, k_read_file | k_read_dir, k_read_file);
   for (const std::string& path : paths.list) rules.allow(path, k_read_dir, 0);
   for (const std::string& path : paths.write) rules.allow(path, 0, k_read_file | k_write_file | k_truncate);
-  if (!paths.scratch.empty())
+  if (!paths.scratch.empty()) {
     rules.allow(paths.scratch,
                 k_read_file | k_read_dir | k_write_file | k_truncate | k_make_file | k_remove_file, 0);
+    // Of its neighbours it could remove those that are empty, and their owners do without.
+    rules.allow(std::filesystem::path(paths.scratch).parent_path(), k_remove_dir, 0);
+  }
   if (::syscall(k_restrict_self, rules.get(), 0u) != 0) return errno_message("Landlock is refused", errno);
   return {};
 }

@@ -12,7 +12,7 @@ struct OpenPaths {
   std::vector<std::string> read;   ///< files, and folders whose files may be read and listed
   std::vector<std::string> list;   ///< folders whose names alone may be read
   std::vector<std::string> write;  ///< files that may be read and written
-  std::string scratch;             ///< a folder in which files may be made, written and removed
+  std::string scratch;  ///< a folder in which files may be made, written and removed, and that may be removed
 };
 
 /// Takes from this thread, and from all threads and processes that it will start, the rights to open, make,

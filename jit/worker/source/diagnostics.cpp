@@ -112,9 +112,9 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   }
   // sizeof(T::type): nvcc's parser takes it for a value, and then for the type that it finds. So does Clang
   // where it says how to write it; elsewhere it has no code.
-  if (level == Level::Warning && info.getID() == clang::diag::err_typename_missing) {
+  if (level == Level::Remark && info.getID() == clang::diag::err_typename_missing) {
     m_follow = false;
-    if (info.getNumFixItHints() != 0 && info.getArgKind(0) == clang::DiagnosticsEngine::ak_qualtype) return;
+    if (info.getNumFixItHints() != 0) return;
     level = Level::Error;
   }
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
