@@ -15,7 +15,7 @@
 #include "jit/worker/exports/exports.h"
 #include "jit/worker/host/completion.h"
 #include "jit/worker/link/th_routines.h"
-#include "jit/worker/nvptx/asm_percents.h"
+#include "jit/worker/nvptx/inline_assembly.h"
 #include "jit/worker/nvptx/nvptx_compiler.h"
 #include "jit/worker/prelude/leading_text.h"
 #include "jit/worker/public_headers.h"
@@ -71,7 +71,7 @@ std::optional<std::vector<std::string>> objects_from(const std::string& bytes) {
 void edit(std::string& text) {
   join_launch_brackets(text);
   name_braced_launches(text);
-  double_percents_of_names(text);
+  adapt_assembly(text);
 }
 
 void edit_for_clang(std::string& text) {
@@ -81,12 +81,12 @@ void edit_for_clang(std::string& text) {
 
 void edit_header(std::string& text) {
   join_launch_brackets(text);
-  double_percents(text);
+  adapt_assembly_of_header(text);
 }
 
 void edit_header_for_clang(std::string& text) {
   edit_for_clang(text);
-  double_percents(text);
+  adapt_assembly_of_header(text);
 }
 
 /// Why Clang is to compile the device code of which files, where NVRTC is not even asked.

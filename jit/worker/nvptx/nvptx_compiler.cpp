@@ -46,6 +46,9 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// What instantiates a type that lacks `typename` may lead to more of them.
+constexpr int k_most_rounds = 8;
+
 /// What one pass over the text yields.
 struct Pass {
   std::string ptx;
@@ -378,6 +381,18 @@ class Compile {
       DiagnosticCollector collector = parse(false);
       if (collector.met_unknown_reference())
         if (DiagnosticCollector again = parse(true); again.getNumErrors() == 0) collector = std::move(again);
+      if (!collector.missing_typenames().empty()) {
+        DiagnosticCollector again = collector;
+        // A prelude's headers could not change.
+        m_files->add_text(main_path, text, m_unit.file->text);
+        prelude.clear();
+        for (int round = 0; round < k_most_rounds && !again.missing_typenames().empty(); ++round) {
+          for (const auto& [path, places] : again.missing_typenames())
+            m_files->insert(path, places, "typename ");
+          again = parse(false);
+        }
+        if (again.getNumErrors() == 0) collector = std::move(again);
+      }
       append_new(result.diagnostics, collector.take());
     });
     for (std::string& error : pass.errors) result.diagnostics.push_back(error_of(m_unit, std::move(error)));

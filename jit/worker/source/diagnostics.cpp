@@ -116,6 +116,10 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
     m_follow = false;
     if (info.getNumFixItHints() != 0) return;
     level = Level::Error;
+    const clang::SourceManager& sources = info.getSourceManager();
+    const auto [file, offset] = sources.getDecomposedSpellingLoc(info.getLocation());
+    if (const auto entry = sources.getFileEntryRefForID(file))
+      m_missing_typenames[entry->getName().str()].insert(offset);
   }
   clang::DiagnosticConsumer::HandleDiagnostic(level, info);
   if (level == Level::Ignored || level == Level::Remark) return;

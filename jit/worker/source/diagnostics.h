@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,9 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   bool passed_over_all() const { return m_passed_over && getNumErrors() == 0; }
   /// A pragma of OpenMP's was met while OpenMP is off.
   bool met_openmp() const { return m_met_openmp; }
+  /// Where nvcc takes a type without `typename`, and Clang took no type: files, and places in what was
+  /// served.
+  const std::map<std::string, std::set<size_t>>& missing_typenames() const { return m_missing_typenames; }
   /// An error would not be one if constant expressions could name references to unknown objects.
   bool met_unknown_reference() const { return m_met_unknown_reference; }
 
@@ -53,6 +58,7 @@ class DiagnosticCollector final : public clang::DiagnosticConsumer {
   int m_last_line, m_last_column;  // just behind the text
   std::function<bool()> m_elsewhere;
   NearHeader m_near_header;
+  std::map<std::string, std::set<size_t>> m_missing_typenames;
   bool m_passed_over = false;
   bool m_met_openmp = false, m_takes_unknown_references = false, m_met_unknown_reference = false;
   bool m_follow = false;  // whether notes belong to a diagnostic that was kept

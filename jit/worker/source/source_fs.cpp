@@ -94,6 +94,16 @@ void SourceFileSystem::add_text(const std::string& path, llvm::StringRef text,
   if (original && *original != text) m_originals.try_emplace(normal(path), *original);
 }
 
+void SourceFileSystem::insert(const std::string& name, const std::set<size_t>& offsets,
+                              llvm::StringRef text) {
+  const std::string path = normal(name);
+  const llvm::StringRef served = find(path).content;
+  std::string amended = served.str();
+  for (auto at = offsets.rbegin(); at != offsets.rend(); ++at)
+    if (*at <= amended.size()) amended.insert(*at, text.data(), text.size());
+  add_text(path, m_amended.emplace_back(std::move(amended)), served);
+}
+
 void SourceFileSystem::remove_text(const std::string& path) {
   m_texts.erase(normal(path));
   m_originals.erase(normal(path));

@@ -2,6 +2,7 @@
 // allows.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,8 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   /// text. The first of several texts for a path counts.
   void add_text(const std::string& path, llvm::StringRef text,
                 std::optional<llvm::StringRef> original = std::nullopt);
+  /// Serves the file with `text` inserted at each of the offsets, which are those of what was served so far.
+  void insert(const std::string& path, const std::set<size_t>& offsets, llvm::StringRef text);
   /// It is as if the text had never been there.
   void remove_text(const std::string& path);
   /// Files below it may be read, and so may those that they include by names relative to themselves
@@ -97,6 +100,7 @@ class SourceFileSystem final : public llvm::vfs::FileSystem {
   std::map<std::string, std::string, std::less<>> m_real;  // content of real files, read once and edited
   std::map<std::string, llvm::StringRef, std::less<>> m_originals;  // of files that were edited
   std::map<std::string, std::string> m_real_originals;              // those of real files
+  std::deque<std::string> m_amended;                                // what insert() made
   std::map<std::string, Dependency> m_dependencies;
 };
 

@@ -341,20 +341,41 @@ TEST_F(DeviceChoiceTest, a_lambda_may_use_the_functions_of_the_device) {
 
 TEST_F(NvptxTest, a_type_without_typename_is_taken_where_nvcc_takes_it) {
   const std::string head =
-      "template <class A> struct rt { using T = short; };\ntemplate <class R> __device__ int f(const R&) {\n";
+      "struct A { template <class T, int n> __device__ int make() { return n * sizeof(T); }\n"
+      "template <int n> __device__ int make() { return n; } };\n"
+      "template <class A> struct rt { using T = short; };\ntemplate <class R> __device__ int f(const R&) {";
   const std::string tail = "\n}\n__global__ void k(int* x) { *x = f(rt<float>()); }\n";
   NvptxResult result =
       device(head + "static_assert(sizeof(R::T) != 1); return sizeof(R::T) + 40 * sizeof(R::T);" + tail);
   ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
   EXPECT_THAT(result.ptx, HasSubstr(", 82;"));
   EXPECT_TRUE(result.device.diagnostics.empty());
-  // Clang makes no code of these.
+  // Clang makes no code of these as they are.
   for (const std::string body :
-       {"return R::T(3);", "return sizeof(R::T) + R::T(3);", "return sizeof(R::T[2]);"}) {
+       {"return R::T(82);", "return 80 + sizeof(R::T) + R::T(0);", "return 78 + sizeof(R::T[2]);",
+        "return A().make<R::T, 41>();", "\n#define TAKE(x) x::T(82)\n return TAKE(R);"}) {
     result = device(head + body + tail);
-    EXPECT_FALSE(result.device.ok) << body;
-    EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("missing 'typename'")) << body;
+    ASSERT_TRUE(result.device.ok) << body << errors(result.device.diagnostics);
+    EXPECT_THAT(result.ptx, HasSubstr(", 82;")) << body;
+    EXPECT_TRUE(result.device.diagnostics.empty()) << body;
   }
+  // Another error stands where it is.
+  result = device(head + "int a = R::T(3); return a + R::T(4) + none();" + tail);
+  EXPECT_FALSE(result.device.ok);
+  EXPECT_THAT(errors(result.device.diagnostics), HasSubstr("a.cu:4:86: use of undeclared identifier 'none'"));
+}
+
+TEST_F(NvptxTest, a_header_of_the_users_may_lack_typename_too) {
+  TemporaryDir dir;
+  std::ofstream(dir.path() + "/size.h") << "#pragma once\ntemplate <class R> __device__ int size_of() {\n"
+                                           "return R::T(3) + sizeof(typename R::T); }\n";
+  CompileRequest asked = request("a.cu",
+                                 "#include \"size.h\"\nstruct S { using T = int; };\n"
+                                 "__global__ void k(int* x) { *x = size_of<S>(); }\n");
+  asked.options.include_dirs = {dir.path()};
+  const NvptxResult result = device(asked);
+  ASSERT_TRUE(result.device.ok) << errors(result.device.diagnostics);
+  EXPECT_THAT(result.ptx, HasSubstr(", 7;"));
 }
 
 }  // namespace

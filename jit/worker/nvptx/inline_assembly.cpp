@@ -1,10 +1,11 @@
-// The scanner that doubles percent signs.
+// The scanner of assembly statements.
 //
-// Work-around: Clang wants the percent signs of PTX's names doubled.
+// Work-around: Clang wants the percent signs of PTX's names doubled, and commas between operands.
 // Trigger: `asm("mov.u32 %0, %clusterid.x;" : "=r"(x))`, and `%8` among eight operands in a template that
-// nobody instantiates; nvcc takes both. Symptom: "invalid % escape in inline assembly string", "invalid
-// operand number in inline asm string". Removal: Clang takes what nvcc takes in device code.
-#include "jit/worker/nvptx/asm_percents.h"
+// nobody instantiates, and `: "r"(x) "r"(y)`; nvcc takes all of them. Symptom: "invalid % escape in inline
+// assembly string", "invalid operand number in inline asm string", "expected ')'". Removal: Clang takes what
+// nvcc takes in device code.
+#include "jit/worker/nvptx/inline_assembly.h"
 
 #include <algorithm>
 #include <cctype>
@@ -27,8 +28,8 @@ class Scanner {
  public:
   Scanner(const std::string& text, bool counts) : m_text(text), m_counts(counts) {}
 
-  /// Where to put one more percent sign.
-  std::vector<size_t> run() {
+  /// Where to put which sign.
+  std::vector<std::pair<size_t, char>> run() {
     for_each_raw_token(m_text, [&](const clang::Token& token, size_t at) { take(token, at); });
     return std::move(m_places);
   }
@@ -48,6 +49,8 @@ class Scanner {
         m_in_name = false;
         m_known = true;
         m_code.clear();
+        m_commas.clear();
+        m_operand_end = 0;
       } else {
         m_state = State::outside;
       }
@@ -66,6 +69,8 @@ class Scanner {
       ++m_depth;
     } else if (token.is(clang::tok::r_paren)) {
       if (--m_depth == 0) end();
+      if (m_depth == 1 && m_state == State::operands) m_operand_end = at + 1;
+      return;
     } else if (m_state == State::code) {
       if (token.is(clang::tok::string_literal)) m_code.emplace_back(at, at + token.getLength());
     } else if (m_depth == 1) {
@@ -74,12 +79,17 @@ class Scanner {
         m_in_name = token.is(clang::tok::l_square);
       else if (token.is(clang::tok::raw_identifier) && !m_in_name)
         m_known = false;
+      // Of the commas and percent signs of a statement, the ones further ahead come first.
+      if (token.is(clang::tok::string_literal) && m_operand_end != 0)
+        m_commas.emplace_back(m_operand_end, ',');
     }
+    m_operand_end = 0;
   }
 
   void end() {
     if (m_state == State::operands)
       for (auto [begin, end] : m_code) take_code(begin, end);
+    if (m_state == State::operands) m_places.insert(m_places.end(), m_commas.begin(), m_commas.end());
     m_state = State::outside;
   }
 
@@ -88,7 +98,7 @@ class Scanner {
       if (m_text[i] != '%') continue;
       const char next = m_text[i + 1], behind = i + 2 < end ? m_text[i + 2] : '\0';
       if (is_letter(next) ? !is_digit(behind) && behind != '[' : is_digit(next) && is_no_operand(i + 1, end))
-        m_places.push_back(i);
+        m_places.emplace_back(i, '%');
       ++i;
     }
   }
@@ -106,31 +116,37 @@ class Scanner {
   bool m_in_name = false;                         // between the brackets of an operand's name
   bool m_known = true;                            // the number of operands is
   std::vector<std::pair<size_t, size_t>> m_code;  // the string literals
-  std::vector<size_t> m_places;
+  std::vector<std::pair<size_t, char>> m_commas;  // that the statement lacks
+  size_t m_operand_end = 0;                       // where the token before ended an operand; else 0
+  std::vector<std::pair<size_t, char>> m_places;
 };
 
 // Most texts need no more than this.
-bool may_have_percents(const std::string& text) {
+bool may_need_it(const std::string& text) {
   if (text.find("asm") == text.npos) return false;
+  for (size_t at = text.find('"'); at != text.npos; at = text.find('"', at + 1)) {
+    const size_t before = at == 0 ? text.npos : text.find_last_not_of(" \t\r\n", at - 1);
+    if (before != text.npos && text[before] == ')') return true;
+  }
   for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1))
     if (at + 1 < text.size() && (is_letter(text[at + 1]) || is_digit(text[at + 1]))) return true;
   return false;
 }
 
-void insert_percents(std::string& text, bool counts) {
-  if (!may_have_percents(text)) return;
-  const std::vector<size_t> places = Scanner(text, counts).run();
-  for (auto at = places.rbegin(); at != places.rend(); ++at) text.insert(*at, 1, '%');
+void adapt(std::string& text, bool counts) {
+  if (!may_need_it(text)) return;
+  const auto places = Scanner(text, counts).run();
+  for (auto at = places.rbegin(); at != places.rend(); ++at) text.insert(at->first, 1, at->second);
 }
 
 }  // namespace
 
-void double_percents_of_names(std::string& text) {
-  insert_percents(text, /*counts=*/false);
+void adapt_assembly(std::string& text) {
+  adapt(text, /*counts=*/false);
 }
 
-void double_percents(std::string& text) {
-  insert_percents(text, /*counts=*/true);
+void adapt_assembly_of_header(std::string& text) {
+  adapt(text, /*counts=*/true);
 }
 
 }  // namespace tarsia::jit
