@@ -172,21 +172,32 @@ void check_library(const std::string& library) {
 
 }  // namespace
 
+// The worker asks the device's compiler what it knows, and sources without device code do not get so far.
 void check_arch(const std::string& arch) {
+  // What some compiler of CUDA 13 makes code for.
+  static constexpr std::string_view k_numbers[] = {"75",  "80",  "86",  "87",  "88",  "89", "90",
+                                                   "100", "103", "107", "110", "120", "121"};
   std::string_view number = arch;
   const bool prefixed = number.starts_with("sm_");
   if (prefixed) number.remove_prefix(3);
-  if (!number.empty() && (number.back() == 'a' || number.back() == 'f')) number.remove_suffix(1);
-  // The worker asks the compiler itself. Sources without device code do not get so far.
-  if (!prefixed || number.size() < 2 || number.size() > 3 ||
-      !std::all_of(number.begin(), number.end(), is_digit) || number[0] == '0' ||
-      (number.size() == 2 ? number < "50" : number > "299")) {
-    refuse(
-        "architecture " + quoted(arch) +
-        " is unknown: write it as in 'sm_90'; CUDA 13 makes code for sm_75, sm_80, sm_86, sm_87, sm_88, "
-        "sm_89, sm_90, sm_100, sm_103, sm_110, sm_120 and sm_121, and with an 'a' or 'f' behind it for one "
-        "architecture or family alone");
-  }
+  const char suffix = number.empty() || is_digit(number.back()) ? '\0' : number.back();
+  if (suffix) number.remove_suffix(1);
+  const auto known = std::ranges::find(k_numbers, number);
+  const auto has_suffix = [&] {
+    return suffix == '\0' || (suffix == 'a' && number != "75" && number[0] != '8') ||
+           (suffix == 'f' && number.size() == 3);
+  };
+  if (prefixed && known != std::end(k_numbers) && has_suffix()) return;
+  std::string list;
+  for (const std::string_view& one : k_numbers)
+    list += (&one == k_numbers                 ? "sm_"
+             : &one == std::end(k_numbers) - 1 ? " and sm_"
+                                               : ", sm_") +
+            std::string(one);
+  refuse(
+      "architecture " + quoted(arch) + " is unknown: write it as in 'sm_90'; CUDA 13 makes code for " + list +
+      ", from sm_90 on with an 'a' behind it for one architecture alone, and from sm_100 on with an 'f' for "
+      "its family");
 }
 
 namespace {

@@ -589,7 +589,8 @@ DeviceJob::Outcome DeviceJob::run() {
   };
   const bool agreed = std::ranges::any_of(outcome.diagnostics, is_shared_line);
   for (Diagnostic& diagnostic : second.diagnostics) {
-    if (agreed || !is_error(diagnostic)) continue;
+    const auto says_the_same = [&](const Diagnostic& one) { return one.message == diagnostic.message; };
+    if (agreed || !is_error(diagnostic) || std::ranges::any_of(outcome.diagnostics, says_the_same)) continue;
     diagnostic.message = "Clang: " + diagnostic.message;
     outcome.diagnostics.push_back(std::move(diagnostic));
   }

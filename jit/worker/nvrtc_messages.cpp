@@ -2,6 +2,7 @@
 #include "jit/worker/nvrtc_messages.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "jit/worker/device_limits.h"
 #include "jit/worker/source/missing_names.h"
@@ -16,6 +17,31 @@ llvm::StringRef missing_name(llvm::StringRef message) {
   if (message.starts_with("identifier \"") && message.contains("\" is undefined"))
     return message.split('"').second.split('"').first;
   return message.split("\" has no member \"").second.split('"').first;
+}
+
+/// "n::S::S" of "n::S<int>::S<float>(float)". Words of operators stay.
+std::string without_arguments(llvm::StringRef symbol) {
+  std::string name;
+  int depth = 0;
+  for (size_t i = 0; i < symbol.size(); ++i) {
+    if (depth == 0 && llvm::StringRef(name).ends_with("operator"))
+      return name + symbol.substr(i).split('(').first.str();
+    depth += symbol[i] == '<';
+    if (depth == 0 && symbol[i] == '(') break;
+    if (depth == 0) name += symbol[i];
+    depth -= symbol[i] == '>';
+  }
+  return name;
+}
+
+/// The line of the word's first place in a text, outside of comments of one line; 0 if it has none.
+int line_of_word(llvm::StringRef text, llvm::StringRef word) {
+  for (int line = 1; !text.empty(); ++line) {
+    llvm::StringRef one;
+    std::tie(one, text) = text.split('\n');
+    if (has_word(one.split("//").first, word)) return line;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -36,17 +62,41 @@ std::string NvrtcMessages::call_of_host(const std::string& name, const HostName&
          "), and device code calls it: write __device__, or __host__ __device__, in front of it";
 }
 
-bool NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
-  const llvm::StringRef symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first;
-  const std::string name = symbol.split('(').first.str();
-  const size_t scope = name.rfind("::");
-  const HostName* found = find_host_name(scope == name.npos ? name : name.substr(scope + 2));
-  if (!found || !found->is_function) return false;
-  diagnostic.file = found->file;
-  diagnostic.line = found->line;
+const HostName* NvrtcMessages::find_member(const std::string& symbol) const {
+  const auto is_symbol = [&](const HostName& one) { return one.symbol == symbol; };
+  if (const auto found = std::ranges::find_if(m_slice.refused, is_symbol); found != m_slice.refused.end())
+    return &*found;
+  const std::string name = without_arguments(symbol);
+  const auto is_template = [&](const HostName& one) {
+    return one.symbol.empty() && without_arguments(one.name) == name;
+  };
+  const auto found = std::ranges::find_if(m_slice.refused, is_template);
+  return found == m_slice.refused.end() ? nullptr : &*found;
+}
+
+void NvrtcMessages::explain_unresolved(Diagnostic& diagnostic) const {
+  const std::string symbol = llvm::StringRef(diagnostic.message).split('\'').second.split('\'').first.str();
+  const std::string full = without_arguments(symbol);
+  const size_t scope = full.rfind("::");
+  const std::string name = scope == full.npos ? full : full.substr(scope + 2);
   diagnostic.severity = Severity::error;
-  diagnostic.message = call_of_host(name, *found);
-  return true;
+  const HostName* found = find_member(symbol);
+  if (!found) found = find_host_name(name);
+  if (found && found->is_function) {
+    diagnostic.file = found->file;
+    diagnostic.line = found->line;
+    diagnostic.message = call_of_host(full, *found);
+    return;
+  }
+  // Nothing of the host's: the device's own, declared and not defined.
+  diagnostic.message = "device code calls '" + symbol +
+                       "', which is defined nowhere in this source; define it here, marked __device__";
+  for (const SourceFile& file : m_slice.files) {
+    diagnostic.line = line_of_word(file.text, name);
+    if (diagnostic.line == 0) continue;
+    diagnostic.file = file.name;
+    break;
+  }
 }
 
 void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
@@ -62,10 +112,10 @@ void NvrtcMessages::explain(std::vector<Diagnostic>& diagnostics) const {
       if (method != m_slice.refused.end()) diagnostic.message = call_of_host(method->name, *method);
       continue;
     }
-    if (diagnostic.message.starts_with("ptxas: Unresolved extern function") &&
-        !explain_unresolved(diagnostic))
-      diagnostic.message +=
-          "; if it is a host function, write __device__, or __host__ __device__, in front of it";
+    if (diagnostic.message.starts_with("ptxas: Unresolved extern function")) {
+      explain_unresolved(diagnostic);
+      continue;
+    }
     const HostName* found = find_host_name(missing_name(diagnostic.message));
     if (!found) {
       const auto file = std::ranges::find(m_slice.files, diagnostic.file, &SourceFile::name);

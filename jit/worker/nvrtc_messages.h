@@ -29,8 +29,10 @@ class NvrtcMessages {
   std::string place_of(const HostName& one) const;
   /// What is said of a call of the host function, which the source calls `name`.
   std::string call_of_host(const std::string& name, const HostName& one) const;
-  /// Says of ptxas' message which host function it means, with its place. False if it is not known.
-  bool explain_unresolved(Diagnostic& diagnostic) const;
+  /// The host's member function of which ptxas names the symbol; null if it is none.
+  const HostName* find_member(const std::string& symbol) const;
+  /// Says of ptxas' message which function it means, with its place, and what to write there.
+  void explain_unresolved(Diagnostic& diagnostic) const;
 
   const DeviceSlice& m_slice;
   const bool m_system_headers;

@@ -90,10 +90,20 @@ void put_type() {
 }
 
 template <class T_>
-void put_any(const T_& value_, Priority<0>) {
-  put_type<T_>();
+void put_place(const T_& value_) {
   put_text("at ");
   tarsia_cell_put_pointer(static_cast<const void*>(__builtin_addressof(value_)));
+}
+
+/// Nothing defines it: the compiler of cells, which knows the members of a class, makes the body of each
+/// instance (jit/worker/cell/cell_members.h).
+template <class T_>
+void put_members(const T_& value_);
+
+template <class T_>
+void put_any(const T_& value_, Priority<0>) {
+  put_type<T_>();
+  put_members(value_);
 }
 
 /// Of a range without end, or of a long one, the first are shown.

@@ -6,6 +6,7 @@
 #include "clang/AST/ExprCXX.h"
 #include "clang/Sema/Lookup.h"
 #include "clang/Sema/Sema.h"
+#include "jit/worker/cell/cell_members.h"
 
 namespace tarsia::jit {
 namespace {
@@ -21,12 +22,18 @@ clang::NamespaceDecl* namespace_in(clang::Sema& sema, clang::DeclContext* scope,
 
 }  // namespace
 
+clang::DeclContext* space_of_values(clang::Sema& sema) {
+  clang::DeclContext* scope = sema.getASTContext().getTranslationUnitDecl();
+  for (const char* name : {"tarsia", "repl"})
+    if (!(scope = namespace_in(sema, scope, name))) return nullptr;
+  return scope;
+}
+
 void show_value(clang::Sema& sema, clang::TopLevelStmtDecl& statement) {
   auto* expression = llvm::dyn_cast_or_null<clang::Expr>(statement.getStmt());
   if (!expression || expression->getType()->isVoidType() || expression->isTypeDependent()) return;
-  clang::DeclContext* scope = sema.getASTContext().getTranslationUnitDecl();
-  for (const char* name : {"tarsia", "repl"})
-    if (!(scope = namespace_in(sema, scope, name))) return;
+  clang::DeclContext* const scope = space_of_values(sema);
+  if (!scope) return;
   const clang::SourceLocation place = expression->getBeginLoc();
   clang::LookupResult found(sema, &sema.getASTContext().Idents.get("show"), place,
                             clang::Sema::LookupOrdinaryName);
@@ -50,7 +57,11 @@ void show_value(clang::Sema& sema, clang::TopLevelStmtDecl& statement) {
       sema.ActOnCallExpr(sema.TUScope, function.get(), place, arguments, expression->getEndLoc());
   if (call.isInvalid()) return;
   const clang::ExprResult whole = sema.ActOnFinishFullExpr(call.get(), /*DiscardedValue=*/true);
-  if (!whole.isInvalid()) statement.setStmt(whole.get());
+  if (whole.isInvalid()) return;
+  statement.setStmt(whole.get());
+  // The members of a class are known now, and Clang asks at the end of the text for what has no body.
+  do sema.PerformPendingInstantiations();
+  while (put_members_of_values(sema));
 }
 
 }  // namespace tarsia::jit

@@ -5,11 +5,15 @@
 #pragma once
 
 namespace clang {
+class DeclContext;
 class Sema;
 class TopLevelStmtDecl;
 }  // namespace clang
 
 namespace tarsia::jit {
+
+/// The namespace tarsia::repl; null if its header is not there.
+clang::DeclContext* space_of_values(clang::Sema& sema);
 
 /// Makes the statement show its value. Nothing happens if it has none (void) or if the header is not there.
 void show_value(clang::Sema& sema, clang::TopLevelStmtDecl& statement);

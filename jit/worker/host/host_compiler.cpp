@@ -6,6 +6,7 @@
 // the parse is complete, the device's slice is handed over. Code is generated while the device's compiler
 // already works.
 #include "jit/worker/host/host_compiler.h"
+#include "jit/worker/cell/bare_lists.h"
 
 #include <algorithm>
 #include <chrono>
@@ -575,6 +576,9 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   }
   result.needs_unknown_references = collector.met_unknown_reference();
   result.diagnostics = collector.take();
+  if (const std::string& cell = unit.request->options.cell; !cell.empty() && collector.getNumErrors() > 0)
+    for (const SourceFile& header : unit.request->headers)
+      if (header.name == cell) explain_bare_lists(header, result.diagnostics);
   result.diagnostics.insert(result.diagnostics.end(), result.open_braces.begin(), result.open_braces.end());
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)

@@ -203,12 +203,12 @@ void HostCuts::cut_method(const clang::FunctionDecl& function, size_t begin, siz
     cuts.push_back(
         {begin, end, function.doesThisDeclarationHaveABody() ? SplitCut::semicolon : SplitCut::nothing});
   else if (body < end && llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(function))
-    cuts.push_back({body, end, SplitCut::semicolon});
+    cuts.push_back({body, end, SplitCut::semicolon, {}, key_of(function.getCanonicalDecl())});
   else if (body < end)
     cuts.push_back({body, end, SplitCut::words, k_trap_body, key_of(function.getCanonicalDecl())});
-  if (whole) return;
-  const bool has_body = !cuts.empty() && cuts.back().method == key_of(function.getCanonicalDecl());
-  note_glances(function, has_body, item);
+  else  // cuts nothing; messages ask for the function
+    cuts.push_back({end, end, SplitCut::nothing, {}, key_of(function.getCanonicalDecl())});
+  if (!whole) note_glances(function, /*has_body=*/cuts.back().instead == SplitCut::words, item);
 }
 
 }  // namespace tarsia::jit

@@ -20,9 +20,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/demangle.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/Mangle.h"
 #include "clang/Basic/SourceManager.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/split/device_text.h"
@@ -265,7 +267,7 @@ void Slicer::Impl::adopt(FilesOfHeaders headers) {
 // A call of a host's member function is an error in device code, as it is to nvcc: the body names what nobody
 // has, and ptxas stumbles over it where code of it is made. The declaration stays, for code may ask for it
 // (decltype, concepts). If a function of both sides calls it, its body is a trap: the device may never make
-// that call.
+// that call. Constructors and destructors are declared alone, as their members may need initialisers.
 void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
   std::set<DeclKey> called;
   std::set<clang::DeclarationName> names;
@@ -279,19 +281,23 @@ void Slicer::Impl::refuse_methods(DeviceSlice& slice) {
       for (clang::OverloadedOperatorKind kind : item.called_operators)
         names.insert(context.DeclarationNames.getCXXOperatorName(kind));
     }
+  clang::ASTNameGenerator symbols(context);
   for (clang::FileID id : in_order())
     for (Item& item : items.files().at(id).items)
       for (SplitCut& cut : item.cuts) {
-        if (!item.kept || item.only_declared || !cut.method || called.contains(cut.method)) continue;
+        if (!item.kept || item.only_declared || !cut.method) continue;
         const auto* method = llvm::cast<clang::FunctionDecl>(decl_of(cut.method, context));
-        if (names.contains(method->getDeclName()) ||
-            (conversions && llvm::isa<clang::CXXConversionDecl>(method)))
+        const bool is_body = cut.instead == SplitCut::words;
+        if (is_body && (called.contains(cut.method) || names.contains(method->getDeclName()) ||
+                        (conversions && llvm::isa<clang::CXXConversionDecl>(method))))
           continue;
         const std::string name = method->getQualifiedNameAsString();
-        cut.text = "{asm volatile(\"call " + refused_symbol(name) + ";\");for(;;);}";
+        if (is_body) cut.text = "{asm volatile(\"call " + refused_symbol(name) + ";\");for(;;);}";
         const clang::SourceLocation place = sources.getExpansionLoc(method->getLocation());
-        slice.refused.push_back(
-            {name, true, user_name(tokens.files().at(id).path), int(sources.getExpansionLineNumber(place))});
+        HostName& refused = slice.refused.emplace_back(HostName{
+            name, true, user_name(tokens.files().at(id).path), int(sources.getExpansionLineNumber(place))});
+        if (!is_body && !method->isDependentContext())
+          refused.symbol = readable_symbol(symbols.getName(method));
       }
 }
 

@@ -103,6 +103,7 @@ struct HostName {
   bool is_function = false;
   std::string file;
   int line = 0;
+  std::string symbol = {};  ///< of a member function that is no template: as ptxas names it
 };
 
 using HostNames = std::vector<HostName>;
@@ -125,7 +126,7 @@ struct DeviceSlice {
   std::vector<std::shared_ptr<const HostText>> host_texts;  ///< the user's files, the main one first
   std::vector<Doubt> doubts;
   std::vector<std::shared_ptr<const HostNames>> host_names;  ///< of each file
-  HostNames refused;  ///< the host's member functions, which device code must not call
+  HostNames refused;  ///< the host's member functions, which device code must not call, with their classes
   std::vector<KernelUse> kernels;
   std::vector<DeviceVariable> variables;
   /// Of a session's earlier cells, if the unit is a cell: in this device code they would be others.

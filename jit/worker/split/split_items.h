@@ -30,7 +30,7 @@ struct SplitCut {
   size_t begin = 0, end = 0;
   enum Instead { nothing, semicolon, words } instead = nothing;
   std::string text = {};  ///< the words
-  DeclKey method = 0;     ///< the host's, canonical, of which this is the body
+  DeclKey method = 0;     ///< the host's, canonical, of which this is the body, or behind which it is
 };
 
 /// The body of a host function that device code must be able to name. It has no value to return.

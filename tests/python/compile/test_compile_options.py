@@ -160,7 +160,7 @@ def test_what_is_written_about_the_options_follows_the_table():
 
 
 @pytest.mark.parametrize("source", ["int f() { return 1; }", "__global__ void k(int* x) { *x = 1; }"])
-@pytest.mark.parametrize("arch", ["sm_999", "sm_12", "banana", "", "90", "sm_90x", "compute_90", ["sm_90", "sm_05"]])
+@pytest.mark.parametrize("arch", ["sm_999", "sm_250", "sm_50", "sm_72", "sm_101", "sm_12", "banana", "", "90", "sm_90x", "sm_90f", "sm_80a", "compute_90", ["sm_90", "sm_05"]])
 def test_architectures_that_do_not_exist_are_refused_with_those_that_do(source, arch):
     wrong = arch[-1] if isinstance(arch, list) else arch
     with pytest.raises(tarsia.ArgumentValueError, match=f"architecture '{wrong}' is unknown: .*sm_75, .*sm_121"):

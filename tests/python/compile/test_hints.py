@@ -320,11 +320,38 @@ __global__ void k(int* x) {
     assert tarsia.load_inline(source, arch="sm_90").device_compilers == {"source": "nvrtc"}
 
 
-def test_a_hosts_member_that_is_defined_elsewhere_is_an_error():
+# Constructors and destructors of the host have no bodies in device code: the linker finds that they are missing.
+CONSTRUCTORS = {
+    "A::A": ("struct A { int n;\n A(int m) : n(m) {} };\n__global__ void k(int* x) {\n A a(1); x[0] = a.n; }", 2),
+    "A::A ": ("struct A { int n;\n A(float, int); A(int m) : n(m) {}\n  A(int m, float) { n = m; } };\n"
+              "__global__ void k(int* x) {\n A a(1, 2.0f); x[0] = a.n; }", 3),
+    "A::A  ": ("struct A { int n;\n A(int);\n};\nA::A(int m) : n(m) {}\n__global__ void k(int* x) {\n A a(1); x[0] = a.n; }", 2),
+    "A::~A": ("struct A { int n;\n ~A() { n = 0; } };\n__global__ void k(int* x) {\n A a{1}; x[0] = a.n; }", 2),
+    "n::A::A": ("namespace n { template <class T> struct A { T n;\n A(T m) : n(m) {} }; }\n"
+                "__global__ void k(int* x) {\n n::A<int> a(1); x[0] = a.n; }", 2),
+    "A::A   ": ("struct A { int n;\n template <class T> A(T m) : n(m) {} };\n__global__ void k(int* x) {\n A a(1.0f); x[0] = a.n; }", 2),
+    "B::B": ("struct B { int n;\n B(int m) : n(m) {} };\nstruct A { B b{3}; };\n__global__ void k(int* x) { A a; x[0] = a.b.n; }", 2),
+    "A::f": ("struct A { int n;\n int f(); };\n__global__ void k(A a, int* x) {\n x[0] = a.f(); }", 2),
+}
+
+
+@pytest.mark.parametrize("compiler", ["auto", "nvrtc"])
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_hosts_constructor_that_a_kernel_calls_is_an_error_at_its_line(name, compiler):
     cuda_or_skip()
-    source = "struct A { int n; A(int m) : n(m) {} };\n__global__ void k(int* x) { A a(1); x[0] = a.n; }"
-    with pytest.raises(tarsia.CompileError, match="'A::A.int.'; if it is a host function, write __device__"):
-        tarsia.load_inline(source, arch="sm_90")
+    source, line = CONSTRUCTORS[name]
+    told = error_of(source, arch="sm_90", device_compiler=compiler).diagnostics
+    assert f"'{name.strip()}' is a host function (line {line}), and device code calls it: write __device__" in told[0].message, told
+    assert told[0].line == line and all(one.line > 0 for one in told), told
+    if compiler == "auto":  # and where it is called
+        assert any(one.line > line for one in told), told
+
+
+def test_a_device_function_that_is_defined_nowhere_has_the_line_of_its_declaration():
+    cuda_or_skip()
+    told = error_of("int g();\n__device__ int f(int);\n__global__ void k(int* x) { x[0] = f(1); }", arch="sm_90").diagnostics
+    assert [one.line for one in told if one.severity == "error"] == [2], told
+    assert "'f(int)', which is defined nowhere in this source; define it here, marked __device__" in told[0].message
 
 
 @pytest.mark.parametrize("text", [

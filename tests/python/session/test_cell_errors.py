@@ -160,3 +160,16 @@ def test_private_members_are_refused_in_statements(session, cell):
     result = session.run(cell)
     assert not result.ok and "is a private member of 'C'" in result.diagnostics[0].message and result.diagnostics[0].line == 1
     assert value(session, "sees(c) + c.open") == "3"
+
+
+@pytest.mark.parametrize("text, column", [("{1, 2}", 6), ("{1, 2};", 6), ("int a = 1; {a, 2}", 17), ("{{1, 2}, {3}}", 7), ("{1}", 3), ("void f() {}\n{\"a\", 2}", 8)])
+def test_a_list_without_a_type_is_told_what_to_write(session, text, column):
+    cell = session.run(text)
+    assert not cell.ok and len(cell.diagnostics) == 1, cell.error
+    assert cell.diagnostics[0].column == column and "a list in braces has no type of its own: write one before it" in cell.error, cell.error
+
+
+def test_a_block_in_a_cell_is_no_list(session):
+    assert session.run("int n = 0; { n++; }").ok and session.run("{ }").ok
+    assert "a list in braces" not in session.run("{ n++; n = 2 }").error
+    assert "a list in braces" not in session.run("{ int b = 2 }").error

@@ -1,0 +1,62 @@
+// Finds blocks of a cell that are meant as lists.
+#include "jit/worker/cell/bare_lists.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "clang/Basic/TokenKinds.h"
+#include "jit/worker/source/raw_tokens.h"
+
+namespace tarsia::jit {
+namespace {
+
+/// The bytes from a block's first brace to its last, for those blocks that begin a statement at the top level
+/// and have no semicolon.
+std::vector<std::pair<std::size_t, std::size_t>> blocks_without_semicolon(const std::string& text) {
+  std::vector<std::pair<std::size_t, std::size_t>> blocks;
+  std::size_t begin = 0;
+  int depth = 0;
+  bool is_first = true, counts = false;
+  for_each_raw_token(text, [&](const clang::Token& token, std::size_t offset) {
+    if (token.is(clang::tok::l_brace) && depth++ == 0) {
+      begin = offset;
+      counts = is_first;
+    }
+    if (token.is(clang::tok::semi) && depth > 0) counts = false;
+    is_first = depth == 0 && token.is(clang::tok::semi);
+    if (!token.is(clang::tok::r_brace) || depth == 0 || --depth > 0) return;
+    is_first = true;
+    if (counts) blocks.emplace_back(begin, offset);
+  });
+  return blocks;
+}
+
+/// The byte at which a message points.
+std::size_t offset_of(std::string_view text, const Diagnostic& diagnostic) {
+  std::size_t start = 0;
+  for (int line = 1; line < diagnostic.line && start < text.size(); ++line)
+    start = std::min(text.find('\n', start), text.size() - 1) + 1;
+  return start + std::size_t(std::max(diagnostic.column, 1) - 1);
+}
+
+}  // namespace
+
+void explain_bare_lists(const SourceFile& cell, std::vector<Diagnostic>& diagnostics) {
+  for (const auto& [begin, end] : blocks_without_semicolon(cell.text)) {
+    const auto is_within = [&](const Diagnostic& one) {
+      if (one.severity < Severity::error || one.file != cell.name) return false;
+      const std::size_t at = offset_of(cell.text, one);
+      return at > begin && at <= end;
+    };
+    const auto first = std::ranges::find_if(diagnostics, is_within);
+    if (first == diagnostics.end() ||
+        (first->message != "expected ';' after expression" && first->message != "expected expression"))
+      continue;
+    first->message +=
+        "; a list in braces has no type of its own: write one before it, as in std::vector<double>{1, 2}";
+    diagnostics.erase(std::remove_if(std::next(first), diagnostics.end(), is_within), diagnostics.end());
+  }
+}
+
+}  // namespace tarsia::jit
