@@ -68,7 +68,7 @@ uint32_t tarsia_no_compile_depth(void) {
   return pipeline::no_compile_depth();
 }
 
-int32_t tarsia_cache_statistics(char** json) {
+int32_t tarsia_cache_stats(char** json) {
   return guarded([&] {
     const cache::DiskStore& store = usable_store();
     cache::Tally& tally = Pipeline::instance().tally();

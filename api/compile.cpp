@@ -200,7 +200,7 @@ int32_t tarsia_cache_fill(const tarsia_file* files, uint64_t n_files, const tars
   });
 }
 
-int32_t tarsia_statistics(char** text) {
+int32_t tarsia_stats(char** text) {
   return guarded([&] {
     Pipeline& pipeline = Pipeline::instance();
     const cache::Counters disk = pipeline.counters();

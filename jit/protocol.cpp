@@ -2,30 +2,13 @@
 // notices a missing or misplaced one.
 #include "jit/protocol.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "jit/msgpack.h"
 
 namespace tarsia::jit {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string pack(const Json& json) {
-  std::string bytes;
-  Json::to_msgpack(json, bytes);
-  return bytes;
-}
-
-template <typename Build>
-auto unpack(const char* what, std::string_view payload, Build build) {
-  try {
-    return build(Json::from_msgpack(payload.begin(), payload.end()));
-  } catch (const Json::exception& error) {
-    throw Error(std::string("a message of the compiler's protocol is malformed: ") + what + ": " +
-                error.what());
-  }
-}
 
 Json digest_json(const std::array<unsigned char, 32>& digest) {
   return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());

@@ -1,29 +1,13 @@
 // Converts the structs to msgpack and back.
 #include "jit/service_protocol.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "jit/msgpack.h"
 
 namespace tarsia::jit {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string pack(const Json& json) {
-  std::string bytes;
-  Json::to_msgpack(json, bytes);
-  return bytes;
-}
-
-template <typename Build>
-auto unpack(std::string_view payload, Build build) {
-  try {
-    return build(Json::from_msgpack(payload.begin(), payload.end()));
-  } catch (const Json::exception& error) {
-    throw Error(std::string("a message of the service's protocol is malformed: ") + error.what());
-  }
-}
 
 /// CUDA's parts travel as in the worker's protocol.
 Json nested(const std::string& bytes) {
@@ -45,7 +29,7 @@ std::string encode(const LeaseRequest& message) {
 }
 
 LeaseRequest decode_lease_request(std::string_view payload) {
-  return unpack(payload, [](const Json& json) {
+  return unpack("lease", payload, [](const Json& json) {
     LeaseRequest message;
     json.at("build_id").get_to(message.build_id);
     json.at("isolated").get_to(message.isolated);
@@ -63,7 +47,7 @@ std::string encode(const LeasedWorker& message) {
 }
 
 LeasedWorker decode_leased_worker(std::string_view payload) {
-  return unpack(payload, [](const Json& json) {
+  return unpack("leased", payload, [](const Json& json) {
     LeasedWorker message;
     json.at("pid").get_to(message.pid);
     json.at("memory_bytes").get_to(message.memory_bytes);
@@ -79,7 +63,7 @@ std::string encode(const WorkerEnd& message) {
 }
 
 WorkerEnd decode_worker_end(std::string_view payload) {
-  return unpack(payload, [](const Json& json) {
+  return unpack("worker_ended", payload, [](const Json& json) {
     WorkerEnd message;
     json.at("end").get_to(message.end);
     json.at("how").get_to(message.how);

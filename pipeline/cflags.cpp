@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cuda/profiler.h"
 #include "base/error.h"
 
 namespace tarsia::pipeline {
@@ -467,9 +468,11 @@ void take_cflags(Options& options) {
 void take_environment(Options& options) {
   const char* const lineinfo = std::getenv("TARSIA_LINEINFO");
   if (lineinfo && *lineinfo) {
-    if (std::string_view(lineinfo) != "1")
-      refuse("the environment's TARSIA_LINEINFO is '" + std::string(lineinfo) + "': it may be '1'");
-    options.lineinfo = true;
+    if (std::string_view(lineinfo) != "1" && std::string_view(lineinfo) != "0")
+      refuse("the environment's TARSIA_LINEINFO is '" + std::string(lineinfo) + "': it may be '1' or '0'");
+    options.lineinfo |= *lineinfo == '1';
+  } else {
+    options.lineinfo |= has_profiler();  // which shows the lines of kernels that have some
   }
   const bool leveled = options.opt != Options().opt;
   if (options.dev && leveled)

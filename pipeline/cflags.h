@@ -11,7 +11,8 @@ namespace tarsia::pipeline {
 void take_cflags(jit::CompileOptions& options);
 
 /// Lets TARSIA_OPT=fast set options.dev, unless a level of optimisation is asked for, and TARSIA_LINEINFO=1
-/// the option of its name. Throws ArgumentError for other values.
+/// the option of its name. Without TARSIA_LINEINFO a profiler sets that. Throws ArgumentError for other
+/// values.
 void take_environment(jit::CompileOptions& options);
 
 }  // namespace tarsia::pipeline

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/cuda/profiler.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -468,6 +469,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
 }
 
 jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& request, Stores& stores) {
+  const ProfilerRange range("compile", named(request));
   try {
     return m_pool.compile(request, stores.parts);
   } catch (const CompilerCrashed& crash) {

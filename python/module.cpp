@@ -134,9 +134,9 @@ std::string environment_for(const py::CompileOptions& given) {
   return py::taken(code, text);
 }
 
-std::string statistics() {
+std::string stats() {
   char* json = nullptr;
-  const int32_t code = tarsia_statistics(&json);
+  const int32_t code = tarsia_stats(&json);
   return py::taken(code, json);
 }
 
@@ -167,7 +167,7 @@ NB_MODULE(_tarsia, module) {
   module.def("seed", seed, nb::arg("seed").none());
   module.def("add_site_packages", [](const std::string& dir) { tarsia_add_site_packages(dir.c_str()); });
   module.def("doctor", doctor);
-  module.def("statistics", statistics);
+  module.def("stats", stats);
   module.def("no_compile_enter", &tarsia_no_compile_enter);
   module.def("no_compile_leave", [] { py::check(tarsia_no_compile_leave()); });
   module.def("no_compile_depth", &tarsia_no_compile_depth);

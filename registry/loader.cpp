@@ -19,6 +19,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/cuda/profiler.h"
 #include "base/demangle.h"
 #include "base/error.h"
 #include "base/fork.h"
@@ -367,6 +368,7 @@ void add_late_ops(const Ref<Library>& library) {
 }
 
 Ref<Library> load_module(ModuleFile module) {
+  const ProfilerRange range("load", module.name);
   return LibraryLoader(std::move(module)).load();
 }
 

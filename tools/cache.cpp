@@ -112,7 +112,7 @@ void print_prometheus(const Json& report) {
 }
 
 int stats(const CacheCommand& command) {
-  const Json report = asked(&tarsia_cache_statistics);
+  const Json report = asked(&tarsia_cache_stats);
   if (command.as_json) {
     print_json(report);
     return k_done;

@@ -20,9 +20,9 @@ std::string_view flag_of(std::string_view message) {
              : message.substr(at + 4, message.size() - at - 5);
 }
 
-nlohmann::json statistics() {
+nlohmann::json stats() {
   char* text = nullptr;
-  if (tarsia_statistics(&text) != 0) return {};
+  if (tarsia_stats(&text) != 0) return {};
   nlohmann::json all = nlohmann::json::parse(text, nullptr, false);
   tarsia_free(text);
   return all;
@@ -54,7 +54,7 @@ bool print_warnings(std::span<const tarsia_diagnostic> warnings, const CompileOp
 }
 
 bool print_last_warnings(const CompileOptions& options, const Sources& sources) {
-  const nlohmann::json rows = statistics().value("last_warnings", nlohmann::json::array());
+  const nlohmann::json rows = stats().value("last_warnings", nlohmann::json::array());
   std::vector<tarsia_diagnostic> warnings;
   for (const auto& row : rows)
     warnings.push_back({row.at(0).get_ref<const std::string&>().c_str(), row.at(1).get<int32_t>(),
@@ -64,7 +64,7 @@ bool print_last_warnings(const CompileOptions& options, const Sources& sources) 
 }
 
 void print_steps() {
-  const auto steps = statistics().value("last_compile", nlohmann::json::array());
+  const auto steps = stats().value("last_compile", nlohmann::json::array());
   for (const auto& step : steps)
     std::fprintf(stderr, "tarsia: %9.1f ms  %s\n", step.at(1).get<double>(),
                  step.at(0).get_ref<const std::string&>().c_str());

@@ -38,7 +38,7 @@ for i in range(n):
     library = tarsia.load_inline(text)
     took.append((time.perf_counter() - began) * 1000)
     assert library.origin == origin, library.origin
-print(json.dumps([took, tarsia.statistics()["cache"]["remote"]]))
+print(json.dumps([took, tarsia.stats()["cache"]["remote"]]))
 """
 
 # Compiles with and without the store by turns, so that both have the same load of the machine.
@@ -53,7 +53,7 @@ def took(i, remote):
 took(0, "")
 first = took(1, url)
 both = [(took(2 * i, ""), took(2 * i + 1, url)) for i in range(1, 31)]
-print(json.dumps([first, [one for one, _ in both], [other for _, other in both], tarsia.statistics()["cache"]["remote"]]))
+print(json.dumps([first, [one for one, _ in both], [other for _, other in both], tarsia.stats()["cache"]["remote"]]))
 """
 
 

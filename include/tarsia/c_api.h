@@ -560,7 +560,7 @@ TARSIA_API int32_t tarsia_doctor(char** json);
 TARSIA_API void tarsia_add_site_packages(const char* dir);
 
 /// Reports the counters of the cache, the compiler and conversions as JSON. Free `*json` with tarsia_free.
-TARSIA_API int32_t tarsia_statistics(char** json);
+TARSIA_API int32_t tarsia_stats(char** json);
 
 /// Frees memory that one of the functions above handed over. Null is allowed.
 TARSIA_API void tarsia_free(void* memory);

@@ -6,11 +6,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 
 #include "base/error.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "jit/service_protocol.h"
 
@@ -27,14 +29,24 @@ constexpr auto k_left_alone = 5s;
 
 /// The service that failed last.
 struct Failed {
-  std::mutex mutex;
+  ForkSafeMutex mutex;
   std::string socket;
   Clock::time_point until{};
 };
+std::atomic<Failed*> s_failed{nullptr};
 Failed& failed() {
-  static auto& s_failed = *new Failed;  // never destroyed: threads may compile as the process ends
-  return s_failed;
+  return made_once(s_failed, [] { return Failed(); });
 }
+
+/// Ends a request that gets no worker. A process that was forked meanwhile may have the socket, too. Closing
+/// it would then tell the service nothing.
+struct EndsRequest {
+  int fd;
+  bool ends = true;
+  ~EndsRequest() {
+    if (ends) ::shutdown(fd, SHUT_RDWR);
+  }
+};
 
 bool is_left_alone(const std::string& socket) {
   const std::lock_guard lock(failed().mutex);
@@ -76,6 +88,7 @@ std::unique_ptr<WorkerProcess> borrow_worker(const std::string& path, const Work
   UniqueFd socket = connect_to(path, why);
   if (!socket) return leave_alone(path, why), nullptr;
   Channel service(std::move(socket));
+  EndsRequest request_end{service.fd()};
   Message answer;
   const auto interrupted = [] {
     throw Interrupted("a compile was interrupted while it waited for the service");
@@ -86,9 +99,12 @@ std::unique_ptr<WorkerProcess> borrow_worker(const std::string& path, const Work
     const Deadline soon = Clock::now() + k_answer_time;
     Channel::Status status = service.send(frame_type(ServiceMessage::lease), encode(wanted), {}, soon);
     if (status == Channel::Status::ok) status = service.receive(answer, soon);
-    if (status == Channel::Status::ok && answer.type == frame_type(ServiceMessage::queued))
-      status = service.receive(answer, Clock::now() + k_queue_time);
+    const bool queued = status == Channel::Status::ok && answer.type == frame_type(ServiceMessage::queued);
+    if (queued) status = service.receive(answer, Clock::now() + k_queue_time);
     if (status == Channel::Status::interrupted) interrupted();
+    if (queued && status == Channel::Status::timed_out)
+      return leave_alone(path, "none became free within a minute"), nullptr;
+    if (status == Channel::Status::closed) return leave_alone(path, "it ended the request"), nullptr;
     if (status != Channel::Status::ok) return leave_alone(path, "it does not answer"), nullptr;
     if (answer.type == frame_type(ServiceMessage::busy)) {
       log().info("the service at {} lends no compiler: {}", path, answer.payload);
@@ -96,6 +112,7 @@ std::unique_ptr<WorkerProcess> borrow_worker(const std::string& path, const Work
     }
     if (answer.type != frame_type(ServiceMessage::leased) || answer.descriptors.size() != 1)
       return leave_alone(path, "it answers out of turn"), nullptr;
+    request_end.ends = false;
     return WorkerProcess::borrowed(std::move(answer.descriptors[0]), std::move(service),
                                    decode_leased_worker(answer.payload), program.isolation);
   } catch (const Interrupted&) {

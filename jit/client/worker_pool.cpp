@@ -186,7 +186,7 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
       if (auto lent = borrow_worker(program.service, program, *request)) lease.take(std::move(lent));
   // An idle worker may have been stopped or killed, or may leave just as it is asked. As long as it has not
   // begun, its end says nothing about the request. A new worker is then asked, once.
-  for (bool first = true;; first = false) {
+  for (bool first = true;;) {
     const bool was_idle = lease.has_worker();
     if (!was_idle) start_worker(lease);
     WorkerProcess& worker = lease.worker();
@@ -220,6 +220,7 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
       if (was_idle && !begun && begin_by < deadline) {
         log().info("worker {} did not begin with {}; a new one takes its place", worker.pid(), what);
         lease.end_worker();
+        first = false;
         continue;
       }
       throw CompileTimeout(
@@ -227,10 +228,16 @@ void WorkerPool::exchange(const std::string& what, std::chrono::milliseconds lim
           " and was stopped: raise the timeout, or look for templates or macros that explode");
     }
     const WorkerProcess::Death death = worker.bury();
+    if (death.end == WorkerProcess::End::withdrawn) {
+      log().info("a worker {} during {}; this process starts its own", death.how, what);
+      lease.end_worker();
+      continue;
+    }
     if (begun) raise_death(what, death, compiler_memory_limit());
     if (!first) raise_death_before(what, death);
     log().info("a worker {} before it began with {}; a new one takes its place", death.how, what);
     lease.end_worker();
+    first = false;
   }
 }
 

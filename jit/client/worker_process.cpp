@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,9 +149,16 @@ void WorkerProcess::kill() {
     m_child.kill();
 }
 
+void WorkerProcess::end_connection() {
+  // A process that was forked meanwhile may have the socket, too. Closing it would then tell the service
+  // nothing.
+  ::shutdown(m_service->fd(), SHUT_RDWR);
+  m_service.reset();
+}
+
 WorkerProcess::Death WorkerProcess::end_borrowed() {
   Message answer;
-  WorkerEnd told{static_cast<int>(End::crashed), "ended, and its service with it", {}};
+  WorkerEnd told{static_cast<int>(End::withdrawn), "was withdrawn by its service", {}};
   try {
     kill();
     if (m_service->receive(answer, Clock::now() + 5s) == Channel::Status::ok &&
@@ -159,7 +167,7 @@ WorkerProcess::Death WorkerProcess::end_borrowed() {
   } catch (const Error& error) {
     log().debug("the service does not tell how a worker ended: {}", error.what());
   }
-  m_service.reset();
+  end_connection();
   return {static_cast<End>(told.end), told.how, told.last_words};
 }
 
@@ -185,6 +193,7 @@ bool WorkerProcess::suits(const CompileRequest* request) const {
 }
 
 WorkerProcess::~WorkerProcess() {
+  if (m_service) end_connection();
   if (!m_child) return;
   // Closing the socket would suffice, but the signal also ends a worker that is busy, at once.
   kill();

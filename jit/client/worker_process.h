@@ -69,7 +69,8 @@ class WorkerProcess {
   /// Kills it.
   void kill();
 
-  enum class End { left, crashed, out_of_memory };
+  /// `withdrawn`: a service took a borrowed worker back, or is gone. That says nothing about the request.
+  enum class End { left, crashed, out_of_memory, withdrawn };
   struct Death {
     End end;
     std::string how;         ///< for people: "was killed by signal 11 (Segmentation fault)"
@@ -85,6 +86,7 @@ class WorkerProcess {
   WorkerProcess(UniqueFd socket, UniqueFd standard_error, ChildProcess child, std::uint64_t memory_bytes);
   ChildProcess::End await_end();
   Death end_borrowed();
+  void end_connection();
 
   Channel m_channel;
   UniqueFd m_stderr;

@@ -2,6 +2,7 @@
 #include "jit/service/listener.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,6 +25,17 @@ UniqueFd make_socket() {
   return socket;
 }
 
+/// The folder of the path, locked for as long as this is open. Without that, two services that find a socket
+/// left behind could each remove the other's. A folder that cannot be opened cannot be bound in, either.
+UniqueFd lock_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  UniqueFd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (opened && ::flock(opened.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return opened;
+}
+
 }  // namespace
 
 Listener::Listener(std::string path) : m_path(std::move(path)), m_socket(make_socket()) {
@@ -34,6 +46,7 @@ Listener::Listener(std::string path) : m_path(std::move(path)), m_socket(make_so
                 std::to_string(sizeof address.sun_path - 1) + " bytes");
   std::memcpy(address.sun_path, m_path.c_str(), m_path.size() + 1);
 
+  const UniqueFd lock = lock_folder_of(m_path);
   struct stat status{};
   if (::lstat(m_path.c_str(), &status) == 0) {
     if (!S_ISSOCK(status.st_mode)) throw Error(m_path + " is there already, and is no socket");
@@ -41,17 +54,22 @@ Listener::Listener(std::string path) : m_path(std::move(path)), m_socket(make_so
       throw Error("a service listens at " + m_path + " already");
     ::unlink(m_path.c_str());
   }
-  // Nobody can connect before it listens, and by then it has its mode.
-  if (::bind(m_socket.get(), as_address, sizeof address) != 0 || ::chmod(m_path.c_str(), 0600) != 0 ||
-      ::listen(m_socket.get(), k_backlog) != 0) {
+  // The path gets the mode that the socket has.
+  if (::fchmod(m_socket.get(), 0600) != 0 || ::bind(m_socket.get(), as_address, sizeof address) != 0 ||
+      ::listen(m_socket.get(), k_backlog) != 0 || ::lstat(m_path.c_str(), &status) != 0) {
     const int error = errno;
     throw Error(errno_message("cannot listen at " + m_path, error) +
                 ": give the path of a socket in a folder of yours, such as $XDG_RUNTIME_DIR/tarsia.sock");
   }
+  m_device = status.st_dev;
+  m_inode = status.st_ino;
 }
 
 Listener::~Listener() {
-  ::unlink(m_path.c_str());
+  const UniqueFd lock = lock_folder_of(m_path);
+  struct stat status{};
+  if (::lstat(m_path.c_str(), &status) == 0 && status.st_dev == m_device && status.st_ino == m_inode)
+    ::unlink(m_path.c_str());
 }
 
 UniqueFd Listener::accept(pid_t& peer) const {
@@ -61,6 +79,7 @@ UniqueFd Listener::accept(pid_t& peer) const {
   socklen_t size = sizeof who;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != ::geteuid()) {
     log().warn("a process of user {} was sent away", who.uid);
+    errno = EPERM;
     return {};
   }
   peer = who.pid;

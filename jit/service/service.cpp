@@ -18,6 +18,7 @@
 #include "jit/protocol_server.h"
 #include "jit/service/figures.h"
 #include "jit/service/listener.h"
+#include "jit/service/peer.h"
 #include "jit/service_protocol.h"
 
 namespace tarsia::jit {
@@ -29,6 +30,9 @@ constexpr auto k_message_time = 200ms;  // a client that stops in the middle of 
 constexpr auto k_start_time = 20s;
 constexpr auto k_start_again = 5s;               // after a worker could not be started
 constexpr auto k_keep_warm = k_worker_idle / 2;  // by itself an idle worker leaves
+
+constexpr auto k_look_again = 1s;         // at what nothing reports
+constexpr auto k_no_descriptors = 100ms;  // then it is looked again whether a descriptor is free
 
 constexpr std::size_t k_most_known = 10'000;  // processes whose last turn is known
 
@@ -45,12 +49,13 @@ struct Worker {
 
 struct Connection {
   Channel channel;
-  pid_t pid = -1;
+  Peer peer;
   enum { quiet, waiting, served, over } state = quiet;
   LeaseRequest wanted{};
   std::uint64_t number = 0;  ///< the order of requests
-  Clock::time_point since{};
+  Clock::time_point since = Clock::now();
   Worker* worker = nullptr;
+  pid_t pid() const { return peer.pid(); }
 };
 
 }  // namespace
@@ -66,8 +71,7 @@ class Service::Loop {
   void run(int stop) {
     while (wait(stop)) {
       std::erase_if(m_workers, [](const Worker& one) { return !one.process; });
-      for (Connection& one : m_connections)
-        if (one.state == Connection::served && Clock::now() - one.since > m_settings.longest_lease) drop(one);
+      look_after_connections();
       keep_workers();
       while (lend_one()) {
       }
@@ -78,11 +82,13 @@ class Service::Loop {
  private:
   /// Waits for something to do, and does what concerns one connection or worker. False once it is to stop.
   bool wait(int stop) {
-    std::vector<pollfd> watched{{stop, POLLIN, 0}, {m_listener.fd(), POLLIN, 0}};
+    const bool accepts = Clock::now() >= m_accept_after;
+    std::vector<pollfd> watched{{stop, POLLIN, 0}, {accepts ? m_listener.fd() : -1, POLLIN, 0}};
     std::vector<Connection*> connections;
     std::vector<Worker*> workers;
     for (Connection& one : m_connections) {
       watched.push_back({one.channel.fd(), POLLIN, 0});
+      watched.push_back({one.peer.ended_fd(), POLLIN, 0});
       connections.push_back(&one);
     }
     for (Worker& one : m_workers) {
@@ -91,14 +97,18 @@ class Service::Loop {
       watched.push_back({one.lent ? -1 : one.process->channel().fd(), POLLIN, 0});
       workers.push_back(&one);
     }
-    if (::poll(watched.data(), watched.size(), 1000) < 0 && errno != EINTR)
+    const auto longest = std::chrono::milliseconds(accepts ? k_look_again : k_no_descriptors);
+    if (::poll(watched.data(), watched.size(), static_cast<int>(longest.count())) < 0 && errno != EINTR)
       raise_errno("the service cannot wait for its sockets", errno);
     if (watched[0].revents != 0) return false;
     if (watched[1].revents != 0) accept();
-    for (std::size_t i = 0; i < connections.size(); ++i)
-      if (watched[2 + i].revents != 0) hear(*connections[i]);
+    for (std::size_t i = 0; i < connections.size(); ++i) {
+      if (watched[2 + 2 * i].revents != 0) hear(*connections[i]);
+      // Its last message came first.
+      if (watched[3 + 2 * i].revents != 0 && connections[i]->state != Connection::over) drop(*connections[i]);
+    }
     for (std::size_t i = 0; i < workers.size(); ++i) {
-      const std::size_t at = 2 + connections.size() + 2 * i;
+      const std::size_t at = 2 + 2 * connections.size() + 2 * i;
       if (workers[i]->process == nullptr) continue;
       if (watched[at].revents != 0) workers[i]->process->drain();
       if (watched[at + 1].revents != 0 && !workers[i]->lent) end(*workers[i], m_figures.crashed);
@@ -109,8 +119,25 @@ class Service::Loop {
   void accept() {
     for (pid_t peer = -1;;) {
       UniqueFd socket = m_listener.accept(peer);
-      if (!socket) return;
-      m_connections.push_back({Channel(std::move(socket)), peer});
+      if (!socket) {
+        if (errno == EMFILE || errno == ENFILE) m_accept_after = Clock::now() + k_no_descriptors;
+        return;
+      }
+      m_connections.push_back({Channel(std::move(socket)), Peer(peer)});
+    }
+  }
+
+  /// What nobody reports: leases and silences that last too long, and processes that are stopped. These would
+  /// keep others waiting for ever, and go on without the service once they can.
+  void look_after_connections() {
+    const bool others_wait = std::ranges::any_of(
+        m_connections, [](const Connection& one) { return one.state == Connection::waiting; });
+    for (Connection& one : m_connections) {
+      const auto age = Clock::now() - one.since;
+      if ((one.state == Connection::served && age > m_settings.longest_lease) ||
+          (one.state == Connection::quiet && age > m_settings.longest_silence) ||
+          (others_wait && one.state != Connection::over && one.peer.stopped_for(m_settings.longest_stop)))
+        drop(one);
     }
   }
 
@@ -131,7 +158,7 @@ class Service::Loop {
         return end_for(one);
       if (message.type != frame_type(ServiceMessage::end_worker)) throw Error("a message out of turn");
     } catch (const Error& error) {
-      log().info("process {} is sent away: {}", one.pid, error.what());
+      log().info("process {} is sent away: {}", one.pid(), error.what());
       ++m_figures.refused;
       drop(one);
     }
@@ -169,7 +196,7 @@ class Service::Loop {
     for (const Connection& other : m_connections) {
       if (other.state != Connection::waiting) continue;
       ++waiting;
-      of_this += other.pid == one.pid ? 1 : 0;
+      of_this += other.pid() == one.pid() ? 1 : 0;
     }
     if (waiting >= m_settings.queue || of_this >= m_settings.queue_per_client) {
       ++m_figures.busy;
@@ -193,7 +220,7 @@ class Service::Loop {
 
   std::size_t lent_to(pid_t pid) const {
     return static_cast<std::size_t>(std::ranges::count_if(m_connections, [&](const Connection& one) {
-      return one.state == Connection::served && one.pid == pid;
+      return one.state == Connection::served && one.pid() == pid;
     }));
   }
 
@@ -203,10 +230,10 @@ class Service::Loop {
     std::size_t best_has = 0;
     for (Connection& one : m_connections) {
       if (one.state != Connection::waiting) continue;
-      const std::size_t has = lent_to(one.pid);
+      const std::size_t has = lent_to(one.pid());
       if (has >= m_settings.per_client) continue;
-      const auto rank = std::tuple(has, m_last_served[one.pid], one.number);
-      if (best == nullptr || rank < std::tuple(best_has, m_last_served[best->pid], best->number))
+      const auto rank = std::tuple(has, m_last_served[one.pid()], one.number);
+      if (best == nullptr || rank < std::tuple(best_has, m_last_served[best->pid()], best->number))
         best = &one, best_has = has;
     }
     return best;
@@ -239,7 +266,7 @@ class Service::Loop {
     one->since = Clock::now();
     one->worker = free;
     if (m_last_served.size() > k_most_known) m_last_served.clear();
-    m_last_served[one->pid] = ++m_requests;
+    m_last_served[one->pid()] = ++m_requests;
     const LeasedWorker lent{free->process->pid(), m_memory_bytes, free->process->confined_with()};
     say(*one, ServiceMessage::leased, encode(lent), free->process->channel().fd());
     return true;
@@ -335,7 +362,7 @@ class Service::Loop {
     std::map<pid_t, bool> clients;
     for (const Connection& one : m_connections) {
       if (one.state == Connection::waiting) ++now.waiting;
-      if (one.state == Connection::waiting || one.state == Connection::served) clients[one.pid] = true;
+      if (one.state == Connection::waiting || one.state == Connection::served) clients[one.pid()] = true;
     }
     now.clients = clients.size();
     return now;
@@ -348,7 +375,7 @@ class Service::Loop {
   std::map<pid_t, std::uint64_t> m_last_served;
   std::uint64_t m_requests = 0;
   std::uint64_t m_memory_bytes = 0;
-  Clock::time_point m_start_after{};
+  Clock::time_point m_start_after{}, m_accept_after{};
   ServiceFigures m_figures;
 };
 

@@ -18,7 +18,11 @@ struct ServiceSettings {
   unsigned queue = 64;                     ///< requests that wait; those beyond are told that it is busy
   unsigned queue_per_client = 16;          ///< of one process
   std::chrono::seconds longest_lease = std::chrono::minutes(30);  ///< then the worker is ended
-  std::uint64_t max_resident_bytes = std::uint64_t{2} << 30;      ///< a worker larger than this is let go
+  /// A connection without a request is let go.
+  std::chrono::milliseconds longest_silence = std::chrono::seconds(5);
+  /// A process that is stopped so long loses its workers, and its turn, if others wait.
+  std::chrono::milliseconds longest_stop = std::chrono::seconds(2);
+  std::uint64_t max_resident_bytes = std::uint64_t{2} << 30;  ///< a worker larger than this is let go
 };
 
 /// A worker that becomes free goes to the process that has the fewest, and among those to the one that has

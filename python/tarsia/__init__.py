@@ -77,7 +77,6 @@ __all__ = [  # noqa: PLE0604 (it takes the names within _ERRORS for no strings)
     "replay",
     "seed",
     "sparse_parts",
-    "statistics",
     "stats",
 ]
 
@@ -144,10 +143,7 @@ def stats():
 
     from . import _tarsia
 
-    return json.loads(_tarsia.statistics())
-
-
-statistics = stats  # the same under its longer name
+    return json.loads(_tarsia.stats())
 
 
 @_errors.told("it takes no arguments")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cuda/cubin.h"
+#include "base/cuda/profiler.h"
 #include "base/error.h"
 #include "registry/call/arguments.h"
 #include "registry/elements/tensor_math.h"
@@ -303,6 +304,7 @@ class Arguments {
 
 void launch_values(const tarsia_kernel& described, const tarsia_launch& launch, const tarsia_value* values) {
   const LibraryKernel& kernel = owned(described);
+  const ProfilerRange range("launch", described.name);
   check_extents(kernel, launch);
   int device = launch.device;
   if (device < 0 && launch.has_stream) device = device_of_stream(launch.stream);

@@ -54,7 +54,7 @@ def test_a_warm_process_starts_no_worker(tmp_path):
     require_gpus()
     text = HEAD + r"""
 lib = tarsia.load_inline(RELU)
-workers = tarsia.statistics()["workers_started"]
+workers = tarsia.stats()["workers_started"]
 print(lib.origin, workers, len(children()), cuda_is_initialised())
 check(lib)
 """
@@ -175,7 +175,7 @@ if child == 0:
     assert report["gpus"] and report["known"] == report["modules"] >= 2 and cuda_is_initialised()
     with tarsia.no_compile():
         run()
-    counts = tarsia.statistics()
+    counts = tarsia.stats()
     assert counts["cache"]["compiles"] == counts["workers_started"] == 0
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0

@@ -66,7 +66,7 @@ pub use library::{compile, load, load_inline, Library, Signature, Skipped, Sourc
 pub use loader::open;
 pub use op::{op_names, AttributeInfo, Attributes, Choice, Meta, Op, Port};
 pub use options::{DebugMode, DeviceCompiler, HostHeaders, Options, Undefined};
-pub use system::{device_count, doctor, seed, statistics, version};
+pub use system::{device_count, doctor, seed, stats, version};
 pub use tensor::{Tensor, TensorView, TensorViewMut};
 pub use value::{Address, FromValue, Value};
 

@@ -29,9 +29,9 @@ pub fn seed(seed: u64) -> Result<()> {
 }
 
 /// The counters of the cache, the compiler and conversions, as JSON.
-pub fn statistics() -> Result<String> {
+pub fn stats() -> Result<String> {
     let api = api()?;
-    json(|text| unsafe { (api.tarsia_statistics)(text) })
+    json(|text| unsafe { (api.tarsia_stats)(text) })
 }
 
 /// What works on this machine, what is missing, and how to get it, as JSON. Compiles a source, and launches a kernel if it can.

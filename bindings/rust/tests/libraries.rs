@@ -253,7 +253,7 @@ fn errors_of_threads_are_their_own() {
 #[test]
 fn the_process_tells_about_itself() {
     assert_eq!(tarsia::version().unwrap(), env!("CARGO_PKG_VERSION"));
-    assert!(tarsia::statistics().unwrap().starts_with('{'));
+    assert!(tarsia::stats().unwrap().starts_with('{'));
     assert!(tarsia::doctor().unwrap().contains("libtarsia"));
     tarsia::seed(1).unwrap();
     tarsia::device_count().unwrap();

@@ -51,7 +51,7 @@ TARSIA_API uint32_t tarsia_no_compile_depth(void);
 
 /// Reports as JSON what the folder holds and what became of the requests of all processes: `hits` by tier,
 /// `misses` by reason, `entries`, `bytes`. Free `*json` with tarsia_free.
-TARSIA_API int32_t tarsia_cache_statistics(char** json);
+TARSIA_API int32_t tarsia_cache_stats(char** json);
 
 /// Lists the modules of the folder as JSON, the one used last first. Free `*json` with tarsia_free.
 TARSIA_API int32_t tarsia_cache_list(char** json);

@@ -67,4 +67,4 @@ def of_last_compile():
 
     from .. import _tarsia
 
-    return json.loads(_tarsia.statistics())["last_warnings"]
+    return json.loads(_tarsia.stats())["last_warnings"]

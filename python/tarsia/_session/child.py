@@ -187,8 +187,8 @@ def serve(connection, place=None):
                     result = getattr(handle, do)()
                 elif do == "complete":
                     result = _result(handle.complete(request["text"].encode("utf-8", "surrogateescape"), request["offset"]))
-                elif do == "statistics":
-                    result = _result(_tarsia.statistics())
+                elif do == "stats":
+                    result = _result(_tarsia.stats())
                 else:
                     result = _result(getattr(handle, do)())
                 answer = {"result": result}

@@ -240,7 +240,7 @@ class Commands:
         """tells what the cache and the compiler did for the session"""
         import json
 
-        self._say(json.dumps(self._session.statistics(), indent=2))
+        self._say(json.dumps(self._session.stats(), indent=2))
 
     def do_gpu(self, _):
         """tells which GPUs there are, or what they lack"""

@@ -360,8 +360,8 @@ class IsolatedHandle:
         self._asked({"do": "set_options", "options": options})
         self._options = options
 
-    def statistics(self):
-        return json.dumps(self._asked({"do": "statistics"}))
+    def stats(self):
+        return json.dumps(self._asked({"do": "stats"}))
 
 
 def _is_own_stderr():

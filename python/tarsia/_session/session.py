@@ -187,9 +187,9 @@ class Session:
         self._handle.set_options(changed if self.isolated else checked)
         self.options = changed
 
-    def statistics(self):
-        """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.statistics()."""
-        return json.loads(self._handle.statistics() if self.isolated else _tarsia.statistics())
+    def stats(self):
+        """Counters of the cache and the compiler in the process that runs the cells: a dict, as of tarsia.stats()."""
+        return json.loads(self._handle.stats() if self.isolated else _tarsia.stats())
 
 
 _CPP_SOURCES = (".cc", ".cpp", ".cxx", ".c++", ".CPP", ".C", ".c")

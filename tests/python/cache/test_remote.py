@@ -195,7 +195,7 @@ if child == 0:
     os._exit(0 if (lib.origin, lib.answer()) == ("remote", 7) else 1)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 open("near.h", "w").write("#define NEAR 8\\n")  # the parent's connection is still good
-print(json.dumps([status, tarsia.load("op.cc").origin, tarsia.statistics()["cache"]["remote"]["failures"]]))
+print(json.dumps([status, tarsia.load("op.cc").origin, tarsia.stats()["cache"]["remote"]["failures"]]))
 """)
     assert got == [0, "compiled", 0]
 
@@ -209,7 +209,7 @@ import json, threading, tarsia
 found = []
 threads = [threading.Thread(target=lambda: found.append(tarsia.load("op.cc").origin)) for _ in range(8)]
 [t.start() for t in threads], [t.join() for t in threads]
-print(json.dumps([found.count("compiled"), tarsia.statistics()["cache"]["hits"]["remote"]]))
+print(json.dumps([found.count("compiled"), tarsia.stats()["cache"]["hits"]["remote"]]))
 """)
     assert got == [0, 1]
 
@@ -318,7 +318,7 @@ with tarsia.no_compile():
         refused = False
     except tarsia.CompileForbidden:
         refused = True
-counts = tarsia.statistics()["cache"]
+counts = tarsia.stats()["cache"]
 print(json.dumps([lib.origin, refused, counts["hits"]["remote"], counts["misses"]["absent"], counts["forbidden"], counts["compiles"]]))
 """)
     assert got == ["remote", True, 1, 1, 1, 0]
@@ -334,7 +334,7 @@ import json, tarsia, warnings
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     lib = tarsia.load("op.cc")
-print(json.dumps([lib.origin, [str(one.message) for one in told], tarsia.statistics()["cache"]["remote"]["failures"]]))
+print(json.dumps([lib.origin, [str(one.message) for one in told], tarsia.stats()["cache"]["remote"]["failures"]]))
 """, LD_LIBRARY_PATH=str(libraries))
     assert got[0] == "compiled" and got[2] == 0 and len(got[1]) == 1
     assert "needs libcurl.so.4" in got[1][0] and "apt install" in got[1][0]

@@ -85,7 +85,7 @@ def took(text):
 took("int zero() { return 0; }")
 without = min(took(f"int a{i}() {{ return {i}; }}") for i in range(5))
 os.environ["TARSIA_REMOTE"] = url
-print(json.dumps([without, took("int b() { return 1; }"), tarsia.statistics()["cache"]["remote"]["failures"]]))
+print(json.dumps([without, took("int b() { return 1; }"), tarsia.stats()["cache"]["remote"]["failures"]]))
 """)
             without, once, failures = got
             assert 0.05 < once - without < 0.45 and failures == 1, got
@@ -133,7 +133,7 @@ def test_a_server_that_dies_during_a_put_kills_nobody(tmp_path, keys):
     got = host.load(before="import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
                     after="[tarsia.load_inline(f'int f{i}() {{ return {i}; }}') for i in range(5)]\n"
                           "end = time.monotonic() + 20\n"
-                          "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
+                          "while not tarsia.stats()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
     assert (got["origin"], got["sent"], got["not_sent"]) == ("compiled", 0, 6)
     assert got["failures"] == 1 and server.connections < 12  # no storm
     server.close()

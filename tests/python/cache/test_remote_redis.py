@@ -49,7 +49,7 @@ def test_users_with_passwords_read_and_write_what_they_may(tmp_path, keys):
         writer = Host(tmp_path / "writer", reader_url, sign=key)
         got = writer.load(before="tarsia.load_inline('int more() { return 1; }')",
                           after="end = time.monotonic() + 20\n"
-                                "while not tarsia.statistics()['cache']['remote']['not_sent'] and time.monotonic() < end: time.sleep(0.01)",
+                                "while not tarsia.stats()['cache']['remote']['not_sent'] and time.monotonic() < end: time.sleep(0.01)",
                           TARSIA_LOG="warn")
         assert (got["origin"], got["failures"], got["not_sent"]) == ("remote", 1, 1) and "NOPERM" in writer.told
         stranger = Host(tmp_path / "stranger", builder_url.split("builder:")[0] + builder_url.split("@")[1], trust=key + ".pub")
@@ -69,7 +69,7 @@ def test_a_server_that_takes_nothing_is_left_alone_with_entries_and_still_read(t
     writer = Host(tmp_path / "writer", url, sign=key)
     got = writer.load(before="".join(f"tarsia.load_inline('int f{i}() {{{{ return {i}; }}}}')\n".replace("{{{{", "{").replace("}}}}", "}") for i in range(3)),
                       after="end = time.monotonic() + 20\n"
-                            "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 3 and time.monotonic() < end: time.sleep(0.01)",
+                            "while not tarsia.stats()['cache']['remote']['not_sent'] >= 3 and time.monotonic() < end: time.sleep(0.01)",
                       TARSIA_LOG="warn")
     assert (got["origin"], got["failures"], got["sent"], got["not_sent"]) == ("remote", 1, 0, 3) and says in writer.told
 
@@ -240,7 +240,7 @@ def test_a_server_that_dies_while_it_is_written_to_kills_nobody(tmp_path, keys):
     got = host.load(before="import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
                     after="[tarsia.load_inline(f'int f{i}() {{ return {i}; }}') for i in range(5)]\n"
                           "end = time.monotonic() + 20\n"
-                          "while not tarsia.statistics()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
+                          "while not tarsia.stats()['cache']['remote']['not_sent'] >= 6 and time.monotonic() < end: time.sleep(0.01)")
     assert (got["origin"], got["sent"], got["not_sent"], got["failures"]) == ("compiled", 0, 6, 1)
     assert server.connections < 12  # no storm
     server.close()

@@ -81,9 +81,9 @@ def test_the_librarys_own_instantiations_are_taken(lib):
     assert lib.counts["float"].signatures == ("void counts<float, 4, float>(float *x)",)  # with the library's `counter`
     assert lib.counts["unsigned"].signatures == ("void counts<unsigned int, 4, unsigned int>(unsigned int *x)",)
     assert lib.axpy["double", 32]._symbol == lib["ns::axpy<double, 32>"]._symbol
-    before = tarsia.statistics()["workers_started"], tarsia.statistics()["disk"]
+    before = tarsia.stats()["workers_started"], tarsia.stats()["disk"]
     lib.axpy["double", 32]
-    assert before == (tarsia.statistics()["workers_started"], tarsia.statistics()["disk"])
+    assert before == (tarsia.stats()["workers_started"], tarsia.stats()["disk"])
 
 
 def test_arguments_may_be_types_of_the_source(lib):
@@ -197,7 +197,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     import sys
 
     program = (f"import tarsia\nlib = tarsia.load_inline({SOURCE!r}, arch='sm_90')\nlib.axpy['float', 99]\nlib.plain.ptx\n"
-               "print(tarsia.statistics()['workers_started'])")
+               "print(tarsia.stats()['workers_started'])")
     import os
 
     environment = {**os.environ, "TARSIA_CACHE_DIR": str(tmp_path)}

@@ -16,7 +16,7 @@ MACROS = "#pragma once\n#define LINE_OF_ITS_USER() __LINE__\n#define TOLD LINE_O
 def compiled(source, **options):
     """Whether NVRTC was asked, and the warnings."""
     lib = tarsia.load_inline(source, arch="sm_90", **options)
-    steps = [step for step, _ in tarsia.statistics()["last_compile"]]
+    steps = [step for step, _ in tarsia.stats()["last_compile"]]
     return any(step.startswith("device nvrtc") for step in steps), [(one.line, one.message) for one in lib.warnings]
 
 

@@ -1,10 +1,12 @@
 """Functions of the CUDA driver are found when they are first called."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
 
+import places
 import pytest
 
 import tarsia
@@ -103,3 +105,27 @@ def test_what_is_compiled_needs_no_driver_to_be_loaded(tmp_path):
     needed = subprocess.run(["readelf", "-d", tmp_path / "a.so"], capture_output=True, text=True, check=True).stdout
     assert "libcuda" not in needed
     assert tarsia.load(tmp_path / "a.so").initialize() in (0, 100)
+
+
+def test_a_child_of_a_process_that_uses_the_gpu_is_told_and_host_functions_go_on(tmp_path):
+    """Over a driver whose functions all succeed and do nothing."""
+    needed = re.findall(r'need\("(\w+)"', (places.REPO / "base/cuda/cuda_driver.cpp").read_text())
+    assert len(needed) > 30
+    (tmp_path / "driver.c").write_text("".join(f"int {name}() {{ return 0; }}\n" for name in needed if name != "cuDeviceGetCount") +
+                                       "int cuDeviceGetCount(int* n) { *n = 1; return 0; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "driver.c", "-o", "libcuda.so.1"], cwd=tmp_path, check=True)
+    told = run("""
+        import os, sys, tarsia
+        lib = tarsia.load_inline("__global__ void k() {}  int f() { return 6; }", arch="sm_90")
+        def launch():
+            try: lib.k[1, 1]()
+            except tarsia.CudaError as error: print(lib.f(), error, flush=True)
+        launch()
+        if os.fork() == 0:
+            launch()
+            os._exit(0)
+        os.wait()
+        """, LD_LIBRARY_PATH=str(tmp_path))
+    parent, child = told.splitlines()
+    assert parent.startswith("6 ") and "forked" not in parent
+    assert child.startswith("6 CUDA cannot be used in this process: it was forked")

@@ -37,7 +37,7 @@ def compile_source(folder, text=SOURCE, defines=None, **options):
 
 
 def is_held():
-    return tarsia.statistics()["last_compile"][0][0] == "prelude held"
+    return tarsia.stats()["last_compile"][0][0] == "prelude held"
 
 
 def edited(added, more=""):
@@ -68,7 +68,7 @@ def test_the_module_is_the_one_that_a_new_worker_makes(folder, tmp_path):
 import sys, tarsia
 for text in sys.argv[3:]:
     tarsia.compile(text, sys.argv[1], include_dirs=[sys.argv[2]], defines={"FACTOR": 2})
-print(tarsia.statistics()["last_compile"][0][0] == "prelude held")
+print(tarsia.stats()["last_compile"][0][0] == "prelude held")
 """
     made = []
     for texts in ([edited(8)], [edited(7), edited(8)]):
@@ -94,7 +94,7 @@ def test_texts_of_other_names_share_it(folder, tmp_path):
 import sys, tarsia
 for name in sys.argv[4:]:
     tarsia.compile({name: sys.argv[3]}, sys.argv[1], include_dirs=[sys.argv[2]], defines={"FACTOR": 2})
-    print(tarsia.statistics()["last_compile"][0][0] == "prelude held", tarsia.load(sys.argv[1]).host_file())
+    print(tarsia.stats()["last_compile"][0][0] == "prelude held", tarsia.load(sys.argv[1]).host_file())
 """
     made = []
     for names in (["second.cu"], ["first.cu", "second.cu"]):

@@ -132,10 +132,10 @@ def test_functions_that_are_not_there_are_named(tmp_path):
         with pytest.raises(tarsia.ArgumentValueError, match=message):
             tarsia.compile(source, tmp_path / "a.so", functions=wanted)
     assert not list(tmp_path.iterdir())
-    stored = tarsia.statistics()["disk"]["stores"]
+    stored = tarsia.stats()["disk"]["stores"]
     with pytest.raises(tarsia.ArgumentValueError, match="it has 'half'$"):
         tarsia.load_inline(f"int half() {{ return 1; }}  // {os.urandom(8).hex()}", functions=["hafl"])
-    assert tarsia.statistics()["disk"]["stores"] == stored  # nothing was compiled to its end
+    assert tarsia.stats()["disk"]["stores"] == stored  # nothing was compiled to its end
     with pytest.raises(tarsia.ArgumentValueError, match="no function 'a', 'b' that .*; it has none at all"):
         tarsia.load_inline("template <class T> T any(T x) { return x; }\nstruct S;", functions=["a", "b"])
     lib = tarsia.load_inline(source, functions=["ns::f", "half"])
@@ -491,8 +491,8 @@ def test_threads_compile_at_once():
     assert not errors and sorted(results) == sorted(i % 3 + os.getpid() for i in range(6))
 
 
-def test_statistics_and_doctor():
-    statistics = tarsia.statistics()
+def test_stats_and_doctor():
+    statistics = tarsia.stats()
     assert isinstance(statistics, dict) and statistics
     report = tarsia.doctor()
     assert isinstance(report, dict) and report

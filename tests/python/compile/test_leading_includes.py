@@ -24,7 +24,7 @@ PROGRAM = """
 import json, sys, tarsia
 try:
     lib = tarsia.load_inline(sys.argv[2], include_dirs=[sys.argv[1]])
-    print(json.dumps([tarsia.statistics()["last_compile"][0][0], lib.answer(5), list(lib.kernels)]))
+    print(json.dumps([tarsia.stats()["last_compile"][0][0], lib.answer(5), list(lib.kernels)]))
 except tarsia.CompileError as error:
     print(json.dumps(str(error)))
 """
@@ -61,7 +61,7 @@ import json, sys, tarsia
 text = sys.argv[2] + ("const char* file() { return __FILE__ ABOVE_FILE; }\\n"
                       "__global__ void tell(const char** to) { *to = __FILE__ ABOVE_FILE; }\\n")
 lib = tarsia.load_inline({NAME: text}, include_dirs=[sys.argv[1]])
-print(json.dumps([tarsia.statistics()["last_compile"][0][0], lib.answer(5), lib.file()]))
+print(json.dumps([tarsia.stats()["last_compile"][0][0], lib.answer(5), lib.file()]))
 """
 
 

@@ -15,7 +15,7 @@ slow = "constexpr long spin() { long s = 0; for (long i = 0; i < 400000; ++i) s 
     for i in range(9000)) + f"// {random.getrandbits(64)}"
 
 def wait_for_the_compiler():
-    while not tarsia.statistics()["workers_started"]:
+    while not tarsia.stats()["workers_started"]:
         pass
 """
 

@@ -97,7 +97,7 @@ def test_a_long_compile_goes_on_without_descriptors(tmp_path):
 
 LATE = {"load": "tarsia.load(sys.argv[2])", "elementwise": "tarsia.elementwise('T x', 'T y', 'y = x')", "reduction": "tarsia.reduction('T x', 'T y', 'x', 'a + b')",
         "Session": "tarsia.Session()", "isolated": "tarsia.Session(isolated=True)", "define_op": "tarsia.define_op('x')", "Graph": "tarsia.Graph()",
-        "ops": "tarsia.ops", "RowSparse": "tarsia.RowSparse", "torch": "tarsia.torch", "jax": "tarsia.jax", "statistics": "tarsia.statistics()",
+        "ops": "tarsia.ops", "RowSparse": "tarsia.RowSparse", "torch": "tarsia.torch", "jax": "tarsia.jax", "stats": "tarsia.stats()",
         "doctor": "tarsia.doctor()", "mobula": "import tarsia.mobula", "testing": "from tarsia import testing", "no_compile": "tarsia.no_compile()",
         "template": "lib.t['float']", "wait": "tarsia.load_inline('int h();', wait=False)"}
 

@@ -21,7 +21,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def compiles():
-    return tarsia.statistics()["cache"]["compiles"]
+    return tarsia.stats()["cache"]["compiles"]
 
 
 def test_a_miss_is_an_error_that_says_why(own_cache):
@@ -42,7 +42,7 @@ def test_a_miss_is_an_error_that_says_why(own_cache):
     header.write_text("#define NEAR 2\n")
     with tarsia.no_compile(), pytest.raises(tarsia.CompileForbidden, match=re.escape(f"({header} changed since it was compiled)")):
         load()
-    assert compiles() == 1 and tarsia.statistics()["cache"]["forbidden"] == 2
+    assert compiles() == 1 and tarsia.stats()["cache"]["forbidden"] == 2
     assert load().near() == 2
     assert issubclass(tarsia.CompileForbidden, tarsia.Error) and tarsia.CompileForbidden is not tarsia.CompileError
 

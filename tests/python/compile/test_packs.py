@@ -49,7 +49,7 @@ REPLAY = PROGRAM + """
 report = tarsia.replay('ops.pack', devices=[])
 with tarsia.no_compile():
     done = run()
-counts = tarsia.statistics()
+counts = tarsia.stats()
 print(json.dumps([done, report, counts["cache"]["hits"], counts["cache"]["compiles"], counts["workers_started"]]))
 """
 
@@ -77,7 +77,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def cache_counts():
-    return tarsia.statistics()["cache"]
+    return tarsia.stats()["cache"]
 
 
 def test_a_fresh_process_runs_the_same_program_without_a_compile(fresh):

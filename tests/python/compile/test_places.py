@@ -373,7 +373,7 @@ def test_what_another_checkout_compiled_is_there_where_nothing_may_be_compiled(c
     told = two.load(then="""
 with tarsia.no_compile():
     out["again"] = tarsia.load("op.cc", include_dirs=["inc"]).origin
-out["counts"] = tarsia.statistics()["cache"]
+out["counts"] = tarsia.stats()["cache"]
 """)
     assert told["origin"] == "disk" and told["again"] == "memory"
     assert told["counts"]["hits"] == {"disk": 1, "memory": 1, "remote": 0} and told["counts"]["compiles"] == 0 and not any(told["counts"]["misses"].values())

@@ -413,7 +413,7 @@ def test_a_type_is_compiled_once():
     f = tarsia.elementwise("T x", "T y", "y = x", "once")
     for dtype in (np.float32, np.float64, np.float32):
         f(np.ones(2, dtype))
-    before = tarsia.statistics()["last_compile"]
+    before = tarsia.stats()["last_compile"]
     f(np.ones((3, 1), np.float32)[:, ::-1])
     assert set(f.libraries) == {("cpu", "float32", "float32"), ("cpu", "float64", "float64")}
-    assert tarsia.statistics()["last_compile"] == before
+    assert tarsia.stats()["last_compile"] == before

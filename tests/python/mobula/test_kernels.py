@@ -292,12 +292,12 @@ def test_an_instance_is_compiled_once_and_ahead_of_time(load):
     func.mk_add.build("cpu", ["float"])
     func.mk_add.build("cpu", {"T": "int64"})
     func.mk_add.build("cpu", ["double"])
-    compiled = tarsia.statistics()
+    compiled = tarsia.stats()
     for dtype in (np.float32, np.int64, np.float64):
         x = np.ones(3, dtype)
         func.mk_add(3, x, x, x)
         assert (x == 2).all()
-    assert tarsia.statistics() == compiled
+    assert tarsia.stats() == compiled
     for wrong, message in ((["float", "int"], "takes the types of T, got 2"), (["half"], "'half' is no type of elements"),
                            ({"U": "int"}, "takes the types of T, got U")):
         with pytest.raises(tarsia.ArgumentValueError, match=message):

@@ -349,7 +349,7 @@ def test_sparse_inputs_are_converted_said_once_and_counted():
         def backward(self, dy, x, y, dx):
             dx[...] = dy * (x != 0)
 
-    before = tarsia.statistics()["conversions"]["tensors"]
+    before = tarsia.stats()["conversions"]["tensors"]
     with pytest.warns(tarsia.StorageFallbackWarning, match="^op 'impl_dense', forward: no implementation takes these storage types, "
                                                            "so every call converts input 'x': csr -> dense$"):
         bound = impl_dense.bind(x)
@@ -357,7 +357,7 @@ def test_sparse_inputs_are_converted_said_once_and_counted():
     assert bound.backward_conversions == ["input 'x': csr -> dense", "gradient of input 'x': dense -> csr"]
     y = bound(x)
     assert np.array_equal(y, 2 * dense)
-    assert tarsia.statistics()["conversions"]["tensors"] == before + 1
+    assert tarsia.stats()["conversions"]["tensors"] == before + 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(impl_dense(x), 2 * dense)  # once

@@ -194,7 +194,6 @@ MISTAKES = {
     "RowSparse(np.ones((1, 2)), np.zeros(1, int), 3)": "shape must be a tuple of ints",
     "sparse_parts()": "pass a sparse tensor",
     "doctor(5)": "it takes no arguments",
-    "statistics(5)": "it takes no arguments",
     "stats(5)": "it takes no arguments",
     "seed()": "pass an int from 0",
     "Range('a')": "at_least must be a number or None",

@@ -22,7 +22,7 @@ int length(const std::string& text) { return int(text.size()); }
 PROGRAM = """
 import json, sys, tarsia
 lib = tarsia.load_inline(sys.argv[1])
-print(json.dumps([lib.origin, lib.length("abc"), [step for step, _ in tarsia.statistics()["last_compile"]]]))
+print(json.dumps([lib.origin, lib.length("abc"), [step for step, _ in tarsia.stats()["last_compile"]]]))
 """
 
 if not all((LIBRARY.parent / name).exists() for name in BESIDE):

@@ -126,7 +126,7 @@ def test_the_cache_tells_of_the_process_that_runs_the_cells():
     out = io.StringIO()
     Commands(session).run(":cache", out)
     counts = json.loads(out.getvalue())
-    assert counts == session.statistics() and counts["disk"]["hits"] + counts["disk"]["stores"] > 0
+    assert counts == session.stats() and counts["disk"]["hits"] + counts["disk"]["stores"] > 0
 
 
 def test_gpus_or_what_they_lack(ask):

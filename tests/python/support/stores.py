@@ -70,7 +70,7 @@ start = time.monotonic()
 lib = tarsia.load({source})
 took = time.monotonic() - start
 {after}
-counts = tarsia.statistics()["cache"]
+counts = tarsia.stats()["cache"]
 print(json.dumps({{"origin": lib.origin, "answer": lib.answer(), "took": took, "hits": counts["hits"]["remote"], **counts["remote"]}}))
 """, **env)
 

@@ -66,7 +66,7 @@ TEST_F(CacheFace, counters_are_filled_in_as_far_as_the_caller_knows_them) {
 
 TEST_F(CacheFace, statistics_have_what_every_process_counted) {
   miss();
-  const nlohmann::json report = asked(&tarsia_cache_statistics);
+  const nlohmann::json report = asked(&tarsia_cache_stats);
   EXPECT_EQ(report.at("misses").at("absent"), 1);
   EXPECT_EQ(report.at("hits").at("disk"), 0);
   EXPECT_EQ(report.at("entries"), 0);

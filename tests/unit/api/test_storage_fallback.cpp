@@ -115,7 +115,7 @@ TEST_F(StorageFallback, a_column_that_is_not_there_is_an_error) {
 TEST_F(StorageFallback, conversions_are_counted) {
   const auto count = [] {
     char* json = nullptr;
-    EXPECT_EQ(tarsia_statistics(&json), 0);
+    EXPECT_EQ(tarsia_stats(&json), 0);
     const std::string text = json;
     tarsia_free(json);
     const size_t at = text.find("\"tensors\":");

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "jit/protocol_server.h"
+#include "jit/service_protocol.h"
 #include "tests/unit/base/changed.h"
 
 namespace tarsia::jit {
@@ -154,6 +155,17 @@ TEST(Protocol, a_payload_cut_anywhere_is_an_error) {
   const std::string payload = encode(full_request());
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_THROW(decode_request(payload.substr(0, size)), Error) << size;
+  }
+}
+
+TEST(Protocol, a_payload_that_nests_without_end_is_an_error) {
+  for (const char* brackets : {"\x91", "\x81\xa1x", "\xdc\x0\x1", "\xdf\x0\x0\x0\x1\x01"}) {
+    const std::string_view one(brackets, brackets[0] == '\x91' ? 1 : brackets[0] == '\xdf' ? 6 : 3);
+    std::string payload;
+    for (int i = 0; i < 2'000'000; ++i) payload += one;
+    EXPECT_THROW(decode_request(payload), Error);
+    EXPECT_THROW(decode_result(payload), Error);
+    EXPECT_THROW(decode_lease_request(payload), Error);
   }
 }
 

@@ -72,7 +72,7 @@ c_functions! {
     fn tarsia_seed(seed: u64);
     fn tarsia_version() -> *const c_char;
     fn tarsia_abi_version() -> u32;
-    fn tarsia_statistics(json: *mut *mut c_char) -> i32;
+    fn tarsia_stats(json: *mut *mut c_char) -> i32;
     fn tarsia_doctor(json: *mut *mut c_char) -> i32;
     fn tarsia_free(memory: *mut c_void);
 }

@@ -17,6 +17,7 @@
 
 #include "jit/client/service_client.h"
 #include "jit/service/figures.h"
+#include "jit/service/listener.h"
 #include "tests/unit/base/forked_child.h"
 #include "tests/unit/base/temporary_dir.h"
 #include "tests/unit/jit/client/pool_fixture.h"
@@ -60,14 +61,18 @@ struct ServiceTest : testing::Test {
     return borrow_worker(socket, test_program(), request("compile"));
   }
   std::string metrics() {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strcpy(address.sun_path, socket.c_str());
-    const UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM, 0));
-    EXPECT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const UniqueFd peer = connect_only();
     EXPECT_EQ(write_all(peer.get(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 0);
     std::string text;
     read_all(peer.get(), text, 1 << 20);
     return text;
+  }
+  UniqueFd connect_only() {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strcpy(address.sun_path, socket.c_str());
+    UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return peer;
   }
   bool says(const std::string& line) { return metrics().find(line) != std::string::npos; }
 };
@@ -232,14 +237,143 @@ TEST_F(ServiceTest, what_is_no_message_does_no_harm) {
   start({.workers = 1});
   for (const std::string& bytes : {std::string("\xff\xff\xff\xff\xff"), std::string("\1\0\0\0\x40x", 6),
                                    std::string("\0\0\0\0\x44", 5), std::string("GET ")}) {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    std::strcpy(address.sun_path, socket.c_str());
-    const UniqueFd peer(::socket(AF_UNIX, SOCK_STREAM, 0));
-    ASSERT_EQ(::connect(peer.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const UniqueFd peer = connect_only();
     ASSERT_EQ(write_all(peer.get(), bytes), 0);
   }
   const auto lent = borrow();
   EXPECT_TRUE(lent);
+}
+
+TEST_F(ServiceTest, when_it_ends_in_the_middle_of_a_compile_the_client_goes_on_by_itself) {
+  start({.workers = 1});
+  WorkerPool pool(with_service());
+  std::string module;
+  std::thread client([&] { module = compile(pool, "until " + dir / "go"); });
+  wait_until([&] { return says("tarsia_service_workers{state=\"lent\"} 1\n"); });
+  finish();
+  std::ofstream(dir / "go") << "";
+  client.join();
+  EXPECT_THAT(module, HasSubstr("ELF"));
+  EXPECT_EQ(pool.started(), 1u);
+}
+
+TEST_F(ServiceTest, a_lease_that_lasts_too_long_is_withdrawn_and_the_client_goes_on_by_itself) {
+  start({.workers = 1, .longest_lease = 0s});
+  WorkerPool pool(with_service());
+  std::string module;
+  std::thread client([&] { module = compile(pool, "until " + dir / "go"); });
+  wait_until([&] { return pool.started() == 1; });
+  std::ofstream(dir / "go") << "";
+  client.join();
+  EXPECT_THAT(module, HasSubstr("ELF"));
+}
+
+TEST_F(ServiceTest, a_stopped_process_keeps_a_worker_only_while_nobody_waits) {
+  start({.workers = 1, .longest_stop = 0s});
+  const pid_t stopped = ::fork();
+  if (stopped == 0) {
+    ::alarm(60);
+    const auto its = borrow();
+    ::raise(SIGSTOP);
+    Message message;
+    const auto status = its->channel().receive(message);
+    ::_exit(status == Channel::Status::closed && its->bury().end == WorkerProcess::End::withdrawn ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(stopped, &state, WUNTRACED), stopped);
+  ASSERT_TRUE(WIFSTOPPED(state));
+  EXPECT_TRUE(says("tarsia_service_workers{state=\"lent\"} 1\n"));
+  EXPECT_TRUE(borrow());
+  ::kill(stopped, SIGCONT);
+  ASSERT_EQ(::waitpid(stopped, &state, 0), stopped);
+  EXPECT_EQ(state, 0);
+}
+
+TEST_F(ServiceTest, a_forked_child_that_inherited_a_lease_does_not_keep_it) {
+  start({.workers = 1});
+  auto lent = borrow();
+  ASSERT_TRUE(lent);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    for (;;) ::pause();
+  }
+  lent.reset();
+  EXPECT_TRUE(borrow());
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);  // it has the descriptors still
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(ServiceTest, the_end_of_a_process_ends_its_lease_whoever_has_its_descriptors) {
+  start({.workers = 1});
+  int told[2];
+  ASSERT_EQ(::pipe2(told, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const auto its = borrow();
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) {
+      ::alarm(60);
+      for (;;) ::pause();
+    }
+    const bool sent = its && ::write(told[1], &grandchild, sizeof grandchild) == sizeof grandchild;
+    ::kill(sent ? ::getpid() : 0, SIGKILL);
+  }
+  pid_t grandchild = 0;
+  ASSERT_EQ(::read(told[0], &grandchild, sizeof grandchild), static_cast<ssize_t>(sizeof grandchild));
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(borrow());
+  EXPECT_EQ(::kill(grandchild, SIGKILL), 0);
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+TEST_F(ServiceTest, a_connection_that_asks_for_nothing_is_let_go) {
+  start({.workers = 1, .longest_silence = 1ms});
+  const UniqueFd peer = connect_only();
+  char byte;
+  EXPECT_EQ(::read(peer.get(), &byte, 1), 0);
+}
+
+TEST_F(ServiceTest, of_many_that_want_one_path_one_has_it) {
+  {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    std::strcpy(address.sun_path, socket.c_str());
+    const UniqueFd left(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  std::vector<std::unique_ptr<Listener>> have(8);
+  std::vector<std::thread> threads;
+  for (auto& one : have)
+    threads.emplace_back([&] {
+      try {
+        one = std::make_unique<Listener>(socket);
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("already"));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(std::ranges::count_if(have, [](const auto& one) { return one != nullptr; }), 1);
+}
+
+TEST_F(ServiceTest, the_end_of_one_leaves_anothers_socket_in_its_place) {
+  auto first = std::make_unique<Listener>(socket);
+  ASSERT_EQ(::unlink(socket.c_str()), 0);
+  const Listener second(socket);
+  first.reset();
+  EXPECT_TRUE(connect_only());
+}
+
+TEST_F(ServiceTest, where_no_socket_can_be_clients_start_their_own) {
+  for (const std::string& path : {dir / std::string(200, 'x'), dir / "no/folder", dir.path()}) {
+    socket = path;
+    WorkerPool pool(with_service());
+    EXPECT_THAT(compile(pool, "compile"), HasSubstr("ELF"));
+    EXPECT_EQ(pool.started(), 1u);
+    EXPECT_THROW(Listener{path}, Error);
+  }
 }
 
 TEST_F(ServiceTest, without_a_service_clients_start_their_own) {
