@@ -1,9 +1,21 @@
 // A least-recently-used list with an index.
 #include "cache/memory_store.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <iterator>
 
 namespace tarsia::cache {
+namespace {
+
+std::size_t most_memory_files() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return std::max<std::size_t>(1, std::min<rlim_t>(limit.rlim_cur, 8192) / 8);
+}
+
+}  // namespace
 
 StoredModule stored_in_memory(const Key& key, std::string_view bytes, std::string meta) {
   StoredModule module{.key = key, .meta = std::move(meta)};
@@ -24,6 +36,7 @@ MemoryStore::~MemoryStore() {
 
 void MemoryStore::erase(State& state, List::iterator module) {
   state.memory_bytes -= module->memory_bytes;
+  state.memory_files -= module->memory ? 1 : 0;
   state.index.erase(module->key);
   state.modules.erase(module);
 }
@@ -41,12 +54,20 @@ void MemoryStore::keep_module(StoredModule module) {
   const auto old = m_state.index.find(module.key);
   if (old != m_state.index.end()) erase(m_state, old->second);
   m_state.memory_bytes += module.memory_bytes;
+  m_state.memory_files += module.memory ? 1 : 0;
   m_state.modules.push_front(std::move(module));
   m_state.index[m_state.modules.front().key] = m_state.modules.begin();
   // The newest stays even if it is larger than the whole limit.
   while (m_state.modules.size() > 1 &&
          (m_state.modules.size() > m_max_modules || m_state.memory_bytes > m_max_memory_bytes)) {
     erase(m_state, std::prev(m_state.modules.end()));
+  }
+  // Those on disk hold no descriptor, and stay.
+  const std::size_t most = m_state.memory_files > 1 ? most_memory_files() : 1;
+  for (auto oldest = std::prev(m_state.modules.end()); m_state.memory_files > most;) {
+    const auto next = std::prev(oldest == m_state.modules.begin() ? m_state.modules.end() : oldest);
+    if (oldest->memory) erase(m_state, oldest);
+    oldest = next;
   }
 }
 

@@ -30,7 +30,8 @@ struct StoredModule {
 /// A module whose bytes are in a memory file of its own. Throws as make_memfd does.
 StoredModule stored_in_memory(const Key& key, std::string_view bytes, std::string meta);
 
-/// Thread-safe. Holds the most recently used entries, up to limits of number and of memory.
+/// Thread-safe. Holds the most recently used entries, up to limits of number and of memory. Those in memory
+/// files hold a descriptor each, and no more than an eighth of those that the process may have.
 class MemoryStore final : public ForkAware {
  public:
   explicit MemoryStore(std::size_t max_modules = 1024,
@@ -51,6 +52,7 @@ class MemoryStore final : public ForkAware {
     List modules;
     std::map<Key, List::iterator> index;
     std::uint64_t memory_bytes = 0;
+    std::size_t memory_files = 0;
     std::map<Key, std::shared_ptr<const Manifest>> manifests;
   };
   static void erase(State& state, List::iterator module);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "cache/mark.h"
+#include "cache/remote/our_turn.h"
 #include "jit/build_id.h"
 #include "pipeline/cflags.h"
 #include "pipeline/check.h"
@@ -390,9 +391,9 @@ void Pipeline::keep_fact(const cache::Key& key, const std::string& text) {
 }
 
 std::optional<Module> Pipeline::fetch(const jit::CompileRequest& request, const cache::Request& asked,
-                                      Stores& stores, cache::RemoteCache& remote) {
+                                      Stores& stores, cache::RemoteCache& remote, bool again) {
   const auto began = Clock::now();
-  std::optional<cache::Brought> brought = remote.fetch(asked);
+  std::optional<cache::Brought> brought = remote.fetch(asked, again);
   if (!brought) return std::nullopt;
   cache::CachedModule kept = stores.modules.take(asked, *brought);
   if (stores.disk.usable())
@@ -453,6 +454,11 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
       if (appeared) return std::move(*appeared);
       if (remote)
         if (auto module = fetch(request, asked, stores, *remote)) return std::move(*module);
+      std::optional<Module> sent;
+      const cache::OurTurn ours(remote, asked, named(request), m_settings.patience, [&] {
+        return (sent = fetch(request, asked, stores, *remote, true)).has_value();
+      });
+      if (sent) return std::move(*sent);
       count_miss();
       return compile_now(request, asked, stores, remote);
     } catch (const Interrupted&) {

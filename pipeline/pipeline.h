@@ -137,7 +137,7 @@ class Pipeline final : public ForkAware {
   Module compile_once(const jit::CompileRequest& request, const cache::Request& asked, FileStamp seen,
                       const cache::Missing& why, Stores& stores, cache::RemoteCache* remote);
   std::optional<Module> fetch(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
-                              cache::RemoteCache& remote);
+                              cache::RemoteCache& remote, bool again = false);
   jit::CompileResult compile_in_worker(const jit::CompileRequest& request, Stores& stores);
   Module compile_now(const jit::CompileRequest& request, const cache::Request& asked, Stores& stores,
                      cache::RemoteCache* remote);

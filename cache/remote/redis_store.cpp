@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "cache/remote/envelope.h"
 #include "cache/remote/socket.h"
 
@@ -38,6 +39,10 @@ bool is_number(std::string_view text) {
 
 std::string key_name(const Key& key) {
   return "tarsia:" + hex(key);
+}
+
+std::string lease_name(const Key& key) {
+  return "tarsia:lease:" + hex(key);
 }
 
 /// hiredis makes the text in memory of malloc.
@@ -244,6 +249,25 @@ Answer RedisStore::put(const Key& key, std::string_view envelope, Deadline deadl
   Reply reply;
   const std::string name = key_name(key);
   return ask({"SET", name, envelope}, k_line, deadline, reply, why);
+}
+
+// SET alone, which users who may write have.
+Lease RedisStore::take_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) {
+  Reply reply;
+  std::string why;
+  const std::string name = lease_name(key), milliseconds = std::to_string(life.count());
+  if (ask({"SET", name, "1", "NX", "PX", milliseconds}, k_line, deadline, reply, why) != Answer::found) {
+    log().debug("{} gives no lease: {}", m_name, why);
+    return Lease::none;
+  }
+  return reply.type() == REDIS_REPLY_NIL ? Lease::others : Lease::ours;
+}
+
+void RedisStore::renew_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) {
+  Reply reply;
+  std::string why;
+  const std::string name = lease_name(key), milliseconds = std::to_string(life.count());
+  static_cast<void>(ask({"SET", name, "1", "XX", "PX", milliseconds}, k_line, deadline, reply, why));
 }
 
 }  // namespace tarsia::cache

@@ -1,4 +1,5 @@
-// Entries in Redis or Valkey: GET and SET of `tarsia:KEY`, whose value is the envelope.
+// Entries in Redis or Valkey: GET and SET of `tarsia:KEY`, whose value is the envelope; and leases, which are
+// values `tarsia:lease:KEY` that expire.
 //
 //   redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]        port 6379, database 0; %xx in user and password
 //
@@ -26,6 +27,8 @@ class RedisStore final : public RemoteStore, public ForkAware {
   const std::string& name() const override { return m_name; }
   Answer get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) override;
   Answer put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) override;
+  Lease take_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) override;
+  void renew_lease(const Key& key, std::chrono::milliseconds life, Deadline deadline) override;
 
  private:
   struct Connection;

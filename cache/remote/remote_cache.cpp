@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t k_most_jobs = 256;
+constexpr auto k_renew = RemoteCache::k_lease / 4;
 /// For one entry on its way out: nobody waits for it.
 constexpr auto k_send = 5s;
 
@@ -102,6 +103,7 @@ RemoteCache::~RemoteCache() {
 // The thread is the parent's, and so are the jobs.
 void RemoteCache::after_fork_in_child() {
   m_jobs.clear();
+  m_leases.clear();
   m_busy = m_runs = false;
   static_cast<void>(m_thread.release());
   static_cast<void>(m_changed.release());
@@ -221,12 +223,12 @@ std::optional<Brought> RemoteCache::fetch_from(Tier& tier, const Request& reques
   return brought;
 }
 
-std::optional<Brought> RemoteCache::fetch(const Request& request) {
+std::optional<Brought> RemoteCache::fetch(const Request& request, bool again) {
   if (!request.shared || !m_reads) return std::nullopt;
   const Deadline deadline = Clock::now() + k_look_up;
   for (Tier& tier : m_tiers) {
     if (!can_ask(tier, false)) {
-      m_tally.add(Count::remote_skipped);
+      if (!again) m_tally.add(Count::remote_skipped);
       continue;
     }
     try {
@@ -235,8 +237,49 @@ std::optional<Brought> RemoteCache::fetch(const Request& request) {
       log().warn("{} could not be asked: {}", tier.store->name(), e.what());
     }
   }
-  m_tally.add(Count::remote_missed);
+  if (!again) m_tally.add(Count::remote_missed);
   return std::nullopt;
+}
+
+Lease RemoteCache::take_turn(const Request& request) {
+  // Who cannot send what it compiles keeps nobody waiting.
+  if (!request.shared || !m_reads || !m_writes) return Lease::none;
+  for (Tier& tier : m_tiers) {
+    if (!can_ask(tier, true)) continue;
+    Lease lease = Lease::none;
+    try {
+      lease = tier.store->take_lease(*request.shared, k_lease, Clock::now() + k_look_up);
+    } catch (const std::exception& e) {
+      log().debug("{} gives no lease: {}", tier.store->name(), e.what());
+    }
+    if (lease == Lease::none) continue;
+    if (lease == Lease::others) return lease;
+    const std::lock_guard lock(m_mutex);
+    if (m_ends || (!m_runs && !start_thread())) return Lease::none;  // nobody would renew it
+    m_leases[*request.shared] = &tier;
+    m_changed->notify_all();
+    return lease;
+  }
+  return Lease::none;
+}
+
+void RemoteCache::end_turn(const Request& request) {
+  {
+    const std::lock_guard lock(m_mutex);
+    if (!m_runs || m_ends) return;  // a forked child, or the end: the lease ends by itself
+    m_jobs.push_back({.shared = *request.shared, .ends_turn = true});
+  }
+  m_changed->notify_all();
+}
+
+void RemoteCache::renew(const std::map<Key, Tier*>& leases, std::chrono::milliseconds life) {
+  for (const auto& [key, tier] : leases) {
+    try {
+      if (can_ask(*tier, true)) tier->store->renew_lease(key, life, Clock::now() + k_look_up);
+    } catch (const std::exception& e) {
+      log().debug("{} renews no lease: {}", tier->store->name(), e.what());
+    }
+  }
 }
 
 bool RemoteCache::send(const Request& request, const Key& module_key) {
@@ -290,6 +333,14 @@ void RemoteCache::run(const Job& job) {
     }
     return;
   }
+  if (job.ends_turn) {
+    std::map<Key, Tier*> ended;
+    {
+      const std::lock_guard lock(m_mutex);
+      if (auto lease = m_leases.extract(job.shared)) ended.insert(std::move(lease));
+    }
+    return renew(ended, 1ms);
+  }
   for (Tier& tier : m_tiers) {
     bool sent = false;
     try {
@@ -303,8 +354,20 @@ void RemoteCache::run(const Job& job) {
 
 void RemoteCache::work() {
   std::unique_lock lock(m_mutex);
-  for (;;) {
-    m_changed->wait(lock, [&] { return m_ends || !m_jobs.empty(); });
+  for (Deadline next = Clock::now() + k_renew;;) {
+    const auto ready = [&] { return m_ends || !m_jobs.empty(); };
+    if (m_leases.empty()) {
+      m_changed->wait(lock, [&] { return ready() || !m_leases.empty(); });
+      next = std::max(next, Clock::now() + k_renew);
+    }
+    if (!m_leases.empty() && (Clock::now() >= next || !m_changed->wait_until(lock, next, ready))) {
+      const std::map<Key, Tier*> leases = m_leases;
+      lock.unlock();
+      renew(leases, k_lease);
+      lock.lock();
+      next = Clock::now() + k_renew;
+    }
+    if (!ready()) continue;
     if (m_jobs.empty()) return;
     const Job job = std::move(m_jobs.front());
     m_jobs.pop_front();

@@ -6,12 +6,16 @@
 // that came from elsewhere.
 //
 // What was compiled is sent by a thread of its own. When the program ends, what is pending has k_last_wait.
+//
+// Of the hosts that lack a module, one compiles it, where a store keeps leases: advice, and no lock. The
+// thread renews a lease until the module was sent. That of a host that died ends after k_lease.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,7 +38,7 @@ namespace tarsia::cache {
 /// Thread-safe. A forked child sends nothing that its parent queued.
 class RemoteCache final : public ForkAware {
  public:
-  static constexpr std::chrono::milliseconds k_look_up{500}, k_last_wait{500};
+  static constexpr std::chrono::milliseconds k_look_up{500}, k_last_wait{500}, k_lease{10'000};
 
   /// Reads the keys, and removes modules from the disk whose signer's key is revoked. Connects to nothing.
   /// Throws ArgumentError if the settings do not make sense.
@@ -43,7 +47,12 @@ class RemoteCache final : public ForkAware {
 
   /// Brings a module that fits the request's files. Never throws for the sake of a store; ends within
   /// k_look_up. Counts what the stores did, but not the hit.
-  std::optional<Brought> fetch(const Request& request);
+  /// `again`: a look that does not count as a miss.
+  std::optional<Brought> fetch(const Request& request, bool again = false);
+  /// Whether this host is to compile what was not found. Whoever gets `ours` calls end_turn() afterwards.
+  Lease take_turn(const Request& request);
+  /// Lets others have their turn, once all is sent that was queued before.
+  void end_turn(const Request& request);
   bool reads() const { return m_reads; }
   /// Queues the request's list and a module for the stores. Both are read from the disk when their turn
   /// comes. Returns whether anything was queued; the program then calls flush() when it ends.
@@ -67,6 +76,7 @@ class RemoteCache final : public ForkAware {
   struct Job {
     Key shared, module;
     std::function<void()> local = {};  ///< instead of sending
+    bool ends_turn = false;            ///< instead of sending
   };
   void open_tiers();
   bool can_ask(Tier& tier, bool writes);
@@ -74,6 +84,7 @@ class RemoteCache final : public ForkAware {
   bool get(Tier& tier, Kind kind, const Key& key, Deadline deadline, Entry& entry, KeyId& signer);
   std::optional<Brought> fetch_from(Tier& tier, const Request& request, Deadline deadline);
   bool put(Tier& tier, const Job& job);
+  void renew(const std::map<Key, Tier*>& leases, std::chrono::milliseconds life);
   void run(const Job& job);
   void work();
   /// The caller holds m_mutex.
@@ -93,6 +104,7 @@ class RemoteCache final : public ForkAware {
   std::mutex m_mutex;  ///< of what follows
   std::set<Key> m_rejected;
   std::deque<Job> m_jobs;
+  std::map<Key, Tier*> m_leases;
   bool m_busy = false, m_ends = false, m_runs = false;
   std::unique_ptr<std::thread> m_thread;
   /// New in a forked child, where nobody waits.

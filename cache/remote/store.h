@@ -21,6 +21,13 @@ enum class Answer {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+/// Who compiles what a store does not have.
+enum class Lease {
+  ours,
+  others,  ///< another host has it
+  none,    ///< this store knows no leases, or it cannot be asked: nobody waits for anybody
+};
+
 /// Thread-safe, and safe across fork: a child opens connections of its own.
 class RemoteStore {
  public:
@@ -31,6 +38,10 @@ class RemoteStore {
   virtual Answer get(const Key& key, Deadline deadline, std::string& envelope, std::string& why) = 0;
   /// found: it is stored.
   virtual Answer put(const Key& key, std::string_view envelope, Deadline deadline, std::string& why) = 0;
+  /// Takes the lease of a key, unless somebody has it. It ends by itself after `life`.
+  virtual Lease take_lease(const Key&, std::chrono::milliseconds /*life*/, Deadline) { return Lease::none; }
+  /// Gives a lease that was taken so long from now. A moment ends it.
+  virtual void renew_lease(const Key&, std::chrono::milliseconds /*life*/, Deadline) {}
 };
 
 /// The longest wait for a connection.

@@ -1,5 +1,6 @@
-/* A profiler's library for tests: takes NVTX's ranges and appends what it is told to the file of PROFILER_RECORD. Where
-   NVIDIA's headers are at hand, its types and numbers are checked against theirs. PROFILER_REFUSES makes it take none. */
+/* A profiler's library for tests: takes NVTX's ranges and appends what it is told to the file of
+   PROFILER_RECORD. Where NVIDIA's headers are at hand, its types and numbers are checked against theirs.
+   PROFILER_REFUSES makes it take none. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +61,8 @@ static void say(const char* what, const char* text) {
 }
 
 static int push(void* domain, const struct attributes* range) {
-  if (domain != &s_domain || range->version != 3 || range->size != sizeof *range || range->message_type != 1) abort();
+  if (domain != &s_domain || range->version != 3 || range->size != sizeof *range || range->message_type != 1)
+    abort();
   say("begin", range->message);
   return s_depth++;
 }

@@ -106,6 +106,29 @@ TEST_F(Store, a_valid_entry_under_another_name_is_a_miss) {
   EXPECT_EQ(store.find(Kind::module, key_of(2), true, hit), Lookup::miss);
 }
 
+TEST_F(Store, keys_that_are_cut_to_8_bits_never_hit_each_other) {
+  // Under names of 8 bits, these keys would have one file.
+  std::vector<Key> same;
+  for (int i = 0; same.size() < 12; ++i)
+    if (const Key key = hash_bytes(std::to_string(i)); key[0] == 7) same.push_back(key);
+  for (const Key& key : same) ASSERT_TRUE(store.keep(Kind::module, key, hex(key), ""));
+  std::vector<std::string> files;
+  for (const Key& key : same) files.push_back(read_file(store.path_of(Kind::module, key)));
+  for (const Key& asked : same) {
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      const std::string path = store.path_of(Kind::module, asked);
+      fs::remove(path);
+      write_file(path, files[i]);
+      if (same[i] == asked) {
+        ASSERT_EQ(store.find(Kind::module, asked, true, hit), Lookup::hit);
+        EXPECT_EQ(hit.entry.payload, hex(asked));
+      } else {
+        EXPECT_EQ(store.find(Kind::module, asked, true, hit), Lookup::miss);
+      }
+    }
+  }
+}
+
 TEST_F(Store, links_and_fifos_and_folders_are_refused_and_their_targets_untouched) {
   store.keep(Kind::module, key_of(1), "bytes", "");
   const std::string path = store.path_of(Kind::module, key_of(1));

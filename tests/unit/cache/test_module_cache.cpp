@@ -2,6 +2,7 @@
 #include "cache/module_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,6 +162,26 @@ TEST(MemoryStore, forgets_the_longest_unused_and_bounds_its_memory) {
   EXPECT_TRUE(store.find_module(hash_bytes("huge")));
   store.drop_module(hash_bytes("huge"));
   EXPECT_FALSE(store.find_module(hash_bytes("huge")));
+}
+
+TEST(MemoryStore, leaves_the_process_its_descriptors) {
+  struct rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit few = {256, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  {
+    MemoryStore store;
+    store.keep_module(StoredModule{.key = hash_bytes("on disk"), .path = "on disk"});
+    for (int i = 0; i < 300; ++i) {
+      const std::string text = std::to_string(i);
+      store.keep_module(stored_in_memory(hash_bytes(text), text, {}));
+      EXPECT_TRUE(store.find_module(hash_bytes(text)));
+    }
+    EXPECT_TRUE(store.find_module(hash_bytes("299")) && store.find_module(hash_bytes("268")));
+    EXPECT_FALSE(store.find_module(hash_bytes("267")));
+    EXPECT_TRUE(store.find_module(hash_bytes("on disk")));
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace
