@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "pipeline/pipeline.h"
 #include "registry/call/call.h"
+#include "registry/crash/crash_handler.h"
 #include "registry/library/checked_code.h"
 #include "registry/op/op_registry.h"
 #include "registry/resources/call_context.h"
@@ -257,7 +258,29 @@ void Session::fail(CellResult& result, const CellTexts& earlier, const CellText&
     label->message += ": a cell's statements are no block, put the label and its goto between { and }";
 }
 
+namespace {
+
+/// While it lives, reports of crashes tell what the compiler has warned of: a crash leaves no result.
+class CrashNote {
+ public:
+  explicit CrashNote(const std::vector<Diagnostic>& diagnostics) {
+    for (const Diagnostic& one : diagnostics)
+      if (one.severity == Severity::warning) m_text += "  the compiler had warned: " + format(one) + "\n";
+    m_before = registry::set_crash_note(m_text.c_str());
+  }
+  ~CrashNote() { registry::set_crash_note(m_before); }
+  CrashNote(const CrashNote&) = delete;
+  CrashNote& operator=(const CrashNote&) = delete;
+
+ private:
+  std::string m_text;
+  const char* m_before = nullptr;
+};
+
+}  // namespace
+
 void Session::run_module(CellModule& module, CellResult& result) {
+  const CrashNote note(result.diagnostics);
   std::optional<OutputCapture> capture;
   if (m_options.keep_output) capture.emplace();
   (void)take_cell_value();

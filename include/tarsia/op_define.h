@@ -208,6 +208,8 @@ class OpDefinition {
   /// May be called from several threads at once, as all functions that a declaration gets, and may throw.
   template <class F_>
   OpDefinition& infer(F_ f_) {
+    static_assert(detail::CanCall<F_, BindInfo&>::value,
+                  "tarsia: .infer takes a function `void f(tarsia::BindInfo&)`");
     require("infer", f_);
     once("infer", m_infer);
     m_infer = detail::keep(m_kept, new F_(f_));
@@ -226,6 +228,8 @@ class OpDefinition {
   /// `void f(const BindInfo&, int* n_in, int* n_out)`.
   template <class F_>
   OpDefinition& arity(F_ f_) {
+    static_assert(detail::CanCall<F_, BindInfo, int*, int*>::value,
+                  "tarsia: .arity takes a function `void f(const tarsia::BindInfo&, int* n_in, int* n_out)`");
     require("arity", f_);
     once("arity", m_arity);
     m_arity = detail::keep(m_kept, new F_(f_));
@@ -246,6 +250,8 @@ class OpDefinition {
   /// Calls of one bound op with state do not overlap.
   template <class F_>
   OpDefinition& state(F_ f_) {
+    static_assert(detail::CanCall<F_, BindInfo>::value,
+                  "tarsia: .state takes a function `S* f(const tarsia::BindInfo&)`");
     require("state", f_);
     once("state", m_state);
     m_state = detail::keep(m_kept, new F_(f_));
@@ -279,6 +285,8 @@ class OpDefinition {
   /// binding fails.
   template <class F_>
   OpDefinition& when(F_ f_) {
+    static_assert(detail::CanCall<F_, BindInfo>::value,
+                  "tarsia: .when takes a function `bool f(const tarsia::BindInfo&)`");
     require("when", f_);
     if (!follows_implementation("when")) return *this;
     m_implementations.last().applies_user = detail::keep(m_kept, new F_(f_));
@@ -327,6 +335,8 @@ class OpDefinition {
   /// Tells how many bytes of scratch the last implementation takes at most: `int64_t f(const BindInfo&)`.
   template <class F_>
   OpDefinition& workspace(F_ f_) {
+    static_assert(detail::CanCall<F_, BindInfo>::value,
+                  "tarsia: .workspace takes a function `int64_t f(const tarsia::BindInfo&)`");
     require("workspace", f_);
     if (!follows_implementation("workspace")) return *this;
     m_implementations.last().workspace_user = detail::keep(m_kept, new F_(f_));
@@ -359,6 +369,10 @@ class OpDefinition {
   /// row.
   template <class F_>
   OpDefinition& backward_needs(F_ f_) {
+    static_assert(
+        detail::CanCall<F_, BindInfo, unsigned char*>::value,
+        "tarsia: .backward_needs takes names in braces, or a function `void f(const tarsia::BindInfo&, "
+        "unsigned char* needs)`");
     require("backward_needs", f_);
     once("backward_needs", m_needs);
     m_needs = detail::keep(m_kept, new F_(f_));
@@ -438,6 +452,10 @@ class OpDefinition {
   }
   template <class F_>
   OpDefinition& implementation(tarsia_pass pass_, const char* device_, F_ f_) {
+    static_assert(
+        detail::CanCall<F_, Context&>::value,
+        "tarsia: .forward and .backward take a function `void f(tarsia::Context& c)`, which asks c for "
+        "its tensors, as in c.input(0).data<const float>()");
     require(pass_ == TARSIA_FORWARD ? "forward" : "backward", f_);
     tarsia_implementation& i_ = add_implementation(pass_, device_);
     i_.run_user = detail::keep(m_kept, new F_(f_));

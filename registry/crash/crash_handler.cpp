@@ -120,6 +120,8 @@ void write_location(SignalText& text, const char* location) {
     add_origin(text, location, module->origins);
 }
 
+std::atomic<const char*> g_note{nullptr};
+
 /// ", in float f(const float *x, int n), source:3", and a line of what it was called with.
 void write_call(SignalText& text, const tarsia_call_context& context) {
   if (context.function) {
@@ -200,6 +202,7 @@ void write_heading(const char* what, const char* signal, const siginfo_t& info, 
     text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
   text.add(")");
   write_where(text, activity);
+  text.add(g_note.load());
   write_findings(text);
 }
 
@@ -323,6 +326,10 @@ void take_over(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 }
 
 }  // namespace
+
+const char* set_crash_note(const char* text) noexcept {
+  return g_note.exchange(text);
+}
 
 bool crashes_are_reported() noexcept {
   static std::atomic<int> s_are{-1};  // -1: nobody has asked

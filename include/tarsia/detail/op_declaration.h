@@ -22,6 +22,19 @@ constexpr const char* op_name(const char* name_) {
   return name_;
 }
 
+/// Whether a declaration can call what it got with these arguments. Its assertions say what it takes, where
+/// the compiler would name a line of these headers.
+template <class F_, class... A_>
+struct CanCall {
+  template <class G_>
+  static auto test(int)
+      -> decltype(static_cast<void>((*static_cast<G_*>(nullptr))(static_cast<A_ (*)()>(nullptr)()...)),
+                  char());
+  template <class G_>
+  static long test(...);
+  static constexpr bool value = sizeof(test<F_>(0)) == sizeof(char);
+};
+
 /// Whether what a declaration got is nothing to call: a null pointer, or an empty std::function.
 template <class F_>
 auto is_nothing(const F_& f_, int) -> decltype(f_.operator bool()) {

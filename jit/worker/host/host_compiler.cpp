@@ -6,7 +6,6 @@
 // the parse is complete, the device's slice is handed over. Code is generated while the device's compiler
 // already works.
 #include "jit/worker/host/host_compiler.h"
-#include "jit/worker/cell/bare_lists.h"
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +26,7 @@
 #include "clang/Sema/SemaConsumer.h"
 #include "clang/Serialization/ASTReader.h"
 #include "jit/build_id.h"
+#include "jit/worker/cell/cell_errors.h"
 #include "jit/worker/code/host_code.h"
 #include "jit/worker/code/traps.h"
 #include "jit/worker/exports/export_text.h"
@@ -49,6 +49,7 @@
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
 #include "jit/worker/source/names/near_headers.h"
+#include "jit/worker/source/names/words.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -542,8 +543,15 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   DiagnosticCollector collector(unit.file->name, unit.file->text, has_system_headers(unit.request->options));
   collector.find_near_headers([&](llvm::StringRef name) { return near_header(name, *unit.request); });
   bool led = false;
-  auto clang = make_clang(clang_arguments(*unit.request, unit.language, main_path, unit.prelude), files,
-                          collector, unit.language == Language::cuda);
+  std::vector<std::string> arguments = clang_arguments(*unit.request, unit.language, main_path, unit.prelude);
+  // Work-around: Clang compares an unknown name with itself in steps of its length squared.
+  // Trigger: a long word that nothing declares, as of encoded data without quotation marks. Symptom: it looks
+  // for what is meant for minutes. Removal: it leaves out the name itself, or long ones.
+  const auto has_long = [](const SourceFile& file) { return has_long_word(file.text); };
+  if (std::ranges::any_of(unit.request->files, has_long) ||
+      std::ranges::any_of(unit.request->headers, has_long))
+    arguments.emplace_back("-fno-spell-checking");
+  auto clang = make_clang(std::move(arguments), files, collector, unit.language == Language::cuda);
   if (clang) {
     auto owner = std::make_unique<HostParse>(unit, hooks, result, collector, text, files.get());
     HostParse& shared = *owner;
@@ -576,9 +584,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   }
   result.needs_unknown_references = collector.met_unknown_reference();
   result.diagnostics = collector.take();
-  if (const std::string& cell = unit.request->options.cell; !cell.empty() && collector.getNumErrors() > 0)
-    for (const SourceFile& header : unit.request->headers)
-      if (header.name == cell) explain_bare_lists(header, result.diagnostics);
+  if (collector.getNumErrors() > 0) explain_errors_of_cell(*unit.request, result.diagnostics);
   result.diagnostics.insert(result.diagnostics.end(), result.open_braces.begin(), result.open_braces.end());
   for (Diagnostic& diagnostic : result.diagnostics) blame_wanted(diagnostic, unit.request->options.kernels);
   for (const Diagnostic& diagnostic : result.diagnostics)

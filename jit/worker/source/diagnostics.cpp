@@ -25,6 +25,17 @@ std::string user_name(llvm::StringRef path) {
 
 namespace {
 
+// A message repeats the name that it is about, however long that is.
+void shorten(std::string& message) {
+  constexpr std::size_t k_most = 8000, k_kept = 1000;
+  if (message.size() <= k_most) return;
+  const auto is_inner = [&](std::size_t at) { return (message[at] & 0xC0) == 0x80; };  // of a UTF-8 character
+  std::size_t begin = k_kept, end = message.size() - k_kept;
+  while (begin > 0 && is_inner(begin)) --begin;
+  while (end < message.size() && is_inner(end)) ++end;
+  message.replace(begin, end - begin, "…");
+}
+
 /// The remedy for a header that was not found.
 std::string missing_header_remedy(llvm::StringRef name, bool system_headers, const NearHeader& near) {
   std::string remedy = "; give its folder in include_dirs or its text in headers";
@@ -139,6 +150,7 @@ void DiagnosticCollector::HandleDiagnostic(clang::DiagnosticsEngine::Level level
   llvm::SmallString<256> text;
   info.FormatDiagnostic(text);
   diagnostic.message = std::string(text);
+  shorten(diagnostic.message);
   // <mobula_op.h> in a file on disk asks for OpenMP as a pragma does.
   if (info.getID() == clang::diag::pp_hash_warning &&
       text.str().contains("kernels of mobula_op.h run on one thread")) {

@@ -478,3 +478,16 @@ def test_a_hosts_member_that_is_defined_outside_of_its_class_has_its_line(host, 
     first = told[0]
     assert "S::f' is a host function (line " in first.message and first.line > 0 and first.severity == "error", told
     assert all(one.line > 0 for one in told), told
+
+
+@pytest.mark.parametrize("declared, said", [
+    ('.forward("cpu", f)', ".forward and .backward take a function `void f(tarsia::Context& c)`"), ('.backward("cpu", f)', ".forward and .backward take a function"),
+    ('.forward("cpu", [](int) {})', ".forward and .backward take a function"), (".infer(f)", ".infer takes a function `void f(tarsia::BindInfo&)`"),
+    (".arity(f)", ".arity takes a function"), (".state(f)", ".state takes a function"), ('.forward("cpu", g).when(f)', ".when takes a function `bool f(const tarsia::BindInfo&)`"),
+    ('.forward("cpu", g).workspace(f)', ".workspace takes a function"), (".backward_needs(f)", ".backward_needs takes names in braces, or a function"),
+])
+def test_declarations_of_ops_say_which_functions_they_take(declared, said):
+    told = error_of("#include <tarsia/op.h>\nvoid f(const float* x, float* y) {}\nvoid g(tarsia::Context&) {}\n"
+                    f'TARSIA_OP(hint_of_functions).input("x").output("y"){declared};').diagnostics
+    assert said in told[0].message, told
+    assert any(one.file == "source" and one.line == 4 for one in told), told

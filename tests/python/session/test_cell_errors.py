@@ -173,3 +173,16 @@ def test_a_block_in_a_cell_is_no_list(session):
     assert session.run("int n = 0; { n++; }").ok and session.run("{ }").ok
     assert "a list in braces" not in session.run("{ n++; n = 2 }").error
     assert "a list in braces" not in session.run("{ int b = 2 }").error
+
+
+@pytest.mark.parametrize("text, line", [("int f( {", 1), ("int f() {\n  return 1;\n", 2), ("struct S { int a;\nint b", 2), ("f(1,\n2", 2), ("int a = (1 +\n2;", 2)])
+def test_what_is_left_open_is_told_with_the_lines_of_the_cell(session, text, line):
+    cell = session.run(text)
+    assert not cell.ok and {one.file for one in cell.diagnostics} == {"cell 1"}, cell.error
+    assert max(one.line for one in cell.diagnostics) <= line, cell.error
+
+
+def test_a_long_word_is_an_unknown_name_as_any_other(session):
+    cell = session.run("int a = 1;\n" + "QUJD" * 100_000)  # data that lacks its quotation marks
+    assert not cell.ok and cell.diagnostics[0].line == 2 and "undeclared identifier 'QUJD" in cell.error and len(cell.error) < 10_000
+    assert session.run("1 + 1").value == "2"

@@ -580,3 +580,11 @@ def test_a_cell_that_asks_nothing_is_ended_by_one_interrupt_which_is_told_as_one
         os.killpg(process.pid, signal.SIGINT)
         told = process.communicate()[0]
         assert "interrupted (SIGINT) in cell 1" in told and "twice" not in told and "cell 1:3" in told
+
+
+def test_a_crash_tells_what_the_compiler_has_warned_of():
+    with_warning = tarsia.Session(isolated=True)
+    cell = with_warning.run("int bad() { }\nbad()")
+    assert not cell.ok and cell.exit_code == 132
+    assert "the compiler had warned: cell 1:1:13: warning: non-void function does not return a value [-Wreturn-type]" in cell.error, cell.error
+    assert "the compiler had warned" not in with_warning.run("__builtin_trap();").error

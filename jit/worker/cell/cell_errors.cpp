@@ -1,5 +1,5 @@
-// Finds blocks of a cell that are meant as lists.
-#include "jit/worker/cell/bare_lists.h"
+// Finds blocks of a cell that are meant as lists, and errors that lie behind it.
+#include "jit/worker/cell/cell_errors.h"
 
 #include <algorithm>
 #include <string_view>
@@ -40,8 +40,6 @@ std::size_t offset_of(std::string_view text, const Diagnostic& diagnostic) {
   return start + std::size_t(std::max(diagnostic.column, 1) - 1);
 }
 
-}  // namespace
-
 void explain_bare_lists(const SourceFile& cell, std::vector<Diagnostic>& diagnostics) {
   for (const auto& [begin, end] : blocks_without_semicolon(cell.text)) {
     const auto is_within = [&](const Diagnostic& one) {
@@ -57,6 +55,37 @@ void explain_bare_lists(const SourceFile& cell, std::vector<Diagnostic>& diagnos
         "; a list in braces has no type of its own: write one before it, as in std::vector<double>{1, 2}";
     diagnostics.erase(std::remove_if(std::next(first), diagnostics.end(), is_within), diagnostics.end());
   }
+}
+
+void place_at_end(const SourceFile& cell, const std::string& main_file,
+                  std::vector<Diagnostic>& diagnostics) {
+  std::size_t end = 0, semicolon = 0;
+  for_each_raw_token(cell.text, [&](const clang::Token& token, std::size_t offset) {
+    semicolon = end;
+    end = offset + token.getLength();
+  });
+  if (semicolon > 0) end = semicolon;  // the last token is the semicolon that ends each cell
+  const auto is_behind = [&](const Diagnostic& one) {
+    return one.severity >= Severity::error && one.line > 0 &&
+           (one.file == main_file || (one.file == cell.name && offset_of(cell.text, one) > end));
+  };
+  const std::string_view before = std::string_view(cell.text).substr(0, end);
+  const std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
+  for (Diagnostic& one : diagnostics) {
+    if (!is_behind(one)) continue;
+    one.file = cell.name;
+    one.line = int(std::ranges::count(before, '\n')) + 1;
+    one.column = int(end - start) + 1;
+  }
+}
+
+}  // namespace
+
+void explain_errors_of_cell(const CompileRequest& request, std::vector<Diagnostic>& diagnostics) {
+  const auto cell = std::ranges::find(request.headers, request.options.cell, &SourceFile::name);
+  if (request.options.cell.empty() || cell == request.headers.end()) return;
+  explain_bare_lists(*cell, diagnostics);
+  place_at_end(*cell, request.files.front().name, diagnostics);
 }
 
 }  // namespace tarsia::jit
