@@ -1,18 +1,19 @@
 """PyTorch's schemas of functions and ops."""
 
+import builtins
 import keyword
 import math
 import re
 from dataclasses import dataclass
 
-from ._errors import ArgumentTypeError, ArgumentValueError, Unsupported
+from ._errors import ArgumentTypeError, ArgumentValueError, Error, Unsupported
 
 # Of <tarsia/abi.h>: tarsia_kind, tarsia_type.flags, tarsia_function.flags.
 NONE, BOOL, INT, FLOAT, STRING, TENSOR, POINTER, STREAM, LIST, TUPLE, ARGUMENT, OBJECT, NUMBER = range(13)
 OPTIONAL, CONST = 1, 2
 MAIN = 4
 # Of <tarsia/op_abi.h>: tarsia_port.flags, tarsia_attribute.flags, tarsia_op.flags.
-OP_RANDOM = 4
+OP_ANY_ATTRIBUTES, OP_RANDOM = 1, 4
 PORT_OPTIONAL, PORT_VARIADIC, PORT_MUTABLE, PORT_NO_GRADIENT, PORT_HIDDEN = 1, 2, 4, 8, 16
 ATTRIBUTE_REQUIRED, ATTRIBUTE_CUSTOM = 1, 8
 
@@ -159,11 +160,17 @@ def _returns(name, result):
     return texts
 
 
-def of_op(name, description, fixed=()):
-    """The Schema of an op; attributes in `fixed` are given when it is registered."""
+def of_op(name, description, fixed=(), counts=None, own=None):
+    """The Schema of an op; attributes in `fixed` are given when it is registered. `counts` are the numbers of inputs and outputs of an
+    op that counts them itself, if they are known. `own` has attributes that the op does not declare: name to default or type."""
     ports = description["inputs"]
     arguments = []
-    if description["arity"]:  # the numbers of inputs and outputs depend on attributes
+    if counts:
+        for i in range(counts[0]):
+            key, flags = ports[i] if i < len(ports) else ("input" if counts[0] == 1 else f"input{i + 1}", 0)
+            arguments.append(Argument(identifier(key, "input"), "Tensor", key, bool(flags & PORT_MUTABLE)))
+        returns = ("Tensor",) * counts[1]
+    elif description["arity"]:  # the numbers of inputs and outputs depend on attributes
         arguments.append(Argument("inputs", "Tensor[]", "inputs"))
         returns = ("Tensor[]",)
     else:
@@ -187,7 +194,71 @@ def of_op(name, description, fixed=()):
             shown += "_"
         names.add(shown)
         arguments.append(_attribute(shown, key, flags, type, default, choices))
+    for key, value in (own or {}).items():
+        shown = identifier(key, "attribute")
+        while shown in names:
+            shown += "_"
+        names.add(shown)
+        arguments.append(_own_attribute(name, shown, key, value))
     return Schema(tuple(arguments), returns)
+
+
+_OWN = {bool: "bool", int: "SymInt", float: "float", str: "str"}
+
+
+def _own_attribute(name, shown, key, value):
+    """The argument of an attribute that the op does not declare."""
+    is_type = isinstance(value, type)
+    text = _OWN.get(value if is_type else type(value))
+    if text is None:
+        raise ArgumentTypeError(f"{name}: arguments of attributes are bool, int, float or str, or a default of one of these, and {key!r} is "
+                                f"{value!r}")
+    literal = None if is_type else _literal(text, value, ())
+    if literal is None and not is_type:  # a default that schemas cannot write: the operator adds it
+        text, literal = text + "?", "None"
+    return Argument(shown, text, key, default=literal, keyword=True)
+
+
+def counts_of(op, description, fixed, own):
+    """The numbers of inputs and outputs of an op that counts them by its attributes: the same for all values of those that calls give,
+    as far as trying tells. None if they differ, or no values are known that the op takes."""
+    if not description["arity"] or any(flags & PORT_HIDDEN for _, flags in description["outputs"]):
+        return None
+    usual, tried = dict(fixed), []
+    for key, flags, type, default, choices in description["attributes"]:
+        if key in fixed:
+            continue
+        kind = type[0]
+        values = choices or {BOOL: (False, True), INT: (1, 2, 3)}.get(kind, ())
+        if flags & ATTRIBUTE_REQUIRED and not default:
+            if not values:
+                return None
+            usual[key] = values[0]
+        tried += [(key, value) for value in values]
+    samples = {}
+    for key, value in own.items():
+        is_type = isinstance(value, builtins.type)
+        values = {bool: (False, True), int: (1, 2, 3), float: (0.5, 1.0)}.get(value if is_type else builtins.type(value), ())
+        if not is_type:
+            usual[key] = value
+        elif values:
+            samples[key] = values[-1]
+        tried += [(key, one) for one in values]
+    try:
+        counts = op._count(**usual)
+    except Error:  # perhaps one has to be given
+        usual.update(samples)
+        try:
+            counts = op._count(**usual)
+        except Error:
+            return None
+    for key, value in tried:
+        try:
+            if op._count(**{**usual, key: value}) != counts:
+                return None
+        except Error:
+            pass  # a value that the op does not take
+    return counts
 
 
 def _attribute(shown, key, flags, type, default, choices):
