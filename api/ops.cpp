@@ -86,6 +86,15 @@ int32_t tarsia_op_infer(tarsia_op_handle* op, const tarsia_op_request* request, 
   });
 }
 
+int32_t tarsia_op_count(tarsia_op_handle* op, const tarsia_op_request* request, uint32_t* n_inputs,
+                        uint32_t* n_outputs) {
+  return guarded([&] {
+    const registry::Arity arity = registry::counts_of(from_c(op)->op(), *request);
+    *n_inputs = arity.n_inputs;
+    *n_outputs = arity.n_outputs;
+  });
+}
+
 int32_t tarsia_op_bind(tarsia_op_handle* op, const tarsia_op_request* request, tarsia_bound_op** bound) {
   return guarded([&] { *bound = to_c(registry::bind(Ref(from_c(op)), *request).detach()); });
 }

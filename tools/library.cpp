@@ -94,6 +94,8 @@ std::string value_text(const tarsia_value& value) {
       return number;
     case TARSIA_KIND_COMPLEX:
       return '(' + value_text(value.v[0]) + ',' + value_text(value.v[1]) + ')';
+    case TARSIA_KIND_STRUCT:
+      return "a struct of " + std::to_string(value.size) + " bytes";
     case TARSIA_KIND_STRING:
       return '"' + std::string(value.s, value.size) + '"';
     case TARSIA_KIND_LIST:

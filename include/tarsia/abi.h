@@ -99,7 +99,9 @@ typedef enum tarsia_kind {
                                 is its context; one reference handed over */
   TARSIA_KIND_NUMBER = 12,   /* of a type only: a bool, int or float. A value has the kind of what it is */
   TARSIA_KIND_SPAN = 13,     /* argument only: .t borrowed, a tensor that was checked as for a pointer */
-  TARSIA_KIND_COMPLEX = 14   /* .v: two values of kind TARSIA_KIND_FLOAT, the real and the imaginary part */
+  TARSIA_KIND_COMPLEX = 14,  /* .v: two values of kind TARSIA_KIND_FLOAT, the real and the imaginary part */
+  TARSIA_KIND_STRUCT = 15    /* .p, .size bytes: plain structs. An argument is borrowed; it may be of kind
+                                TARSIA_KIND_STRING, too */
 } tarsia_kind;
 
 /// Classes of objects that functions take and return as they are. Only the face of the framework's own
@@ -120,8 +122,8 @@ typedef enum tarsia_sign {
 /// What tarsia_value::size says of a tensor that a function gets.
 enum { TARSIA_TENSOR_READ_ONLY = 1 };
 
-/// One argument or result. 16 bytes. Arguments are borrowed for the call; results of kind string, list or
-/// tuple live until the call is left.
+/// One argument or result. 16 bytes. Arguments are borrowed for the call; results of kind string, struct,
+/// list or tuple live until the call is left.
 typedef struct tarsia_value {
   union {
     int64_t i;
@@ -154,9 +156,11 @@ enum {
 typedef struct tarsia_type {
   uint8_t kind; /* tarsia_kind */
   uint8_t flags;
-  uint16_t n_elements; /* tuple: number of elements; list: 1; span: the number of its elements, 0 for any */
+  uint16_t n_elements; /* tuple: number of elements; list: 1; span: the number of its elements, 0 for any;
+                          struct: the bytes of one */
   tarsia_dtype dtype;  /* pointer, span: element type; tensor: the same, no bits for any; int, float, complex:
-                          width for the range check; list: lanes is the number of its items, 0 for any */
+                          width for the range check; list: lanes is the number of its items, 0 for any; struct:
+                          lanes is its alignment, bits the number of structs, 0 for one or more */
   const struct tarsia_type* elements; /* tuple, list */
 } tarsia_type;
 

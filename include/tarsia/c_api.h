@@ -414,6 +414,12 @@ TARSIA_API int32_t tarsia_op_infer(tarsia_op_handle* op, const tarsia_op_request
                                    tarsia_meta* inputs, uint32_t* n_inputs, tarsia_meta* outputs,
                                    uint32_t* n_outputs);
 
+/// Tells how many inputs and outputs an op has with the attributes of the request, whose inputs do not
+/// matter. For an op with a variadic input that declares no count, `*n_inputs` is the number of its ports.
+/// Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE, and those of the op's own count.
+TARSIA_API int32_t tarsia_op_count(tarsia_op_handle* op, const tarsia_op_request* request, uint32_t* n_inputs,
+                                   uint32_t* n_outputs);
+
 /// Binds an op: parses the attributes, infers, chooses the implementation, makes the state. Hands over one
 /// reference to `*bound`. Errors: TARSIA_ARGUMENT_TYPE, TARSIA_ARGUMENT_VALUE, TARSIA_UNSUPPORTED if no
 /// implementation applies, and those of the op's own functions.

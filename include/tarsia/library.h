@@ -54,7 +54,7 @@ template <class T>
 inline constexpr bool k_is_result =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
     std::is_same_v<T, Tensor> || is_vector<T>::value || is_array<T>::value || is_complex<T>::value ||
-    is_tuple<T>::value;
+    is_tuple<T>::value || k_is_plain<T>;
 
 /// Lets a result that is one of the arguments keep the memory that the argument keeps.
 template <class A>
@@ -93,7 +93,7 @@ class Result {
 
  private:
   void keep(tarsia_value& value) {
-    if (value.kind == TARSIA_KIND_STRING) {
+    if (value.kind == TARSIA_KIND_STRING || value.kind == TARSIA_KIND_STRUCT) {
       const auto& text = m_texts.emplace_back(std::make_unique<char[]>(value.size));
       std::memcpy(text.get(), value.s, value.size);
       value.s = text.get();

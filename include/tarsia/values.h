@@ -90,6 +90,17 @@ constexpr bool is_signed() {
     return std::is_signed_v<T>;
 }
 
+/// Whether values of a class pass as their bytes.
+template <class T>
+inline constexpr bool k_is_plain =
+    std::is_class_v<T> && std::is_aggregate_v<T> && std::is_standard_layout_v<T> &&
+    std::is_trivially_copyable_v<T> && !is_array<T>::value && sizeof(T) <= 65535 && alignof(T) <= 16;
+
+template <class T>
+inline constexpr bool k_is_plain_pointer = false;
+template <class T>
+inline constexpr bool k_is_plain_pointer<T*> = k_is_plain<std::remove_const_t<T>>;
+
 /// Returns an argument as a value that borrows from `x` and `lists`.
 template <class T>
 tarsia_value to_value(const T& x, Lists& lists) {
@@ -121,8 +132,12 @@ tarsia_value to_value(const T& x, Lists& lists) {
     v.kind = TARSIA_KIND_LIST, v.size = static_cast<uint32_t>(x.size()), v.v = lists.add(x.size());
     for (size_t i = 0; i < x.size(); ++i)
       v.v[i] = to_value(static_cast<const typename T::value_type&>(x[i]), lists);
+  } else if constexpr (k_is_plain_pointer<T>) {
+    if (x) v = to_value(*x, lists);
   } else if constexpr (std::is_pointer_v<T>) {
     v.kind = TARSIA_KIND_POINTER, v.p = const_cast<void*>(static_cast<const void*>(x));
+  } else if constexpr (k_is_plain<T>) {
+    v.kind = TARSIA_KIND_STRUCT, v.p = const_cast<T*>(&x), v.size = sizeof(T);
   } else {
     static_assert(sizeof(T) == 0, "tarsia: a value of this type cannot be an argument");
   }
@@ -177,6 +192,11 @@ T from_value(tarsia_value& v) {
     return [&]<size_t... i>(std::index_sequence<i...>) {
       return T{from_value<std::tuple_element_t<i, T>>(v.v[i])...};
     }(std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (k_is_plain<T>) {
+    if (v.kind != TARSIA_KIND_STRUCT || v.size != sizeof(T)) wrong_result("a struct of that size");
+    T x;
+    std::memcpy(&x, v.p, sizeof(T));
+    return x;
   } else {
     static_assert(sizeof(T) == 0, "tarsia: a result cannot be had as this type");
   }

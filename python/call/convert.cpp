@@ -214,6 +214,31 @@ Why PythonFace::read_struct(const arguments::Param& param, PyObject* object, tar
   return why;
 }
 
+/// The memory of plain structs where it is: of a NumPy array, a ctypes structure, or any contiguous buffer,
+/// which is held for the call. A copy of the bytes if they have gaps and are only read.
+Why PythonFace::read_bytes(const tarsia_type& type, PyObject* object, tarsia_value& value) {
+  const bool writes = !(type.flags & TARSIA_TYPE_CONST);
+  if (PyUnicode_Check(object) || !PyObject_CheckBuffer(object)) return Why::type;
+  auto* buffer = m_frame.room_for<Py_buffer>(1);
+  if (PyObject_GetBuffer(object, buffer, PyBUF_FULL_RO) != 0) {
+    PyErr_Clear();
+    return Why::type;
+  }
+  m_frame.on_end([](void* held) { PyBuffer_Release(static_cast<Py_buffer*>(held)); }, buffer);
+  if (buffer->len > UINT32_MAX) return Why::size;
+  value.p = buffer->buf;
+  value.size = static_cast<uint32_t>(buffer->len);
+  value.kind = TARSIA_KIND_STRUCT;
+  // Elements of another size are another struct, or numbers: a row of bytes says nothing.
+  const auto item = static_cast<uint32_t>(buffer->itemsize);
+  if (item != 1 && item != type.n_elements) return Why::size;
+  if (writes && buffer->readonly) return Why::read_only;
+  if (PyBuffer_IsContiguous(buffer, 'C')) return Why::fits;
+  if (writes) return Why::layout;
+  value.p = m_frame.room_for<char>(value.size);
+  return PyBuffer_ToContiguous(value.p, buffer, buffer->len, 'C') == 0 ? Why::fits : Why::failed;
+}
+
 Why PythonFace::read_c_void_p(PyObject* object, tarsia_value& value, Why why) {
   if (why == Why::failed || type_name(Py_TYPE(object)) != "ctypes.c_void_p") return why;
   if (why == Why::unreadable) PyErr_Clear();

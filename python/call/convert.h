@@ -39,6 +39,7 @@ class PythonFace {
   Why read_stream(PyObject* object, void*& stream);
   Why read_list(const tarsia_type& element, PyObject* object, List& list);
   Why read_object(const tarsia_type& type, PyObject* object, void*& handle) const;
+  Why read_bytes(const tarsia_type& type, PyObject* object, tarsia_value& value);
   Why read_struct(const arguments::Param& param, PyObject* object, tarsia_value& value);
   /// A kernel takes a ctypes.c_void_p for a pointer.
   Why read_address(const arguments::Param& param, PyObject* object, tarsia_value& value, Why why) const {

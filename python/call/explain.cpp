@@ -137,6 +137,9 @@ std::string PythonWords::remedy_for_type(const Misfit& misfit) const {
            (type.dtype.lanes > 1 ? ", or a tuple of " + std::to_string(type.dtype.lanes) + " numbers"
             : type.dtype.code == TARSIA_COMPLEX ? ", or a complex"
                                                 : "");
+  if (type.kind == TARSIA_KIND_STRUCT)
+    return std::string(": ") + (misfit.writes() ? "" : "bytes, a NumPy record, ") +
+           "a NumPy array of such records or a ctypes.Structure";
   std::string text = advice_for(m_object);
   if (misfit.is_kernel() && type.kind == TARSIA_KIND_POINTER && PyLong_Check(m_object))
     text += "; pass the tensor itself, or ctypes.c_void_p(" + m_name + ") for a bare address";

@@ -102,6 +102,8 @@ PyObject* object_of_rare(Frame& frame, const tarsia_type& type, const tarsia_val
   switch (value.kind) {
     case TARSIA_KIND_STRING:
       return PyUnicode_DecodeUTF8(value.s, value.size, "surrogateescape");
+    case TARSIA_KIND_STRUCT:
+      return PyBytes_FromStringAndSize(static_cast<const char*>(value.p), value.size);
     case TARSIA_KIND_TENSOR:
       return tensor_object(frame, value.storage);
     case TARSIA_KIND_OBJECT:

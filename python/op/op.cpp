@@ -371,6 +371,16 @@ PyObject* backward(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObje
   }
 }
 
+/// op._count(**attributes).
+PyObject* count(PyObject* object, PyObject* const* args, Py_ssize_t, PyObject* names) {
+  try {
+    const Current op(object);
+    return op ? count_op(op.get(), names, args) : nullptr;
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
 /// op.infer(shapes, dtypes, storages, **attributes).
 PyObject* infer(PyObject* object, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   try {
@@ -476,6 +486,8 @@ PyMethodDef g_methods[] = {
      "the inputs and gives a tuple of their gradients, as BoundOp.backward does. An op with state has to be "
      "bound "
      "once for both."},
+    {"_count", as_method(count), METH_FASTCALL | METH_KEYWORDS,
+     "_count($self, /, **attributes)\n--\n\nThe numbers of inputs and outputs with these attributes."},
     {"infer", as_method(infer), METH_FASTCALL | METH_KEYWORDS,
      "infer($self, shapes, dtypes, storages=..., /, **attributes)\n--\n\nInfers without tensors. Takes a "
      "shape and a dtype "

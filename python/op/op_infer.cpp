@@ -114,6 +114,21 @@ bool read_meta(const std::string& who, PyObject* shape, PyObject* dtype, tarsia_
          (dtype == Py_None || read_dtype(who, dtype, meta));
 }
 
+PyObject* count_op(tarsia_op_handle* handle, PyObject* names, PyObject* const* values) {
+  Frame frame;
+  Attributes attributes;
+  if (!read_attributes(frame, *tarsia_op_describe(handle), names, values, attributes)) return nullptr;
+  const tarsia_op_request request = request_for({}, attributes, {TARSIA_CPU, 0});
+  uint32_t n_inputs = 0, n_outputs = 0;
+  int32_t code;
+  {
+    const Call call(frame);
+    const Unlocked unlocked(true);
+    code = tarsia_op_count(handle, &request, &n_inputs, &n_outputs);
+  }
+  return code ? raise_last_error() : Py_BuildValue("II", n_inputs, n_outputs);
+}
+
 PyObject* infer_op(tarsia_op_handle* handle, PyObject* shapes, PyObject* dtypes, PyObject* storages,
                    PyObject* names, PyObject* const* values) {
   const tarsia_op& op = *tarsia_op_describe(handle);

@@ -9,6 +9,9 @@
 
 namespace tarsia::python {
 
+/// (n_inputs, n_outputs) of an op with these attributes. Null with an error set.
+PyObject* count_op(tarsia_op_handle* op, PyObject* names, PyObject* const* values);
+
 /// (shapes, dtypes) of inputs and outputs, derived from the known ones of the inputs; with `storages`,
 /// which may be null, their storages too. Null with an error set on failure.
 PyObject* infer_op(tarsia_op_handle* op, PyObject* shapes, PyObject* dtypes, PyObject* storages,

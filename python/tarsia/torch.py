@@ -18,7 +18,7 @@ from ._tarsia import Expression, Function, Op
 from ._torch.extension import create_extension
 from ._torch.pair import function
 from ._torch.register import Overload
-from ._schema import OP_RANDOM, identifier
+from ._schema import OP_ANY_ATTRIBUTES, OP_RANDOM, identifier
 
 __all__ = ["Registered", "create_extension", "function", "options", "register", "registered", "unregister"]
 
@@ -33,8 +33,8 @@ class Registered(dict):
         self.skipped = {}
 
 
-def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, vmap=None, autocast=None,
-             tags=(), numbers=None, backward=None, gradients=None):
+def register(what, name=None, *, fake=None, random=False, mutates=None, attributes=None, arguments=None, vmap=None,
+             autocast=None, tags=(), numbers=None, backward=None, gradients=None):
     """Registers a function, an op, an expression, or a whole library as operators of PyTorch.
 
     what: a function (``lib.f``), an op (``tarsia.op("relu")``), the result of tarsia.elementwise or tarsia.reduction, or a
@@ -49,6 +49,8 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
         ``T*`` and ``tarsia::Tensor``, also in lists and optionals, but not ``const T*``, ``const tarsia::Tensor&`` and
         ``const std::vector<tarsia::Tensor>&``.
     attributes: of an op: values that are the same in every call. The schema then lacks them.
+    arguments: of an op that takes attributes without declaring them, as MXNet's extension API has them: those that calls may
+        give, name to default or to type (``{"slope": 0.25, "axis": int}``), of bool, int, float or str. Calls pass them by name.
     vmap: the rule for torch.vmap, as torch.library.register_vmap takes it; True: one call for each element of the
         batch.
     autocast: the dtype to which autocasting converts floating-point inputs: one for all devices, or a dict of device
@@ -66,6 +68,10 @@ def register(what, name=None, *, fake=None, random=False, mutates=None, attribut
     Registered. It replaces what was registered under the name before.
     """
     options = {"fake": fake, "mutates": mutates, "attributes": attributes, "vmap": vmap, "autocast": autocast}
+    if isinstance(what, Op):
+        options["arguments"] = arguments
+    elif arguments is not None:
+        raise ArgumentTypeError("arguments are attributes of an op that it does not declare; functions and expressions have parameters")
     if isinstance(what, Expression):
         return _register_expression(what, name, numbers, backward, gradients, random=random, tags=tags, **options)
     if backward is not None or gradients is not None:
@@ -148,13 +154,16 @@ def _register_function(what, name, *, fake, random, mutates, attributes, vmap, a
     return torch_register.install(namespace, name, overloads)
 
 
-def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocast, tags):
+def _register_op(what, name, *, fake, random, mutates, attributes, arguments, vmap, autocast, tags):
     if mutates is not None:
         raise ArgumentTypeError("an op declares its mutable inputs itself; mutates is for functions")
     namespace, name = torch_register.split_name(name, identifier(what.name))
     description = what._description
-    schema = _schema.of_op(what.name, description, attributes or ())
-    op = torch_ops.OpCell(what, description, schema, attributes or {}, fake)
+    own = _own_attributes(what, description, attributes or {}, arguments or {})
+    counts = _schema.counts_of(what, description, attributes or {}, own)
+    schema = _schema.of_op(what.name, description, attributes or (), counts, own)
+    defaults = {key: value for key, value in own.items() if not isinstance(value, type)}
+    op = torch_ops.OpCell(what, description, schema, {**defaults, **(attributes or {})}, fake)
     differentiable = torch_ops.has_backward(description) and not schema.written
     tags = _tags(random or description["flags"] & OP_RANDOM, tags)
     if differentiable:
@@ -165,6 +174,20 @@ def _register_op(what, name, *, fake, random, mutates, attributes, vmap, autocas
     overload = Overload(schema, op.cell(differentiable), tags=tags, ordered=description["state"], vmap=vmap,
                         autocast=torch_register.autocast_rules(autocast))
     return torch_register.install(namespace, name, [overload])
+
+
+def _own_attributes(op, description, fixed, arguments):
+    if arguments and not description["flags"] & OP_ANY_ATTRIBUTES:
+        raise ArgumentTypeError(f"{op.name} declares its attributes, and all of them are arguments: arguments is for ops of MXNet's "
+                                f"extension API")
+    declared = [key for key, *_ in description["attributes"]]
+    for key in arguments:
+        if key in fixed:
+            raise ArgumentTypeError(f"{op.name}: {key!r} is given in attributes and in arguments: it is the same in every call, or it "
+                                    f"is not")
+        if key in declared:
+            raise ArgumentTypeError(f"{op.name} declares {key!r} itself, which is an argument as it is")
+    return dict(arguments)
 
 
 def _register_expression(what, name, numbers, backward, gradients, *, fake, random, mutates, attributes, vmap, autocast, tags):

@@ -42,6 +42,7 @@ def register(
     random: bool = False,
     mutates: str | Iterable[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
     vmap: bool | Callable[..., Any] | None = None,
     autocast: torch.dtype | Mapping[str, torch.dtype] | None = None,
     tags: torch.Tag | Iterable[torch.Tag] = (),

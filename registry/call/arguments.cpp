@@ -104,6 +104,8 @@ class ValueWords final : public arguments::FaceWords {
         return "a tensor " + arguments::tensor_text(*m_given.t, k_nouns);
       case TARSIA_KIND_POINTER:
         return "a pointer";
+      case TARSIA_KIND_STRUCT:
+        return "a struct of " + std::to_string(m_given.size) + " bytes";
       case TARSIA_KIND_STREAM:
         return "a stream";
       case TARSIA_KIND_OBJECT:
@@ -275,6 +277,12 @@ Why ValueFace::read_list(const tarsia_type&, Argument argument, List& list) cons
 
 Why ValueFace::read_object(const tarsia_type&, Argument, void*&) const {
   return Why::object;
+}
+
+Why ValueFace::read_bytes(const tarsia_type& type, Argument argument, tarsia_value& value) const {
+  value = *argument;
+  if (argument->kind == TARSIA_KIND_STRING) return type.flags & TARSIA_TYPE_CONST ? Why::fits : Why::type;
+  return argument->kind == TARSIA_KIND_STRUCT ? Why::fits : Why::type;
 }
 
 Why ValueFace::read_struct(const Param& param, Argument argument, tarsia_value& value) const {

@@ -51,6 +51,7 @@ class ValueFace {
   arguments::Why read_stream(Argument argument, void*& stream) const;
   arguments::Why read_list(const tarsia_type& element, Argument argument, List& list) const;
   arguments::Why read_object(const tarsia_type& type, Argument argument, void*& handle) const;
+  arguments::Why read_bytes(const tarsia_type& type, Argument argument, tarsia_value& value) const;
   arguments::Why read_struct(const arguments::Param& param, Argument argument, tarsia_value& value) const;
   arguments::Why read_address(const arguments::Param& param, Argument argument, tarsia_value& value,
                               arguments::Why why) const;

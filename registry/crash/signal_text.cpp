@@ -160,6 +160,9 @@ void add_value(SignalText& text, const tarsia_call_context* context, const tarsi
       else
         text.hex(reinterpret_cast<std::uintptr_t>(value.p));
       return;
+    case TARSIA_KIND_STRUCT:
+      text.add("a struct of ").number(value.size).add(" bytes");
+      return;
     case TARSIA_KIND_OBJECT:
       text.add("an object");
       return;

@@ -38,6 +38,11 @@ std::string describe_bare(const tarsia_type& type) {
       if (type.flags & TARSIA_TYPE_GPU) return "tarsia::gpu<" + text + ">";
       return text + "*";
     }
+    case TARSIA_KIND_STRUCT: {
+      const std::string text = "struct of " + std::to_string(type.n_elements) + " bytes";
+      if (type.dtype.bits == 1) return text;
+      return ((type.flags & TARSIA_TYPE_CONST) ? "const " : "") + text + "*";
+    }
     case TARSIA_KIND_OBJECT:
       return type.dtype.code == TARSIA_TORCH_TENSOR ? "at::Tensor" : "?";
     case TARSIA_KIND_NUMBER:

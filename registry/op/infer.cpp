@@ -111,7 +111,14 @@ Arity arity_of(const tarsia_op& op, const tarsia_op_request& request) {
   return {bound.m_info.n_inputs, bound.m_info.n_outputs};
 }
 
-BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference)
+Arity counts_of(const tarsia_op& op, const tarsia_op_request& request) {
+  BoundInfo bound(op, request, BoundInfo::AttributesAlone{});
+  Arity arity{op.n_inputs, op.n_outputs};
+  if (op.arity) bound.count(arity.n_inputs, arity.n_outputs);
+  return arity;
+}
+
+BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request, AttributesAlone)
     : m_op(op),
       m_attributes(op, {request.attribute_names, request.n_attributes},
                    {request.attributes, request.n_attributes}) {
@@ -121,6 +128,10 @@ BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request, With
   m_info.device = request.device;
   m_info.caller = this;
   publish_attributes();
+}
+
+BoundInfo::BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference)
+    : BoundInfo(op, request, AttributesAlone{}) {
   settle_arity(request);
 }
 
@@ -155,6 +166,12 @@ void BoundInfo::create_params() {
   }
 }
 
+void BoundInfo::count(std::uint32_t& n_inputs, std::uint32_t& n_outputs) {
+  static constexpr const char* k_name = "number of inputs and outputs";
+  if (run_step(m_op, k_name, &m_info, [&] { return m_op.arity(m_op.user, &m_info, &n_inputs, &n_outputs); }))
+    throw_op_error(m_op, k_name);
+}
+
 void BoundInfo::settle_arity(const tarsia_op_request& request) {
   std::uint32_t n_inputs = m_op.n_inputs, n_outputs = m_op.n_outputs, n_needed = 0;
   bool variadic = false;
@@ -166,10 +183,7 @@ void BoundInfo::settle_arity(const tarsia_op_request& request) {
   }
   if (variadic) n_inputs = std::max(request.n_inputs, n_needed);
   if (m_op.arity) {
-    static constexpr const char* k_name = "number of inputs and outputs";
-    if (run_step(m_op, k_name, &m_info,
-                 [&] { return m_op.arity(m_op.user, &m_info, &n_inputs, &n_outputs); }))
-      throw_op_error(m_op, k_name);
+    count(n_inputs, n_outputs);
     n_needed = n_inputs;
   }
   if (request.n_inputs > n_inputs || request.n_inputs < n_needed) {

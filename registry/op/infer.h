@@ -30,6 +30,9 @@ struct Arity {
 /// BoundInfo throws.
 Arity arity_of(const tarsia_op& op, const tarsia_op_request& request);
 
+/// The same from the attributes of the request alone: its inputs and outputs do not matter.
+Arity counts_of(const tarsia_op& op, const tarsia_op_request& request);
+
 /// An op with parsed attributes and metas, to be bound or only asked about. Owns the author's params. The
 /// metas are those of the caller's tensors; an op that infers no storage sees dense ones in their place.
 class BoundInfo {
@@ -53,8 +56,12 @@ class BoundInfo {
 
  private:
   friend Arity arity_of(const tarsia_op& op, const tarsia_op_request& request);
+  friend Arity counts_of(const tarsia_op& op, const tarsia_op_request& request);
+  struct AttributesAlone {};
   struct WithoutInference {};
+  BoundInfo(const tarsia_op& op, const tarsia_op_request& request, AttributesAlone);
   BoundInfo(const tarsia_op& op, const tarsia_op_request& request, WithoutInference);
+  void count(std::uint32_t& n_inputs, std::uint32_t& n_outputs);
   void settle_arity(const tarsia_op_request& request);
   void check_ndim() const;
   void create_params();

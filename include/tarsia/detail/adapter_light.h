@@ -18,8 +18,8 @@
 //                       TARSIA_LIGHT_TYPE(3, 0, 0, 2, 32, 1, 0))
 // clang-format on
 //
-// where the numbers are tarsia_kind, tarsia_type.flags, 0, dtype code, bits, lanes. A string parameter is
-// a[i].s. A function with a string result ends with `return TARSIA_LIGHT_STRING(r, text, n)`.
+// where the numbers are tarsia_kind, tarsia_type.flags, n_elements, dtype code, bits, lanes. A string
+// parameter is a[i].s. A function with a string result ends with `return TARSIA_LIGHT_STRING(r, text, n)`.
 #if !defined(TARSIA_ADAPTER_LIGHT_H)
 #define TARSIA_ADAPTER_LIGHT_H
 

@@ -121,16 +121,38 @@ struct scalar {
 
 // ---- parameters: describe() and get(value) ----
 
+/// Whether T is nothing but its bytes: an aggregate of standard layout that is copied as bytes.
+template <class T_, bool = __is_class(T_) || __is_union(T_)>
+struct is_plain {
+  enum { value = 0 };
+};
+template <class T_>
+struct is_plain<T_, true> {
+  enum {
+    value = __is_aggregate(T_) && __is_standard_layout(T_) && __is_trivially_copyable(T_) &&
+            sizeof(T_) <= 65535 && alignof(T_) <= 16
+  };
+};
+/// The type of n_ plain structs in a row; 0: one or more.
+template <class T_>
+constexpr tarsia_type struct_type(int flags_, int n_) {
+  return tarsia_type{TARSIA_KIND_STRUCT, uint8_t(flags_), uint16_t(sizeof(T_)),
+                     tarsia_dtype{TARSIA_ANY_DTYPE, uint8_t(n_), uint16_t(alignof(T_))}, nullptr};
+}
+
 /// A parameter of type T, by value. Specialisations have `describe()`, which returns its tarsia_type, and
 /// `get(value)`, whose result initialises a T.
 template <class T_, int class_ = scalar<T_>::value>
 struct arg {
   static_assert(
-      never<T_>::value,
+      is_plain<T_>::value,
       "tarsia: a function with a parameter of this type cannot be exported. Supported are bool, "
       "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
-      "std::complex, pointers to elements, std::span, tarsia::Tensor, tarsia::cpu<T>, tarsia::gpu<T>, "
-      "cudaStream_t, tarsia::Stream, std::optional, std::vector and std::array of these");
+      "std::complex, plain structs, pointers to elements and to plain structs, std::span, tarsia::Tensor, "
+      "tarsia::cpu<T>, tarsia::gpu<T>, cudaStream_t, tarsia::Stream, std::optional, std::vector and "
+      "std::array of these");
+  static constexpr tarsia_type describe() { return struct_type<T_>(TARSIA_TYPE_CONST, 1); }
+  static T_ get(const tarsia_value& v_) { return *static_cast<const T_*>(v_.p); }
 };
 template <class T_>
 struct arg<T_, k_bool> {
@@ -164,20 +186,24 @@ struct arg<T_, k_small_float> {
   static T_ get(const tarsia_value& v_) { return static_cast<T_>(static_cast<float>(v_.f)); }
 };
 
-/// A pointer to elements of type T.
-template <class T_>
+/// A pointer to elements of type T, or to plain structs.
+template <class T_, bool is_element_ = dtype_of<T_>::code != TARSIA_ANY_DTYPE>
 struct pointer {
-  static_assert(
-      dtype_of<T_>::code != TARSIA_ANY_DTYPE,
-      "tarsia: a function with a pointer to this type cannot be exported: it is no element type of a "
-      "tensor. Take a void* or a tarsia::Tensor, or a pointer to bool, an integer, float, double, "
-      "__half or __nv_bfloat16");
   static constexpr tarsia_type describe(int flags_) {
     return make_type(TARSIA_KIND_POINTER, dtype<T_>(), flags_);
   }
 };
+template <class T_>
+struct pointer<T_, false> {
+  static_assert(
+      is_plain<T_>::value,
+      "tarsia: a function with a pointer to this type cannot be exported: it is no element type of a "
+      "tensor, and no plain struct. Take a void* or a tarsia::Tensor, or a pointer to bool, an integer, "
+      "float, double, __half or __nv_bfloat16");
+  static constexpr tarsia_type describe(int flags_) { return struct_type<T_>(flags_, 0); }
+};
 template <>
-struct pointer<void> {
+struct pointer<void, false> {
   static constexpr tarsia_type describe(int flags_) {
     return make_type(TARSIA_KIND_POINTER, tarsia_dtype{TARSIA_ANY_DTYPE, 0, 1}, flags_);
   }
@@ -206,7 +232,8 @@ struct arg<CUstream_st*, k_unsupported> {
 };
 
 /// An S_ over `extent_` elements of type T_; 0: any number.
-template <class S_, class T_, unsigned long extent_>
+template <class S_, class T_, unsigned long extent_,
+          bool is_element_ = dtype_of<typename remove_const<T_>::type>::code != TARSIA_ANY_DTYPE>
 struct span_arg {
   static_assert(extent_ <= 65535, "tarsia: a span of a fixed size has 65535 elements at most");
   static constexpr tarsia_type describe() {
@@ -222,6 +249,20 @@ struct span_arg {
     for (int i_ = 0; i_ < t_.ndim; ++i_) bytes_ *= uint64_t(t_.shape[i_]);
     return S_(reinterpret_cast<T_*>(static_cast<char*>(t_.data) + t_.byte_offset), bytes_ / sizeof(T_));
   }
+};
+
+/// An S_ over plain structs.
+template <class S_, class T_, unsigned long extent_>
+struct span_arg<S_, T_, extent_, false> {
+  static_assert(extent_ <= 255, "tarsia: a span of a fixed size has 255 structs at most");
+  typedef typename remove_const<T_>::type plain;
+  static_assert(is_plain<plain>::value,
+                "tarsia: a function with a span of this type cannot be exported: it is no element type of a "
+                "tensor, and no plain struct");
+  static constexpr tarsia_type describe() {
+    return struct_type<plain>(is_const<T_>::value ? int(TARSIA_TYPE_CONST) : 0, int(extent_));
+  }
+  static S_ get(const tarsia_value& v_) { return S_(static_cast<T_*>(v_.p), v_.size / sizeof(T_)); }
 };
 
 /// What a parameter that is a reference may be initialised from while the call lasts.
@@ -328,11 +369,27 @@ struct list_reference_arg : list_arg<L_, T_> {
 template <class T_, int class_ = scalar<T_>::value>
 struct result {
   static_assert(
-      never<T_>::value,
+      is_plain<T_>::value,
       "tarsia: a function with a result of this type cannot be exported. Supported are void, bool, "
       "integers, enumerations, float, double, half types, const char*, std::string, std::string_view, "
-      "std::complex, tarsia::Tensor, and std::optional, std::vector, std::array, std::tuple, std::pair of "
-      "these");
+      "std::complex, plain structs, pointers to a plain struct, tarsia::Tensor, and std::optional, "
+      "std::vector, std::array, std::tuple, std::pair of these");
+  static constexpr tarsia_type describe() { return struct_type<T_>(TARSIA_TYPE_CONST, 1); }
+  static int32_t put(tarsia_value* r_, const T_& x_) {
+    const int32_t code_ = host()->result_string(r_, reinterpret_cast<const char*>(&x_), sizeof(T_));
+    return code_ ? code_ : (r_->kind = TARSIA_KIND_STRUCT, 0);
+  }
+};
+/// What a pointer points to: one struct, which is copied, or nothing.
+template <class T_>
+struct result<T_*, k_unsupported> {
+  static_assert(
+      is_plain<typename remove_const<T_>::type>::value,
+      "tarsia: a function with a result that is a pointer to this type cannot be exported: its length "
+      "is unknown. Return a tarsia::Tensor or a std::vector");
+  typedef result<typename remove_const<T_>::type> pointee;
+  static constexpr tarsia_type describe() { return add_flags(pointee::describe(), TARSIA_TYPE_OPTIONAL); }
+  static int32_t put(tarsia_value* r_, const T_* x_) { return x_ ? pointee::put(r_, *x_) : 0; }
 };
 template <>
 struct result<void, k_unsupported> {

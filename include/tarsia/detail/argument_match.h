@@ -20,6 +20,7 @@
 //   Why read_list(type of the items, argument, List&)
 //   Why read_object(type, argument, void*& handle)      the handle of a framework's object
 //   Why read_struct(param, argument, value)            the bytes for a kernel's struct
+//   Why read_bytes(type, argument, value)              the memory of plain structs, which the type lets the callee write to or not
 //   Why read_address(param, argument, value, why)      takes a bare address where no tensor fits, else returns `why`
 //   Why convert(param, type, fit, argument, value)     arguments::convert, perhaps after a fast path
 //   void* current_stream()
@@ -255,6 +256,24 @@ Why convert_object(Face& face, const tarsia_type& type, typename Face::Argument 
   return why;
 }
 
+/// Bytes of another number than one struct's or several structs', or where no struct may lie, do not fit.
+template <class Face>
+Why convert_struct(Face& face, const tarsia_type& type, typename Face::Argument argument,
+                   tarsia_value& value) {
+  const Why why = face.read_bytes(type, argument, value);
+  if (why != Why::fits) return why;
+  value.kind = TARSIA_KIND_STRUCT;
+  const bool fits = type.dtype.bits ? value.size == uint32_t{type.dtype.bits} * type.n_elements
+                                    : value.size && value.size % type.n_elements == 0;
+  if (!fits) return Why::size;
+  if (reinterpret_cast<uintptr_t>(value.p) % type.dtype.lanes == 0) return why;
+  if (!(type.flags & TARSIA_TYPE_CONST)) return Why::alignment;
+  char* const copy = face.template room_for<char>(value.size);
+  std::memcpy(copy, value.p, value.size);
+  value.p = copy;
+  return why;
+}
+
 template <class Face>
 Why convert_list(Face& face, const Param& param, const tarsia_type& type, Fit fit,
                  typename Face::Argument argument, tarsia_value& value) {
@@ -320,6 +339,8 @@ Why convert(Face& face, const Param& param, const tarsia_type& type, Fit fit,
       return convert_list(face, param, type, fit, argument, value);
     case TARSIA_KIND_OBJECT:
       return convert_object(face, type, argument, value);
+    case TARSIA_KIND_STRUCT:
+      return convert_struct(face, type, argument, value);
     case TARSIA_KIND_NUMBER:
       return convert_number(face, param, fit, argument, value);
     default:

@@ -39,10 +39,10 @@ enum class Why : uint8_t {
   other_device,  ///< a tensor on a device of an unknown type
   count,         ///< a list or tensor of another number of items than a std::array or std::span has
   object,        ///< an object of a framework, which this face cannot pass
+  size,          ///< more or fewer bytes than the struct has
   // For kernels only:
   integer,       ///< a typed integer for a floating-point parameter
   inexact,       ///< an int that the floating-point type cannot hold exactly
-  size,          ///< more or fewer bytes than the struct has
   not_copyable,  ///< a class that only code of the source can make
   reference,     ///< a parameter that is a reference
 };

@@ -31,7 +31,8 @@ struct Misfit {
   const char* callee() const { return is_kernel() ? "kernel" : "function"; }
   bool writes() const {
     return !(type.flags & TARSIA_TYPE_CONST) &&
-           (type.kind == TARSIA_KIND_POINTER || type.kind == TARSIA_KIND_SPAN);
+           (type.kind == TARSIA_KIND_POINTER || type.kind == TARSIA_KIND_SPAN ||
+            type.kind == TARSIA_KIND_STRUCT);
   }
 };
 
@@ -128,6 +129,12 @@ inline std::string wanted_text(const tarsia_type& type, const Nouns& nouns) {
     case TARSIA_KIND_NUMBER:
       text = std::string("a number (") + nouns.boolean + ", " + nouns.integer + " or " + nouns.real + ")";
       break;
+    case TARSIA_KIND_STRUCT:
+      text = (type.dtype.bits == 1 ? "a struct of "
+              : type.dtype.bits    ? std::to_string(type.dtype.bits) + " structs of "
+                                   : "one or more structs of ") +
+             std::to_string(type.n_elements) + (type.dtype.bits == 1 ? " bytes" : " bytes each");
+      break;
     case TARSIA_KIND_LIST:
       text = nouns.list;
       if (type.dtype.lanes) text += " of " + std::to_string(type.dtype.lanes);
@@ -202,7 +209,10 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
                        : ""),
               true};
     case Why::alignment:
-      return {"must be aligned to its elements of " + dtype() + got() + remedy, true};
+      return {"must be aligned to its elements of " +
+                  (type.kind == TARSIA_KIND_STRUCT ? std::to_string(type.dtype.lanes) + " bytes" : dtype()) +
+                  got() + remedy,
+              true};
     case Why::no_memory:
       return {"has no memory behind it (a meta or fake tensor)" + got() + remedy, true};
     case Why::wants_cpu: {
@@ -231,9 +241,11 @@ inline Explanation explain(const Misfit& misfit, const FaceWords& face) {
           "must be an int that " + dtype() + " can hold exactly, or a float, got " + face.value() + remedy,
           true};
     case Why::size:
-      return {
-          "must have the " + std::to_string(misfit.param.bytes) + " bytes of its C++ type" + got() + remedy,
-          true};
+      if (!misfit.is_kernel() && type.dtype.bits != 1)
+        return {"must be " + wanted_text(type, nouns) + got() + remedy, true};
+      return {"must have the " + std::to_string(misfit.is_kernel() ? misfit.param.bytes : type.n_elements) +
+                  " bytes of its C++ type" + got() + remedy,
+              true};
     case Why::not_copyable:
       return {
           "is of a class with a copy constructor or a destructor of its own, which only code of the source "

@@ -9,6 +9,7 @@
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclTemplate.h"
 #include "jit/worker/exports/element_dtype.h"
+#include "jit/worker/exports/plain_struct.h"
 #include "jit/worker/types/foreign_types.h"
 #include "llvm/Support/raw_ostream.h"
 #include "tarsia/abi.h"
@@ -22,12 +23,12 @@ using clang::QualType;
 struct Light {
   tarsia_kind kind = TARSIA_KIND_NONE;
   int flags = 0;
-  int code = 0, bits = 0, lanes = 0;
+  int n_elements = 0, code = 0, bits = 0, lanes = 0;
   const char* member = "p";
 
   std::string text() const {
-    return std::to_string(kind) + ", " + std::to_string(flags) + ", 0, " + std::to_string(code) + ", " +
-           std::to_string(bits) + ", " + std::to_string(lanes) + ", 0";
+    return std::to_string(kind) + ", " + std::to_string(flags) + ", " + std::to_string(n_elements) + ", " +
+           std::to_string(code) + ", " + std::to_string(bits) + ", " + std::to_string(lanes) + ", 0";
   }
 };
 
@@ -42,7 +43,7 @@ std::optional<Light> element_of(QualType type, const clang::ASTContext& context)
 }
 
 // None if the type is beyond the light form.
-std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
+std::optional<Light> light_of(QualType type, const clang::ASTContext& context, bool is_parameter = true) {
   type = type.getCanonicalType().getUnqualifiedType();
   Light light;
   if (type->isVoidType()) return light;
@@ -58,6 +59,14 @@ std::optional<Light> light_of(QualType type, const clang::ASTContext& context) {
       light.kind = TARSIA_KIND_STRING;
       light.flags |= TARSIA_TYPE_NO_NUL;
       light.member = "s";
+      return light;
+    }
+    if (const auto record = is_parameter ? plain_struct(target, context) : std::nullopt) {
+      light.kind = TARSIA_KIND_STRUCT;
+      light.n_elements = record->bytes;
+      light.code = TARSIA_ANY_DTYPE;
+      light.lanes = record->alignment;
+      if (target.isConstQualified()) light.flags |= TARSIA_TYPE_CONST;
       return light;
     }
     auto element = element_of(target, context);
@@ -143,8 +152,7 @@ class Writer {
       }
       m_out << "extern \"C\" " << canonical(function->getReturnType()) << " " << function->getName() << "(";
       for (const clang::ParmVarDecl* parameter : function->parameters())
-        m_out << (parameter == function->getParamDecl(0) ? "" : ", ")
-              << canonical(parameter->getType().getCanonicalType().getUnqualifiedType());
+        m_out << (parameter == function->getParamDecl(0) ? "" : ", ") << written(parameter->getType());
       m_out << ");\n";
       if (light)
         add_light(*function);
@@ -168,14 +176,22 @@ class Writer {
   }
   bool is_light(const clang::FunctionDecl& function) const {
     if (function.isMain()) return true;
-    if (!light_of(function.getReturnType(), m_context)) return false;
-    if (light_of(function.getReturnType(), m_context)->kind == TARSIA_KIND_STRING) return false;
+    if (!light_of(function.getReturnType(), m_context, false)) return false;
+    if (light_of(function.getReturnType(), m_context, false)->kind == TARSIA_KIND_STRING) return false;
     for (const clang::ParmVarDecl* parameter : function.parameters())
       if (!light_of(parameter->getType(), m_context)) return false;
     return true;
   }
 
   std::string canonical(QualType type) const { return type.getCanonicalType().getAsString(m_policy); }
+  // A parameter's type as the text names it, which does not have C's structs.
+  std::string written(QualType type) const {
+    type = type.getCanonicalType().getUnqualifiedType();
+    if (!m_context.getLangOpts().CPlusPlus && type->isPointerType() &&
+        plain_struct(type->getPointeeType(), m_context))
+      return type->getPointeeType().isConstQualified() ? "const void *" : "void *";
+    return canonical(type);
+  }
   // The expression in the text for a function's "file:line".
   std::string place(const clang::FunctionDecl& function) {
     std::string place = location_of(m_context.getSourceManager(), function.getLocation());
@@ -243,7 +259,7 @@ class Writer {
   }
 
   void add_light(const clang::FunctionDecl& function) {
-    Light result = *light_of(function.getReturnType(), m_context);
+    Light result = *light_of(function.getReturnType(), m_context, false);
     unsigned n = function.getNumParams(), required = function.getMinRequiredArguments();
     int own_flags = m_cuda ? TARSIA_FUNCTION_SOURCE_HAS_CUDA : 0;
     m_out
@@ -257,8 +273,8 @@ class Writer {
       m_out << "::" << exported_name(function) << "(";
       for (unsigned i = 0; i < count; ++i) {
         QualType type = function.getParamDecl(i)->getType();
-        m_out << (i ? ", " : "") << "(" << canonical(type.getCanonicalType().getUnqualifiedType()) << ")a["
-              << i << "]." << light_of(type, m_context)->member;
+        m_out << (i ? ", " : "") << "(" << written(type) << ")a[" << i << "]."
+              << light_of(type, m_context)->member;
       }
       m_out << (count < n ? "); else\n" : ");\n");
     }

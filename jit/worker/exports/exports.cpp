@@ -10,6 +10,7 @@
 #include "clang/AST/Expr.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
+#include "jit/worker/exports/plain_struct.h"
 #include "jit/worker/exports/template_example.h"
 #include "jit/worker/source/diagnostics.h"
 #include "jit/worker/source/source_fs.h"
@@ -123,11 +124,12 @@ bool is_part_of_complex(QualType type) {
          type->isSpecificBuiltinType(clang::BuiltinType::Double);
 }
 
-std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy);
+std::string unsupported(QualType type, Place place, const clang::ASTContext& context,
+                        const clang::PrintingPolicy& policy);
 
 // What `unsupported` says of a std::array or std::span; `written` is the type in the text.
 std::string unsupported_sized(const clang::CXXRecordDecl& record, QualType written, Place place,
-                              const clang::PrintingPolicy& policy) {
+                              const clang::ASTContext& context, const clang::PrintingPolicy& policy) {
   constexpr std::uint64_t k_most = 65535;
   auto no = [&](const std::string& why) { return "'" + written.getAsString(policy) + "' " + why; };
   const bool is_span = qualified_name(record) == "std::span";
@@ -137,15 +139,17 @@ std::string unsupported_sized(const clang::CXXRecordDecl& record, QualType writt
   const QualType element = arguments[0].getAsType();
   const bool any = is_span && n == std::uint64_t(-1);
   if (!any && (n == 0 || n > k_most)) return no("has no counterpart: a fixed size is from 1 to 65535");
-  if (!is_span) return unsupported(element, is_result ? Place::in_result : Place::item, policy);
+  if (!is_span) return unsupported(element, is_result ? Place::in_result : Place::item, context, policy);
   if (is_result) return no("owns nothing; return a std::vector or a tarsia::Tensor");
   if (place != Place::parameter) return no("has no counterpart within a list; take a std::vector of tensors");
-  return is_element(element) ? "" : no("is over no element type of a tensor");
+  if (is_element(element) || ((any || n <= 255) && plain_struct(element, context))) return "";
+  return no("is over no element type of a tensor, and over no plain struct");
 }
 
 // What `unsupported` says of a class of another framework; `written` is the type in the text.
 std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXRecordDecl& record,
-                                QualType written, Place place, const clang::PrintingPolicy& policy) {
+                                QualType written, Place place, const clang::ASTContext& context,
+                                const clang::PrintingPolicy& policy) {
   auto no = [&](const std::string& why) { return "'" + written.getAsString(policy) + "' " + why; };
   if (!has_home(foreign, record.getASTContext()))
     return no(std::string("is taken where the source includes ") + foreign.header);
@@ -158,21 +162,23 @@ std::string unsupported_foreign(const ForeignType& foreign, const clang::CXXReco
     case ForeignRole::view:
       return is_result ? no(std::string("owns nothing; return ") + foreign.instead) : "";
     case ForeignRole::list_view:
-      return place == Place::parameter ? unsupported(first->getAsType(), Place::item, policy)
+      return place == Place::parameter ? unsupported(first->getAsType(), Place::item, context, policy)
                                        : no(std::string("owns nothing; return ") + foreign.instead);
     case ForeignRole::pointee:
       break;
     case ForeignRole::optional:
       if (place == Place::in_parameter) break;
-      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, policy);
+      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::in_parameter, context,
+                         policy);
     case ForeignRole::list:
-      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::item, policy);
+      return unsupported(first->getAsType(), is_result ? Place::in_result : Place::item, context, policy);
   }
   return no("has no counterpart outside C++");
 }
 
 // Empty if there is an adapter for the type, else the reason why not.
-std::string unsupported(QualType type, Place place, const clang::PrintingPolicy& policy) {
+std::string unsupported(QualType type, Place place, const clang::ASTContext& context,
+                        const clang::PrintingPolicy& policy) {
   auto no = [&](const char* why) { return "'" + type.getAsString(policy) + "' " + why; };
   QualType canonical = type.getCanonicalType();
   if (canonical->isReferenceType()) {
@@ -195,28 +201,32 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
       return no("is a writable string; take const char* or signed char*");
     }
     if (is_th_tensor(target) && (place == Place::parameter || place == Place::result)) return "";
+    const bool is_cpp = context.getLangOpts().CPlusPlus;
+    if ((place == Place::parameter || (is_cpp && place == Place::result)) && plain_struct(target, context))
+      return "";
     if (place != Place::parameter)
       return no("is a pointer, of which the length is unknown; use tarsia::Tensor");
     if (target->isVoidType() || is_element(target)) return "";
     if (const auto* record = record_of(target); record && qualified_name(*record) == "CUstream_st") return "";
-    return no("points to no element type of a tensor");
+    return no("points to no element type of a tensor, and to no plain struct");
   }
   if (const auto* record = record_of(canonical)) {
     std::string name = qualified_name(*record);
     const clang::TemplateArgument* first = first_argument(record);
     if (name == "tarsia::Tensor" || name == "tarsia::StridedTensor") return "";
     if (const ForeignType* foreign = foreign_type(name))
-      return unsupported_foreign(*foreign, *record, type, place, policy);
+      return unsupported_foreign(*foreign, *record, type, place, context, policy);
     if (const auto* inner = name == "std::optional" && first ? record_of(first->getAsType()) : nullptr;
         inner && place == Place::parameter && qualified_name(*inner) == "c10::ArrayRef")
-      return unsupported(first->getAsType(), Place::parameter, policy);
+      return unsupported(first->getAsType(), Place::parameter, context, policy);
     if (name == "tarsia::Stream") return place == Place::parameter ? "" : no("cannot be returned");
     if (name == "tarsia::cpu" || name == "tarsia::gpu")
       return place == Place::parameter ? "" : no("cannot be returned");
     if ((name == "std::basic_string" || name == "std::basic_string_view") && first &&
         is_char(first->getAsType()))
       return "";
-    if (name == "std::array" || name == "std::span") return unsupported_sized(*record, type, place, policy);
+    if (name == "std::array" || name == "std::span")
+      return unsupported_sized(*record, type, place, context, policy);
     if (name == "std::complex" && first && is_part_of_complex(first->getAsType())) return "";
     const bool is_result = place == Place::result || place == Place::in_result;
     if (first && (name == "std::vector" || (name == "std::optional" && place != Place::in_parameter)))
@@ -224,29 +234,32 @@ std::string unsupported(QualType type, Place place, const clang::PrintingPolicy&
                          is_result               ? Place::in_result
                          : name == "std::vector" ? Place::item
                                                  : Place::in_parameter,
-                         policy);
+                         context, policy);
     if ((name == "std::tuple" || name == "std::pair") && place == Place::result) {
       const auto& all = llvm::cast<clang::ClassTemplateSpecializationDecl>(record)->getTemplateArgs();
       for (const clang::TemplateArgument& argument : all.asArray()) {
         auto parts = argument.getKind() == clang::TemplateArgument::Pack ? argument.getPackAsArray()
                                                                          : llvm::ArrayRef(argument);
         for (const clang::TemplateArgument& part : parts)
-          if (std::string why = unsupported(part.getAsType(), Place::in_result, policy); !why.empty())
+          if (std::string why = unsupported(part.getAsType(), Place::in_result, context, policy);
+              !why.empty())
             return why;
       }
       return "";
     }
   }
+  if (context.getLangOpts().CPlusPlus && plain_struct(canonical, context)) return "";
   return no("has no counterpart outside C++");
 }
 
 std::string not_exportable(const clang::FunctionDecl& function, const clang::PrintingPolicy& policy) {
+  const clang::ASTContext& context = function.getASTContext();
   if (function.isVariadic()) return "takes a variable number of arguments";
   if (function.isConsteval()) return "exists at compile time only";
-  if (std::string why = unsupported(function.getReturnType(), Place::result, policy); !why.empty())
+  if (std::string why = unsupported(function.getReturnType(), Place::result, context, policy); !why.empty())
     return "its result " + why;
   for (const clang::ParmVarDecl* parameter : function.parameters())
-    if (std::string why = unsupported(parameter->getType(), Place::parameter, policy); !why.empty())
+    if (std::string why = unsupported(parameter->getType(), Place::parameter, context, policy); !why.empty())
       return "parameter " + std::to_string(parameter->getFunctionScopeIndex() + 1) +
              (parameter->getName().empty() ? "" : " (" + parameter->getName().str() + ")") + ": " + why;
   return "";

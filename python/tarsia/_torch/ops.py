@@ -88,13 +88,14 @@ class OpCell:
         self._backward_operator: typing.Any = None  # set when they are made
         self._backward_kernel: typing.Any = None
         # Whether a call is one of the op, with the same arguments; and backward too.
+        self._counts = description["arity"] and schema.returns != ("Tensor[]",)  # tried when it was registered
         self._is_plain = not (self._fixed or self._renamed or self._bound is not None)
         self._is_simple = self._is_plain and not self._any_hidden
         self._needs_all = description["backward_needs"] is None and not description["amends_needs"]
         self._plans = {}  # which inputs need a gradient: what _plan says
 
     def cell(self, differentiable):
-        call = self.call if self._has_lists or not self._is_plain else self._op
+        call = self.call if self._has_lists or self._counts or not self._is_plain else self._op
         if differentiable:
             return Cell(call, self.infer, self.save, self.gradients, straight=self._remembers)
         why = "writes to its inputs, so that it" if self._schema.written else "declares no .backward, so that it"
@@ -128,7 +129,14 @@ class OpCell:
         result = called(*inputs, **attributes) if self._bound is None else called(*inputs)
         if self._schema.returns == ("Tensor[]",):
             return list(result) if isinstance(result, tuple) else [] if result is None else [result]
+        if self._counts:
+            self._check_count(len(result) if isinstance(result, tuple) else int(result is not None))
         return result
+
+    def _check_count(self, n):
+        if n != len(self._schema.returns):
+            raise Unsupported(f"{self._op.name} has {n} outputs with these attributes, and its operator {len(self._schema.returns)}: "
+                              f"fix the attributes that decide this when you register it, attributes={{…}}")
 
     def _binding_of(self, inputs, attributes):
         return self._op.bind(*inputs, **attributes) if self._bound is None else self._binding(inputs, attributes)
@@ -158,6 +166,8 @@ class OpCell:
                        for shape, dtype in self._inferred(inputs, self.attributes(given))]
         if self._schema.returns == ("Tensor[]",):
             return results
+        if self._counts:
+            self._check_count(len(results))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _inferred(self, inputs, attributes):

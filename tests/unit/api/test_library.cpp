@@ -82,6 +82,29 @@ TEST_F(Functions, texts_lists_tuples_and_tensors_outlive_the_call) {
   EXPECT_THAT(tarsia::to_vector<float>(y), ElementsAre(2, 4));
 }
 
+struct Pair {
+  float a;
+  int n;
+};
+
+TEST_F(Functions, plain_structs_go_in_and_out) {
+  EXPECT_EQ(lib["of_pair"].call<float>(Pair{1.5f, 4}), 6);
+  Pair pairs[] = {{1, 2}, {3, 4}};
+  EXPECT_EQ(lib["of_pairs"].call<float>(pairs, 2), 14);
+  lib["change_pair"](pairs);
+  EXPECT_EQ(pairs[0].n, 3);
+  const Pair made = lib["make_pair"](2.5f, 7);
+  EXPECT_EQ(made.a, 2.5f);
+  EXPECT_EQ(made.n, 7);
+  EXPECT_EQ(lib["no_pair"].call<std::optional<Pair>>(), std::nullopt);
+  struct Other {
+    double x;
+    int y;
+  };
+  EXPECT_THROW(lib["of_pair"](Other{}), tarsia::ArgumentError);
+  EXPECT_THROW(lib["of_pair"](1), tarsia::ArgumentError);
+}
+
 TEST_F(Functions, arrays_and_complex_numbers_go_in_and_out) {
   const std::array<int, 2> swapped = lib["swapped"](std::array<int, 2>{1, 2});
   EXPECT_EQ(swapped, (std::array<int, 2>{2, 1}));

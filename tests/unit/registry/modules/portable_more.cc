@@ -36,6 +36,24 @@ std::complex<float> conjugated(std::complex<float> x) {
   return std::conj(x);
 }
 TARSIA_EXPORT(swapped)
+struct Pair {
+  float a;
+  int n;
+};
+float of_pair(Pair p) { return p.a * static_cast<float>(p.n); }
+float of_pairs(const Pair* p, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += of_pair(p[i]);
+  return sum;
+}
+void change_pair(Pair* p) { ++p->n; }
+Pair make_pair(float a, int n) { return Pair{a, n}; }
+const Pair* no_pair() { return nullptr; }
+TARSIA_EXPORT(of_pair)
+TARSIA_EXPORT(of_pairs)
+TARSIA_EXPORT(change_pair)
+TARSIA_EXPORT(make_pair)
+TARSIA_EXPORT(no_pair)
 TARSIA_EXPORT(conjugated)
 
 #undef size

@@ -1,0 +1,177 @@
+"""Plain structs as parameters and results: by value, behind pointers, in spans, lists and optionals."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+import tarsia
+
+SOURCE = r"""
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+struct P { float a; int n; };
+struct Big { double x[9]; char tag; };
+union U { int i; float f; };
+namespace ns { struct Inner { P p; short s; }; }
+
+float behind(const P* p) { return p->a * p->n; }
+void change(P* p) { p->a = -p->a; p->n += 1; }
+float sum(const P* p, int n) { float s = 0; for (int i = 0; i < n; ++i) s += p[i].a * p[i].n; return s; }
+float by_value(P p) { return p.a * p.n; }
+float by_reference(const P& p) { return p.a * p.n; }
+double of_big(const Big* big) { return big->x[8] + big->tag; }
+double of_big_value(Big big) { return big.x[8] + big.tag; }
+int of_inner(ns::Inner one) { return one.p.n + one.s; }
+int of_union(U u) { return u.i; }
+P make(float a, int n) { return {a, n}; }
+Big make_big(double x) { Big big{}; big.x[8] = x; big.tag = 'b'; return big; }
+const P* find(int which) { static const P ps[2] = {{1, 2}, {3, 4}}; return which < 2 ? &ps[which] : nullptr; }
+float of_optional(std::optional<P> p) { return p ? p->a : -1; }
+float of_list(const std::vector<P>& ps) { float s = 0; for (const P& p : ps) s += p.a; return s; }
+float of_span(std::span<const P> ps) { float s = 0; for (const P& p : ps) s += p.a; return s; }
+void scale(std::span<P> ps, float by) { for (P& p : ps) p.a *= by; }
+int of_two(std::span<const P, 2> ps) { return ps[0].n + ps[1].n; }
+std::vector<P> several(int n) { return std::vector<P>(n, P{2, n}); }
+std::pair<P, int> paired() { return {P{5, 6}, 7}; }
+int first(P) { return 1; }
+int first(const Big&) { return 2; }
+"""
+
+P = np.dtype([("a", np.float32), ("n", np.int32)], align=True)
+
+
+class CP(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_float), ("n", ctypes.c_int)]
+
+
+class CBig(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_double * 9), ("tag", ctypes.c_char)]
+
+
+@pytest.fixture(scope="module")
+def lib():
+    return tarsia.load_inline(SOURCE, std="c++20")
+
+
+def record(a, n):
+    return np.array((a, n), P)
+
+
+@pytest.mark.parametrize("one", [record(1.5, 4), record(1.5, 4)[()], CP(1.5, 4), record(1.5, 4).tobytes()], ids=["array", "record", "ctypes", "bytes"])
+def test_one_struct_is_read(lib, one):
+    assert lib.behind(one) == lib.by_value(one) == lib.by_reference(one) == lib.sum(one, 1) == 6
+
+
+def test_what_is_behind_a_pointer_is_changed(lib):
+    array, one = record(1.5, 4), CP(1.5, 4)
+    lib.change(array)
+    lib.change(one)
+    assert array.item() == (-1.5, 5) and (one.a, one.n) == (-1.5, 5)
+
+
+def test_rows_of_structs(lib):
+    rows = np.array([(1, 1), (2, 2), (3, 3)], P)
+    assert lib.sum(rows, 3) == 14 and lib.sum((CP * 2)(CP(1, 1), CP(2, 2)), 2) == 5
+    assert lib.of_span(rows) == 6 and lib.of_list(list(rows)) == 6 and lib.of_list([]) == 0
+    assert lib.of_span(rows[::2]) == 4  # a copy, since it is only read
+    lib.scale(rows, 2.0)
+    assert rows["a"].tolist() == [2, 4, 6] and lib.of_two(rows[:2]) == 3
+
+
+def test_larger_and_nested_structs(lib):
+    big = CBig(tag=b"b")
+    big.x[8] = 1.25
+    assert lib.of_big(big) == lib.of_big_value(big) == 99.25
+    assert lib.of_inner(np.array(((1, 2), 40), np.dtype([("p", P), ("s", np.int16)], align=True))) == 42
+    assert lib.of_union(np.array([7], np.int32)) == 7
+
+
+def test_results_are_bytes(lib):
+    assert np.frombuffer(lib.make(2.5, 3), P)[0].item() == (2.5, 3)
+    big = CBig.from_buffer_copy(lib.make_big(4.0))
+    assert big.x[8] == 4 and big.tag == b"b"
+    assert np.frombuffer(lib.find(1), P).tolist() == [(3, 4)] and lib.find(2) is None
+    assert [CP.from_buffer_copy(one).n for one in lib.several(2)] == [2, 2]
+    one, n = lib.paired()
+    assert CP.from_buffer_copy(one).a == 5 and n == 7
+
+
+def test_an_overload_is_chosen_by_size(lib):
+    assert lib.first(CP()) == 1 and lib.first(CBig()) == 2
+
+
+def test_what_is_only_read_may_lie_anywhere(lib):
+    memory = np.zeros(17, np.uint8)
+    memory[1:9] = np.frombuffer(record(2, 3).tobytes(), np.uint8)
+    assert lib.behind(memory[1:9]) == 6
+    with pytest.raises(ValueError, match=r"argument 'p' \(1 of 1\) must be aligned to its elements of 4 bytes"):
+        lib.change(memory[1:9])
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda lib: lib.by_value(b"123"), r"argument 'p' \(1 of 1\) must have the 8 bytes of its C\+\+ type, got bytes of uint8, shape \(3,\), on the CPU; a NumPy dtype has its layout with align=True"),
+    (lambda lib: lib.by_value(np.zeros(2, P)), "must have the 8 bytes of its"),
+    (lambda lib: lib.behind(b""), "must be one or more structs of 8 bytes each"),
+    (lambda lib: lib.behind(np.zeros(2, np.float32)), "must be one or more structs of 8 bytes each"),
+    (lambda lib: lib.sum(np.zeros(3, [("a", "f4"), ("n", "i8")]), 3), "must be one or more structs of 8 bytes each"),
+    (lambda lib: lib.of_two(np.zeros(3, P)), "must be 2 structs of 8 bytes each"),
+    (lambda lib: lib.change(record(1, 2).tobytes()), "must be writable, since the function writes to it"),
+    (lambda lib: lib.scale(np.zeros(4, P)[::2], 1.0), "must be contiguous"),
+])
+def test_values_that_do_not_fit(lib, call, message):
+    with pytest.raises(tarsia.ArgumentValueError, match=message):
+        call(lib)
+
+
+@pytest.mark.parametrize("given", [None, 3, "text", (1.0, 2), {"a": 1}])
+def test_objects_without_bytes_do_not_fit(lib, given):
+    with pytest.raises(tarsia.ArgumentTypeError, match="must be a struct of 8 bytes"):
+        lib.by_value(given)
+    with pytest.raises(tarsia.ArgumentTypeError, match="must be one or more structs of 8 bytes each"):
+        lib.behind(given)
+
+
+def test_structs_that_are_more_than_their_bytes_are_not_exported():
+    lib = tarsia.load_inline("""
+    #include <cstdio>
+    #include <string>
+    struct Named { std::string name; };
+    struct Virtual { virtual int f() { return 1; } int x; };
+    class Hidden { int x; public: Hidden() : x(1) {} };
+    struct Declared;
+    namespace { struct Local { int x; }; }
+    int a(const Named* x) { return 1; }
+    int b(Virtual* x) { return 1; }
+    int c(Hidden x) { return 1; }
+    int d(Declared* x) { return 1; }
+    int e(FILE* x) { return 1; }
+    int f(int x) { return x; }
+    """)
+    assert set(lib.functions) == {"f"} and "no plain struct" in lib.skipped["a"]
+    assert "no plain struct" in lib.skipped["e"] and "no counterpart" in lib.skipped["c"]
+
+
+def test_c_sources_take_pointers_to_structs():
+    lib = tarsia.load_inline({"structs.c": """
+    struct P { float a; int n; };
+    typedef struct { double x, y; } Q;
+    float f(const struct P* p) { return p->a * p->n; }
+    void g(Q* q, int n) { for (int i = 0; i < n; ++i) q[i].x = q[i].y; }
+    """})
+    assert lib.f(CP(1.5, 4)) == 6
+    q = np.array([(1, 2), (3, 4)], [("x", float), ("y", float)])
+    lib.g(q, 2)
+    assert q["x"].tolist() == [2, 4]
+
+
+def test_pytorch_has_no_type_for_them():
+    torch = pytest.importorskip("torch")
+    lib = tarsia.load_inline("struct P { float a; int n; }; float f(P p, const float* x) { return p.a * *x; }")
+    with pytest.raises(tarsia.Unsupported, match="parameter 'p'"):
+        tarsia.torch.register(lib.f)
+    assert lib.f(CP(1.5, 4), torch.ones(1)) == 1.5
