@@ -82,6 +82,8 @@ def test_time_and_bench(ask):
         ask(":time")
     ask("int f(int a) { return a + 1; }")
     assert ask(":time").startswith("compile ")
+    ask.commands.note(ask.session.run("nothing_here"))
+    assert re.fullmatch(r"compile \S+ ms, run 0.000 ms; it failed\n?", ask(":time"))
     before = ask(":source")
     assert re.fullmatch(r"\S+ .s in the median of 7 rounds of \d+, \S+ .s at least\n", ask(":bench f(3)"))
     assert ask(":source") == before  # it leaves nothing behind
