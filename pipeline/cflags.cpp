@@ -160,7 +160,7 @@ constexpr NvccFlag k_nvcc[] = {{"expt-relaxed-constexpr", Nvcc::idle},
   for (const NvccFlag& known : k_nvcc) nearest.compare("--" + std::string(known.name), name);
   for (std::string_view known : k_with_value)
     if (known.ends_with('=')) nearest.compare(known, name + (name.size() < flag.size() ? "=" : ""));
-  if (!nearest.found().empty()) text += "; did you mean '" + nearest.found() + "'?";
+  text += nearest.found().empty() ? ";" : "; did you mean '" + nearest.found() + "'?";
   refuse(text + " docs/options.md lists them");
 }
 

@@ -139,7 +139,9 @@ void print_sass(const tarsia_library* library, const ShowCommand& command) {
   const tarsia_image* images = tarsia_library_images(library, &n);
   const auto is_code = [](const tarsia_image& image) { return std::strncmp(image.arch, "sm_", 3) == 0; };
   if (std::none_of(images, images + n, is_code))
-    throw std::runtime_error("there is no GPU code: the source has no kernels");
+    throw std::runtime_error(n == 0 ? "there is no GPU code: the source has no kernels"
+                                    : "there is no machine code of the GPU, only PTX: NVRTC or nvJitLink, "
+                                      "which make it, was not found");
   const std::string program = find_program("nvdisasm", cuda_folders());
   if (program.empty())
     throw std::runtime_error(

@@ -167,7 +167,8 @@ class Commands:
         """tells how long the last cell took to compile and to run"""
         if self._last is None:
             raise _errors.NotFound("no cell has run yet")
-        self._say(f"compile {self._last.compile_ms:.1f} ms ({self._last.origin}), run {self._last.run_ms:.3f} ms")
+        how = f" ({self._last.origin})" if self._last.origin else ""
+        self._say(f"compile {self._last.compile_ms:.1f} ms{how}, run {self._last.run_ms:.3f} ms" + ("" if self._last.ok else "; it failed"))
 
     def do_bench(self, argument):
         """EXPRESSION: runs it again and again, and tells how long one run takes"""

@@ -73,7 +73,7 @@ def commands_of(text):
     empty, or "" if there is nothing else."""
     commands, lines = [], text.split("\n")
     for i, line in enumerate(lines):
-        if line.startswith(":") and not line.startswith("::"):
+        if is_command(line):
             commands.append(line.strip())
             lines[i] = ""
         elif line.strip():
@@ -89,6 +89,9 @@ def cells_of(text):
     cells, lines, all_lines = [], [], text.splitlines()
     for i, line in enumerate(all_lines):
         if not lines and not line.strip():
+            continue
+        if not lines and is_command(line):  # a line, whatever follows
+            cells.append(line)
             continue
         lines.append(line)
         following = next((one.lstrip() for one in all_lines[i + 1:] if one.strip()), "")

@@ -15,7 +15,7 @@ from .. import _errors
 from .._compile_options import add_arguments, given_options, to_bytes
 from .commands import Commands, can_write, colours_of
 from .forks import Forks
-from .reader import FIRST, NEXT, cells_of, is_command, is_whole
+from .reader import FIRST, NEXT, cells_of, commands_of, is_command, is_whole
 from .session import NOT_FOR_CELLS, Session
 
 
@@ -99,16 +99,19 @@ def run_cells(session, cells, with_json):
     """Runs all cells. Returns the exit code: 0, or that of the first cell that failed; a command that fails has 1."""
     commands, code, forks = Commands(session), 0, Forks()
     for text in cells:
-        if is_command(text):
+        words, text = commands_of(text)
+        for word in words:
             try:
-                if not commands.run(text.strip(), sys.stderr if with_json else sys.stdout):
-                    break
+                if not commands.run(word, sys.stderr if with_json else sys.stdout):
+                    return code
             except _errors.Error as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 code = code or 1
+        if words and not text.strip():
             continue
         with forks.ended():
             cell = session.run(text)
+        commands.note(cell)
         if with_json:
             sys.stdout.write(as_json(cell) + "\n")
             sys.stdout.flush()

@@ -82,6 +82,8 @@ def test_time_and_bench(ask):
         ask(":time")
     ask("int f(int a) { return a + 1; }")
     assert ask(":time").startswith("compile ")
+    ask.commands.note(ask.session.run("nothing_here"))
+    assert re.fullmatch(r"compile \S+ ms, run 0.000 ms; it failed\n?", ask(":time"))
     before = ask(":source")
     assert re.fullmatch(r"\S+ .s in the median of 7 rounds of \d+, \S+ .s at least\n", ask(":bench f(3)"))
     assert ask(":source") == before  # it leaves nothing behind
@@ -250,3 +252,14 @@ def test_code_that_cannot_be_shown_is_told_without_warnings_and_paths(ask, comma
 def test_load_wants_a_file(ask):
     with pytest.raises(tarsia.ArgumentValueError, match="path of a file"):
         ask(":load")
+
+
+def test_scripts_have_the_commands_of_the_prompt(capsys):
+    from tarsia._session.reader import cells_of
+    from tarsia._session.repl import run_cells
+
+    assert run_cells(tarsia.Session(), cells_of("1 + 1\n:time\n{ int n = 1; }\n:undo\n"), False) == 0
+    assert re.fullmatch(r"2\ncompile .* ms \(.*\), run .* ms\ntaken back: .*\n", capsys.readouterr().out)
+    assert run_cells(tarsia.Session(), ["1", ":time\n:nothing\n2 + 1"], False) == 1  # as %% separates them
+    told = capsys.readouterr()
+    assert told.out.startswith("1\ncompile ") and told.out.endswith("\n3\n") and "no command ':nothing'" in told.err

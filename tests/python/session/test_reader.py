@@ -33,7 +33,7 @@ def test_cells_of_lines():
 @pytest.mark.parametrize("cells", [
     ["if (x)\n  1;\nelse\n  2;", "3"], ["int z =\n4;", "z"], ["f(1) +\nf(2)", "3"], ["do\n{\n  f();\n}\nwhile (x);", "3"], ["for (;;)\n  f();", "3"],
     ["do f();\nwhile (x);", "2"], ["std::cout\n  << 1\n  << 2;", "1"], ["int z\n  = 4;", "z"], ["a\n  .b()\n  ->c()", "d"], ["f(x);", "-x"], ["x", "*p"],
-    ["S::S()\n  : a(1) {\n}", "1"], ["1;", ":undo"], ["1", ":set opt=3"], ["try {\n}\ncatch (...) {\n}", "1"], ["if (a) {\n}\nelse if (b)\n  f();\nelse\n  g();", "1"],
+    ["S::S()\n  : a(1) {\n}", "1"], ["1;", ":undo"], ["1", ":set opt=3"], [":time", "{ f(); }"], [":undo", "= 3"], [":load a +", "2"], ["try {\n}\ncatch (...) {\n}", "1"], ["if (a) {\n}\nelse if (b)\n  f();\nelse\n  g();", "1"],
 ])
 def test_a_cell_of_a_script_goes_on_where_a_statement_does(cells):
     assert cells_of("\n".join(cells)) == cells
@@ -45,7 +45,7 @@ def test_cells_between_marks():
 
 @pytest.mark.parametrize("text, commands, rest", [
     ("int x;", [], "int x;"), ("\nx", [], "\nx"), (":undo", [":undo"], ""), ("\n:set opt=3 \n\n:undo\nf(x)\n:y", [":set opt=3", ":undo"], "\n\n\n\nf(x)\n:y"),
-    ("::f()", [], "::f()"), ("", [], ""),
+    ("::f()", [], "::f()"), ("  :time\n1", [":time"], "\n1"), ("", [], ""),
 ])
 def test_commands_stand_before_the_text_and_leave_its_lines_where_they_are(text, commands, rest):
     assert commands_of(text) == (commands, rest)
