@@ -90,8 +90,8 @@ struct Pair {
 TEST_F(Functions, plain_structs_go_in_and_out) {
   EXPECT_EQ(lib["of_pair"].call<float>(Pair{1.5f, 4}), 6);
   Pair pairs[] = {{1, 2}, {3, 4}};
-  EXPECT_EQ(lib["of_pairs"].call<float>(pairs, 2), 14);
-  lib["change_pair"](pairs);
+  EXPECT_EQ(lib["of_pairs"].call<float>(&pairs[0], 2), 14);
+  lib["change_pair"](&pairs[0]);
   EXPECT_EQ(pairs[0].n, 3);
   const Pair made = lib["make_pair"](2.5f, 7);
   EXPECT_EQ(made.a, 2.5f);
