@@ -2,6 +2,7 @@
 #include "api/cache_report.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tarsia::api {
 namespace {
@@ -36,6 +37,19 @@ Json to_json(const cache::Counts& counts) {
     (*group ? json[group] : json)[name] = number;
   });
   return json;
+}
+
+std::string to_prometheus(const cache::Counts& counts) {
+  std::map<std::string, std::string> metrics;  // the samples of one stand together
+  cache::for_each_count(counts, [&](const std::string& group, const std::string& name, std::uint64_t number) {
+    const std::string metric = "tarsia_cache_" + (group.empty() ? name : group) + "_total";
+    const char* const label = group == "hits" ? "tier" : group == "misses" ? "reason" : "event";
+    metrics[metric] += metric + (group.empty() ? "" : std::string("{") + label + "=\"" + name + "\"}") + ' ' +
+                       std::to_string(number) + '\n';
+  });
+  std::string text;
+  for (const auto& [metric, samples] : metrics) text += "# TYPE " + metric + " counter\n" + samples;
+  return text;
 }
 
 Json to_json(const cache::Verified& verified) {

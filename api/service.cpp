@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/cache_report.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "jit/service/service.h"
@@ -27,6 +28,10 @@ int32_t tarsia_serve(const tarsia_serve_options* options) {
                                       },
                                   .workers = given.workers,
                                   .per_client = given.per_client};
+    // What the processes of this user have counted that use the service's own folder.
+    settings.more_figures = [] {
+      return api::to_prometheus(pipeline::Pipeline::instance().tally().of_all());
+    };
     if (given.queue != 0) settings.queue = given.queue;
     jit::Service(std::move(settings)).run(given.stop);
   });

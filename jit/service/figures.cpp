@@ -42,8 +42,7 @@ std::string prometheus_text(const ServiceFigures& f) {
   return text;
 }
 
-std::string http_answer(const ServiceFigures& figures) {
-  const std::string text = prometheus_text(figures);
+std::string http_answer(const std::string& text) {
   return "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: " +
          std::to_string(text.size()) + "\r\nConnection: close\r\n\r\n" + text;
 }

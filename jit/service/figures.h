@@ -17,7 +17,7 @@ struct ServiceFigures {
 /// Prometheus's text format: names, types and values.
 std::string prometheus_text(const ServiceFigures& figures);
 
-/// That text as a whole answer of HTTP.
-std::string http_answer(const ServiceFigures& figures);
+/// A text as a whole answer of HTTP.
+std::string http_answer(const std::string& text);
 
 }  // namespace tarsia::jit

@@ -165,7 +165,13 @@ class Service::Loop {
   }
 
   void answer_http(Connection& one) {
-    const std::string text = http_answer(figures());
+    std::string told = prometheus_text(figures());
+    try {
+      if (m_settings.more_figures) told += m_settings.more_figures();
+    } catch (const Error& error) {
+      log().info("the service lacks some figures: {}", error.what());
+    }
+    const std::string text = http_answer(told);
     static_cast<void>(::send(one.channel.fd(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     ::shutdown(one.channel.fd(), SHUT_WR);
     char rest[4096];  // unread bytes would make the kernel reset the connection, and the answer with it

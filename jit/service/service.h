@@ -13,10 +13,12 @@ namespace tarsia::jit {
 struct ServiceSettings {
   std::string socket;                      ///< where it listens
   std::function<WorkerProgram()> program;  ///< called when a worker is to be started; may throw
-  unsigned workers = 0;                    ///< 0: one for each core
-  unsigned per_client = 0;                 ///< workers that one process has at a time; 0: all
-  unsigned queue = 64;                     ///< requests that wait; those beyond are told that it is busy
-  unsigned queue_per_client = 16;          ///< of one process
+  /// More figures for those who ask, in Prometheus's text format. Called by run(); may throw.
+  std::function<std::string()> more_figures = {};
+  unsigned workers = 0;            ///< 0: one for each core
+  unsigned per_client = 0;         ///< workers that one process has at a time; 0: all
+  unsigned queue = 64;             ///< requests that wait; those beyond are told that it is busy
+  unsigned queue_per_client = 16;  ///< of one process
   std::chrono::seconds longest_lease = std::chrono::minutes(30);  ///< then the worker is ended
   /// A connection without a request is let go.
   std::chrono::milliseconds longest_silence = std::chrono::seconds(5);

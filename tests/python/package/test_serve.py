@@ -58,6 +58,14 @@ def test_processes_compile_with_its_compilers_and_start_none(service):
     assert figures['tarsia_service_workers{state="idle"}'] == "2"
 
 
+def test_its_figures_have_those_of_the_cache(service, tmp_path):
+    for _ in range(2):
+        service.start_client("service", 3).communicate(timeout=120)
+    figures = service.metrics()
+    assert figures['tarsia_cache_hits_total{tier="disk"}'] == figures['tarsia_cache_misses_total{reason="absent"}'] == "1"
+    assert figures["tarsia_cache_compiles_total"] == "1"
+
+
 def test_it_is_this_users_alone_and_leaves_nothing(service):
     assert stat.S_IMODE(os.stat(service.socket).st_mode) == 0o600
     assert service.stop() == 0
