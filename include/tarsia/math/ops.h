@@ -27,14 +27,14 @@ namespace ops {
 // ---- inference ----
 
 /// Gives an output its shape. Throws ValueError if it has another.
-TARSIA_DETAIL_SUPPORT void unify_with(Meta output_, const Dims& shape_) {
+inline void unify_with(Meta output_, const Dims& shape_) {
   tarsia_meta own_ = tarsia_meta();
   Meta(&own_).set_shape(shape_);
   unify_shape(Meta(&own_), output_);
 }
 
 /// The shape to which n inputs broadcast.
-TARSIA_DETAIL_SUPPORT void infer_broadcast(BindInfo& info_, int n_) {
+inline void infer_broadcast(BindInfo& info_, int n_) {
   int64_t shape_[TARSIA_MAX_NDIM];
   int ndim_ = 0;
   for (int j_ = 0; j_ < n_; ++j_) {
@@ -92,7 +92,7 @@ struct Reduce {
   std::vector<int64_t> axes;
   bool keepdims = false;
 };
-TARSIA_DETAIL_SUPPORT void infer_reduction(BindInfo& info_) {
+inline void infer_reduction(BindInfo& info_) {
   const Meta x_ = info_.input(0);
   if (!x_.has_shape()) return;
   const Reduce& how_ = info_.params<Reduce>();
@@ -115,7 +115,7 @@ struct Taken {
 struct Permutation {
   std::vector<int64_t> axes;
 };
-TARSIA_DETAIL_SUPPORT void infer_transpose(BindInfo& info_) {
+inline void infer_transpose(BindInfo& info_) {
   same_dtypes(info_, 0, 1);
   const Meta x_ = info_.input(0);
   if (!x_.has_shape()) return;
@@ -132,7 +132,7 @@ TARSIA_DETAIL_SUPPORT void infer_transpose(BindInfo& info_) {
   unify_with(info_.output(0), Dims(shape_, n_));
 }
 
-TARSIA_DETAIL_SUPPORT void infer_gather(BindInfo& info_) {
+inline void infer_gather(BindInfo& info_) {
   same_dtypes(info_, 0, 1);
   const Meta x_ = info_.input(0), index_ = info_.input(1);
   if (!x_.has_shape() || !index_.has_shape()) return;
@@ -150,7 +150,7 @@ TARSIA_DETAIL_SUPPORT void infer_gather(BindInfo& info_) {
 struct Product {
   bool transpose_a = false, transpose_b = false;
 };
-TARSIA_DETAIL_SUPPORT void infer_product(BindInfo& info_, bool batches_) {
+inline void infer_product(BindInfo& info_, bool batches_) {
   same_dtypes(info_, 0, 2);
   const Meta a_ = info_.input(0), b_ = info_.input(1);
   if (!a_.has_shape() || !b_.has_shape()) return;
@@ -475,7 +475,7 @@ void backward_cast(Context& c_) {
 struct To {
   std::string dtype = "float32";
 };
-TARSIA_DETAIL_SUPPORT void infer_cast(BindInfo& info_) {
+inline void infer_cast(BindInfo& info_) {
   unify_shape(info_.input(0), info_.output(0));
   const std::string& name_ = info_.params<To>().dtype;
   for (DType d_ : {bool8, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
