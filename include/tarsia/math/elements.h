@@ -43,13 +43,17 @@ struct Sides {
 };
 
 // X_(type, C++'s) of all types.
-#define TARSIA_DETAIL_MATH_TYPES(X_)                                                              \
-  X_(k_bool, bool)                                                                                \
-  X_(k_int8, signed char)                                                                         \
-  X_(k_int16, short)                                                                              \
-  X_(k_int32, int) X_(k_int64, long long) X_(k_uint8, unsigned char) X_(k_uint16, unsigned short) \
-      X_(k_uint32, unsigned) X_(k_uint64, unsigned long long) X_(k_float16, half_element)         \
-          X_(k_bfloat16, bfloat_element) X_(k_float32, float) X_(k_float64, double)
+#define TARSIA_DETAIL_MATH_TYPES(X_) \
+  X_(k_bool, bool)                   \
+  X_(k_int8, signed char)            \
+  X_(k_int16, short)                 \
+  X_(k_int32, int)                   \
+  X_(k_int64, long long)             \
+  X_(k_uint8, unsigned char)         \
+  X_(k_uint16, unsigned short)       \
+  X_(k_uint32, unsigned)             \
+  X_(k_uint64, unsigned long long)   \
+  X_(k_float16, half_element) X_(k_bfloat16, bfloat_element) X_(k_float32, float) X_(k_float64, double)
 
 /// An element from a value. A bool is whether it is not 0.
 template <class T_>

@@ -18,9 +18,12 @@ void unary(const char* name, StridedTensor out, const StridedTensor& x, int requ
   if (!strcmp(name, #name_)) return math::name_(out, x, math::On(), how(request));
   TARSIA_DETAIL_MATH_REAL(X)
   TARSIA_DETAIL_MATH_UNARY(X)
-  TARSIA_DETAIL_MATH_STEPS(X) TARSIA_DETAIL_MATH_TESTS(X) X(copy) X(cast)
+  TARSIA_DETAIL_MATH_STEPS(X)
+  TARSIA_DETAIL_MATH_TESTS(X)
+  X(copy)
+  X(cast)
 #undef X
-      throw tarsia::ValueError("no such function");
+  throw tarsia::ValueError("no such function");
 }
 
 void binary(const char* name, StridedTensor out, const StridedTensor& a, const StridedTensor& b,
@@ -31,7 +34,7 @@ void binary(const char* name, StridedTensor out, const StridedTensor& a, const S
   TARSIA_DETAIL_MATH_COMPARE(X)
   X(floor_divide)
 #undef X
-      throw tarsia::ValueError("no such function");
+  throw tarsia::ValueError("no such function");
 }
 
 void add_number(StridedTensor out, const StridedTensor& a, double number) {
@@ -59,9 +62,15 @@ void reduce(const char* name, StridedTensor out, const StridedTensor& x, const s
   if (!strcmp(name, #name_)) return math::name_(out, x, axes, math::On(), how(request));
   X(sum)
   X(mean)
-  X(prod) X(any) X(all) X(max) X(min) X(argmax) X(argmin)
+  X(prod)
+  X(any)
+  X(all)
+  X(max)
+  X(min)
+  X(argmax)
+  X(argmin)
 #undef X
-      throw tarsia::ValueError("no such function");
+  throw tarsia::ValueError("no such function");
 }
 void sum_to(StridedTensor out, const StridedTensor& x, int request) {
   math::sum_to(out, x, math::On(), how(request));
