@@ -45,7 +45,7 @@ endforeach()
 # Trigger: these objects define constructors that are marked `used`, and sources call complete ones by name. Symptom: the
 # symbol is undefined when a source is linked. Removal: Clang emits both symbols of such a constructor.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/*.h)
-foreach(part initializer_support op_support session_support mxnet_support mxnet_graph_support class_op_support th_support)
+foreach(part initializer_support op_support session_support mxnet_support mxnet_graph_support class_op_support th_support math_support)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/generated/${part}.o
     COMMAND ${CLANG_22} -c -std=c++20 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections

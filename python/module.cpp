@@ -160,6 +160,7 @@ NB_MODULE(_tarsia, module) {
   module.def("op", op);
   module.def("dtype_of", [](nb::handle object) { return nb::steal(py::dtype_of_tensor(object.ptr())); });
   module.def("op_names", op_names);
+  module.def("device_count", tarsia_device_count);
   module.def("op_generation", tarsia_op_generation);
   py::add_op_check(module);
   py::add_python_ops(module);

@@ -3,8 +3,8 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/op_attributes.h>
 #include <tarsia/op_abi.h>
-#include <tarsia/op_attributes.h>
 #include <tarsia/tensor.h>
 
 namespace tarsia {

@@ -6,10 +6,10 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/op_attributes.h>
 #include <tarsia/detail/op_declaration.h>
 #include <tarsia/detail/plain_list.h>
 #include <tarsia/export.h>
-#include <tarsia/op_attributes.h>
 #include <tarsia/op_context.h>
 
 // Declarations run once, when the library is loaded. Optimising them would take longer than compiling the

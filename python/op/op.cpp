@@ -525,6 +525,12 @@ bool wait_for_compiles() {
   return answer.get() == Py_True;
 }
 
+/// Registers the op of a routine of <tarsia/math.h>, if the name is one of those. False with an error set.
+bool load_routine(const char* name) {
+  const Ref module(PyImport_ImportModule("tarsia._math"));
+  return module && Ref(PyObject_CallMethod(module.get(), "load", "s", name));
+}
+
 }  // namespace
 
 bool add_op_types(PyObject* module) {
@@ -552,6 +558,11 @@ PyObject* find_op(const char* name) {
   tarsia_op_handle* handle = nullptr;
   int32_t code = tarsia_op_find(name, &handle);
   if (code && wait_for_compiles()) {
+    generation = tarsia_op_generation();
+    code = tarsia_op_find(name, &handle);
+  }
+  if (code) {
+    if (!load_routine(name)) return nullptr;
     generation = tarsia_op_generation();
     code = tarsia_op_find(name, &handle);
   }

@@ -3,8 +3,8 @@
 
 #include <tarsia/detail/macros_push.h>
 
+#include <tarsia/detail/op_attributes.h>
 #include <tarsia/detail/plain_list.h>
-#include <tarsia/op_attributes.h>
 
 #if defined(TARSIA_INLINE_SOURCE) && defined(__clang__)
 #pragma clang optimize off

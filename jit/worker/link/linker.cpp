@@ -48,6 +48,7 @@ extern const char tarsia_mxnet_support_begin[], tarsia_mxnet_support_end[];
 extern const char tarsia_mxnet_graph_support_begin[], tarsia_mxnet_graph_support_end[];
 extern const char tarsia_class_op_support_begin[], tarsia_class_op_support_end[];
 extern const char tarsia_th_support_begin[], tarsia_th_support_end[];
+extern const char tarsia_math_support_begin[], tarsia_math_support_end[];
 extern const char tarsia_cpuinfo_begin[], tarsia_cpuinfo_end[];
 }
 
@@ -179,6 +180,7 @@ struct SupportObjects {
   SupportObject graphs{"MXNet's graphs", tarsia_mxnet_graph_support_begin, tarsia_mxnet_graph_support_end};
   SupportObject class_ops{"class operators", tarsia_class_op_support_begin, tarsia_class_op_support_end};
   SupportObject th{"TH's functions", tarsia_th_support_begin, tarsia_th_support_end};
+  SupportObject math{"<tarsia/math.h>", tarsia_math_support_begin, tarsia_math_support_end};
   SupportObject cpu{"what is known of the CPU", tarsia_cpuinfo_begin, tarsia_cpuinfo_end};
 };
 
@@ -298,6 +300,10 @@ LinkResult link_once(const CompileRequest& request, const std::vector<LinkInput>
   }
   if (uses_class_ops) add_support(support.class_ops);
   if (uses_th) add_support(support.th);
+  if (!undefined || std::ranges::any_of(*undefined, [](std::string_view name) {
+        return name.find("6tarsia4math") != name.npos;
+      }))
+    add_support(support.math);
   if (!undefined || undefined->contains("__cpu_model") || undefined->contains("__cpu_features2") ||
       undefined->contains("__cpu_indicator_init"))
     add_support(support.cpu);

@@ -8,6 +8,10 @@ def test_the_page_on_elementwise_ops_runs():
     assert pages.run("elementwise.md", False) == len(list(pages.blocks("elementwise.md"))) >= 2
 
 
+def test_the_page_on_tensor_routines_runs():
+    pages.run("math.md", False)
+
+
 def test_the_page_on_graphs_runs_and_draws_its_picture(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert pages.run("graph.md", False) == len(list(pages.blocks("graph.md"))) >= 2
