@@ -381,6 +381,10 @@ class Compile {
       DiagnosticCollector collector = parse(false);
       if (collector.met_unknown_reference())
         if (DiagnosticCollector again = parse(true); again.getNumErrors() == 0) collector = std::move(again);
+      // Work-around: Clang refuses types without `typename` that nvcc's parser takes for values, and then for
+      // the types that it finds.
+      // Trigger: `static_assert(sizeof(T::type) != 1)` in a template of device code. Symptom: "missing
+      // 'typename' prior to dependent type name". Removal: Clang takes it, or has a flag for that.
       if (!collector.missing_typenames().empty()) {
         DiagnosticCollector again = collector;
         // A prelude's headers could not change.
