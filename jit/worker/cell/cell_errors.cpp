@@ -57,8 +57,11 @@ void explain_bare_lists(const SourceFile& cell, std::vector<Diagnostic>& diagnos
   }
 }
 
-void place_at_end(const SourceFile& cell, const std::string& main_file,
-                  std::vector<Diagnostic>& diagnostics) {
+void place_at_end(const SourceFile& cell, const SourceFile& main, std::vector<Diagnostic>& diagnostics) {
+  // What the cell includes stands in the main text before it.
+  const std::size_t begin = main.text.find("#include \"" + cell.name + "\"");
+  if (begin == main.text.npos) return;
+  const auto line_of_cell = std::ranges::count(std::string_view(main.text).substr(0, begin), '\n') + 1;
   std::size_t end = 0, semicolon = 0;
   for_each_raw_token(cell.text, [&](const clang::Token& token, std::size_t offset) {
     semicolon = end;
@@ -67,7 +70,8 @@ void place_at_end(const SourceFile& cell, const std::string& main_file,
   if (semicolon > 0) end = semicolon;  // the last token is the semicolon that ends each cell
   const auto is_behind = [&](const Diagnostic& one) {
     return one.severity >= Severity::error && one.line > 0 &&
-           (one.file == main_file || (one.file == cell.name && offset_of(cell.text, one) > end));
+           ((one.file == main.name && one.line >= line_of_cell) ||
+            (one.file == cell.name && offset_of(cell.text, one) > end));
   };
   const std::string_view before = std::string_view(cell.text).substr(0, end);
   const std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
@@ -85,7 +89,7 @@ void explain_errors_of_cell(const CompileRequest& request, std::vector<Diagnosti
   const auto cell = std::ranges::find(request.headers, request.options.cell, &SourceFile::name);
   if (request.options.cell.empty() || cell == request.headers.end()) return;
   explain_bare_lists(*cell, diagnostics);
-  place_at_end(*cell, request.files.front().name, diagnostics);
+  place_at_end(*cell, request.files.front(), diagnostics);
 }
 
 }  // namespace tarsia::jit

@@ -25,6 +25,9 @@ std::optional<PlainStruct> plain_struct(clang::QualType type, const clang::ASTCo
         element_dtype(type, context))
       return std::nullopt;
   }
+  // A function or a variable of the same name hides it from the text that calls the function.
+  for (const clang::NamedDecl* other : record->getDeclContext()->lookup(record->getDeclName()))
+    if (!llvm::isa<clang::TypeDecl>(other)) return std::nullopt;
   // A FILE or a tm is no struct that a caller has the bytes of.
   if (context.getSourceManager().isInSystemHeader(record->getLocation())) return std::nullopt;
   const std::int64_t bytes = context.getTypeSizeInChars(type).getQuantity();

@@ -221,6 +221,9 @@ class HostConsumer final : public clang::SemaConsumer {
   bool shouldSkipFunctionBody(clang::Decl* decl) override { return m_shared.cuda() && is_device_only(*decl); }
 
   bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+    // After so many errors that no more are told, what is left would be read for nothing, and each repetition
+    // of a name is compared with all before it.
+    if (m_clang.getDiagnostics().hasFatalErrorOccurred()) return false;
     if (m_shared.cuda()) demand_blocks(m_clang.getASTContext());
     if (m_shared.cell) note_in_cell(m_shared, group);  // while bodies that were stepped over are known
     for (clang::Decl* decl : group) {

@@ -175,3 +175,8 @@ def test_pytorch_has_no_type_for_them():
     with pytest.raises(tarsia.Unsupported, match="parameter 'p'"):
         tarsia.torch.register(lib.f)
     assert lib.f(CP(1.5, 4), torch.ones(1)) == 1.5
+
+
+def test_a_struct_that_a_function_hides_is_not_exported():
+    lib = tarsia.load_inline("struct P { int a; };\nint take(P p) { return p.a; }\nint P() { return 5; }\nint two() { return P(); }")
+    assert lib.two() == 5 and any("take" in name for name in lib.skipped)

@@ -143,7 +143,7 @@ def test_a_function_without_a_definition_is_named():
 
 
 def test_an_unknown_architecture_is_an_error():
-    with pytest.raises(tarsia.CompileError, match="architecture 'sm_99' is not known to Clang"):
+    with pytest.raises(tarsia.ArgumentError, match="architecture 'sm_99' is unknown: write it as in 'sm_90'"):
         tarsia.load_inline(KERNEL, device_compiler="clang", arch="sm_99")
 
 

@@ -377,7 +377,7 @@ def test_several_files():
 
 
 def test_what_is_not_exported_says_why():
-    lib = tarsia.load_inline("struct S { int x; };\nint good() { return 1; }\nint bad(S s) { return s.x; }\n"
+    lib = tarsia.load_inline("struct S { int x; ~S(); };\nint good() { return 1; }\nint bad(S s) { return s.x; }\n"
                              "static int hidden() { return 2; }\nint use() { return hidden(); }")
     assert lib.good() == 1 and any("bad" in name for name in lib.skipped)
     with pytest.raises(AttributeError, match="not exported"):

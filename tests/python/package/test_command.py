@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
 def test_a_source_without_main_is_listed(command, tmp_path):
     (tmp_path / "ops.cc").write_text("""#include <tarsia/op.h>
 namespace ns { float twice(const float* x, int n, double by = 2) { return float(x[n - 1] * by); } }
-struct Odd { int x; };
+struct Odd { int x; ~Odd(); };
 void strange(Odd) {}
 TARSIA_OP(command_scale)
     .input("x").optional_input("bias").output("y")

@@ -42,7 +42,7 @@ def test_an_unknown_command_suggests_the_nearest(command):
     assert done.returncode == 2 and "there is no command 'chekc'; did you mean 'check'?" in done.stderr
     assert "to run the file: tarsia run op.cc" in command("op.cc").stderr
     done = command("foo")
-    assert done.returncode == 2 and "There are run, compile, pack, check, sanitize, show, bench, new, repl, jupyter, cache, doctor" in done.stderr
+    assert done.returncode == 2 and "There are run, compile, pack, check, sanitize, show, bench, new, repl, jupyter, cache, serve, doctor" in done.stderr
 
 
 def test_run_reads_standard_input(command):

@@ -186,3 +186,12 @@ def test_a_long_word_is_an_unknown_name_as_any_other(session):
     cell = session.run("int a = 1;\n" + "QUJD" * 100_000)  # data that lacks its quotation marks
     assert not cell.ok and cell.diagnostics[0].line == 2 and "undeclared identifier 'QUJD" in cell.error and len(cell.error) < 10_000
     assert session.run("1 + 1").value == "2"
+
+
+@pytest.mark.parametrize("line", ["int q = 1;", "none();", "int w(int) { return none; }"])
+def test_a_large_cell_of_errors_is_told_of_the_first(session, line):
+    """Clang would compare each repetition of a name with all before it: minutes for these."""
+    ok(session, "int before = 4;")
+    result = session.run(f"{line}\n" * 50_000)
+    assert not result.ok and 20 <= sum(one.severity == "error" for one in result.diagnostics) <= 50 and result.diagnostics[0].line <= 2
+    assert value(session, "before") == "4"

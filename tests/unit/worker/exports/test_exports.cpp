@@ -60,7 +60,7 @@ TEST_F(ExportsTest, default_arguments_may_be_left_out) {
 TEST_F(ExportsTest, what_is_not_exported_says_why) {
   CompileResult result = compile(request(
       "a.cc",
-      "struct Foo { int x; };\n"
+      "struct Foo { int x; ~Foo(); };\n"
       "static int hidden(int x) { return x; }\n"
       "template <class T> T generic(T x) { return x; }\n"
       "namespace { int local(int x) { return x; } }\n"
