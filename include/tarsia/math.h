@@ -10,14 +10,16 @@
 //   });
 //
 // A function takes the output first, then its inputs, then where it computes: a Context, a Stream, or nothing
-// for the call's current stream; and the write request, by default to overwrite. It runs on the CPU, on
-// several threads if there is much to do, or on the GPU that the tensors are on, and then in a source with
-// CUDA. It waits for nothing.
+// for the call's current stream; and the write request, by default to overwrite. It runs on the CPU, or
+// on the GPU that the tensors are on, and then in a source with CUDA. On the CPU, elementwise functions,
+// softmax and reductions that keep much divide their work over threads; BLAS does as it likes. It waits for
+// nothing.
 //
 // Tensors may have any strides, and be of bool, integers, float16, bfloat16, float32 or float64, each of its
 // own. Inputs broadcast to the output's shape by NumPy's rules. What is computed is float32, or float64 if
 // one input is, or 64-bit integers if all are whole; then it is converted to the output's dtype. An output
-// may be an input in the same places, unless rows are needed more than once: reductions, products, gather.
+// may be an input in the same places, unless rows are needed more than once: reductions, products,
+// transpose, gather and scatter_add.
 //
 // Errors: ValueError for shapes that do not go together, an output that overlaps an input in other places,
 // and tensors on two devices; TypeError for other dtypes, and for tensors on a GPU in a source without CUDA;
@@ -60,7 +62,8 @@ TARSIA_DETAIL_MATH_TESTS(TARSIA_DETAIL_MATH_X)
 
 // Of two elements: add, subtract, multiply, divide (of whole numbers too, as floats), floor_divide, remainder
 // (with the sign of the divisor), power, maximum, minimum, atan2, hypot; equal, not_equal, less, less_equal,
-// greater, greater_equal, logical_and, logical_or, logical_xor. Whole numbers divided by 0 give 0.
+// greater, greater_equal, logical_and, logical_or, logical_xor. floor_divide and remainder of whole
+// numbers by 0 are 0.
 #define TARSIA_DETAIL_MATH_X(name_, ...)                                                                    \
   /** out = name(a, b), elementwise. */                                                                     \
   template <class Where_ = On>                                                                              \

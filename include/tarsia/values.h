@@ -93,7 +93,7 @@ constexpr bool is_signed() {
 /// Whether values of a class pass as their bytes.
 template <class T>
 inline constexpr bool k_is_plain =
-    std::is_class_v<T> && std::is_aggregate_v<T> && std::is_standard_layout_v<T> &&
+    (std::is_class_v<T> || std::is_union_v<T>) && std::is_aggregate_v<T> && std::is_standard_layout_v<T> &&
     std::is_trivially_copyable_v<T> && !is_array<T>::value && sizeof(T) <= 65535 && alignof(T) <= 16;
 
 template <class T>
@@ -134,6 +134,8 @@ tarsia_value to_value(const T& x, Lists& lists) {
       v.v[i] = to_value(static_cast<const typename T::value_type&>(x[i]), lists);
   } else if constexpr (k_is_plain_pointer<T>) {
     if (x) v = to_value(*x, lists);
+    // As bytes that a function may not write to.
+    if (x && std::is_const_v<std::remove_pointer_t<T>>) v.kind = TARSIA_KIND_STRING;
   } else if constexpr (std::is_pointer_v<T>) {
     v.kind = TARSIA_KIND_POINTER, v.p = const_cast<void*>(static_cast<const void*>(x));
   } else if constexpr (k_is_plain<T>) {

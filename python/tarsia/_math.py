@@ -2,7 +2,6 @@
 
 import threading
 
-# Those with a gradient, of floats; the others give bools, whole numbers or steps.
 NAMES = frozenset("""sqrt rsqrt cbrt reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh
 atanh erf erfc sigmoid silu softplus gelu negative abs square relu identity sign floor ceil trunc round isnan isinf isfinite logical_not
 add subtract multiply divide power maximum minimum remainder atan2 hypot floor_divide equal not_equal less less_equal greater

@@ -45,14 +45,26 @@ TARSIA_DETAIL_SUPPORT const Blas& blas() {
       if (library_) take_blas(library_, blas_);
       return blas_;
     }
+    // The walk holds a lock of the loader's, under which nothing may be opened: it copies one path.
     struct Look {
-      static int at(dl_phdr_info* info_, size_t, void* blas_) {
-        if (!info_->dlpi_name || !__builtin_strstr(info_->dlpi_name, "openblas")) return 0;
-        void* const library_ = dlopen(info_->dlpi_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        return library_ && take_blas(library_, *static_cast<Blas*>(blas_));
+      int skipped;  // libraries that were looked at before
+      char path[4096];
+      static int at(dl_phdr_info* info_, size_t, void* look_) {
+        Look& l_ = *static_cast<Look*>(look_);
+        if (!info_->dlpi_name || !__builtin_strstr(info_->dlpi_name, "openblas") || l_.skipped-- > 0)
+          return 0;
+        const size_t n_ = __builtin_strlen(info_->dlpi_name);
+        if (n_ < sizeof l_.path) __builtin_memcpy(l_.path, info_->dlpi_name, n_ + 1);
+        return 1;
       }
     };
-    dl_iterate_phdr(&Look::at, &blas_);
+    for (int k_ = 0; !blas_.sgemm; ++k_) {
+      Look look_ = {k_, {}};
+      dl_iterate_phdr(&Look::at, &look_);
+      if (!look_.path[0]) break;
+      if (void* const library_ = dlopen(look_.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
+        take_blas(library_, blas_);
+    }
     for (const char* name_ :
          {"libopenblas.so.0", "libmkl_rt.so.2", "libblis.so.4", "libcblas.so.3", "libblas.so.3"}) {
       if (blas_.sgemm) break;

@@ -31,8 +31,7 @@ enum Type {
 /// A tensor within a loop, or a number in its place: `data` is then null.
 struct Side {
   char* data;
-  int type;   ///< a Type
-  int bytes;  ///< of an element
+  int type;  ///< a Type
   long long strides[k_loop_dims];
   double number;
   long long whole;
@@ -121,7 +120,9 @@ enum Computed { k_as_float, k_as_double, k_as_int, k_as_uint };
 template <class C_>
 TARSIA_HOST_DEVICE inline Computed added_as(int type_) {
   if (C_(1) / C_(2) != C_(0) && type_ >= k_int8 && type_ <= k_uint64) return k_as_int;
-  return type_ == k_float64 ? k_as_double : k_as_float;
+  // A whole number that a float of any width already holds a part of.
+  if (type_ == k_float64 || (C_(1) / C_(2) == C_(0) && type_ >= k_float16)) return k_as_double;
+  return k_as_float;
 }
 
 template <class C_>

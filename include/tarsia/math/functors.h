@@ -305,8 +305,11 @@ struct extreme {
     return (a_.value > b_.value) == largest_ ? a_ : b_;
   }
   template <class C_>
-  TARSIA_HOST_DEVICE static C_ result(seen<C_> a_, long long) {
-    return place_ ? C_(a_.at) : a_.value;
+  TARSIA_HOST_DEVICE static auto result(seen<C_> a_, long long) {
+    if constexpr (place_)
+      return a_.at;  // a C could not hold each
+    else
+      return a_.value;
   }
 };
 /// Whether any or all elements are not 0.

@@ -114,7 +114,7 @@ TARSIA_DETAIL_SUPPORT void plan_gather(const char* op_, const Tensor& x_, const 
 inline long long index_at(const char* op_, const Side& index_, long long at_, long long extent_) {
   long long i_;
   load_row(index_, at_, 1, 1, &i_);
-  const long long j_ = i_ < 0 ? i_ + extent_ : i_;
+  const long long j_ = i_ < 0 && index_.type != k_uint64 ? i_ + extent_ : i_;
   if (j_ < 0 || j_ >= extent_) out_of_range(op_, i_, extent_);
   return j_;
 }

@@ -65,8 +65,9 @@ __global__ void reduce_elements(LoopDims kept_, LoopDims reduced_, Side x_, Side
       all_ = R_::both(all_,
                       functors::seen<C_>{load<C_>(x_, first_ + place_of(reduced_, inner_.strides, k_)), k_});
     all_ = of_block<R_>(all_, shared_);
-    if (threadIdx.x == 0)
-      store<C_>(out_, place_of(kept_, out_.strides, i_), R_::result(all_, reduced_.count), request_);
+    if (threadIdx.x != 0) continue;
+    const auto y_ = R_::result(all_, reduced_.count);
+    store(out_, place_of(kept_, out_.strides, i_), y_, request_);
   }
 }
 template <class R_, class C_>
@@ -78,7 +79,8 @@ __global__ void reduce_by_threads(LoopDims kept_, LoopDims reduced_, Side x_, Si
     for (long long k_ = 0; k_ < reduced_.count; ++k_)
       all_ = R_::both(all_,
                       functors::seen<C_>{load<C_>(x_, first_ + place_of(reduced_, inner_.strides, k_)), k_});
-    store<C_>(out_, place_of(kept_, out_.strides, i_), R_::result(all_, reduced_.count), request_);
+    const auto y_ = R_::result(all_, reduced_.count);
+    store(out_, place_of(kept_, out_.strides, i_), y_, request_);
   }
 }
 
@@ -134,7 +136,7 @@ __global__ void gather_elements(LoopDims d_, Side x_, Side index_, Side out_, lo
                                 long long step_, int request_) {
   TARSIA_GRID_LOOP(k_, d_.count) {
     long long i_ = load<long long>(index_, place_of(d_, index_.strides, k_));
-    if (i_ < 0) i_ += extent_;
+    if (i_ < 0 && index_.type != k_uint64) i_ += extent_;
     const bool is_there_ = i_ >= 0 && i_ < extent_;
     const C_ v_ = is_there_ ? load<C_>(x_, place_of(d_, x_.strides, k_) + i_ * step_) : C_(0);
     store<C_>(out_, place_of(d_, out_.strides, k_), v_, request_);
@@ -149,7 +151,7 @@ __global__ void scatter_elements(LoopDims beside_, LoopDims along_, Side out_, S
                     from_ = place_of(beside_, updates_.strides, k_);
     for (long long j_ = 0; j_ < along_.count; ++j_) {
       long long i_ = load<long long>(index_, place_of(along_, index_.strides, j_));
-      if (i_ < 0) i_ += extent_;
+      if (i_ < 0 && index_.type != k_uint64) i_ += extent_;
       if (i_ < 0 || i_ >= extent_) continue;
       store<C_>(out_, to_ + i_ * step_, load<C_>(updates_, from_ + place_of(along_, step_in_.strides, j_)),
                 3);

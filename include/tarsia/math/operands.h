@@ -19,8 +19,7 @@ class Operand {
     tensor_.shape();  // throws if there is none
   }
   /// A number.
-  Operand(double number_)
-      : m_tensor(nullptr), m_number(number_), m_whole(static_cast<long long>(number_)), m_is_whole(false) {}
+  Operand(double number_) : m_tensor(nullptr), m_number(number_), m_whole(0), m_is_whole(false) {}
   /// A whole number.
   Operand(long long number_)
       : m_tensor(nullptr), m_number(static_cast<double>(number_)), m_whole(number_), m_is_whole(true) {}
@@ -33,7 +32,7 @@ class Operand {
   const tarsia_tensor* tensor() const { return m_tensor; }
   /// The number.
   double number() const { return m_number; }
-  /// The number, rounded towards 0.
+  /// The number, if it is whole.
   long long whole() const { return m_whole; }
   /// Whether it is a whole number.
   bool is_whole() const { return m_is_whole; }
@@ -126,7 +125,6 @@ inline Side side_of(const tarsia_tensor* t_, int type_) {
   Side s_ = Side();
   s_.data = static_cast<char*>(Tensor(t_).data());
   s_.type = type_;
-  s_.bytes = static_cast<int>(bytes_of(t_->dtype));
   return s_;
 }
 

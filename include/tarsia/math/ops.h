@@ -252,12 +252,20 @@ struct shared {
     return dy_ / n_;
   }
 };
+/// Whether x is the extreme. NaN is.
+struct is_extreme {
+  enum { is_real = 0, n = 2 };
+  template <class C_>
+  TARSIA_HOST_DEVICE C_ operator()(C_ x_, C_ y_) const {
+    return C_(x_ == y_ || (x_ != x_ && y_ != y_));
+  }
+};
 /// dy where x is the extreme, shared by all such places.
 struct of_extreme {
   enum { is_real = 1, n = 4 };
   template <class C_>
   TARSIA_HOST_DEVICE C_ operator()(C_ dy_, C_ x_, C_ y_, C_ n_) const {
-    return x_ == y_ || (x_ != x_ && y_ != y_) ? dy_ / n_ : C_(0);
+    return is_extreme()(x_, y_) != C_(0) ? dy_ / n_ : C_(0);
   }
 };
 /// The product of all other elements, from that of those that are not 0 and the number of the others.
@@ -292,7 +300,7 @@ void backward_extreme(Context& c_) {
   const Tensor x_ = c_.forward_input(0), out_ = c_.forward_output(0);
   with_reduced(out_, c_, y_);
   const Tensor is_ = c_.scratch_tensor(x_.shape(), bool8), counts_ = c_.scratch_tensor(out_.shape(), int64);
-  detail::map("extreme", functors::equal(), is_, {Operand(x_), Operand(y_.get())}, c_, Request::write);
+  detail::map("extreme", is_extreme(), is_, {Operand(x_), Operand(y_.get())}, c_, Request::write);
   detail::reduce<functors::sum<false>>("extreme", counts_, is_,
                                        detail::mask_of("extreme", c_.params<Reduce>().axes, x_.ndim()), false,
                                        c_, Request::write);
@@ -432,13 +440,19 @@ struct Reduction {
   }
 };
 
+/// A number of an attribute: a whole one where it is one, which keeps whole tensors whole.
+inline Operand number_of(double value_) {
+  const bool is_whole_ = value_ > -9e15 && value_ < 9e15 && value_ == static_cast<long long>(value_) &&
+                         !(value_ == 0 && __builtin_signbit(value_));
+  return is_whole_ ? Operand(static_cast<long long>(value_)) : Operand(value_);
+}
 struct Bounds {
   double low = 0, high = 1;
 };
 template <class Only_ = void>
 void forward_clip(Context& c_) {
   const Bounds& b_ = c_.params<Bounds>();
-  clip(c_.output(0), c_.input(0), b_.low, b_.high, c_, c_.request(0));
+  clip(c_.output(0), c_.input(0), number_of(b_.low), number_of(b_.high), c_, c_.request(0));
 }
 template <class Only_ = void>
 void backward_clip(Context& c_) {
@@ -453,12 +467,7 @@ struct Value {
 };
 template <class Only_ = void>
 void forward_fill(Context& c_) {
-  const double value_ = c_.params<Value>().value;
-  const long long whole_ = value_ > -9e15 && value_ < 9e15 ? static_cast<long long>(value_) : 0;
-  if (static_cast<double>(whole_) == value_)
-    fill(c_.output(0), whole_, c_, c_.request(0));
-  else
-    fill(c_.output(0), value_, c_, c_.request(0));
+  fill(c_.output(0), number_of(c_.params<Value>().value), c_, c_.request(0));
 }
 template <class Only_ = void>
 void backward_fill(Context& c_) {

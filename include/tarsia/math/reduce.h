@@ -1,4 +1,4 @@
-// Reductions, softmax, and what reads or writes by index, of <tarsia/math.h>.
+// Reductions and softmax of <tarsia/math.h>.
 #pragma once
 
 #include <tarsia/math/elementwise.h>

@@ -181,6 +181,10 @@ def test_adding_keeps_what_the_output_holds(lib):
         out = np.full(3, value, name)
         lib.binary("add", out, np.ones(3, np.float32), np.ones(3, np.float32), ADD)
         np.testing.assert_array_equal(out, np.full(3, value, name) + np.array(2, name))
+    for name in ("float16", "float32", "float64"):  # whole numbers that are added to a part of one
+        out = np.full(3, 0.5, name)
+        lib.binary("add", out, np.ones(3, np.int32), np.ones(3, np.int32), ADD)
+        np.testing.assert_array_equal(out, np.full(3, 2.5, name))
 
 
 @pytest.mark.parametrize("to", FLOATS + INTEGERS + ["bool"])

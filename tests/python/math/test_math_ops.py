@@ -203,3 +203,16 @@ def test_pytorch_differentiates_them():
     softmax = tarsia.torch.register(tarsia.op("softmax"), name="math_ops::softmax")
     a, b = torch.randn(3, 4, dtype=torch.float64, requires_grad=True), torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
     torch.autograd.gradcheck(lambda a, b: softmax(dot(a, b)), (a, b))
+
+
+def test_what_is_nan_takes_the_gradient_of_an_extreme():
+    x = np.array([[1.0, np.nan, 2.0, np.nan], [3.0, 5.0, 5.0, 0.0]])
+    bound = tarsia.op("max").bind(x, axes=[1])
+    y = bound(x)
+    np.testing.assert_array_equal(bound.backward(np.array([6.0, 8.0]), x, y)[0], [[0, 3, 0, 3], [0, 4, 4, 0]])
+
+
+def test_whole_numbers_that_no_double_holds_are_clipped_and_filled():
+    x = np.array([2**60 + 1, -5, 7])
+    np.testing.assert_array_equal(tarsia.ops.clip(x, low=0, high=2**53), [2**53, 0, 7])
+    assert np.signbit(tarsia.ops.fill(np.ones(2), value=-0.0)).all() and np.isnan(tarsia.ops.fill(np.ones(2), value=np.nan)).all()
