@@ -17,11 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of all scratch folders of this user, if it is safe to use.
+/// The folder of all scratch folders of this user, if it is safe to use. Processes of another container have
+/// numbers of their own, by which nobody here could tell whether they live.
 std::string parent_folder() {
   const char* dir = std::getenv("TMPDIR");
   std::string path =
       std::string(dir && *dir == '/' ? dir : "/tmp") + "/tarsia-" + std::to_string(::geteuid());
+  if (struct stat space{}; ::stat("/proc/self/ns/pid", &space) == 0)
+    path += "-" + std::to_string(space.st_ino);
   ::mkdir(path.c_str(), 0700);
   struct stat status{};
   const bool is_private = ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&

@@ -7,8 +7,8 @@
 
 namespace tarsia::jit {
 
-/// Makes an empty folder of this process in TMPDIR/tarsia-UID, which others cannot enter, and removes those
-/// of processes that are gone. Returns its path; empty if there can be none.
+/// Makes an empty folder of this process in TMPDIR/tarsia-UID-NAMESPACE, which others cannot enter, and
+/// removes those of processes that are gone. Returns its path; empty if there can be none.
 std::string make_scratch();
 
 /// Removes the folder that this process has made, as it ends; a child of it removes nothing.

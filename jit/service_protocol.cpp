@@ -40,10 +40,10 @@ LeaseRequest decode_lease_request(std::string_view payload) {
 }
 
 std::string encode(const LeasedWorker& message) {
-  const auto& parts = message.confined_with;
   return pack({{"pid", message.pid},
                {"memory_bytes", message.memory_bytes},
-               {"confined_with", parts ? nested(encode(*parts)) : Json()}});
+               {"confined", message.confined},
+               {"cuda", nested(encode(message.cuda))}});
 }
 
 LeasedWorker decode_leased_worker(std::string_view payload) {
@@ -51,8 +51,8 @@ LeasedWorker decode_leased_worker(std::string_view payload) {
     LeasedWorker message;
     json.at("pid").get_to(message.pid);
     json.at("memory_bytes").get_to(message.memory_bytes);
-    if (const Json& parts = json.at("confined_with"); !parts.is_null())
-      message.confined_with = parts_of(parts);
+    json.at("confined").get_to(message.confined);
+    message.cuda = parts_of(json.at("cuda"));
     return message;
   });
 }

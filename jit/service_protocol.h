@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,8 +33,9 @@ struct LeaseRequest {
 
 struct LeasedWorker {
   std::int64_t pid = -1;
-  std::uint64_t memory_bytes = 0;            ///< its limit
-  std::optional<CudaParts> confined_with{};  ///< none: it is not confined
+  std::uint64_t memory_bytes = 0;  ///< its limit
+  bool confined = false;
+  CudaParts cuda{};  ///< what it is confined with, or will be
 };
 
 struct WorkerEnd {

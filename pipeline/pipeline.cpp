@@ -475,7 +475,7 @@ Module Pipeline::compile_once(const jit::CompileRequest& request, const cache::R
 }
 
 jit::CompileResult Pipeline::compile_in_worker(const jit::CompileRequest& request, Stores& stores) {
-  const ProfilerRange range("compile", named(request));
+  const ProfilerRange range("compile", named(request).c_str());
   try {
     return m_pool.compile(request, stores.parts);
   } catch (const CompilerCrashed& crash) {

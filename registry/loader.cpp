@@ -368,7 +368,7 @@ void add_late_ops(const Ref<Library>& library) {
 }
 
 Ref<Library> load_module(ModuleFile module) {
-  const ProfilerRange range("load", module.name);
+  const ProfilerRange range("load", module.name.c_str());
   return LibraryLoader(std::move(module)).load();
 }
 

@@ -28,7 +28,7 @@ inline bool has_profiler() {
 /// nest. Without a profiler it costs a load, and nothing is loaded.
 class ProfilerRange {
  public:
-  explicit ProfilerRange(const char* what, std::string_view name = {})
+  explicit ProfilerRange(const char* what, const char* name = "")
       : m_open(has_profiler() && detail::begin_range(what, name)) {}
   ~ProfilerRange() {
     if (m_open) [[unlikely]]

@@ -11,7 +11,7 @@ namespace tarsia::cache {
 
 OurTurn::OurTurn(RemoteCache* remote, const Request& request, const std::string& what,
                  std::chrono::milliseconds budget, const std::function<bool()>& appeared)
-    : m_remote(remote), m_request(request) {
+    : OurTurn(remote, request) {
   using namespace std::chrono_literals;
   if (!remote) return;
   const auto end = std::chrono::steady_clock::now() + budget;
@@ -31,8 +31,9 @@ OurTurn::OurTurn(RemoteCache* remote, const Request& request, const std::string&
     std::this_thread::sleep_for(50ms);
     if (appeared()) return;
   }
-  // The other host sends the module before its turn ends.
-  if (waited) static_cast<void>(appeared());
+  // Another host sends the module before its turn ends, which may have been after we looked and before we
+  // asked.
+  if (waited || m_ours) static_cast<void>(appeared());
 }
 
 OurTurn::~OurTurn() {

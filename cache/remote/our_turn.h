@@ -22,6 +22,9 @@ class OurTurn {
   OurTurn& operator=(const OurTurn&) = delete;
 
  private:
+  /// So that the destructor ends the turn also where the wait throws.
+  OurTurn(RemoteCache* remote, const Request& request) : m_remote(remote), m_request(request) {}
+
   RemoteCache* m_remote;
   const Request& m_request;
   bool m_ours = false;

@@ -84,6 +84,8 @@ UniqueFd connect_to(const std::string& path, std::string& why) {
 std::unique_ptr<WorkerProcess> borrow_worker(const std::string& path, const WorkerProgram& program,
                                              const CompileRequest& request) {
   if (is_left_alone(path)) return nullptr;
+  // Another client may have confined the worker, and heard what the kernel lacks.
+  if (program.isolation == Isolation::required && !isolation_here().complete) return nullptr;
   std::string why;
   UniqueFd socket = connect_to(path, why);
   if (!socket) return leave_alone(path, why), nullptr;

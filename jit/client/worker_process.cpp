@@ -123,21 +123,17 @@ std::unique_ptr<WorkerProcess> WorkerProcess::borrowed(UniqueFd socket, Channel 
   worker->m_service.emplace(std::move(service));
   worker->m_lent_pid = static_cast<pid_t>(lent.pid);
   worker->m_isolation = isolation;
-  if (lent.confined_with) worker->set_confined(*lent.confined_with);
+  worker->set_confined(lent.confined, lent.cuda);
   return worker;
 }
 
-std::optional<CudaParts> WorkerProcess::confined_with() const {
-  return m_confined ? std::optional(m_cuda) : std::nullopt;
-}
-
-void WorkerProcess::set_confined(CudaParts cuda) {
-  m_confined = true;
+void WorkerProcess::set_confined(bool confined, CudaParts cuda) {
+  m_confined = confined;
   m_cuda = std::move(cuda);
 }
 
 void WorkerProcess::give_back() {
-  const LeasedWorker state{.confined_with = confined_with()};
+  const LeasedWorker state{.confined = m_confined, .cuda = m_cuda};
   static_cast<void>(m_service->send(frame_type(ServiceMessage::give_back), encode(state)));
   m_service.reset();
 }

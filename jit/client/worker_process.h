@@ -55,10 +55,11 @@ class WorkerProcess {
   bool is_borrowed() const { return m_service.has_value(); }
   /// Gives a borrowed worker, which waits for an exchange, back to its service.
   void give_back();
-  /// What it was confined with; none if it is not confined.
-  std::optional<CudaParts> confined_with() const;
-  /// For a service: another process has confined it so.
-  void set_confined(CudaParts cuda);
+  bool is_confined() const { return m_confined; }
+  /// CUDA's parts that it is confined with, or will be.
+  const CudaParts& cuda() const { return m_cuda; }
+  /// Another process has confined it so, or has not.
+  void set_confined(bool confined, CudaParts cuda);
   /// For a service: what is to be read beside, and reads it. Returns false at its end.
   int words_fd() const { return m_stderr.get(); }
   bool drain();

@@ -27,6 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto k_message_time = 200ms;  // a client that stops in the middle of a message is let go
+constexpr auto k_answer_time =
+    2s;  // of a worker that is asked whether it is well, on a machine with much to do
 constexpr auto k_start_time = 20s;
 constexpr auto k_start_again = 5s;               // after a worker could not be started
 constexpr auto k_keep_warm = k_worker_idle / 2;  // by itself an idle worker leaves
@@ -43,7 +45,8 @@ double seconds_since(Clock::time_point start) {
 struct Worker {
   std::unique_ptr<WorkerProcess> process;
   bool lent = false;
-  bool open = false;  ///< it has compiled without being confined
+  bool open = false;       ///< it has compiled without being confined
+  bool words_end = false;  ///< nothing more will come on its standard error
   Clock::time_point used = Clock::now();
 };
 
@@ -65,7 +68,9 @@ class Service::Loop {
   explicit Loop(ServiceSettings settings) : m_settings(std::move(settings)), m_listener(m_settings.socket) {
     if (m_settings.workers == 0) m_settings.workers = std::max(1u, std::thread::hardware_concurrency());
     if (m_settings.per_client == 0) m_settings.per_client = m_settings.workers;
-    while (m_workers.size() < m_settings.workers) start_worker();
+    // Those that cannot be started now are tried again while it runs.
+    while (m_workers.size() < m_settings.workers && start_worker()) {
+    }
   }
 
   void run(int stop) {
@@ -92,7 +97,7 @@ class Service::Loop {
       connections.push_back(&one);
     }
     for (Worker& one : m_workers) {
-      watched.push_back({one.process->words_fd(), POLLIN, 0});
+      watched.push_back({one.words_end ? -1 : one.process->words_fd(), POLLIN, 0});
       // What a lent worker says is its client's to read.
       watched.push_back({one.lent ? -1 : one.process->channel().fd(), POLLIN, 0});
       workers.push_back(&one);
@@ -110,7 +115,7 @@ class Service::Loop {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       const std::size_t at = 2 + 2 * connections.size() + 2 * i;
       if (workers[i]->process == nullptr) continue;
-      if (watched[at].revents != 0) workers[i]->process->drain();
+      if (watched[at].revents != 0) workers[i]->words_end = !workers[i]->process->drain();
       if (watched[at + 1].revents != 0 && !workers[i]->lent) end(*workers[i], m_figures.crashed);
     }
     return true;
@@ -130,6 +135,8 @@ class Service::Loop {
   /// What nobody reports: leases and silences that last too long, and processes that are stopped. These would
   /// keep others waiting for ever, and go on without the service once they can.
   void look_after_connections() {
+    if (Clock::now() - m_looked < k_look_again) return;
+    m_looked = Clock::now();
     const bool others_wait = std::ranges::any_of(
         m_connections, [](const Connection& one) { return one.state == Connection::waiting; });
     for (Connection& one : m_connections) {
@@ -193,8 +200,7 @@ class Service::Loop {
   }
 
   void queue(Connection& one, LeaseRequest wanted) {
-    const WorkerProgram program = m_settings.program();
-    if (wanted.build_id != program.build_id) {
+    if (wanted.build_id != m_build_id) {
       ++m_figures.refused;
       return refuse(one, "it belongs to another build of Tarsia");
     }
@@ -218,7 +224,7 @@ class Service::Loop {
   /// Whether a worker can take the request as it is. A confined one cannot be confined again, and one that
   /// has compiled without that is no longer to be trusted with others' files.
   static bool suits(const Worker& worker, const LeaseRequest& wanted) {
-    if (!wanted.isolated) return !worker.process->confined_with();
+    if (!wanted.isolated) return !worker.process->is_confined();
     if (worker.open) return false;
     const CompileRequest asked{.cuda = wanted.cuda, .cuda_parts = wanted.cuda_parts};
     return worker.process->suits(&asked);
@@ -273,7 +279,8 @@ class Service::Loop {
     one->worker = free;
     if (m_last_served.size() > k_most_known) m_last_served.clear();
     m_last_served[one->pid()] = ++m_requests;
-    const LeasedWorker lent{free->process->pid(), m_memory_bytes, free->process->confined_with()};
+    const LeasedWorker lent{free->process->pid(), m_memory_bytes, free->process->is_confined(),
+                            free->process->cuda()};
     say(*one, ServiceMessage::leased, encode(lent), free->process->channel().fd());
     return true;
   }
@@ -285,7 +292,7 @@ class Service::Loop {
     one.state = Connection::over;
     worker.lent = false;
     worker.used = Clock::now();
-    if (state.confined_with) worker.process->set_confined(*state.confined_with);
+    worker.process->set_confined(state.confined, state.cuda);
     if (worker.process->resident_bytes() > m_settings.max_resident_bytes || !answers(worker))
       end(worker, m_figures.ended);
   }
@@ -293,7 +300,7 @@ class Service::Loop {
   /// Whether nothing is left of the last exchange.
   static bool answers(Worker& worker) {
     try {
-      const Deadline soon = Clock::now() + k_message_time;
+      const Deadline soon = Clock::now() + k_answer_time;
       Channel& channel = worker.process->channel();
       Message answer;
       return channel.send(MessageType::ping, {}, {}, soon) == Channel::Status::ok &&
@@ -350,6 +357,7 @@ class Service::Loop {
     try {
       const WorkerProgram program = m_settings.program();
       m_memory_bytes = program.memory_bytes;
+      m_build_id = program.build_id;
       m_workers.push_back({WorkerProcess::start(program, Clock::now() + k_start_time)});
       ++m_figures.started;
       return true;
@@ -381,6 +389,8 @@ class Service::Loop {
   std::map<pid_t, std::uint64_t> m_last_served;
   std::uint64_t m_requests = 0;
   std::uint64_t m_memory_bytes = 0;
+  std::string m_build_id;
+  Clock::time_point m_looked{};
   Clock::time_point m_start_after{}, m_accept_after{};
   ServiceFigures m_figures;
 };

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "jit/readable.h"
 #include "jit/scratch.h"
 #include "jit/worker/isolation/landlock.h"
 #include "jit/worker/isolation/system_calls.h"
@@ -20,7 +21,10 @@ namespace fs = std::filesystem;
 
 /// Folders that hold libraries alone. Others, such as those of conda, hold programs' own files as well.
 bool is_system_folder(const std::string& folder) {
-  return folder.starts_with("/lib") || folder.starts_with("/usr/lib");
+  for (const char* root :
+       {"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32"})
+    if (is_below(folder, root)) return true;
+  return false;
 }
 
 /// The libraries that this process runs on. The linker reads them, too.

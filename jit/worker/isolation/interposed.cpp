@@ -41,9 +41,9 @@ int open_or_ask(int folder, const char* path, int flags, unsigned mode) {
   return found.release();
 }
 
-FILE* fopen_or_ask(const char* name, const char* path, const char* mode) {
-  using Function = FILE*(const char*, const char*);
-  const auto of_library = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+using Fopen = FILE*(const char*, const char*);
+
+FILE* fopen_or_ask(Fopen* of_library, const char* path, const char* mode) {
   FILE* file = of_library(path, mode);
   if (file != nullptr || errno != EACCES || mode[0] != 'r') return file;
   for (const char* at = mode; *at != '\0'; ++at)
@@ -85,10 +85,12 @@ int tarsia_openat64(int folder, const char* path, int flags, ...) {
   return open_or_ask(folder, path, flags, mode);
 }
 FILE* tarsia_fopen(const char* path, const char* mode) {
-  return fopen_or_ask("fopen", path, mode);
+  static const auto s_of_library = reinterpret_cast<Fopen*>(::dlsym(RTLD_NEXT, "fopen"));
+  return fopen_or_ask(s_of_library, path, mode);
 }
 FILE* tarsia_fopen64(const char* path, const char* mode) {
-  return fopen_or_ask("fopen64", path, mode);
+  static const auto s_of_library = reinterpret_cast<Fopen*>(::dlsym(RTLD_NEXT, "fopen64"));
+  return fopen_or_ask(s_of_library, path, mode);
 }
 
 DIR* tarsia_opendir(const char* path) {

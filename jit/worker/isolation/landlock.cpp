@@ -19,6 +19,7 @@ namespace {
 // From linux/landlock.h.
 constexpr long k_create_ruleset = 444, k_add_rule = 445, k_restrict_self = 446;
 constexpr unsigned k_ask_version = 1;
+constexpr long k_first_with_signals = 6;
 constexpr int k_path_beneath = 1;
 struct RulesetAttributes {
   std::uint64_t file_rights;
@@ -81,6 +82,9 @@ std::string restrict_files(const OpenPaths& paths) {
     rules.allow(std::filesystem::path(paths.scratch).parent_path(), k_remove_dir, 0);
   }
   if (::syscall(k_restrict_self, rules.get(), 0u) != 0) return errno_message("Landlock is refused", errno);
+  if (version < k_first_with_signals)
+    return "Landlock, version " + std::to_string(version) +
+           ", cannot keep it from signals to other processes";
   return {};
 }
 

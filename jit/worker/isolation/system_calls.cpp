@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,11 +48,14 @@ constexpr std::uint32_t k_denied[] = {
     SYS_finit_module, SYS_delete_module, SYS_kexec_load, 320 /* kexec_file_load */, SYS_reboot, SYS_swapon,
     SYS_swapoff, SYS_syslog, SYS_acct, SYS_iopl, SYS_ioperm, SYS_settimeofday, SYS_clock_settime,
     SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_vhangup, SYS_lookup_dcookie,
-    SYS_fanotify_init, SYS_mq_open, SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget};
+    SYS_fanotify_init,
+    // What the user's processes share by numbers, which can be guessed.
+    SYS_mq_open, SYS_mq_unlink, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgctl, SYS_msgsnd,
+    SYS_msgrcv, SYS_semget, SYS_semctl, SYS_semop, SYS_semtimedop};
 
 constexpr std::uint32_t k_namespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-constexpr std::uint32_t k_clone3 = 435;
+constexpr std::uint32_t k_clone3 = 435, k_ioprio_process = 1;
 constexpr std::uint32_t k_first_x32 = 0x40000000;
 
 constexpr std::uint32_t k_allow = SECCOMP_RET_ALLOW, k_deny = SECCOMP_RET_ERRNO | EPERM,
@@ -102,11 +106,20 @@ void write_filter(Program& program) {
     program.give(k_allow);
   });
   // Of this process alone.
-  for (const auto [call, argument] :
-       {std::pair{SYS_prlimit64, 0}, std::pair{SYS_setpriority, 1}, std::pair{SYS_sched_setaffinity, 0},
-        std::pair{SYS_sched_setscheduler, 0}, std::pair{SYS_sched_setparam, 0}, std::pair{SYS_ioprio_set, 1}})
+  for (const auto [call, argument] : {std::pair{SYS_prlimit64, 0}, std::pair{SYS_sched_setaffinity, 0},
+                                      std::pair{SYS_sched_setscheduler, 0}, std::pair{SYS_sched_setparam, 0}})
     program.on(static_cast<std::uint32_t>(call), [&] {
       program.load_argument(argument);
+      program.give_if(BPF_JEQ, 0, k_allow);
+      program.give(k_deny);
+    });
+  // These take a number of their kind, too: 0 is all processes of the user to another kind.
+  for (const auto [call, process] :
+       {std::pair<long, std::uint32_t>{SYS_setpriority, PRIO_PROCESS}, {SYS_ioprio_set, k_ioprio_process}})
+    program.on(static_cast<std::uint32_t>(call), [&] {
+      program.load_argument(0);
+      program.give_unless(process, k_deny);
+      program.load_argument(1);
       program.give_if(BPF_JEQ, 0, k_allow);
       program.give(k_deny);
     });

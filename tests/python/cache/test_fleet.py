@@ -121,8 +121,11 @@ def test_a_lease_of_a_host_that_died_ends(fleet, tmp_path):
         assert holder.poll() is None
     os.killpg(holder.pid, signal.SIGKILL)
     holder.communicate()
-    [(origin, answer, _)] = results([fleet.start(second, SLOW.replace("200", "400"))])
+    later = fleet.start(second, SLOW.replace("200", "400"), TARSIA_LOG="info")
+    out, log = later.communicate(timeout=300)
+    origin, answer, _ = json.loads(out)
     assert (origin, answer) == ("compiled", 42)
+    assert "another host compiles it" in log and "compiling as well" not in log  # it waited, and the lease ended by itself
 
 
 def test_without_a_store_each_host_compiles_once(fleet, tmp_path):

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+import tarsia
+
 COMPILE = """
 import os, pathlib, tarsia
 print(tarsia.load_inline({source!r}).f())
@@ -87,6 +89,21 @@ print(tarsia.load_inline('#include "value.h"\\nint f() {{ return VALUE; }}', inc
     out = subprocess.run([sys.executable, "-c", code], text=True, stdout=subprocess.PIPE, check=True,
                          env={**os.environ, "TARSIA_CACHE_DIR": str(tmp_path / "own"), "TARSIA_SERVICE": service.socket}).stdout
     assert out.split() == ["17"] and service.metrics()["tarsia_service_leases_total"] == "1"
+
+
+def test_a_compiler_that_took_cpp_takes_cuda_as_well(tmp_path):
+    try:
+        tarsia.load_inline("__global__ void k(float* x) { *x = 1; }")
+    except tarsia.NotFound as error:
+        pytest.skip(f"no device code: {error}")
+    one = Service(tmp_path, "--workers", "1")
+    try:
+        assert one.start_client("first", 1).communicate(timeout=120)[0].split() == ["1"]
+        kernel = one.start_client("second", 2, "__global__ void k(float* x) { *x = 1; }")
+        assert kernel.communicate(timeout=120)[0].split() == ["2"]
+        assert one.metrics()["tarsia_service_workers_started_total"] == "1"
+    finally:
+        one.stop()
 
 
 def test_a_second_service_is_refused(service):

@@ -129,6 +129,9 @@ TEST_F(ConfineTest, other_processes_are_out_of_reach) {
             }),
             "EPERM");
   EXPECT_EQ(confined([&] { return outcome(::setpriority(PRIO_PROCESS, other, 19)); }), "EPERM");
+  EXPECT_EQ(confined([] { return outcome(::setpriority(PRIO_USER, 0, 19)); }), "EPERM");
+  EXPECT_EQ(confined([] { return outcome(::setpriority(PRIO_PROCESS, 0, 19)); }), "ok");
+  EXPECT_EQ(confined([] { return outcome(::syscall(SYS_shmctl, 0, 0 /* IPC_RMID */, nullptr)); }), "EPERM");
 }
 
 TEST_F(ConfineTest, there_is_no_way_out_by_namespaces_and_rings) {
