@@ -18,17 +18,4 @@ bool is_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-std::vector<std::string_view> quoted_includes(std::string_view text) {
-  std::vector<std::string_view> names;
-  for (std::size_t at = 0; (at = text.find("include", at)) != text.npos; at += 7) {
-    const std::size_t before = text.find_last_not_of(" \t", at == 0 ? text.npos : at - 1);
-    if (at == 0 || before == text.npos || text[before] != '#') continue;
-    const std::size_t quote = text.find_first_not_of(" \t", at + 7);
-    if (quote == text.npos || text[quote] != '"') continue;
-    const std::size_t end = text.find_first_of("\"\n", quote + 1);
-    names.push_back(text.substr(quote + 1, end == text.npos ? text.npos : end - quote - 1));
-  }
-  return names;
-}
-
 }  // namespace tarsia::jit

@@ -22,7 +22,4 @@ std::vector<std::string> readable_roots(const CompileRequest& request);
 /// Whether a path is the folder or lies below it, by the text of both.
 bool is_below(std::string_view path, std::string_view folder);
 
-/// The names that lines `#include "…"` have in a text, whether a condition excludes them or not.
-std::vector<std::string_view> quoted_includes(std::string_view text);
-
 }  // namespace tarsia::jit

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "jit/include_lines.h"
 #include "jit/readable.h"
 
 namespace tarsia::jit {
@@ -87,8 +88,9 @@ bool ReadableFiles::is_named(const OpenFile& asked) const {
     const UniqueFd file = open_file_at(by);
     std::string text;
     if (!file || is_of_proc(file) || read_all(file.get(), text, k_largest_header) != 0) return false;
-    if (std::ranges::none_of(quoted_includes(text), [&](std::string_view name) {
-          return !name.starts_with('/') && plain(folder_of(by) + "/" + std::string(name)) == target;
+    if (!any_include(text, [&](std::string_view name, bool is_angled) {
+          return !is_angled && !name.starts_with('/') &&
+                 plain(folder_of(by) + "/" + std::string(name)) == target;
         }))
       return false;
   }

@@ -1,6 +1,7 @@
 // The headers come with Tarsia, and yet are read as the author's own: their kernels are templates, which the
 // split gives to NVRTC with what they are instantiated from.
 #include "jit/worker/class_op_folders.h"
+#include "jit/include_lines.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,5 +1,6 @@
 // The steps of a compile.
 #include "jit/worker/compile.h"
+#include "jit/include_lines.h"
 
 #include <malloc.h>
 

@@ -28,7 +28,6 @@ const char* const k_own_cxx[] = {"/tarsia/sysroot/usr/include/c++/12",
                                  "/tarsia/sysroot/usr/include/c++/12/backward"};
 const char* const k_own_c[] = {"/tarsia/sysroot/usr/include/x86_64-linux-gnu", "/tarsia/sysroot/usr/include"};
 
-/// Where the machine keeps headers of its own, in the order of a search.
 std::string c_standard(const std::string&) {
   return "gnu17";
 }

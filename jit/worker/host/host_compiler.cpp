@@ -49,7 +49,6 @@
 #include "jit/worker/source/line_tables.h"
 #include "jit/worker/source/main_text.h"
 #include "jit/worker/source/names/near_headers.h"
-#include "jit/worker/source/names/words.h"
 #include "jit/worker/source/own_types.h"
 #include "jit/worker/source/raw_tokens.h"
 #include "jit/worker/split/kernel_body.h"
@@ -550,7 +549,7 @@ HostResult compile_host(const HostUnit& unit, llvm::IntrusiveRefCntPtr<SourceFil
   // Work-around: Clang compares an unknown name with itself in steps of its length squared.
   // Trigger: a long word that nothing declares, as of encoded data without quotation marks. Symptom: it looks
   // for what is meant for minutes. Removal: it leaves out the name itself, or long ones.
-  const auto has_long = [](const SourceFile& file) { return has_long_word(file.text); };
+  const auto has_long = [](const SourceFile& file) { return has_long_identifier(file.text); };
   if (std::ranges::any_of(unit.request->files, has_long) ||
       std::ranges::any_of(unit.request->headers, has_long))
     arguments.emplace_back("-fno-spell-checking");

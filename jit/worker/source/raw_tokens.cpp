@@ -1,10 +1,12 @@
 // Lexes texts with Clang's lexer, without a preprocessor.
 #include "jit/worker/source/raw_tokens.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "clang/Basic/LangOptions.h"
 #include "clang/Lex/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tarsia::jit {
 
@@ -33,27 +35,20 @@ bool has_identifier(const std::string& text, std::string_view word) {
   return found;
 }
 
-bool any_include(std::string_view text,
-                 const std::function<bool(std::string_view name, bool is_angled)>& visit) {
-  constexpr std::string_view k_blanks = " \t", k_word = "include";
-  for (std::size_t hash = text.find('#'); hash != text.npos; hash = text.find('#', hash + 1)) {
-    const std::size_t before = hash == 0 ? text.npos : text.find_last_not_of(k_blanks, hash - 1);
-    if (before != text.npos && text[before] != '\n') continue;
-    std::size_t at = text.find_first_not_of(k_blanks, hash + 1);
-    if (at == text.npos || !text.substr(at).starts_with(k_word)) continue;
-    at = text.find_first_not_of(k_blanks, at + k_word.size());
-    if (at == text.npos || (text[at] != '"' && text[at] != '<')) continue;
-    const bool is_angled = text[at] == '<';
-    const std::size_t end = text.find_first_of(is_angled ? ">\n" : "\"\n", at + 1);
-    if (end == text.npos || text[end] == '\n') continue;
-    if (visit(text.substr(at + 1, end - at - 1), is_angled)) return true;
+bool has_long_identifier(const std::string& text) {
+  constexpr std::size_t k_long = 500;
+  // Tokens take a hundred times as long as this look.
+  std::size_t length = 0, longest = 0;
+  for (const char c : text) {
+    length = llvm::isAlnum(c) || c == '_' ? length + 1 : 0;
+    longest = std::max(longest, length);
   }
-  return false;
-}
-
-bool includes_header(std::string_view text, std::string_view name) {
-  if (text.find(name) == text.npos) return false;
-  return any_include(text, [&](std::string_view one, bool) { return one == name; });
+  if (longest <= k_long) return false;
+  bool found = false;
+  for_each_raw_token(text, [&](const clang::Token& token, std::size_t) {
+    found |= token.is(clang::tok::raw_identifier) && token.getLength() > k_long;
+  });
+  return found;
 }
 
 bool has_openmp_pragma(const std::string& text) {

@@ -16,15 +16,10 @@ void for_each_raw_token(const std::string& text,
 /// Whether the word stands in the text, outside of comments and strings.
 bool has_identifier(const std::string& text, std::string_view word);
 
+/// Whether the text has an identifier of more than some hundred letters.
+bool has_long_identifier(const std::string& text);
+
 /// Whether the text has a `#pragma omp` or a `_Pragma("omp …")`.
 bool has_openmp_pragma(const std::string& text);
-
-/// Calls visit(name, is_angled) for the text's `#include` lines until it returns true. Returns whether it
-/// has. Lines within comments count. Lines that macros make do not.
-bool any_include(std::string_view text,
-                 const std::function<bool(std::string_view name, bool is_angled)>& visit);
-
-/// Whether the text has an `#include` of a header by this name. It may stand in a comment.
-bool includes_header(std::string_view text, std::string_view name);
 
 }  // namespace tarsia::jit

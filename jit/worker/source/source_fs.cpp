@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/dependency.h"
-#include "jit/readable.h"
+#include "jit/include_lines.h"
 #include "jit/worker/isolation/files_beyond.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallString.h"
@@ -124,15 +124,16 @@ bool SourceFileSystem::allowed(llvm::StringRef path) const {
 // would quote what it includes.
 void SourceFileSystem::allow_named_by(const std::string& path, llvm::StringRef content) {
   const bool inside = llvm::any_of(m_roots, [&](const std::string& root) { return below(path, root); });
-  for (const std::string_view name : quoted_includes(content)) {
+  any_include(content, [&](std::string_view name, bool is_angled) {
     // What lies below the roots may be read already.
-    if (name.starts_with("/") || (inside && name.find("..") == name.npos)) continue;
+    if (is_angled || name.starts_with("/") || (inside && name.find("..") == name.npos)) return false;
     const std::string target =
         normal(llvm::sys::path::parent_path(path) + "/" + llvm::StringRef(name.data(), name.size()));
-    if (allowed(target)) continue;
+    if (allowed(target)) return false;
     m_named.insert(target);
     FilesBeyond::note(target, path);
-  }
+    return false;
+  });
 }
 
 std::vector<Dependency> SourceFileSystem::dependencies() const {

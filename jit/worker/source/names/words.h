@@ -16,15 +16,4 @@ inline bool has_word(llvm::StringRef text, llvm::StringRef word) {
   return false;
 }
 
-/// Whether a text has a word of more than some hundred letters.
-inline bool has_long_word(llvm::StringRef text) {
-  constexpr std::size_t k_long = 500;
-  std::size_t length = 0;
-  for (const char c : text) {
-    length = llvm::isAlnum(c) || c == '_' ? length + 1 : 0;
-    if (length > k_long) return true;
-  }
-  return false;
-}
-
 }  // namespace tarsia::jit
