@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "registry/crash/frames.h"
 #include "registry/crash/module_range.h"
@@ -120,7 +121,8 @@ void write_location(SignalText& text, const char* location) {
     add_origin(text, location, module->origins);
 }
 
-std::atomic<const char*> g_note{nullptr};
+// Of this thread, on which a crash of its code is reported; reached without an allocation.
+[[gnu::tls_model("initial-exec")]] thread_local constinit const char* t_note = nullptr;
 
 /// ", in float f(const float *x, int n), source:3", and a line of what it was called with.
 void write_call(SignalText& text, const tarsia_call_context& context) {
@@ -202,7 +204,7 @@ void write_heading(const char* what, const char* signal, const siginfo_t& info, 
     text.add(" at address ").hex(reinterpret_cast<std::uintptr_t>(info.si_addr));
   text.add(")");
   write_where(text, activity);
-  text.add(g_note.load());
+  text.add(t_note);
   write_findings(text);
 }
 
@@ -328,7 +330,7 @@ void take_over(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 }  // namespace
 
 const char* set_crash_note(const char* text) noexcept {
-  return g_note.exchange(text);
+  return std::exchange(t_note, text);
 }
 
 bool crashes_are_reported() noexcept {

@@ -11,8 +11,8 @@ bool crashes_are_reported() noexcept;
 /// the life of the process. Then, as for all other signals, what was there before decides.
 void report_crashes() noexcept;
 
-/// What the next reports say below their first line, such as the compiler's warnings about the code that
-/// runs; null: nothing. It must live until another is set. Returns the text before.
+/// What reports of crashes on this thread say below their first line, such as the compiler's warnings about
+/// the code that runs; null: nothing. It must live until another is set. Returns the text before.
 const char* set_crash_note(const char* text) noexcept;
 
 /// Takes over SIGINT if the program handles it, as Python does; again if it changed its handler since. The

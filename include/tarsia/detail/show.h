@@ -156,20 +156,6 @@ template <class T_>
 constexpr unsigned long number_of_parts(const T_*, ...) {
   return 2;
 }
-template <class T_>
-auto put_third(const T_& value_, int) -> decltype(value_.z, void()) {
-  put_text(", ");
-  put(value_.z);
-}
-template <class T_>
-void put_third(const T_&, long) {}
-template <class T_>
-auto put_fourth(const T_& value_, int) -> decltype(value_.w, void()) {
-  put_text(", ");
-  put(value_.w);
-}
-template <class T_>
-void put_fourth(const T_&, long) {}
 /// CUDA's vectors, and what is like them: x, y and perhaps z and w, of one type of numbers, and nothing else.
 template <class T_>
 auto put_any(const T_& value_, Priority<1>)
@@ -182,8 +168,15 @@ auto put_any(const T_& value_, Priority<1>)
   put(value_.x);
   put_text(", ");
   put(value_.y);
-  put_third(value_, 0);
-  put_fourth(value_, 0);
+  constexpr auto n_ = number_of_parts(static_cast<const T_*>(nullptr), 0);
+  if constexpr (n_ > 2) {
+    put_text(", ");
+    put(value_.z);
+  }
+  if constexpr (n_ > 3) {
+    put_text(", ");
+    put(value_.w);
+  }
   put_text("}");
 }
 

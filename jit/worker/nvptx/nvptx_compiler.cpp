@@ -393,7 +393,7 @@ class Compile {
         for (int round = 0; round < k_most_rounds && !again.missing_typenames().empty(); ++round) {
           for (const auto& [path, places] : again.missing_typenames())
             m_files->insert(path, places, "typename ");
-          again = parse(false);
+          again = parse(collector.met_unknown_reference());
         }
         if (again.getNumErrors() == 0) collector = std::move(again);
       }
