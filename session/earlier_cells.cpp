@@ -106,6 +106,23 @@ bool declares(const std::vector<std::string>& names, const std::string& macro) {
       names, [&](const std::string& name) { return name == macro || name.ends_with("::" + macro); });
 }
 
+CellTexts without_unused_values(const CellTexts& earlier, const CellText& cell) {
+  std::vector<std::string_view> texts{cell.code()};
+  for (std::size_t i = 1; i < earlier.size(); ++i) texts.push_back(earlier[i]->code());
+  if (std::ranges::any_of(texts, [](std::string_view text) {
+        return text.find("##") != text.npos || text.find("include") != text.npos;
+      }))
+    return earlier;
+  CellText ready = *earlier.front();
+  for (std::size_t i = 0; i < ready.items().size(); ++i)
+    if (std::ranges::none_of(
+            texts, [&](std::string_view text) { return mentions(text, ready.items()[i].names.front()); }))
+      ready.drop(i);
+  CellTexts kept = earlier;
+  kept.front() = std::make_shared<const CellText>(std::move(ready));
+  return kept;
+}
+
 std::vector<Diagnostic> of_cell(const std::vector<Diagnostic>& warnings, const CellTexts& earlier) {
   std::vector<Diagnostic> kept;
   bool is_kept = true;

@@ -203,7 +203,8 @@ CellResult Session::run(const std::string& text, int number) {
 pipeline::Module Session::compile(const CellText& cell, CellTexts& earlier) const {
   for (int i = 0;; ++i) {
     try {
-      return pipeline::Pipeline::instance().compile(compose(earlier, cell, m_options.compile));
+      return pipeline::Pipeline::instance().compile(
+          compose(without_unused_values(earlier, cell), cell, m_options.compile));
     } catch (const CompileError& error) {
       if (i == k_most_tries ||
           !(drop_replaced(error.diagnostics(), cell, earlier) || drop_broken(error.diagnostics(), earlier)))

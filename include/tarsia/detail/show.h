@@ -458,13 +458,22 @@ void put_vector(const T_& value_) {
   put_text("}");
 }
 
-/// Writes a value.
+#ifdef __SIZEOF_INT128__
 template <class T_>
-void put(const T_& value_) {
-  if constexpr (std::is_function_v<T_>) {
-    put_type<T_>();
-    put_text("function");
-  } else if constexpr (std::is_same_v<T_, bool>) {
+constexpr bool k_is_long_int = std::is_same_v<T_, __int128> || std::is_same_v<T_, unsigned __int128>;
+#else
+template <class T_>
+constexpr bool k_is_long_int = false;
+#endif
+/// Whether put_number() takes it. Integers of 128 bits and floats of 16 are written by others.
+template <class T_>
+constexpr bool k_is_number = std::is_floating_point_v<T_> || (std::is_integral_v<T_> && !k_is_long_int<T_>);
+
+/// Writes a boolean, a character or a number. Most cells end with one, and a compiler reads no more than this
+/// for them.
+template <class T_>
+void put_number(T_ value_) {
+  if constexpr (std::is_same_v<T_, bool>) {
     put_text(value_ ? "true" : "false");
   } else if constexpr (std::is_same_v<T_, char>) {
     tarsia_cell_put_char(static_cast<unsigned char>(value_));
@@ -476,15 +485,23 @@ void put(const T_& value_) {
     tarsia_cell_put_long_double(value_);
   } else if constexpr (std::is_floating_point_v<T_>) {
     tarsia_cell_put_double(static_cast<double>(value_));
-  } else if constexpr (std::is_integral_v<T_> && sizeof(T_) <= 8) {
-    if constexpr (T_(-1) < T_(0))
-      tarsia_cell_put_int(static_cast<long long>(value_));
-    else
-      tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
-#ifdef __SIZEOF_INT128__
-  } else if constexpr (std::is_same_v<T_, __int128> || std::is_same_v<T_, unsigned __int128>) {
+  } else if constexpr (T_(-1) < T_(0)) {
+    tarsia_cell_put_int(static_cast<long long>(value_));
+  } else {
+    tarsia_cell_put_uint(static_cast<unsigned long long>(value_));
+  }
+}
+
+/// Writes a value.
+template <class T_>
+void put(const T_& value_) {
+  if constexpr (std::is_function_v<T_>) {
+    put_type<T_>();
+    put_text("function");
+  } else if constexpr (k_is_number<T_>) {
+    put_number(value_);
+  } else if constexpr (k_is_long_int<T_>) {
     put_long_int(value_);
-#endif
   } else if constexpr (std::is_same_v<T_, decltype(nullptr)>) {
     put_text("nullptr");
   } else if constexpr (std::is_pointer_v<T_> && k_is_character<std::remove_cv_t<std::remove_pointer_t<T_>>>) {
@@ -530,7 +547,9 @@ void put(const T_& value_) {
 template <class T_>
 void show(T_&& value_) {
   using Plain_ = std::remove_cv_t<std::remove_reference_t<T_>>;
-  if constexpr (IsStream<Plain_>::value) {
+  if constexpr (k_is_number<Plain_>) {
+    put_number<Plain_>(value_);  // the conditions below would look at every operator<<
+  } else if constexpr (IsStream<Plain_>::value) {
   } else if constexpr (IsRange<std::remove_reference_t<T_>>::value && !IsRange<const Plain_>::value &&
                        !IsStreamed<Plain_>::value) {
     put_range(value_);  // a view that changes as it is gone through

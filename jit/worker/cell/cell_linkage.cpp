@@ -261,10 +261,25 @@ class CellLinker {
     return made;
   }
 
+  /// Whether something other than calls and its slot uses the function. What keeps it in the module is no
+  /// use.
+  static bool has_address_taken(const Symbol& symbol) {
+    const auto keeps = [](const llvm::User* user) {
+      const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(user);
+      return variable && (variable->getName() == "llvm.used" || variable->getName() == "llvm.compiler.used");
+    };
+    return llvm::any_of(symbol.value->uses(), [&](const llvm::Use& use) {
+      const llvm::User* user = use.getUser();
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(user)) return !call->isCallee(&use);
+      return user != symbol.slot &&
+             !(llvm::isa<llvm::ConstantArray>(user) && llvm::all_of(user->users(), keeps));
+    });
+  }
+
   /// Gives a function an address that is the same for all code and at all times: that of a jump through the
-  /// slot. Of all modules that have such a jump, the oldest's is used.
+  /// slot. Of all modules that have such a jump, the oldest's is used. Modules that only call have none.
   void add_thunk(Symbol& symbol) {
-    if (symbol.kind != Kind::function || is_direct(symbol)) return;
+    if (symbol.kind != Kind::function || is_direct(symbol) || !has_address_taken(symbol)) return;
     // A launch finds a kernel by the address of its stub.
     const clang::Decl* decl = decl_of(*symbol.value);
     if (!decl || decl->hasAttr<clang::CUDAGlobalAttr>()) return;

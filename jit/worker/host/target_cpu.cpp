@@ -5,6 +5,7 @@
 
 #include "base/machine/cpu.h"
 #include "clang/Basic/TargetOptions.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
@@ -100,7 +101,26 @@ std::vector<std::string> cpu_arguments(const std::string& march) {
   return arguments;
 }
 
+namespace {
+
+/// Functions that Clang did not make are for the same CPU: LLVM would set up a code generator of its own for
+/// them.
+void complete_attributes(llvm::Module& module, const clang::TargetOptions& target) {
+  std::vector<std::string> features(target.Features);
+  std::ranges::sort(features);
+  const std::string joined = llvm::join(features, ",");
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.hasFnAttribute("target-cpu")) continue;
+    function.addFnAttr("target-cpu", target.CPU);
+    if (!target.TuneCPU.empty()) function.addFnAttr("tune-cpu", target.TuneCPU);
+    if (!joined.empty()) function.addFnAttr("target-features", joined);
+  }
+}
+
+}  // namespace
+
 void set_target_cpu(llvm::Module& module, const CompileRequest& request, const clang::TargetOptions& target) {
+  complete_attributes(module, target);
   if (!request.options.march.empty()) {
     Features features;
     for (llvm::StringRef feature : target.Features)

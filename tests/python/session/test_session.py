@@ -238,6 +238,14 @@ def test_ready_values(session):
     assert not failed.ok and "negative" in failed.error
 
 
+def test_ready_values_are_there_for_macros_and_headers(tmp_path):
+    (tmp_path / "mine.h").write_text("inline auto two_ones() { return ones({2}); }\n")
+    session = tarsia.Session(include_dirs=[tmp_path])
+    ok(session, "#define READY(a, b) a##b", "auto x = READY(ze, ros)({2});", '#include "mine.h"\nauto y = two_ones();')
+    assert value(session, "x") == "float32[2] cpu {0, 0}"
+    assert value(session, "y") == "float32[2] cpu {1, 1}"
+
+
 def test_npy_files(session, tmp_path):
     given = np.arange(6, dtype=np.float64).reshape(2, 3)
     np.save(tmp_path / "x.npy", given)
