@@ -88,10 +88,14 @@ ValueId Graph::add_tensor(NodeKind kind, const std::string& name, StorageRef ten
 
 NodeId Graph::add_op(OpNode given) {
   const std::string name = given.name.empty() ? given.op : given.name;
+  // The node stands in front of what was wrong: the graph is not named twice.
+  constexpr std::string_view k_graph = "graph: ";
   try {
     return add_checked(std::move(given));
   } catch (const Error& e) {
-    rethrow({e.code(), "graph, node '" + name + "': " + e.what(), {e.stage(), e.log()}, {}});
+    std::string_view what = e.what();
+    if (what.starts_with(k_graph)) what.remove_prefix(k_graph.size());
+    rethrow({e.code(), "graph, node '" + name + "': " + std::string(what), {e.stage(), e.log()}, {}});
   }
 }
 

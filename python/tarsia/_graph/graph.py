@@ -348,9 +348,9 @@ class Graph:
 
     def _number(self, value, op):
         if not isinstance(value, GraphValue):
-            what = f"{op.name}: " if op is not None else ""
+            where = f"graph, {op.name}" if op is not None else "graph"
             raise ArgumentTypeError(
-                f"graph, {what}a value of the graph is needed, not {type(value).__name__}; "
+                f"{where}: a value of the graph is needed, not {type(value).__name__}; "
                 "arrays go in with g.constant(array) or g.parameter(array)"
             )
         if value.graph is not self:

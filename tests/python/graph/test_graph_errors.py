@@ -102,6 +102,16 @@ def test_an_attribute_that_is_required_is_missed_when_the_node_is_made(load_text
         g.gr_required(x)
 
 
+def test_errors_name_the_graph_once():
+    g, x = simple()
+    with pytest.raises(tarsia.Error, match="^graph, node 'x': there is a 'x' already"):
+        g.gr_neg(x, name="x")
+    with pytest.raises(tarsia.Error, match="^graph, gr_neg: a value of the graph is needed, not int"):
+        g.gr_neg(1)
+    with pytest.raises(tarsia.Error, match="^graph: a value of the graph is needed, not int"):
+        g.output(1)
+
+
 def test_names_are_given_once():
     g, x = simple()
     for use in (lambda: g.input("x"), lambda: g.input("plus"), lambda: g.gr_neg(x, name="plus"), lambda: g.gr_neg(x, name="x"),
